@@ -1,0 +1,1 @@
+//! Who executes an access and how cores synchronise physically

@@ -1,0 +1,1 @@
+//! Certifies histories: serializable, strict, or the shortest cycle

@@ -1,0 +1,1 @@
+//! Warm-up, measurement, time breakdown, latency histograms and run records

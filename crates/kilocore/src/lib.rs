@@ -1,0 +1,1 @@
+//! An embeddable, serializable, multi-writer in-memory transaction engine

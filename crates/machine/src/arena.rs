@@ -1,0 +1,361 @@
+//! Shared memory named by 64-bit offsets.
+//!
+//! An arena reserves address space and lets the system fill in pages as they are touched. A record is
+//! named by its offset, never by a pointer, so simulations are deterministic wherever the arena
+//! happens to lie, and it could be mapped by several processes.
+
+use crate::{Zeroed, cold::Arc};
+use std::{
+    fmt,
+    ops::Deref,
+    ptr::NonNull,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// Offset 0 is never handed out: it stands for "none" in chains and slots.
+const FIRST_OFFSET: u64 = 4096;
+const HUGE_PAGE: u64 = 2 << 20;
+
+/// Where memory should lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Place {
+    /// Wherever the default region is.
+    #[default]
+    Any,
+    /// On this memory node.
+    Node(u16),
+}
+
+/// How an arena is made.
+#[derive(Clone, Debug)]
+pub struct ArenaOptions {
+    /// Address space to reserve, in bytes; costs nothing until touched.
+    pub reserve_bytes: u64,
+    /// Memory nodes; each gets an equal part of the offsets.
+    pub nodes: u16,
+    /// Ask for huge pages (refused silently where the system has none).
+    pub huge_pages: bool,
+}
+
+impl Default for ArenaOptions {
+    fn default() -> Self {
+        ArenaOptions { reserve_bytes: 1 << 40, nodes: 1, huge_pages: false }
+    }
+}
+
+/// There is no room for an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub asked: u64,
+    /// Bytes that were left.
+    pub left: u64,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "out of memory: {} bytes asked for, {} left", self.asked, self.left)
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
+struct Region {
+    next: AtomicU64,
+    end: AtomicU64,
+}
+
+/// A reservation of address space, handed out front to back, never given back piecemeal: what is freed
+/// is reused by the storage layer, slot for slot.
+pub struct Arena {
+    base: NonNull<u8>,
+    bytes: u64,
+    node_shift: u32,
+    huge_pages: bool,
+    regions: Vec<Region>,
+}
+
+// SAFETY: the arena hands out disjoint memory through atomics; what lies in it is `Sync` by `Shared`'s bound.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// Reserves address space. Fails when the system refuses.
+    pub fn new(options: &ArenaOptions) -> Result<Arena, OutOfMemory> {
+        let nodes = u64::from(options.nodes.max(1));
+        let per_node = (options.reserve_bytes.max(HUGE_PAGE) / nodes).next_power_of_two();
+        let bytes = per_node * nodes;
+        // SAFETY: a fresh private anonymous mapping; nobody else knows the address.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(OutOfMemory { asked: bytes, left: 0 });
+        }
+        let advice = if options.huge_pages { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: advice on the mapping just made; a refusal changes nothing but speed.
+        unsafe { libc::madvise(base, bytes as usize, advice) };
+        let regions = (0..nodes)
+            .map(|n| Region {
+                next: AtomicU64::new(n * per_node + if n == 0 { FIRST_OFFSET } else { 0 }),
+                end: AtomicU64::new((n + 1) * per_node),
+            })
+            .collect();
+        Ok(Arena {
+            base: NonNull::new(base.cast()).expect("a mapping is never at address 0"),
+            bytes,
+            node_shift: per_node.trailing_zeros(),
+            huge_pages: options.huge_pages,
+            regions,
+        })
+    }
+
+    /// Hands out `bytes` zeroed bytes aligned to `align` (a power of two) and returns their offset.
+    pub fn allocate(&self, bytes: u64, align: u64, place: Place) -> Result<u64, OutOfMemory> {
+        let node = match place {
+            Place::Any => 0,
+            Place::Node(n) => n as usize,
+        };
+        let region = &self.regions[node];
+        let align =
+            if self.huge_pages && bytes >= HUGE_PAGE { align.max(HUGE_PAGE) } else { align };
+        let mut next = region.next.load(Ordering::Relaxed);
+        loop {
+            let start = next.next_multiple_of(align);
+            let end = region.end.load(Ordering::Relaxed);
+            if bytes > end.saturating_sub(start) {
+                return Err(OutOfMemory { asked: bytes, left: end.saturating_sub(next) });
+            }
+            // Relaxed: the claim only needs to be unique; who passes the offset on publishes the memory.
+            match region.next.compare_exchange_weak(
+                next,
+                start + bytes,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Ok(start),
+                Err(now) => next = now,
+            }
+        }
+    }
+
+    /// Lowers what node `node` may still hand out to `bytes`. For embedders that cap their memory.
+    pub fn limit(&self, node: u16, bytes: u64) {
+        let region = &self.regions[node as usize];
+        let next = region.next.load(Ordering::Relaxed);
+        let end = region.end.load(Ordering::Relaxed);
+        region.end.store(end.min(next.saturating_add(bytes)), Ordering::Relaxed);
+    }
+
+    /// Gives every page back to the system and starts anew, all zeros: for explorers that run
+    /// thousands of schedules. Needs exclusive use, so nothing can still refer to the arena.
+    pub fn reset(&mut self) {
+        let per_node = 1u64 << self.node_shift;
+        for (n, region) in self.regions.iter_mut().enumerate() {
+            let start = n as u64 * per_node + if n == 0 { FIRST_OFFSET } else { 0 };
+            let used = region.next.get_mut();
+            let length = *used - start;
+            if length > 64 * 1024 {
+                // SAFETY: the range was handed out by this arena, which is used exclusively here.
+                unsafe {
+                    libc::madvise(
+                        self.base.as_ptr().add(start as usize).cast(),
+                        length.next_multiple_of(4096) as usize,
+                        libc::MADV_DONTNEED,
+                    )
+                };
+            } else {
+                // SAFETY: as above; small ranges are cheaper to clear than to map again.
+                unsafe { self.base.as_ptr().add(start as usize).write_bytes(0, length as usize) };
+            }
+            *used = start;
+        }
+    }
+
+    /// The address of `offset`.
+    ///
+    /// Offsets come from [`Arena::allocate`]; one beyond the reservation panics.
+    #[inline(always)]
+    pub fn address(&self, offset: u64) -> *mut u8 {
+        debug_assert!(offset < self.bytes, "offset {offset} lies outside the arena");
+        // SAFETY: inside the one mapping that the arena reserved.
+        unsafe { self.base.as_ptr().add(offset as usize) }
+    }
+
+    /// The offset of an address inside the arena.
+    #[inline(always)]
+    pub fn offset_of(&self, address: *const u8) -> u64 {
+        (address as usize - self.base.as_ptr() as usize) as u64
+    }
+
+    /// The value of type `T` at `offset`.
+    ///
+    /// # Safety
+    /// `offset` must have been handed out by this arena with room and alignment for a `T`, and must only
+    /// ever have been used as a `T` (zeros, which is what fresh memory holds, are one).
+    #[inline(always)]
+    pub unsafe fn at<T: Zeroed + Sync>(&self, offset: u64) -> &T {
+        // SAFETY: by the caller's promise the memory holds a `T` for as long as the arena lives.
+        unsafe { &*self.address(offset).cast::<T>() }
+    }
+
+    /// As [`Arena::at`], for `count` values in a row.
+    ///
+    /// # Safety
+    /// As [`Arena::at`], for each of them.
+    #[inline(always)]
+    pub unsafe fn slice_at<T: Zeroed + Sync>(&self, offset: u64, count: usize) -> &[T] {
+        // SAFETY: by the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.address(offset).cast::<T>(), count) }
+    }
+
+    /// A `T` of zeros in memory of its own, on cache lines of its own.
+    pub fn place<T: Zeroed + Sync>(
+        self: &Arc<Self>,
+        place: Place,
+    ) -> Result<Shared<T>, OutOfMemory> {
+        let align = (align_of::<T>() as u64).max(64);
+        let bytes = (size_of::<T>() as u64).next_multiple_of(64);
+        let offset = self.allocate(bytes, align, place)?;
+        Ok(Shared {
+            value: NonNull::new(self.address(offset).cast::<T>()).expect("inside a mapping"),
+            arena: self.clone(),
+        })
+    }
+
+    /// The memory node on which `offset` lies.
+    #[inline(always)]
+    pub fn node_of(&self, offset: u64) -> u16 {
+        (offset >> self.node_shift) as u16
+    }
+
+    /// Number of memory nodes.
+    pub fn nodes(&self) -> u16 {
+        self.regions.len() as u16
+    }
+
+    /// Bytes handed out so far.
+    pub fn used(&self) -> u64 {
+        let per_node = 1u64 << self.node_shift;
+        let used = |(n, r): (usize, &Region)| r.next.load(Ordering::Relaxed) - n as u64 * per_node;
+        self.regions.iter().enumerate().map(used).sum()
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and `Shared` keeps the arena alive while anything refers to it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes as usize) };
+    }
+}
+
+/// A value that lives in an arena and keeps it alive.
+pub struct Shared<T> {
+    value: NonNull<T>,
+    arena: Arc<Arena>,
+}
+
+impl<T> Shared<T> {
+    /// Where the value lies.
+    pub fn offset(&self) -> u64 {
+        self.arena.offset_of(self.value.as_ptr().cast())
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: made from a valid `T` in an arena that `self` keeps alive; only shared references exist.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+// SAFETY: it is a shared reference with an owner; sound for values that may be shared.
+unsafe impl<T: Sync> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Shared<T> {}
+
+/// Bytes of memory that the system says a program can still use: the least of what is available and
+/// what the control group allows. None where neither is known.
+pub fn available_memory() -> Option<u64> {
+    let field = |text: &str, name: &str| -> Option<u64> {
+        let line = text.lines().find(|l| l.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+    };
+    let system = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| field(&text, "MemAvailable:"));
+    let group = (|| {
+        let read = |file: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok();
+        let limit = read("memory.max")?.trim().parse::<u64>().ok()?;
+        let used = read("memory.current")?.trim().parse::<u64>().ok()?;
+        Some(limit.saturating_sub(used))
+    })();
+    match (system, group) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Word;
+
+    #[test]
+    fn memory_is_zeroed_disjoint_and_aligned() {
+        let arena = Arc::new(Arena::new(&ArenaOptions::default()).unwrap());
+        let a = arena.place::<Word>(Place::Any).unwrap();
+        let b = arena.place::<Word>(Place::Any).unwrap();
+        a.poke(7);
+        assert_eq!((a.peek(), b.peek()), (7, 0));
+        assert!(a.offset() >= FIRST_OFFSET && a.offset().abs_diff(b.offset()) >= 64);
+        assert_eq!(arena.offset_of(arena.address(a.offset())), a.offset());
+    }
+
+    #[test]
+    fn nodes_are_told_apart_by_offset() {
+        let options = ArenaOptions { reserve_bytes: 1 << 30, nodes: 4, huge_pages: false };
+        let arena = Arena::new(&options).unwrap();
+        for node in 0..4 {
+            let offset = arena.allocate(100, 8, Place::Node(node)).unwrap();
+            assert_eq!(arena.node_of(offset), node);
+        }
+    }
+
+    #[test]
+    fn a_full_arena_says_what_is_left() {
+        let arena = Arena::new(&ArenaOptions::default()).unwrap();
+        arena.limit(0, 1000);
+        arena.allocate(900, 8, Place::Any).unwrap();
+        let error = arena.allocate(200, 8, Place::Any).unwrap_err();
+        assert_eq!(error.asked, 200);
+        assert!(error.left <= 100);
+    }
+
+    #[test]
+    fn a_reset_arena_is_fresh() {
+        let mut arena = Arena::new(&ArenaOptions::default()).unwrap();
+        for bytes in [64u64, 1 << 20] {
+            let offset = arena.allocate(bytes, 64, Place::Any).unwrap();
+            // SAFETY: just allocated, used as words only.
+            unsafe { arena.at::<Word>(offset) }.poke(9);
+            arena.reset();
+            let again = arena.allocate(bytes, 64, Place::Any).unwrap();
+            assert_eq!(offset, again);
+            // SAFETY: as above.
+            assert_eq!(unsafe { arena.at::<Word>(again) }.peek(), 0);
+            arena.reset();
+        }
+    }
+}

@@ -1,0 +1,2 @@
+//! Placeholder until the explorer lands.
+use crate::*;

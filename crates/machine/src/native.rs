@@ -1,0 +1,446 @@
+//! `Native`: OS threads pinned to cores, real atomics, the time-stamp counter.
+//!
+//! Every method is one or a few instructions and is inlined: a protocol written against [`Core`] compiles
+//! to what would have been written by hand (the benchmark `trait_cost` counts instructions).
+
+use crate::{
+    Arena, ArenaOptions, Body, Breakdown, Category, Core, Machine, OutOfMemory, RunError, Service,
+    TimedOut, Word, cold::Arc,
+};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering, fence},
+    },
+    time::{Duration, Instant},
+};
+
+/// How a native machine is made.
+#[derive(Clone, Debug)]
+pub struct NativeOptions {
+    /// The arena of everything shared.
+    pub arena: ArenaOptions,
+    /// Keep a time breakdown; costs two clock reads per change of category.
+    pub breakdown: bool,
+    /// Pin worker `i` to the `i`-th core that the process may use.
+    pub pin: bool,
+}
+
+impl Default for NativeOptions {
+    fn default() -> Self {
+        let arena = ArenaOptions { huge_pages: true, ..ArenaOptions::default() };
+        NativeOptions { arena, breakdown: false, pin: true }
+    }
+}
+
+/// The machine at hand.
+pub struct Native {
+    arena: Arc<Arena>,
+    options: NativeOptions,
+}
+
+impl Native {
+    /// A native machine with an arena of its own.
+    pub fn new(options: NativeOptions) -> Result<Native, OutOfMemory> {
+        let arena = Arc::new(Arena::new(&options.arena)?);
+        Ok(Native { arena, options })
+    }
+
+    /// Cores that this process may use.
+    pub fn available_cores() -> usize {
+        core_affinity::get_core_ids().map_or_else(
+            || std::thread::available_parallelism().map_or(1, |n| n.get()),
+            |ids| ids.len().max(1),
+        )
+    }
+
+    /// A core for the calling thread, wherever it runs: for embedders that bring their own threads.
+    pub fn core(&self, id: usize) -> NativeCore {
+        NativeCore::new(id, self.options.breakdown)
+    }
+
+    fn pin_to(&self, worker: usize) {
+        if self.options.pin
+            && let Some(ids) = core_affinity::get_core_ids()
+            && let Some(id) = ids.get(worker)
+        {
+            // Refused pinning (a container's choice) costs precision, not correctness.
+            core_affinity::set_for_current(*id);
+        }
+    }
+}
+
+impl Machine for Native {
+    type Line = ();
+    type Core = NativeCore;
+    const KEEPS_OPAQUE: bool = true;
+    const MODELLED: bool = false;
+
+    fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    fn run<'a>(
+        &self,
+        workers: Vec<Body<'a, Self>>,
+        services: Vec<Service<'a, Self>>,
+    ) -> Result<(), RunError> {
+        let count = workers.len();
+        let running = &AtomicUsize::new(count);
+        let panic = std::thread::scope(|scope| {
+            let threads: Vec<_> = workers
+                .into_iter()
+                .enumerate()
+                .map(|(id, body)| {
+                    scope.spawn(move || {
+                        self.pin_to(id);
+                        let ended = catch_unwind(AssertUnwindSafe(|| body(&self.core(id))));
+                        running.fetch_sub(1, Ordering::Release);
+                        ended
+                    })
+                })
+                .collect();
+            for (i, service) in services.into_iter().enumerate() {
+                scope.spawn(move || {
+                    let core = self.core(count + i);
+                    let nanos = service.interval_ticks as u128 * 1_000_000_000
+                        / u128::from(core.ticks_per_second());
+                    let interval = Duration::from_nanos(nanos as u64).max(Duration::from_millis(1));
+                    let slice = interval.min(Duration::from_millis(10));
+                    let mut next = Instant::now() + interval;
+                    while running.load(Ordering::Acquire) > 0 {
+                        std::thread::sleep(slice);
+                        if Instant::now() >= next {
+                            (service.tick)(&core);
+                            next += interval;
+                        }
+                    }
+                    (service.tick)(&core);
+                });
+            }
+            let ended = threads.into_iter().map(|t| t.join().and_then(|ended| ended));
+            ended.filter_map(Result::err).last()
+        });
+        match panic {
+            Some(payload) => resume_unwind(payload),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One OS thread's face of the machine.
+#[derive(Debug)]
+pub struct NativeCore {
+    id: usize,
+    breakdown: Breakdown,
+}
+
+/// Spins before a waiting thread offers its core to others; more threads than cores then still progress.
+const SPINS_BEFORE_YIELD: u32 = 64;
+/// Yields before a waiting thread sleeps for a moment.
+const YIELDS_BEFORE_SLEEP: u32 = 256;
+
+impl NativeCore {
+    fn new(id: usize, breakdown: bool) -> NativeCore {
+        let core = NativeCore { id, breakdown: Breakdown::new(breakdown) };
+        core.breakdown.restart(core.now());
+        core
+    }
+
+    #[cold]
+    fn wait(
+        &self,
+        word: &Word,
+        deadline: u64,
+        mut condition: impl FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        let before = self.account(Category::Wait);
+        let mut turns = 0u32;
+        let result = loop {
+            let value = word.atomic().load(Ordering::Acquire);
+            if !condition(value) {
+                break Ok(value);
+            }
+            if deadline != crate::NEVER && self.now() >= deadline {
+                break Err(TimedOut);
+            }
+            turns = turns.saturating_add(1);
+            if turns < SPINS_BEFORE_YIELD {
+                std::hint::spin_loop();
+            } else if turns < SPINS_BEFORE_YIELD + YIELDS_BEFORE_SLEEP {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        };
+        self.account(before);
+        result
+    }
+}
+
+impl Core for NativeCore {
+    type Line = ();
+
+    #[inline(always)]
+    fn id(&self) -> usize {
+        self.id
+    }
+
+    #[inline(always)]
+    fn load(&self, _: &(), word: &Word) -> u64 {
+        word.atomic().load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    fn load_relaxed(&self, _: &(), word: &Word) -> u64 {
+        word.atomic().load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn load_const(&self, _: &(), word: &Word) -> u64 {
+        word.atomic().load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn store(&self, _: &(), word: &Word, value: u64) {
+        word.atomic().store(value, Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn store_relaxed(&self, _: &(), word: &Word, value: u64) {
+        word.atomic().store(value, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn cas(&self, _: &(), word: &Word, expected: u64, desired: u64) -> Result<u64, u64> {
+        // A failed exchange is read and acted on as a load would be, so it acquires too.
+        word.atomic().compare_exchange(expected, desired, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    fn swap(&self, _: &(), word: &Word, value: u64) -> u64 {
+        word.atomic().swap(value, Ordering::AcqRel)
+    }
+
+    #[inline(always)]
+    fn fetch_add(&self, _: &(), word: &Word, value: u64) -> u64 {
+        word.atomic().fetch_add(value, Ordering::AcqRel)
+    }
+
+    #[inline(always)]
+    fn fence_acquire(&self) {
+        fence(Ordering::Acquire);
+    }
+
+    #[inline(always)]
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+
+    #[inline(always)]
+    fn wait_while_until(
+        &self,
+        _: &(),
+        word: &Word,
+        deadline: u64,
+        mut condition: impl FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        let value = word.atomic().load(Ordering::Acquire);
+        if !condition(value) {
+            return Ok(value);
+        }
+        self.wait(word, deadline, condition)
+    }
+
+    #[inline(always)]
+    fn copy_out(&self, _: &(), _: usize, words: &[Word], into: &mut [u8]) {
+        let mut chunks = into.chunks_exact_mut(8);
+        let mut words = words.iter();
+        for (chunk, word) in (&mut chunks).zip(&mut words) {
+            chunk.copy_from_slice(&word.peek().to_le_bytes());
+        }
+        let rest = chunks.into_remainder();
+        if !rest.is_empty()
+            && let Some(word) = words.next()
+        {
+            rest.copy_from_slice(&word.peek().to_le_bytes()[..rest.len()]);
+        }
+    }
+
+    #[inline(always)]
+    fn copy_in(&self, _: &(), _: usize, words: &[Word], from: &[u8]) {
+        let mut chunks = from.chunks_exact(8);
+        let mut words = words.iter();
+        for (chunk, word) in (&mut chunks).zip(&mut words) {
+            word.poke(u64::from_le_bytes(chunk.try_into().expect("chunks of 8")));
+        }
+        let rest = chunks.remainder();
+        if !rest.is_empty()
+            && let Some(word) = words.next()
+        {
+            // A column owns its last word as a whole, so the bytes behind its end may become zeros.
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            word.poke(u64::from_le_bytes(last));
+        }
+    }
+
+    #[inline(always)]
+    fn touch(&self, _: &(), _: usize, _: usize, _: bool) {}
+
+    #[inline(always)]
+    fn copied(&self, _: usize) {}
+
+    #[inline(always)]
+    fn compute(&self, _: u64) {}
+
+    fn pause(&self, ticks: u64) {
+        let start = self.now();
+        while self.now().wrapping_sub(start) < ticks {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        timestamp_counter()
+    }
+
+    fn ticks_per_second(&self) -> u64 {
+        timestamp_counter_hz()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, address: *const u8, bytes: usize) {
+        let mut at = 0;
+        while at < bytes {
+            prefetch_line(address.wrapping_add(at));
+            at += 64;
+        }
+    }
+
+    #[inline(always)]
+    fn breakdown(&self) -> &Breakdown {
+        &self.breakdown
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn prefetch_line(address: *const u8) {
+    // SAFETY: a prefetch is a hint; any address will do.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast())
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn prefetch_line(_: *const u8) {}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn timestamp_counter() -> u64 {
+    // SAFETY: every x86-64 has the instruction; it touches no memory.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn timestamp_counter() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Ticks of the time-stamp counter in a second, measured once against the system's clock.
+fn timestamp_counter_hz() -> u64 {
+    static HZ: OnceLock<u64> = OnceLock::new();
+    *HZ.get_or_init(|| {
+        let measure = || {
+            let (wall, ticks) = (Instant::now(), timestamp_counter());
+            std::thread::sleep(Duration::from_millis(10));
+            let ticks = timestamp_counter() - ticks;
+            (ticks as f64 / wall.elapsed().as_secs_f64()) as u64
+        };
+        let mut samples = [measure(), measure(), measure()];
+        samples.sort_unstable();
+        samples[1]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Place;
+
+    fn machine() -> Native {
+        let arena = ArenaOptions { reserve_bytes: 1 << 30, ..ArenaOptions::default() };
+        Native::new(NativeOptions { arena, ..NativeOptions::default() }).unwrap()
+    }
+
+    #[test]
+    fn workers_share_words_and_wait_for_each_other() {
+        let machine = machine();
+        let words = machine.arena().place::<[Word; 2]>(Place::Any).unwrap();
+        let bodies = (0..4)
+            .map(|_| -> Body<'_, Native> {
+                Box::new(|core| {
+                    core.fetch_add(&(), &words[0], 1);
+                    core.wait_while(&(), &words[0], |v| v < 4);
+                    core.fetch_add(&(), &words[1], 1);
+                })
+            })
+            .collect();
+        machine.run(bodies, vec![]).unwrap();
+        assert_eq!(words[1].peek(), 4);
+    }
+
+    #[test]
+    fn services_run_beside_workers_and_once_more_at_the_end() {
+        let machine = machine();
+        let ticks = machine.arena().place::<Word>(Place::Any).unwrap();
+        let service = Service {
+            name: "count",
+            interval_ticks: 1,
+            tick: Box::new(|core: &NativeCore| {
+                core.fetch_add(&(), &ticks, 1);
+            }),
+        };
+        let body: Body<'_, Native> = Box::new(|core| {
+            core.wait_while(&(), &ticks, |v| v < 3);
+        });
+        machine.run(vec![body], vec![service]).unwrap();
+        assert!(ticks.peek() >= 4);
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller() {
+        let machine = machine();
+        let body: Body<'_, Native> = Box::new(|_| panic!("on purpose"));
+        let caught = catch_unwind(AssertUnwindSafe(|| machine.run(vec![body], vec![])));
+        assert_eq!(*caught.unwrap_err().downcast::<&str>().unwrap(), "on purpose");
+    }
+
+    #[test]
+    fn copies_keep_bytes_whatever_their_number() {
+        let core = machine().core(0);
+        for length in 0..40usize {
+            let words: Vec<Word> = (0..5).map(|_| Word::new(u64::MAX)).collect();
+            let from: Vec<u8> = (0..length as u8).collect();
+            core.copy_in(&(), 0, &words[..length.div_ceil(8)], &from);
+            let mut into = vec![0; length];
+            core.copy_out(&(), 0, &words[..length.div_ceil(8)], &mut into);
+            assert_eq!(into, from);
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_deadline() {
+        let core = machine().core(0);
+        let word = Word::new(1);
+        let deadline = core.now() + core.ticks_per_second() / 1000;
+        assert_eq!(core.wait_while_until(&(), &word, deadline, |v| v == 1), Err(TimedOut));
+        assert!(core.now() >= deadline);
+    }
+}

@@ -1,0 +1,1 @@
+//! Concurrency-control protocols, one small file each

@@ -1,0 +1,1 @@
+//! Simulated: a Machine of up to thousands of modelled cores with modelled time

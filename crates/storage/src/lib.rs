@@ -1,0 +1,1 @@
+//! Records, tables, arenas, reclamation and indexes, generic over the machine

@@ -1,0 +1,124 @@
+//! Why a transaction did not commit.
+
+use std::fmt;
+
+/// The reason that a protocol, the engine or the procedure itself gives for ending an attempt.
+///
+/// Every abort says why: reports count attempts by these reasons, and a retry loop asks
+/// [`AbortReason::is_retryable`] instead of guessing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AbortReason {
+    /// A lock was held in a conflicting mode and the protocol does not wait (NO_WAIT).
+    LockConflict,
+    /// The requester was younger than a conflicting holder (WAIT_DIE).
+    Died,
+    /// An older transaction took the lock away (WOUND_WAIT) or a cascade reached this one.
+    Wounded,
+    /// Chosen as the victim of a deadlock.
+    Deadlock,
+    /// Waited longer than the protocol's limit.
+    Timeout,
+    /// The operation came too late for its timestamp (timestamp ordering).
+    TimestampOrder,
+    /// A record read had changed, or was locked, when the read set was validated.
+    Validation,
+    /// A scanned range or an absent key had changed when it was validated.
+    Phantom,
+    /// The record's slot was being given back while it was accessed; the key is looked up again.
+    RecordRetired,
+    /// The arena has no room for another record or version.
+    OutOfMemory,
+    /// The procedure asked for the rollback (TPC-C's 1 % NewOrder, a closure's error).
+    User,
+    /// The run was asked to stop before the transaction could commit.
+    Stopped,
+}
+
+impl AbortReason {
+    /// Every reason, in the order in which reports list them.
+    pub const ALL: [AbortReason; 12] = [
+        AbortReason::LockConflict,
+        AbortReason::Died,
+        AbortReason::Wounded,
+        AbortReason::Deadlock,
+        AbortReason::Timeout,
+        AbortReason::TimestampOrder,
+        AbortReason::Validation,
+        AbortReason::Phantom,
+        AbortReason::RecordRetired,
+        AbortReason::OutOfMemory,
+        AbortReason::User,
+        AbortReason::Stopped,
+    ];
+
+    /// True when running the same procedure again may succeed.
+    pub const fn is_retryable(self) -> bool {
+        !matches!(self, AbortReason::OutOfMemory | AbortReason::User | AbortReason::Stopped)
+    }
+
+    /// The name used in records and reports, for example `lock_conflict`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AbortReason::LockConflict => "lock_conflict",
+            AbortReason::Died => "died",
+            AbortReason::Wounded => "wounded",
+            AbortReason::Deadlock => "deadlock",
+            AbortReason::Timeout => "timeout",
+            AbortReason::TimestampOrder => "timestamp_order",
+            AbortReason::Validation => "validation",
+            AbortReason::Phantom => "phantom",
+            AbortReason::RecordRetired => "record_retired",
+            AbortReason::OutOfMemory => "out_of_memory",
+            AbortReason::User => "user",
+            AbortReason::Stopped => "stopped",
+        }
+    }
+}
+
+impl fmt::Display for AbortReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An attempt that did not commit. Returned through `?` from every access, up to the retry loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abort {
+    /// Why.
+    pub reason: AbortReason,
+}
+
+impl Abort {
+    /// An abort for `reason`.
+    #[inline]
+    pub const fn because(reason: AbortReason) -> Abort {
+        Abort { reason }
+    }
+
+    /// The rollback that a procedure asks for itself.
+    #[inline]
+    pub const fn user() -> Abort {
+        Abort::because(AbortReason::User)
+    }
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "transaction aborted: {}", self.reason)
+    }
+}
+
+impl std::error::Error for Abort {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_own_name() {
+        let mut names: Vec<_> = AbortReason::ALL.iter().map(|r| r.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), AbortReason::ALL.len());
+    }
+}

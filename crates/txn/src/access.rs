@@ -1,0 +1,84 @@
+//! All that a stored procedure may do to the database.
+
+use crate::{Abort, ColumnSet, TableId};
+
+/// What the caller will do with what it reads; a locking protocol takes the stronger lock at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Only read.
+    Read,
+    /// Read now, update the same row later in the same transaction.
+    Update,
+}
+
+/// All that a stored procedure may do: by table and key, never by pointer.
+///
+/// The architecture supplies the implementation, locally or by message, so a procedure is written
+/// once. Values travel as the bytes of the chosen columns, packed in column order without padding
+/// (integers and floats little-endian). Every method fails with an [`Abort`] that the procedure
+/// hands up with `?`; after that the attempt is over and nothing of it remains.
+pub trait Access {
+    /// Copies `columns` of the row `key` into `out`. Returns false, leaving `out` alone, when there
+    /// is no such row; that absence is then part of what the transaction has read.
+    ///
+    /// `out` must be exactly as long as the columns are together.
+    fn read(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        self.read_with(table, key, columns, Intent::Read, out)
+    }
+
+    /// As [`Access::read`], for a row that the transaction is going to update.
+    fn read_for_update(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        self.read_with(table, key, columns, Intent::Update, out)
+    }
+
+    /// As [`Access::read`], with the intent said.
+    fn read_with(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort>;
+
+    /// Overwrites `columns` of the row `key` with `values`. Returns false when there is no such row.
+    fn update(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort>;
+
+    /// Adds the row `key` with all its columns. Returns false, changing nothing, when it exists.
+    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort>;
+
+    /// Removes the row `key`. Returns false when there is no such row.
+    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort>;
+
+    /// A hint that `columns` of these rows are about to be accessed. Changes nothing but time:
+    /// independent cache misses then overlap instead of following one another.
+    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+        let _ = (table, keys, columns);
+    }
+
+    /// The next number of the run's timestamp allocator, for workloads that measure it.
+    fn allocate_timestamp(&mut self) -> u64;
+
+    /// Work of the procedure itself, in cycles; costs time on a simulated machine and nothing natively.
+    fn compute(&mut self, cycles: u64) {
+        let _ = cycles;
+    }
+}

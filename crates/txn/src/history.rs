@@ -1,0 +1,184 @@
+//! What a run did: the evidence from which a certificate is made.
+
+use crate::TableId;
+
+/// An attempt of a transaction: unique over the run, aborted attempts included. 0 is the loader.
+///
+/// Worker number (plus one) above, that worker's attempt below, so workers count without meeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct TxnId(pub u64);
+
+impl TxnId {
+    /// Writer of everything that was there before the run.
+    pub const LOADER: TxnId = TxnId(0);
+    const SEQUENCE_BITS: u32 = 40;
+
+    /// Attempt number `sequence` of `worker`.
+    #[inline]
+    pub const fn new(worker: usize, sequence: u64) -> TxnId {
+        TxnId(((worker as u64 + 1) << Self::SEQUENCE_BITS) | sequence)
+    }
+
+    /// The worker that ran it; none for the loader.
+    pub fn worker(self) -> Option<usize> {
+        (self.0 >> Self::SEQUENCE_BITS).checked_sub(1).map(|w| w as usize)
+    }
+
+    /// The worker's attempt number.
+    pub const fn sequence(self) -> u64 {
+        self.0 & ((1 << Self::SEQUENCE_BITS) - 1)
+    }
+}
+
+impl std::fmt::Display for TxnId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.worker() {
+            None => f.write_str("loader"),
+            Some(w) => write!(f, "T{w}.{}", self.sequence()),
+        }
+    }
+}
+
+/// The identity of one version of a record: its writer, and which of the writer's writes to that
+/// record it was (so that an intermediate value read by somebody else can be told from the last).
+/// It is the word that a recorded table keeps beside each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Version(pub u64);
+
+impl Version {
+    /// What the loader left.
+    pub const INITIAL: Version = Version(0);
+
+    /// The `nth` write (1 and up, saturating) of `writer` to a record.
+    #[inline]
+    pub const fn new(writer: TxnId, nth: u8) -> Version {
+        Version((writer.0 << 8) | nth as u64)
+    }
+
+    /// Who wrote it.
+    #[inline]
+    pub const fn writer(self) -> TxnId {
+        TxnId(self.0 >> 8)
+    }
+
+    /// Which of the writer's writes to that record it is.
+    #[inline]
+    pub const fn nth(self) -> u8 {
+        self.0 as u8
+    }
+}
+
+/// One read of one record by a committed transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// Table of the record.
+    pub table: TableId,
+    /// Key of the record.
+    pub key: u64,
+    /// The version that was read; the version of an absence is that of the delete, or the initial one.
+    pub version: Version,
+    /// False when the row was absent.
+    pub present: bool,
+}
+
+/// What a write did to its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteKind {
+    /// Overwrote columns of a present row.
+    Update,
+    /// Made an absent row present.
+    Insert,
+    /// Made a present row absent.
+    Delete,
+}
+
+/// One write of one record, as it was installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Table of the record.
+    pub table: TableId,
+    /// Key of the record.
+    pub key: u64,
+    /// The version installed.
+    pub version: Version,
+    /// The version that it follows in the record's version order.
+    pub overwritten: Version,
+    /// What it did.
+    pub kind: WriteKind,
+}
+
+/// A committed transaction. Its reads and writes are ranges of its worker's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// The attempt that committed.
+    pub id: TxnId,
+    /// Clock when its attempt that committed began, in machine ticks.
+    pub begin: u64,
+    /// Clock when its commit was acknowledged, in machine ticks.
+    pub end: u64,
+    /// Commit timestamp or epoch, as the protocol defines it; 0 where it has none.
+    pub commit_timestamp: u64,
+    /// First entry in [`WorkerHistory::reads`]; the last is before the next transaction's first.
+    pub first_read: usize,
+    /// First entry in [`WorkerHistory::writes`].
+    pub first_write: usize,
+}
+
+/// What one worker's committed transactions did, in the order in which they committed.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerHistory {
+    /// Committed transactions.
+    pub transactions: Vec<Transaction>,
+    /// Their reads, transaction after transaction, without reads of own writes.
+    pub reads: Vec<Read>,
+    /// Their writes, transaction after transaction, in order of installation.
+    pub writes: Vec<Write>,
+}
+
+impl WorkerHistory {
+    /// The reads of transaction number `index`.
+    pub fn reads_of(&self, index: usize) -> &[Read] {
+        let end = self.transactions.get(index + 1).map_or(self.reads.len(), |t| t.first_read);
+        &self.reads[self.transactions[index].first_read..end]
+    }
+
+    /// The writes of transaction number `index`.
+    pub fn writes_of(&self, index: usize) -> &[Write] {
+        let end = self.transactions.get(index + 1).map_or(self.writes.len(), |t| t.first_write);
+        &self.writes[self.transactions[index].first_write..end]
+    }
+}
+
+/// The history of a run. `begin` and `end` of all workers come from one clock.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// One entry a worker.
+    pub workers: Vec<WorkerHistory>,
+}
+
+impl History {
+    /// Number of committed transactions.
+    pub fn len(&self) -> usize {
+        self.workers.iter().map(|w| w.transactions.len()).sum()
+    }
+
+    /// True when nothing was committed.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_take_apart_what_they_were_made_of() {
+        let id = TxnId::new(4095, 77);
+        assert_eq!((id.worker(), id.sequence()), (Some(4095), 77));
+        assert_eq!(TxnId::LOADER.worker(), None);
+        let version = Version::new(id, 3);
+        assert_eq!((version.writer(), version.nth()), (id, 3));
+        assert_eq!(Version::INITIAL.writer(), TxnId::LOADER);
+    }
+}

@@ -1,0 +1,19 @@
+//! Kilocore's vocabulary: what a stored procedure, a protocol, a machine and a checker have in common.
+//!
+//! Nothing here runs a transaction. The crate fixes the words (schema, [`Access`], [`Abort`],
+//! [`History`]) so that workloads, engine and checker can be written without knowing each other.
+
+mod abort;
+mod access;
+mod history;
+mod procedure;
+mod schema;
+
+pub use abort::{Abort, AbortReason};
+pub use access::{Access, Intent};
+pub use history::{History, Read, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind};
+pub use procedure::{Client, Conservation, Loader, Workload};
+pub use schema::{
+    Column, ColumnSet, ColumnSpan, ColumnType, MAX_COLUMNS, Payload, RowLayout, Schema,
+    SchemaError, TableId, TableSchema,
+};

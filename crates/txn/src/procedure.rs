@@ -1,0 +1,60 @@
+//! Workloads as the engine sees them: a schema, a loader, and clients that draw procedures.
+
+use crate::{Abort, Access, Schema, TableId};
+
+/// Fills tables before a run. Nothing else is running, so nothing is locked.
+pub trait Loader {
+    /// Adds the rows `0..count` of `table`. `row` writes the packed values of a key into a buffer
+    /// that holds zeros. A simulated machine may keep the rule instead of the rows.
+    fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync));
+
+    /// Adds one row.
+    fn load(&mut self, table: TableId, key: u64, row: &[u8]);
+}
+
+/// A benchmark: what it stores and who uses it. All options are plain values fixed at creation.
+pub trait Workload: Send + Sync {
+    /// Draws and runs this workload's procedures for one worker.
+    type Client: Client;
+
+    /// Tables, in the order of their numbers.
+    fn schema(&self) -> Schema;
+
+    /// Rows that each table will hold after loading, for sizing indexes and checking memory.
+    fn rows(&self, table: TableId) -> u64;
+
+    /// Loads the initial database.
+    fn load(&self, loader: &mut dyn Loader);
+
+    /// The client of worker `worker` of `workers`; the same seed gives the same procedures.
+    fn client(&self, worker: usize, workers: usize, seed: u64) -> Self::Client;
+
+    /// A law that must hold of the database after any serializable run, if the workload has one.
+    fn conservation(&self) -> Option<Conservation> {
+        None
+    }
+}
+
+/// Checks a law of the workload in one transaction, given how many procedures committed.
+/// Says what is broken; `Ok(Err(..))` is a broken law, `Err(..)` an abort (try again).
+pub type Conservation =
+    Box<dyn Fn(&mut dyn Access, u64) -> Result<Result<(), String>, Abort> + Send + Sync>;
+
+/// One worker's stream of stored procedures.
+pub trait Client: Send {
+    /// Draws the next procedure and its inputs. Retries of the same procedure keep them.
+    fn next(&mut self);
+
+    /// Runs the drawn procedure once. Must be repeatable: an abort makes the engine call it again.
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort>;
+
+    /// True when the drawn procedure only reads; declared at begin.
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    /// Number of the drawn procedure's kind, for reports by procedure; below 8.
+    fn kind(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,315 @@
+//! Tables, typed columns, and where each column lies in a row.
+
+use std::fmt;
+
+/// A table's number in its schema; stable for the life of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u16);
+
+/// The most columns that a table may have.
+pub const MAX_COLUMNS: usize = 62;
+
+/// The longest column, in bytes.
+const MAX_COLUMN_BYTES: usize = 1 << 20;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Unsigned 64-bit integer.
+    U64,
+    /// Signed 64-bit integer.
+    I64,
+    /// IEEE 754 double.
+    F64,
+    /// Exactly this many bytes.
+    Bytes(u32),
+}
+
+impl ColumnType {
+    /// Length of a value, in bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            ColumnType::U64 | ColumnType::I64 | ColumnType::F64 => 8,
+            ColumnType::Bytes(n) => n as usize,
+        }
+    }
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ColumnType::U64 => f.write_str("u64"),
+            ColumnType::I64 => f.write_str("i64"),
+            ColumnType::F64 => f.write_str("f64"),
+            ColumnType::Bytes(n) => write!(f, "bytes({n})"),
+        }
+    }
+}
+
+/// A named, typed column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Unique within its table.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnType,
+}
+
+impl Column {
+    /// A column `name` of type `kind`.
+    pub fn new(name: impl Into<String>, kind: ColumnType) -> Column {
+        Column { name: name.into(), kind }
+    }
+}
+
+/// Whether the values of a table matter to the workload that uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Values are stored and come back on every machine.
+    Stored,
+    /// The workload never looks at the values. A simulated machine charges for moving them and
+    /// keeps none, so a table may be larger than the host's memory. Stored natively as usual.
+    Opaque,
+}
+
+/// A set of columns of one table, as a bit mask by position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct ColumnSet(pub u64);
+
+impl ColumnSet {
+    /// No column.
+    pub const NONE: ColumnSet = ColumnSet(0);
+
+    /// Column number `index` alone.
+    #[inline]
+    pub const fn one(index: usize) -> ColumnSet {
+        ColumnSet(1 << index)
+    }
+
+    /// The first `count` columns.
+    #[inline]
+    pub const fn first(count: usize) -> ColumnSet {
+        ColumnSet((1u64 << count) - 1)
+    }
+
+    /// The columns in either set.
+    #[inline]
+    pub const fn with(self, other: ColumnSet) -> ColumnSet {
+        ColumnSet(self.0 | other.0)
+    }
+
+    /// True when every column of `other` is in this set.
+    #[inline]
+    pub const fn contains(self, other: ColumnSet) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True when there is no column in it.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The column numbers, ascending.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let index = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            Some(index)
+        })
+    }
+}
+
+/// A table: its name, its columns, and what the workload wants kept. Keys are 64-bit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSchema {
+    /// Unique within the schema.
+    pub name: String,
+    /// In the order in which rows are packed.
+    pub columns: Vec<Column>,
+    /// Whether values matter.
+    pub payload: Payload,
+}
+
+impl TableSchema {
+    /// A table whose values are stored.
+    pub fn new(name: impl Into<String>, columns: Vec<Column>) -> TableSchema {
+        TableSchema { name: name.into(), columns, payload: Payload::Stored }
+    }
+
+    /// The same table with values that the workload never looks at.
+    pub fn opaque(mut self) -> TableSchema {
+        self.payload = Payload::Opaque;
+        self
+    }
+
+    /// The number of the column `name`.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == name)
+    }
+
+    /// Says what is wrong with the table, if anything is.
+    pub fn check(&self) -> Result<(), SchemaError> {
+        let fail = |message: String| Err(SchemaError(format!("table {:?}: {message}", self.name)));
+        if self.name.is_empty() {
+            return fail("the name must not be empty".into());
+        }
+        if self.columns.is_empty() || self.columns.len() > MAX_COLUMNS {
+            return fail(format!(
+                "{} columns given, allowed are 1 to {MAX_COLUMNS}",
+                self.columns.len()
+            ));
+        }
+        for (i, column) in self.columns.iter().enumerate() {
+            if self.columns[..i].iter().any(|c| c.name == column.name) {
+                return fail(format!("column {:?} is given twice", column.name));
+            }
+            let bytes = column.kind.bytes();
+            if bytes == 0 || bytes > MAX_COLUMN_BYTES {
+                return fail(format!(
+                    "column {:?} is {bytes} bytes long, allowed are 1 to {MAX_COLUMN_BYTES}",
+                    column.name
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All tables of a database, numbered by position.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Schema {
+    /// `tables[i]` is `TableId(i)`.
+    pub tables: Vec<TableSchema>,
+}
+
+/// A table that cannot exist, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError(pub String);
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// Where one column lies: counted in 64-bit words from the start of the row's columns.
+///
+/// Every column starts on a word of its own, so that a copy made word by word (the only sound way to
+/// read what another thread may be writing) never tears a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnSpan {
+    /// First word.
+    pub word: u32,
+    /// Length of the value, in bytes.
+    pub bytes: u32,
+}
+
+impl ColumnSpan {
+    /// Words that the column occupies.
+    #[inline]
+    pub const fn words(self) -> usize {
+        (self.bytes as usize).div_ceil(8)
+    }
+}
+
+/// The spans of a table's columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowLayout {
+    spans: Vec<ColumnSpan>,
+    words: usize,
+    bytes: usize,
+}
+
+impl RowLayout {
+    /// The layout of `table`.
+    pub fn of(table: &TableSchema) -> RowLayout {
+        let mut spans = Vec::with_capacity(table.columns.len());
+        let (mut words, mut bytes) = (0, 0);
+        for column in &table.columns {
+            let span = ColumnSpan { word: words as u32, bytes: column.kind.bytes() as u32 };
+            words += span.words();
+            bytes += column.kind.bytes();
+            spans.push(span);
+        }
+        RowLayout { spans, words, bytes }
+    }
+
+    /// The span of column number `column`.
+    #[inline]
+    pub fn span(&self, column: usize) -> ColumnSpan {
+        self.spans[column]
+    }
+
+    /// All columns.
+    #[inline]
+    pub fn all(&self) -> ColumnSet {
+        ColumnSet::first(self.spans.len())
+    }
+
+    /// Words of a whole row.
+    #[inline]
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Bytes of a whole row, packed.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes of `columns`, packed.
+    #[inline]
+    pub fn packed_bytes(&self, columns: ColumnSet) -> usize {
+        columns.iter().map(|c| self.spans[c].bytes as usize).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_start_on_words_of_their_own() {
+        let table = TableSchema::new(
+            "t",
+            vec![
+                Column::new("a", ColumnType::U64),
+                Column::new("b", ColumnType::Bytes(3)),
+                Column::new("c", ColumnType::Bytes(100)),
+            ],
+        );
+        let layout = RowLayout::of(&table);
+        assert_eq!(layout.span(1), ColumnSpan { word: 1, bytes: 3 });
+        assert_eq!(layout.span(2), ColumnSpan { word: 2, bytes: 100 });
+        assert_eq!((layout.words(), layout.bytes()), (15, 111));
+        assert_eq!(layout.packed_bytes(ColumnSet::one(0).with(ColumnSet::one(2))), 108);
+    }
+
+    #[test]
+    fn a_table_that_cannot_exist_is_named() {
+        let twice = TableSchema::new(
+            "t",
+            vec![Column::new("a", ColumnType::U64), Column::new("a", ColumnType::U64)],
+        );
+        assert!(twice.check().unwrap_err().to_string().contains("\"a\" is given twice"));
+        assert!(TableSchema::new("t", vec![]).check().is_err());
+        let empty = TableSchema::new("t", vec![Column::new("a", ColumnType::Bytes(0))]);
+        assert!(empty.check().unwrap_err().to_string().contains("0 bytes long"));
+    }
+
+    #[test]
+    fn a_set_lists_its_columns_in_order() {
+        let set = ColumnSet::one(5).with(ColumnSet::one(0));
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 5]);
+        assert!(set.contains(ColumnSet::one(5)) && !set.contains(ColumnSet::one(1)));
+    }
+}

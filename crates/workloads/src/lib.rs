@@ -1,0 +1,1 @@
+//! Benchmark workloads as stored procedures and loaders
