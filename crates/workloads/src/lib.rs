@@ -1,1 +1,22 @@
-//! Benchmark workloads as stored procedures and loaders
+//! Benchmark workloads as stored procedures and loaders, written against [`txn`] alone.
+//!
+//! A workload knows neither protocol nor architecture nor machine. Its options are plain values,
+//! checked once by its constructor; its clients draw every random input before the transaction
+//! begins, so a retry runs the same procedure, and so the draw is no part of what is measured
+//! as the transaction's latency.
+//!
+//! | module | what it measures |
+//! | --- | --- |
+//! | [`ycsb`] | independent accesses to records chosen by Zipf's law |
+//! | [`micro::counters`] | nothing: it is built to be broken by a wrong protocol, with laws that notice |
+//! | [`micro::timestamps`] | the allocation of timestamps alone |
+
+pub mod catalogue;
+mod distinct;
+pub mod micro;
+mod options;
+pub mod stream;
+pub mod ycsb;
+pub mod zipf;
+
+pub use options::{OptionError, OptionValue};

@@ -1,0 +1,50 @@
+//! The workloads by name, for a listing.
+
+/// What a listing says of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name on the command line and in records.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it is described: paper and section.
+    pub source: &'static str,
+}
+
+/// Every workload.
+pub const CATALOGUE: [Entry; 3] = [
+    Entry {
+        name: "ycsb",
+        summary: "independent reads and updates of one table's records, chosen by Zipf's law",
+        source: "Cooper et al., SoCC 2010; as transactions: Staring into the Abyss, 3.3",
+    },
+    Entry {
+        name: "counters",
+        summary: "increments, transfers, sums and moves under laws that a wrong protocol breaks",
+        source: "ours; it is what the explorer runs",
+    },
+    Entry {
+        name: "timestamps",
+        summary: "each transaction draws one timestamp and does nothing else",
+        source: "Staring into the Abyss, 4.3 and figure 6",
+    },
+];
+
+/// The workload called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    CATALOGUE.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_find_their_entries() {
+        for entry in &CATALOGUE {
+            assert_eq!(find(entry.name), Some(entry));
+            assert!(!entry.summary.contains('\n') && !entry.source.is_empty());
+        }
+        assert_eq!(find("tpcd"), None);
+    }
+}

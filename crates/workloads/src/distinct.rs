@@ -1,0 +1,105 @@
+//! The keys of one transaction, none of them twice.
+
+use crate::stream::Stream;
+use crate::zipf::Zipf;
+
+/// Up to so many keys, comparing with each of them is faster than looking them up.
+const COMPARED: usize = 48;
+
+/// Draws before a key is taken from beside its drawn place: only reached when a transaction wants
+/// nearly all of a skewed set of keys.
+const REDRAWS: usize = 1000;
+
+/// Draws sets of keys by Zipf's law, by default without repetition.
+///
+/// Two equal keys within a transaction are drawn again, as in DBx1000.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyDraw {
+    zipf: Zipf,
+    distinct: bool,
+    /// Open addressing; an entry counts when its round is this one, so nothing has to be cleared.
+    seen: Vec<(u64, u64)>,
+    round: u64,
+}
+
+impl KeyDraw {
+    /// Draws at most `most` keys at once.
+    pub(crate) fn new(zipf: Zipf, most: usize, distinct: bool) -> KeyDraw {
+        let slots = if distinct && most > COMPARED { (most * 2).next_power_of_two() } else { 0 };
+        KeyDraw { zipf, distinct, seen: vec![(0, 0); slots], round: 0 }
+    }
+
+    /// Replaces `keys` by `count` drawn ones.
+    #[inline]
+    pub(crate) fn fill(&mut self, keys: &mut Vec<u64>, count: usize, stream: &mut Stream) {
+        keys.clear();
+        self.round += 1;
+        for _ in 0..count {
+            let mut key = self.zipf.draw(stream);
+            if self.distinct {
+                let mut redraws = 0;
+                while !self.is_first(key, keys) {
+                    redraws += 1;
+                    key = if redraws < REDRAWS {
+                        self.zipf.draw(stream)
+                    } else {
+                        (key + 1) % self.zipf.ranks()
+                    };
+                }
+            }
+            keys.push(key);
+        }
+    }
+
+    #[inline]
+    fn is_first(&mut self, key: u64, keys: &[u64]) -> bool {
+        if self.seen.is_empty() {
+            return !keys.contains(&key);
+        }
+        let mask = self.seen.len() - 1;
+        let mut slot = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 20 & mask;
+        loop {
+            let (round, present) = self.seen[slot];
+            if round != self.round {
+                self.seen[slot] = (self.round, key);
+                return true;
+            }
+            if present == key {
+                return false;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_is_drawn_twice_however_many_and_however_skewed() {
+        let mut stream = Stream::of_worker(1, 0);
+        for (records, count) in [(16, 16), (20, 10), (64, 64), (5000, 4096), (100, 49)] {
+            for theta in [0.0, 0.99] {
+                let mut draw = KeyDraw::new(Zipf::new(records, theta), count, true);
+                let mut keys = Vec::new();
+                for _ in 0..5 {
+                    draw.fill(&mut keys, count, &mut stream);
+                    let mut sorted = keys.clone();
+                    sorted.sort_unstable();
+                    sorted.dedup();
+                    assert_eq!(sorted.len(), count, "records {records} theta {theta}");
+                    assert!(sorted.iter().all(|&k| k < records));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn repetitions_happen_when_they_are_wanted() {
+        let mut draw = KeyDraw::new(Zipf::new(4, 0.9), 16, false);
+        let mut keys = Vec::new();
+        draw.fill(&mut keys, 16, &mut Stream::of_worker(1, 0));
+        assert_eq!(keys.len(), 16);
+    }
+}

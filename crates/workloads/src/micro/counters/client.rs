@@ -1,0 +1,246 @@
+//! One worker's increments, transfers, sums and moves.
+
+use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN};
+use crate::distinct::KeyDraw;
+use crate::stream::Stream;
+use txn::{Abort, Access, Client, ColumnSet, Intent, TableId};
+
+/// Names of the kinds of procedures, in the order of [`Client::kind`].
+pub const KIND_NAMES: [&str; 5] = ["increment", "transfer", "sum", "move", "report"];
+
+/// A drawn procedure; its keys are in the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    Increment,
+    Transfer {
+        amount: i64,
+    },
+    Sum,
+    Move {
+        /// The row is deleted and put back at the same key instead.
+        in_place: bool,
+    },
+    /// Writes down what the read-only procedure before saw.
+    Report,
+}
+
+/// One worker's stream of procedures.
+#[derive(Clone, Debug)]
+pub struct CountersClient {
+    options: CountersOptions,
+    each: KeyDraw,
+    places: KeyDraw,
+    pairs: KeyDraw,
+    stream: Stream,
+    ledger_row: u64,
+    drawn: Drawn,
+    keys: Vec<u64>,
+    /// The last attempt of a sum saw a pair without its total.
+    saw_broken_pair: bool,
+}
+
+impl CountersClient {
+    pub(super) fn new(
+        options: CountersOptions,
+        each: KeyDraw,
+        places: KeyDraw,
+        pairs: KeyDraw,
+        worker: usize,
+        seed: u64,
+    ) -> CountersClient {
+        CountersClient {
+            options,
+            each,
+            places,
+            pairs,
+            stream: Stream::of_worker(seed, worker),
+            ledger_row: worker as u64 % LEDGER_ROWS,
+            drawn: Drawn::Sum,
+            keys: Vec::new(),
+            saw_broken_pair: false,
+        }
+    }
+
+    /// The counters, pairs or places of the drawn procedure, in the order of access.
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    fn intent(&self) -> Intent {
+        if self.options.lock_upgrade { Intent::Read } else { Intent::Update }
+    }
+
+    fn increment<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
+        for &counter in &self.keys {
+            let (table, key) = self.options.place(counter);
+            add(access, table, key, COUNT, 1, self.intent())?;
+        }
+        if self.options.only_increments() {
+            return Ok(());
+        }
+        self.note(access, ADDED, self.keys.len() as i64)
+    }
+
+    fn transfer<A: Access + ?Sized>(&self, access: &mut A, amount: i64) -> Result<(), Abort> {
+        let left = self.options.place(self.keys[0] * 2);
+        let right = self.options.place(self.keys[0] * 2 + 1);
+        // Half of the transfers go the other way, so that locks are taken in both orders.
+        let (from, to) = if amount > 0 { (left, right) } else { (right, left) };
+        let amount = amount.abs();
+        let given = cell(access, from.0, from.1, BALANCE, self.intent())?;
+        let taken = cell(access, to.0, to.1, BALANCE, self.intent())?;
+        access.update(from.0, from.1, BALANCE, &given.wrapping_sub(amount).to_le_bytes())?;
+        access.update(to.0, to.1, BALANCE, &taken.wrapping_add(amount).to_le_bytes())?;
+        if given.wrapping_add(taken) != PAIR_TOTAL {
+            self.note(access, BROKEN, 1)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether a pair had another total than it should.
+    fn sum<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
+        let mut broken = false;
+        for &pair in &self.keys {
+            let (left, right) = (self.options.place(pair * 2), self.options.place(pair * 2 + 1));
+            let left = cell(access, left.0, left.1, BALANCE, Intent::Read)?;
+            let right = cell(access, right.0, right.1, BALANCE, Intent::Read)?;
+            broken |= left.wrapping_add(right) != PAIR_TOTAL;
+        }
+        Ok(broken)
+    }
+
+    fn carry<A: Access + ?Sized>(&self, access: &mut A, in_place: bool) -> Result<(), Abort> {
+        let table = self.options.token_table();
+        let (mut a, mut b) = ([0; 8], [0; 8]);
+        let at_a = access.read_with(table, self.keys[0], TOKEN, self.intent(), &mut a)?;
+        let at_b = access.read_with(table, self.keys[1], TOKEN, self.intent(), &mut b)?;
+        let (from, to, token) = match (at_a, at_b) {
+            (true, false) => (self.keys[0], self.keys[1], a),
+            (false, true) => (self.keys[1], self.keys[0], b),
+            // Nothing to carry, or nowhere to put it: what was read, absences too, is all there is.
+            _ => return Ok(()),
+        };
+        let to = if in_place { from } else { to };
+        let mut seen = [0; 8];
+        // A transaction sees its own writes and nothing else may come between: that a row is gone
+        // after its delete, and there after its insert.
+        let mut right = access.delete(table, from)?;
+        right &= !access.read(table, from, TOKEN, &mut seen)?;
+        right &= access.insert(table, to, &token)?;
+        right &= access.read(table, to, TOKEN, &mut seen)? && seen == token;
+        if !right {
+            self.note(access, BROKEN, 1)?;
+        }
+        Ok(())
+    }
+
+    /// Adds `amount` to a column of this worker's row of the ledger.
+    fn note<A: Access + ?Sized>(
+        &self,
+        access: &mut A,
+        column: ColumnSet,
+        amount: i64,
+    ) -> Result<(), Abort> {
+        add(access, self.options.ledger(), self.ledger_row, column, amount, self.intent())
+    }
+}
+
+impl Client for CountersClient {
+    /// Call it when the procedure before has committed or was given up, as a worker does.
+    fn next(&mut self) {
+        if std::mem::take(&mut self.saw_broken_pair) {
+            self.drawn = Drawn::Report;
+            return;
+        }
+        let (options, stream) = (&self.options, &mut self.stream);
+        match pick(&options.shares(), stream.unit()) {
+            0 => {
+                self.each.fill(&mut self.keys, options.accesses as usize, stream);
+                self.drawn = Drawn::Increment;
+            }
+            1 => {
+                self.pairs.fill(&mut self.keys, 1, stream);
+                let amount = 1 + stream.below(9) as i64;
+                let amount = if stream.below(2) == 0 { amount } else { -amount };
+                self.drawn = Drawn::Transfer { amount };
+            }
+            2 => {
+                let pairs = (options.accesses / 2).clamp(1, options.counters / 2);
+                self.pairs.fill(&mut self.keys, pairs as usize, stream);
+                self.drawn = Drawn::Sum;
+            }
+            _ => {
+                self.places.fill(&mut self.keys, 2, stream);
+                self.drawn = Drawn::Move { in_place: stream.below(4) == 0 };
+            }
+        }
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        match self.drawn {
+            Drawn::Increment => self.increment(access),
+            Drawn::Transfer { amount } => self.transfer(access, amount),
+            Drawn::Sum => {
+                self.saw_broken_pair = false;
+                self.saw_broken_pair = self.sum(access)?;
+                Ok(())
+            }
+            Drawn::Move { in_place } => self.carry(access, in_place),
+            Drawn::Report => self.note(access, BROKEN, 1),
+        }
+    }
+
+    fn read_only(&self) -> bool {
+        self.drawn == Drawn::Sum
+    }
+
+    fn kind(&self) -> usize {
+        match self.drawn {
+            Drawn::Increment => 0,
+            Drawn::Transfer { .. } => 1,
+            Drawn::Sum => 2,
+            Drawn::Move { .. } => 3,
+            Drawn::Report => 4,
+        }
+    }
+}
+
+/// The index of the share that `dice`, a number in [0, 1), falls into. A share of 0 is never chosen.
+fn pick(shares: &[f64], mut dice: f64) -> usize {
+    let mut last = 0;
+    for (i, &share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        if dice < share {
+            return i;
+        }
+        dice -= share;
+        last = i;
+    }
+    last
+}
+
+/// Reads one integer of a row that was loaded and is never deleted.
+pub(super) fn cell<A: Access + ?Sized>(
+    access: &mut A,
+    table: TableId,
+    key: u64,
+    column: ColumnSet,
+    intent: Intent,
+) -> Result<i64, Abort> {
+    let mut bytes = [0; 8];
+    let found = access.read_with(table, key, column, intent, &mut bytes)?;
+    assert!(found, "row {key} of table {} was loaded and never deleted, yet is not found", table.0);
+    Ok(i64::from_le_bytes(bytes))
+}
+
+fn add<A: Access + ?Sized>(
+    access: &mut A,
+    table: TableId,
+    key: u64,
+    column: ColumnSet,
+    amount: i64,
+    intent: Intent,
+) -> Result<(), Abort> {
+    let before = cell(access, table, key, column, intent)?;
+    access.update(table, key, column, &before.wrapping_add(amount).to_le_bytes())?;
+    Ok(())
+}

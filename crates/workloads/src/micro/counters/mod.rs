@@ -1,0 +1,334 @@
+//! Counters, pairs and tokens: transactions whose mistakes add up to a broken law.
+//!
+//! Made for tests and for the explorer: every write depends on what was read, so a lost, doubled or
+//! dirty write changes a sum for good. No paper; the pairs are the bank of many isolation tests.
+//!
+//! # Tables
+//! - `counters0`, `counters1`, ...: counter `i` of [`CountersOptions::counters`] is row
+//!   `i / tables` of table `i % tables`. With more than one table equal keys in different tables are
+//!   different records, which lock orders tend to forget. A row has two columns, `count` and
+//!   `balance`, and no procedure writes both: an engine that installs whole rows from stale copies
+//!   damages the other column.
+//! - `ledger`: how much each worker added to counters (where the number of commits does not
+//!   tell), and how many broken laws were seen.
+//! - `tokens`: exactly [`CountersOptions::tokens`] rows at keys below `counters`.
+//!
+//! # Procedures
+//! | kind | does | law |
+//! | --- | --- | --- |
+//! | increment | adds 1 to `accesses` counters | the counts add up to what was committed |
+//! | transfer | moves an amount within the pair of counters (2i, 2i + 1) | every pair keeps its total |
+//! | sum | reads pairs, declared read-only | every pair read has its total |
+//! | move | moves a token to a key without one: delete and insert | no token is lost, doubled or changed |
+//!
+//! # Broken laws seen by a transaction
+//! An optimistic transaction may see nonsense as long as it does not commit. So what it sees
+//! becomes evidence only by a write of the same transaction into the ledger. A read-only one
+//! cannot write: its client reports by the next procedure, drawn only after the first is over.
+
+mod client;
+mod law;
+
+pub use client::{CountersClient, KIND_NAMES};
+
+use crate::distinct::KeyDraw;
+use crate::options::{self, OptionError, OptionValue};
+use crate::zipf::Zipf;
+use txn::{
+    Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
+};
+
+/// What the balances of a pair add up to.
+pub const PAIR_TOTAL: i64 = 1000;
+
+/// Rows of the ledger; workers beyond share them.
+const LEDGER_ROWS: u64 = 64;
+
+/// The most tables that counters may be spread over.
+const MAX_TABLES: u64 = 8;
+
+const COUNT: ColumnSet = ColumnSet::one(0);
+const BALANCE: ColumnSet = ColumnSet::one(1);
+const ADDED: ColumnSet = ColumnSet::one(0);
+const BROKEN: ColumnSet = ColumnSet::one(1);
+const TOKEN: ColumnSet = ColumnSet::one(0);
+
+/// All that can be set. [`Counters::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountersOptions {
+    /// How many counters there are.
+    pub counters: u64,
+    /// Tables that they are spread over.
+    pub tables: u64,
+    /// Counters of an increment or of a sum.
+    pub accesses: u64,
+    /// Skew of the choice, from 0 (uniform) to less than 1.
+    pub theta: f64,
+    /// An increment's counters differ from each other; else a transaction may add to one twice.
+    pub distinct: bool,
+    /// Read plainly, then update: a locking protocol has to upgrade its lock.
+    pub lock_upgrade: bool,
+    /// Share of the procedures that are transfers.
+    pub transfers: f64,
+    /// Share of the procedures that are sums.
+    pub sums: f64,
+    /// Share of the procedures that are moves. What the shares leave are increments.
+    pub moves: f64,
+    /// Tokens, when there are moves.
+    pub tokens: u64,
+}
+
+impl Default for CountersOptions {
+    fn default() -> CountersOptions {
+        CountersOptions {
+            counters: 64,
+            tables: 1,
+            accesses: 2,
+            theta: 0.0,
+            distinct: true,
+            lock_upgrade: false,
+            transfers: 0.0,
+            sums: 0.0,
+            moves: 0.0,
+            tokens: 0,
+        }
+    }
+}
+
+impl CountersOptions {
+    /// Every kind of procedure, for exploration: few counters, two tables, a quarter each.
+    pub fn mixed() -> CountersOptions {
+        CountersOptions {
+            counters: 8,
+            tables: 2,
+            accesses: 4,
+            transfers: 0.25,
+            sums: 0.25,
+            moves: 0.25,
+            tokens: 4,
+            ..CountersOptions::default()
+        }
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("counters", self.counters, 1, options::MAX_ROWS)?;
+        options::integer("tables", self.tables, 1, MAX_TABLES.min(self.counters))?;
+        options::integer("accesses", self.accesses, 1, options::MAX_ACCESSES)?;
+        options::theta(self.theta)?;
+        options::ratio("transfers", self.transfers)?;
+        options::ratio("sums", self.sums)?;
+        options::ratio("moves", self.moves)?;
+        if self.increments() < 0.0 {
+            return Err(OptionError {
+                option: "transfers + sums + moves",
+                given: (self.transfers + self.sums + self.moves).to_string(),
+                allowed: "0 to 1 together".into(),
+            });
+        }
+        if self.distinct {
+            options::enough_rows(self.accesses, self.counters, "counters")?;
+        }
+        if (self.transfers > 0.0 || self.sums > 0.0) && !self.counters.is_multiple_of(2) {
+            return Err(OptionError {
+                option: "counters",
+                given: self.counters.to_string(),
+                allowed: "even numbers while there are transfers or sums (they work on pairs)"
+                    .into(),
+            });
+        }
+        if self.moves > 0.0 {
+            let error = |option, given: u64, allowed: &str| {
+                Err(OptionError { option, given: given.to_string(), allowed: allowed.into() })
+            };
+            if self.counters < 2 {
+                return error("counters", self.counters, "2 and more while there are moves");
+            }
+            if self.tokens == 0 || self.tokens >= self.counters {
+                let allowed = format!("1 to {} (fewer than counters)", self.counters - 1);
+                return error("tokens", self.tokens, &allowed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("counters", OptionValue::Integer(self.counters)),
+            ("tables", OptionValue::Integer(self.tables)),
+            ("accesses", OptionValue::Integer(self.accesses)),
+            ("theta", OptionValue::Number(self.theta)),
+            ("distinct", OptionValue::Flag(self.distinct)),
+            ("lock-upgrade", OptionValue::Flag(self.lock_upgrade)),
+            ("transfers", OptionValue::Number(self.transfers)),
+            ("sums", OptionValue::Number(self.sums)),
+            ("moves", OptionValue::Number(self.moves)),
+            ("tokens", OptionValue::Integer(self.tokens)),
+        ]
+    }
+
+    /// The share of increments; three shares like 0.1 + 0.2 + 0.7 may miss 1 by rounding.
+    fn increments(&self) -> f64 {
+        let rest = 1.0 - self.transfers - self.sums - self.moves;
+        if rest.abs() < 1e-9 { 0.0 } else { rest }
+    }
+
+    /// The shares of increments, transfers, sums and moves.
+    fn shares(&self) -> [f64; 4] {
+        [self.increments(), self.transfers, self.sums, self.moves]
+    }
+
+    /// True when nothing but increments runs, so that commits alone tell what the counts must be.
+    fn only_increments(&self) -> bool {
+        self.transfers == 0.0 && self.sums == 0.0 && self.moves == 0.0
+    }
+
+    fn ledger(&self) -> TableId {
+        TableId(self.tables as u16)
+    }
+
+    fn token_table(&self) -> TableId {
+        TableId(self.tables as u16 + 1)
+    }
+
+    /// Table and key of a counter.
+    fn place(&self, counter: u64) -> (TableId, u64) {
+        (TableId((counter % self.tables) as u16), counter / self.tables)
+    }
+
+    /// Rows of counter table number `table`.
+    fn counters_in(&self, table: u64) -> u64 {
+        (self.counters - table).div_ceil(self.tables)
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Counters {
+    options: CountersOptions,
+    /// Among all counters.
+    each: Zipf,
+    /// Among all pairs.
+    pairs: Zipf,
+}
+
+impl Counters {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: CountersOptions) -> Result<Counters, OptionError> {
+        options.validate()?;
+        let each = Zipf::new(options.counters, options.theta);
+        let pairs = Zipf::new((options.counters / 2).max(1), options.theta);
+        Ok(Counters { options, each, pairs })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &CountersOptions {
+        &self.options
+    }
+}
+
+impl Workload for Counters {
+    type Client = CountersClient;
+
+    fn schema(&self) -> Schema {
+        let table = |name: String, columns: [&str; 2]| {
+            let columns = columns.map(|c| Column::new(c, ColumnType::I64)).to_vec();
+            TableSchema::new(name, columns)
+        };
+        let mut tables: Vec<_> = (0..self.options.tables)
+            .map(|i| table(format!("counters{i}"), ["count", "balance"]))
+            .collect();
+        tables.push(table("ledger".into(), ["added", "broken"]));
+        if self.options.moves > 0.0 {
+            let column = Column::new("token", ColumnType::I64);
+            tables.push(TableSchema::new("tokens", vec![column]));
+        }
+        Schema { tables }
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        if table == self.options.ledger() {
+            LEDGER_ROWS
+        } else if table == self.options.token_table() {
+            // Inserted rows take the places of deleted ones, but not at once.
+            self.options.counters
+        } else {
+            self.options.counters_in(u64::from(table.0))
+        }
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        let options = &self.options;
+        for table in 0..options.tables {
+            loader.load_dense(TableId(table as u16), options.counters_in(table), &|key, row| {
+                let counter = key * options.tables + table;
+                let balance = if counter.is_multiple_of(2) { PAIR_TOTAL } else { 0 };
+                row[8..16].copy_from_slice(&balance.to_le_bytes());
+            });
+        }
+        loader.load_dense(options.ledger(), LEDGER_ROWS, &|_, _| {});
+        if options.moves > 0.0 {
+            loader.load_dense(options.token_table(), options.tokens, &|key, row| {
+                row.copy_from_slice(&law::token(key).to_le_bytes());
+            });
+        }
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> CountersClient {
+        let accesses = self.options.accesses as usize;
+        let each = KeyDraw::new(self.each.clone(), accesses, self.options.distinct);
+        // A move needs two places whatever increments may do, and nobody reads a pair twice.
+        let places = KeyDraw::new(self.each.clone(), 2, true);
+        let pairs = KeyDraw::new(self.pairs.clone(), accesses, true);
+        CountersClient::new(self.options.clone(), each, places, pairs, worker, seed)
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let options = self.options.clone();
+        Some(Box::new(move |access, committed| law::check(&options, access, committed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(change: impl Fn(&mut CountersOptions)) -> String {
+        let mut options = CountersOptions::mixed();
+        change(&mut options);
+        Counters::new(options).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        assert_eq!(error(|o| o.theta = 1.0), "theta is 1; allowed: at least 0 and less than 1");
+        assert!(error(|o| o.counters = 0).starts_with("counters is 0; allowed: 1 to "));
+        assert!(error(|o| o.counters = 9).starts_with("counters is 9; allowed: even numbers"));
+        assert_eq!(error(|o| o.tables = 9), "tables is 9; allowed: 1 to 8");
+        assert!(error(|o| o.accesses = 9).contains("accesses is 9; allowed: 1 to counters (8)"));
+        assert_eq!(error(|o| o.sums = -0.5), "sums is -0.5; allowed: 0 to 1");
+        assert!(error(|o| o.moves = 0.75).starts_with("transfers + sums + moves is 1.25"));
+        assert_eq!(error(|o| o.tokens = 8), "tokens is 8; allowed: 1 to 7 (fewer than counters)");
+    }
+
+    #[test]
+    fn shares_that_add_up_to_one_but_for_rounding_are_accepted() {
+        let options =
+            CountersOptions { transfers: 0.1, sums: 0.2, moves: 0.7, ..CountersOptions::mixed() };
+        assert!(Counters::new(options).is_ok());
+    }
+
+    #[test]
+    fn every_counter_has_its_own_place() {
+        let options = CountersOptions { counters: 10, tables: 3, ..CountersOptions::default() };
+        let mut places: Vec<_> = (0..10).map(|c| options.place(c)).collect();
+        for (table, key) in &places {
+            assert!(*key < options.counters_in(u64::from(table.0)));
+        }
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), 10);
+        assert_eq!((0..3).map(|t| options.counters_in(t)).sum::<u64>(), 10);
+    }
+}

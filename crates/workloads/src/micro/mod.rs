@@ -1,0 +1,4 @@
+//! Micro-benchmarks: small transactions made to show, or to break, one thing.
+
+pub mod counters;
+pub mod timestamps;

@@ -1,0 +1,50 @@
+//! Each transaction draws one timestamp: the cost of the allocator and of nothing else.
+//!
+//! "Staring into the Abyss" (2014), section 4.3, figure 6. Run it with a protocol that draws no
+//! timestamp of its own (NO_CC), or every transaction draws more than one.
+
+use txn::{Abort, Access, Client, Loader, Schema, TableId, Workload};
+
+/// The workload. It stores nothing and has no options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timestamps;
+
+impl Workload for Timestamps {
+    type Client = TimestampsClient;
+
+    fn schema(&self) -> Schema {
+        Schema::default()
+    }
+
+    fn rows(&self, _table: TableId) -> u64 {
+        0
+    }
+
+    fn load(&self, _loader: &mut dyn Loader) {}
+
+    fn client(&self, _worker: usize, _workers: usize, _seed: u64) -> TimestampsClient {
+        TimestampsClient { last: 0 }
+    }
+}
+
+/// One worker's stream of allocations.
+#[derive(Clone, Debug)]
+pub struct TimestampsClient {
+    last: u64,
+}
+
+impl TimestampsClient {
+    /// The timestamp that was drawn last; 0 before the first.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+}
+
+impl Client for TimestampsClient {
+    fn next(&mut self) {}
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        self.last = access.allocate_timestamp();
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! The bytes of fields: what the loader leaves, and what makes every update's value its own.
+
+/// Odd, with bits all over: multiples of it by different numbers differ in every byte sooner or later.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Numbers the transactions of `worker`; no other worker's stamps are among them.
+pub(super) fn first_stamp(worker: usize) -> u64 {
+    (worker as u64 + 1) << 40
+}
+
+/// The stamp of the worker's next transaction.
+#[inline]
+pub(super) fn next_stamp(stamp: u64) -> u64 {
+    stamp.wrapping_add(1)
+}
+
+/// What the loader leaves in the row `key`.
+pub(super) fn initial(key: u64, row: &mut [u8]) {
+    fill(row, key.wrapping_mul(SPREAD));
+}
+
+/// The value that access number `access` of the transaction `stamp` writes.
+#[inline]
+pub(super) fn fresh(field: &mut [u8], stamp: u64, access: usize) {
+    fill(field, own(stamp, access));
+}
+
+/// Turns what was read into what the access writes; the old value can be had back from it.
+#[inline]
+pub(super) fn derive(field: &mut [u8], stamp: u64, access: usize) {
+    let own = own(stamp, access) | 1;
+    let (words, rest) = field.as_chunks_mut::<8>();
+    for word in words {
+        *word = u64::from_le_bytes(*word).wrapping_add(own).to_le_bytes();
+    }
+    for (byte, add) in rest.iter_mut().zip(own.to_le_bytes()) {
+        *byte = byte.wrapping_add(add);
+    }
+}
+
+/// Folds what was read into a digest that depends on every byte.
+#[inline]
+pub(super) fn fold(digest: u64, field: &[u8]) -> u64 {
+    let (words, rest) = field.as_chunks::<8>();
+    let sum = words.iter().fold(0u64, |sum, &word| sum.wrapping_add(u64::from_le_bytes(word)));
+    let sum = rest.iter().fold(sum, |sum, &byte| sum.rotate_left(8).wrapping_add(u64::from(byte)));
+    digest.rotate_left(1) ^ sum
+}
+
+#[inline]
+fn own(stamp: u64, access: usize) -> u64 {
+    // Accesses are fewer than 2^12, so stamp and access together name one update of the run.
+    (stamp << 12 | access as u64).wrapping_mul(SPREAD)
+}
+
+#[inline]
+fn fill(bytes: &mut [u8], mut word: u64) {
+    let (words, rest) = bytes.as_chunks_mut::<8>();
+    for out in words {
+        *out = word.to_le_bytes();
+        word = word.wrapping_add(SPREAD);
+    }
+    for (out, byte) in rest.iter_mut().zip(word.to_le_bytes()) {
+        *out = byte;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates_differ_by_worker_transaction_and_access() {
+        let mut values = Vec::new();
+        for worker in 0..3 {
+            let mut stamp = first_stamp(worker);
+            for _ in 0..3 {
+                stamp = next_stamp(stamp);
+                for access in 0..3 {
+                    let mut field = vec![0; 13];
+                    fresh(&mut field, stamp, access);
+                    values.push(field);
+                }
+            }
+        }
+        let all = values.len();
+        values.sort();
+        values.dedup();
+        assert_eq!(values.len(), all);
+    }
+
+    #[test]
+    fn a_derived_value_depends_on_what_was_read_and_always_changes_it() {
+        let (mut a, mut b) = (vec![1u8; 100], vec![2u8; 100]);
+        derive(&mut a, 5, 0);
+        derive(&mut b, 5, 0);
+        assert_ne!(a, b);
+        assert_ne!(a, vec![1u8; 100]);
+    }
+
+    #[test]
+    fn the_digest_sees_every_byte() {
+        let field = vec![3u8; 101];
+        for i in 0..field.len() {
+            let mut other = field.clone();
+            other[i] ^= 0x80;
+            assert_ne!(fold(0, &field), fold(0, &other), "byte {i}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+#![allow(dead_code, reason = "each test program uses a part of it")]
+//! A database for one transaction at a time: maps, an undo list, and mistakes on request.
+
+use std::collections::BTreeMap;
+use txn::{
+    Abort, AbortReason, Access, Client, ColumnSet, Intent, Loader, RowLayout, TableId, Workload,
+};
+
+/// A mistake that the store makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    None,
+    /// Every 97th update is forgotten.
+    LostUpdate,
+    /// An update stores the whole row as it was some updates ago, with only its columns new.
+    StaleColumns,
+    /// Every 97th delete leaves the row where it was.
+    LostDelete,
+    /// An aborted attempt's writes stay.
+    NoUndo,
+}
+
+/// What was done, for comparing runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Read(TableId, u64, ColumnSet, Intent),
+    Update(TableId, u64, ColumnSet, Vec<u8>),
+    Insert(TableId, u64),
+    Delete(TableId, u64),
+    Prefetch(usize, ColumnSet),
+}
+
+/// A row as it was before a write; absent before an insert.
+type Before = ((TableId, u64), Option<Vec<u8>>);
+
+pub struct Store {
+    layouts: Vec<RowLayout>,
+    rows: BTreeMap<(TableId, u64), Vec<u8>>,
+    first: BTreeMap<(TableId, u64), Vec<u8>>,
+    undo: Vec<Before>,
+    mistake: Mistake,
+    writes: u64,
+    timestamp: u64,
+    /// Accesses left before the attempt is aborted.
+    pub abort_after: Option<u64>,
+    pub events: Vec<Event>,
+    pub record_events: bool,
+}
+
+impl Store {
+    pub fn loaded(workload: &impl Workload, mistake: Mistake) -> Store {
+        let schema = workload.schema();
+        let mut store = Store {
+            layouts: schema.tables.iter().map(RowLayout::of).collect(),
+            rows: BTreeMap::new(),
+            first: BTreeMap::new(),
+            undo: Vec::new(),
+            mistake,
+            writes: 0,
+            timestamp: 0,
+            abort_after: None,
+            events: Vec::new(),
+            record_events: false,
+        };
+        for table in &schema.tables {
+            table.check().unwrap();
+        }
+        workload.load(&mut store);
+        store.first = store.rows.clone();
+        store
+    }
+
+    /// Runs the drawn procedure until it commits.
+    pub fn commit(&mut self, client: &mut impl Client) {
+        while self.attempt(client).is_err() {}
+    }
+
+    pub fn attempt(&mut self, client: &mut impl Client) -> Result<(), Abort> {
+        self.undo.clear();
+        let result = client.run(self);
+        if result.is_err() && self.mistake != Mistake::NoUndo {
+            for (place, before) in self.undo.drain(..).rev() {
+                match before {
+                    Some(row) => self.rows.insert(place, row),
+                    None => self.rows.remove(&place),
+                };
+            }
+        }
+        result
+    }
+
+    fn step(&mut self, event: impl FnOnce() -> Event) -> Result<(), Abort> {
+        if self.record_events {
+            self.events.push(event());
+        }
+        match &mut self.abort_after {
+            Some(0) => {
+                self.abort_after = None;
+                Err(Abort::because(AbortReason::Validation))
+            }
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn slips(&mut self, mistake: Mistake) -> bool {
+        self.writes += 1;
+        self.mistake == mistake && self.writes.is_multiple_of(97)
+    }
+
+    /// Where a column's packed bytes lie in a packed row.
+    fn spans(&self, table: TableId, columns: ColumnSet) -> Vec<std::ops::Range<usize>> {
+        let layout = &self.layouts[table.0 as usize];
+        let mut start = 0;
+        let mut spans = Vec::new();
+        for i in layout.all().iter() {
+            let end = start + layout.span(i).bytes as usize;
+            if columns.contains(ColumnSet::one(i)) {
+                spans.push(start..end);
+            }
+            start = end;
+        }
+        spans
+    }
+}
+
+impl Access for Store {
+    fn read_with(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        self.step(|| Event::Read(table, key, columns, intent))?;
+        let spans = self.spans(table, columns);
+        let Some(row) = self.rows.get(&(table, key)) else { return Ok(false) };
+        let packed: Vec<u8> = spans.into_iter().flat_map(|s| row[s].iter().copied()).collect();
+        out.copy_from_slice(&packed);
+        Ok(true)
+    }
+
+    fn update(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        self.step(|| Event::Update(table, key, columns, values.to_vec()))?;
+        let place = (table, key);
+        let Some(mut row) = self.rows.get(&place).cloned() else { return Ok(false) };
+        let before = row.clone();
+        if self.slips(Mistake::LostUpdate) {
+            return Ok(true);
+        }
+        if self.slips(Mistake::StaleColumns) {
+            row = self.first[&place].clone();
+        }
+        let mut from = 0;
+        for span in self.spans(table, columns) {
+            let to = from + span.len();
+            row[span].copy_from_slice(&values[from..to]);
+            from = to;
+        }
+        assert_eq!(from, values.len(), "as many bytes as the columns have");
+        self.undo.push((place, Some(before)));
+        self.rows.insert(place, row);
+        Ok(true)
+    }
+
+    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
+        self.step(|| Event::Insert(table, key))?;
+        if self.rows.contains_key(&(table, key)) {
+            return Ok(false);
+        }
+        self.undo.push(((table, key), None));
+        self.rows.insert((table, key), row.to_vec());
+        Ok(true)
+    }
+
+    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
+        self.step(|| Event::Delete(table, key))?;
+        if self.slips(Mistake::LostDelete) {
+            return Ok(self.rows.contains_key(&(table, key)));
+        }
+        let row = self.rows.remove(&(table, key));
+        let found = row.is_some();
+        self.undo.push(((table, key), row));
+        Ok(found)
+    }
+
+    fn prefetch(&mut self, _table: TableId, keys: &[u64], columns: ColumnSet) {
+        if self.record_events {
+            self.events.push(Event::Prefetch(keys.len(), columns));
+        }
+    }
+
+    fn allocate_timestamp(&mut self) -> u64 {
+        self.timestamp += 1;
+        self.timestamp
+    }
+}
+
+impl Loader for Store {
+    fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync)) {
+        for key in 0..count {
+            let mut bytes = vec![0; self.layouts[table.0 as usize].bytes()];
+            row(key, &mut bytes);
+            self.load(table, key, &bytes);
+        }
+    }
+
+    fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
+        assert!(self.rows.insert((table, key), row.to_vec()).is_none(), "loaded twice");
+    }
+}
