@@ -104,6 +104,12 @@ pub trait Core {
     /// The clock, in ticks; never runs backward along a chain of causes.
     fn now(&self) -> u64;
 
+    /// The clock, read neither before earlier operations have taken effect nor after later ones:
+    /// for times that are compared across cores (histories). Dearer than [`Core::now`] natively.
+    fn now_fenced(&self) -> u64 {
+        self.now()
+    }
+
     /// Ticks in a second of this core's clock.
     fn ticks_per_second(&self) -> u64;
 

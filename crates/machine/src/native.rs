@@ -307,6 +307,14 @@ impl Core for NativeCore {
         timestamp_counter()
     }
 
+    #[inline]
+    fn now_fenced(&self) -> u64 {
+        fence(Ordering::SeqCst);
+        let now = fenced_timestamp_counter();
+        fence(Ordering::SeqCst);
+        now
+    }
+
     fn ticks_per_second(&self) -> u64 {
         timestamp_counter_hz()
     }
@@ -344,6 +352,25 @@ fn prefetch_line(_: *const u8) {}
 fn timestamp_counter() -> u64 {
     // SAFETY: every x86-64 has the instruction; it touches no memory.
     unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fenced_timestamp_counter() -> u64 {
+    // The counter itself is ordered by nothing; a load fence on both sides keeps it in its place.
+    // SAFETY: every x86-64 has these instructions.
+    unsafe {
+        core::arch::x86_64::_mm_lfence();
+        let now = core::arch::x86_64::_rdtsc();
+        core::arch::x86_64::_mm_lfence();
+        now
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn fenced_timestamp_counter() -> u64 {
+    timestamp_counter()
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -1,1 +1,21 @@
-//! Concurrency-control protocols, one small file each
+//! Concurrency-control protocols: which transaction may commit.
+//!
+//! One file per protocol, its paper cited at the top and its deviations listed; what several share is
+//! in [`parts`]. [`registry`] is the only other place that names them.
+
+#[doc(hidden)]
+pub mod mutants;
+pub mod no_cc;
+pub mod no_wait;
+pub mod parts;
+mod protocol;
+pub mod registry;
+pub mod silo;
+pub mod tictoc;
+pub mod timestamp;
+pub mod wait_die;
+
+pub use protocol::{
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    TimestampAllocation,
+};

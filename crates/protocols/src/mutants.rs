@@ -1,0 +1,155 @@
+//! Known bugs, planted one by one, to prove that they are found. Never part of a real run.
+//!
+//! Each mutant is the protocol's own text with one thing turned; it names the detector that must catch it.
+
+use crate::{
+    Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, parts::two_phase_locking,
+    registry::Visitor, silo, silo::Silo, wait_die, wait_die::AgedLocks,
+};
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
+use storage::{Epochs, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent, Version};
+
+/// What must notice a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detector {
+    /// The checker refuses a certificate.
+    Certificate,
+    /// The workload's conservation law is broken.
+    Conservation,
+    /// The oldest transaction died.
+    OldestNeverDies,
+}
+
+/// A planted bug.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutant {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What was done, and where it was seen before.
+    pub story: &'static str,
+    /// Who must catch it.
+    pub detector: Detector,
+}
+
+/// All mutants.
+pub const MUTANTS: [Mutant; 3] = [
+    Mutant {
+        name: "bypassing_writes",
+        story: "a write goes to the shared record at once instead of into the write set \
+                (an early YCSB of a published code base wrote like that, invisibly: always the same value)",
+        detector: Detector::Conservation,
+    },
+    Mutant {
+        name: "wait_die_inverted",
+        story: "WAIT_DIE with the comparison turned round: the younger waits, the older dies",
+        detector: Detector::OldestNeverDies,
+    },
+    Mutant {
+        name: "silo_without_lock_check",
+        story: "SILO's validation does not look whether a record read is locked by another",
+        detector: Detector::Certificate,
+    },
+];
+
+/// Calls `visitor` with the mutant `name`; gives the visitor back if there is none.
+pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<V::Output, V> {
+    match name {
+        "bypassing_writes" => Ok(visitor.visit::<BypassingWrites<Silo>>()),
+        "wait_die_inverted" => {
+            Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<AgedLocks<M, Inverted>>>())
+        }
+        "silo_without_lock_check" => Ok(visitor.visit::<Silo<WithoutLockCheck>>()),
+        _ => Err(visitor),
+    }
+}
+
+/// WAIT_DIE's comparison, turned round.
+pub struct Inverted;
+impl wait_die::Variant for Inverted {
+    fn may_wait(own: u64, other: u64) -> bool {
+        own > other
+    }
+}
+
+/// SILO's validation without its second half.
+pub struct WithoutLockCheck;
+impl silo::Variant for WithoutLockCheck {
+    const CHECKS_LOCK: bool = false;
+}
+
+/// `P`, with writes that go past it.
+pub struct BypassingWrites<P>(P);
+
+impl<M: Machine, P: Protocol<M>> Protocol<M> for BypassingWrites<P> {
+    type Record = P::Record;
+    type Worker<'s>
+        = P::Worker<'s>
+    where
+        M: 's;
+
+    fn declare(options: &ProtocolOptions) -> Declaration {
+        P::declare(options)
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        P::create(arena, options, sessions).map(BypassingWrites)
+    }
+
+    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> P::Worker<'s> {
+        self.0.worker(epochs, slot)
+    }
+
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, start: Start) {
+        self.0.begin(core, worker, start);
+    }
+
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut P::Worker<'s>,
+        record: RecordRef<'s, M, P::Record>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        self.0.read(core, worker, record, columns, intent, out)
+    }
+
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        _: &mut P::Worker<'s>,
+        record: RecordRef<'s, M, P::Record>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let there = record.head(core);
+        if change.state.is_none() && !there.state.is_present() {
+            return Ok(false);
+        }
+        record.install(core, change.columns, change.values, change.state, Version::INITIAL);
+        Ok(true)
+    }
+
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>) -> Result<u64, Abort> {
+        self.0.prepare(core, worker)
+    }
+
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut P::Worker<'s>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        self.0.commit(core, worker, timestamp, log);
+    }
+
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>) {
+        self.0.abort(core, worker);
+    }
+}

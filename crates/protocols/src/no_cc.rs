@@ -1,0 +1,103 @@
+//! NO_CC: no concurrency control at all.
+//!
+//! It reads what is there, installs what it wrote, and never waits, validates or aborts, so it bounds from
+//! above what any protocol can reach on a workload and measures the harness. Its histories are not
+//! serializable as soon as two workers meet: it proves that the checker can fail.
+
+use crate::{
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    parts::write_set::WriteSet,
+};
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
+use storage::{Epochs, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent};
+
+/// The protocol.
+pub struct NoCc;
+
+impl<M: Machine> Protocol<M> for NoCc {
+    type Record = ();
+    type Worker<'s>
+        = WriteSet<'s, M, ()>
+    where
+        M: 's;
+
+    fn declare(_: &ProtocolOptions) -> Declaration {
+        Declaration {
+            name: "NO_CC",
+            summary: "no concurrency control: measures the harness, and proves that the checker can fail",
+            source: "BenchBase's noop, as a protocol",
+            isolation: Isolation::None,
+            strict: false,
+        }
+    }
+
+    fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
+        Ok(NoCc)
+    }
+
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> WriteSet<'s, M, ()> {
+        WriteSet::default()
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>, _: Start) {}
+
+    #[inline]
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        writes: &mut WriteSet<'s, M, ()>,
+        record: RecordRef<'s, M, ()>,
+        columns: ColumnSet,
+        _: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let head = record.copy_out(core, columns, out);
+        Ok(match writes.find(&record) {
+            None => head,
+            Some(at) => writes.overlay(at, columns, out, head),
+        })
+    }
+
+    #[inline]
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        writes: &mut WriteSet<'s, M, ()>,
+        record: RecordRef<'s, M, ()>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let at = writes.find(&record);
+        let state = writes.state_over(at, record.head(core).state);
+        if change.state.is_none() && !state.is_present() {
+            return Ok(false);
+        }
+        writes.put(core, record, at, change);
+        Ok(true)
+    }
+
+    #[inline]
+    fn prepare<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>) -> Result<u64, Abort> {
+        Ok(0)
+    }
+
+    #[inline]
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        writes: &mut WriteSet<'s, M, ()>,
+        _: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        for at in 0..writes.len() {
+            writes.install(core, at, log);
+        }
+        writes.clear();
+    }
+
+    #[inline]
+    fn abort<'s>(&'s self, _: &M::Core, writes: &mut WriteSet<'s, M, ()>) {
+        writes.clear();
+    }
+}

@@ -1,0 +1,292 @@
+//! A record's lock with a queue: who owns it, who waits for it.
+//!
+//! Requests live in the sessions' own memory and are named by arena offset, so a record needs three words. A
+//! latch in the record protects both lists. Waiters stand youngest first: each is older than everybody
+//! that it waits for, owners and waiters before it alike, so waits never form a circle (WAIT_DIE's rule,
+//! which WOUND_WAIT turns round).
+
+use super::two_phase_locking::Mode;
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
+use storage::RecordRef;
+
+/// The lock in a record: a latch, and the heads of two lists of requests.
+#[repr(C)]
+pub struct LockQueue {
+    latch: Word,
+    owners: Word,
+    waiters: Word,
+}
+
+// SAFETY: words.
+unsafe impl Zeroed for LockQueue {}
+
+/// One session's request for one lock.
+#[repr(C, align(16))]
+struct Request<M: Machine> {
+    line: M::Line,
+    next: Word,
+    timestamp: Word,
+    /// 1 for exclusive.
+    exclusive: Word,
+    /// 1 once the lock is owned; waited on.
+    granted: Word,
+    /// For a waiting upgrade: the request by which its owner shares the lock already.
+    upgrades: Word,
+}
+
+// SAFETY: a line and words.
+unsafe impl<M: Machine> Zeroed for Request<M> {}
+
+/// A request that is in a queue; give it back with [`Requests::release`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    request: u64,
+    /// How the lock is held.
+    pub mode: Mode,
+}
+
+/// Whether a requester may wait for the holder of a conflicting request, by their timestamps
+/// (own, other's).
+pub type MayWait = fn(u64, u64) -> bool;
+
+/// The requests of one session.
+pub struct Requests<M: Machine> {
+    arena: Arc<Arena>,
+    free: Vec<u64>,
+    machine: PhantomData<fn() -> M>,
+}
+
+const REQUESTS_PER_CHUNK: u64 = 32;
+
+impl<M: Machine> Requests<M> {
+    /// A session's requests, in `arena`.
+    pub fn new(arena: &Arc<Arena>) -> Requests<M> {
+        Requests { arena: arena.clone(), free: Vec::new(), machine: PhantomData }
+    }
+
+    #[inline(always)]
+    fn at(&self, request: u64) -> &Request<M> {
+        // SAFETY: offsets in queues come from `take`, whose chunks hold requests only.
+        unsafe { self.arena.at::<Request<M>>(request) }
+    }
+
+    fn take(&mut self, core: &M::Core, timestamp: u64, mode: Mode) -> Result<u64, OutOfMemory> {
+        if self.free.is_empty() {
+            let size = size_of::<Request<M>>() as u64;
+            let first = self.arena.allocate(size * REQUESTS_PER_CHUNK, 64, Place::Any)?;
+            self.free.extend((0..REQUESTS_PER_CHUNK).rev().map(|i| first + i * size));
+        }
+        let offset = self.free.pop().expect("filled above");
+        let request = self.at(offset);
+        core.store_relaxed(&request.line, &request.timestamp, timestamp);
+        core.store_relaxed(&request.line, &request.exclusive, u64::from(mode == Mode::Exclusive));
+        core.store_relaxed(&request.line, &request.granted, 0);
+        core.store_relaxed(&request.line, &request.upgrades, 0);
+        Ok(offset)
+    }
+
+    fn latch(core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        loop {
+            core.wait_while(line, &queue.latch, |latch| latch != 0);
+            if core.cas(line, &queue.latch, 0, 1).is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn unlatch(core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        core.store(line, &queue.latch, 0);
+    }
+
+    fn timestamp_of(&self, core: &M::Core, request: u64) -> u64 {
+        core.load_relaxed(&self.at(request).line, &self.at(request).timestamp)
+    }
+
+    fn is_exclusive(&self, core: &M::Core, request: u64) -> bool {
+        core.load_relaxed(&self.at(request).line, &self.at(request).exclusive) != 0
+    }
+
+    fn next_of(&self, core: &M::Core, request: u64) -> u64 {
+        core.load_relaxed(&self.at(request).line, &self.at(request).next)
+    }
+
+    /// Puts `request` at the front of the list `head`.
+    fn link(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
+        let first = core.load_relaxed(line, head);
+        core.store_relaxed(&self.at(request).line, &self.at(request).next, first);
+        core.store_relaxed(line, head, request);
+    }
+
+    /// Takes `request` out of the list `head`.
+    fn unlink(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
+        let after = self.next_of(core, request);
+        let mut at = core.load_relaxed(line, head);
+        if at == request {
+            core.store_relaxed(line, head, after);
+            return;
+        }
+        while self.next_of(core, at) != request {
+            at = self.next_of(core, at);
+        }
+        core.store_relaxed(&self.at(at).line, &self.at(at).next, after);
+    }
+
+    /// Takes the lock of `record`, waiting for it if `may_wait` allows that for every conflicting owner.
+    /// `None` when it does not, or when the lock is free for the asking but others have queued: then
+    /// only who is older than all of them may queue too, or writers would starve.
+    pub fn acquire(
+        &mut self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, LockQueue>,
+        timestamp: u64,
+        mode: Mode,
+        may_wait: MayWait,
+    ) -> Result<Option<Held>, OutOfMemory> {
+        let (line, queue) = (record.line(), record.cc());
+        let request = self.take(core, timestamp, mode)?;
+        Self::latch(core, line, queue);
+        let first_owner = core.load_relaxed(line, &queue.owners);
+        let first_waiter = core.load_relaxed(line, &queue.waiters);
+        let conflict =
+            first_owner != 0 && (mode == Mode::Exclusive || self.is_exclusive(core, first_owner));
+        if !conflict && first_waiter == 0 {
+            self.link(core, line, &queue.owners, request);
+            Self::unlatch(core, line, queue);
+            return Ok(Some(Held { request, mode }));
+        }
+        let allowed = match conflict {
+            true => self.all(core, first_owner, |owner| may_wait(timestamp, owner)),
+            false => self.all(core, first_waiter, |waiter| may_wait(timestamp, waiter)),
+        };
+        if !allowed {
+            Self::unlatch(core, line, queue);
+            self.free.push(request);
+            return Ok(None);
+        }
+        self.enqueue(core, line, queue, request, timestamp, may_wait);
+        Self::unlatch(core, line, queue);
+        self.wait(core, request);
+        Ok(Some(Held { request, mode }))
+    }
+
+    /// Makes a shared lock exclusive; false when that would need a wait that `may_wait` forbids.
+    pub fn upgrade(
+        &mut self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, LockQueue>,
+        timestamp: u64,
+        held: &mut Held,
+        may_wait: MayWait,
+    ) -> Result<bool, OutOfMemory> {
+        let (line, queue) = (record.line(), record.cc());
+        let request = self.take(core, timestamp, Mode::Exclusive)?;
+        Self::latch(core, line, queue);
+        let own = self.at(held.request);
+        let first_owner = core.load_relaxed(line, &queue.owners);
+        let alone = first_owner == held.request && self.next_of(core, held.request) == 0;
+        let may = |owner: u64| owner == timestamp || may_wait(timestamp, owner);
+        let granted = alone || self.all(core, first_owner, may);
+        if alone {
+            core.store_relaxed(&own.line, &own.exclusive, 1);
+        } else if granted {
+            // Ahead of every waiter: they all conflict with the shared lock that is held already.
+            let upgrade = self.at(request);
+            core.store_relaxed(&upgrade.line, &upgrade.upgrades, held.request);
+            self.link(core, line, &queue.waiters, request);
+        }
+        Self::unlatch(core, line, queue);
+        if granted && !alone {
+            self.wait(core, request);
+        }
+        self.free.push(request);
+        if granted {
+            held.mode = Mode::Exclusive;
+        }
+        Ok(granted)
+    }
+
+    /// Gives the lock back and grants it to whoever is next.
+    pub fn release(&mut self, core: &M::Core, record: &RecordRef<'_, M, LockQueue>, held: Held) {
+        let (line, queue) = (record.line(), record.cc());
+        Self::latch(core, line, queue);
+        self.unlink(core, line, &queue.owners, held.request);
+        self.grant(core, line, queue);
+        Self::unlatch(core, line, queue);
+        self.free.push(held.request);
+    }
+
+    fn all(&self, core: &M::Core, first: u64, condition: impl Fn(u64) -> bool) -> bool {
+        let mut at = first;
+        while at != 0 {
+            if !condition(self.timestamp_of(core, at)) {
+                return false;
+            }
+            at = self.next_of(core, at);
+        }
+        true
+    }
+
+    /// Puts a waiter behind everybody that it may wait for; a waiting upgrade stays first.
+    fn enqueue(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        request: u64,
+        timestamp: u64,
+        may_wait: MayWait,
+    ) {
+        let mut before = 0;
+        let mut at = core.load_relaxed(line, &queue.waiters);
+        while at != 0 {
+            let upgrades = core.load_relaxed(&self.at(at).line, &self.at(at).upgrades) != 0;
+            if !upgrades && !may_wait(timestamp, self.timestamp_of(core, at)) {
+                break;
+            }
+            before = at;
+            at = self.next_of(core, at);
+        }
+        core.store_relaxed(&self.at(request).line, &self.at(request).next, at);
+        match before {
+            0 => core.store_relaxed(line, &queue.waiters, request),
+            _ => core.store_relaxed(&self.at(before).line, &self.at(before).next, request),
+        }
+    }
+
+    fn wait(&self, core: &M::Core, request: u64) {
+        let request = self.at(request);
+        core.wait_while(&request.line, &request.granted, |granted| granted == 0);
+    }
+
+    /// Grants the lock to waiters from the front for as long as they are compatible.
+    fn grant(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        loop {
+            let waiter = core.load_relaxed(line, &queue.waiters);
+            if waiter == 0 {
+                return;
+            }
+            let request = self.at(waiter);
+            let first_owner = core.load_relaxed(line, &queue.owners);
+            let upgrades = core.load_relaxed(&request.line, &request.upgrades);
+            if upgrades != 0 {
+                if first_owner != upgrades || self.next_of(core, upgrades) != 0 {
+                    return;
+                }
+                let shared = self.at(upgrades);
+                core.store_relaxed(&shared.line, &shared.exclusive, 1);
+                self.unlink(core, line, &queue.waiters, waiter);
+                core.store(&request.line, &request.granted, 1);
+                return;
+            }
+            let compatible = first_owner == 0
+                || (!self.is_exclusive(core, waiter) && !self.is_exclusive(core, first_owner));
+            if !compatible {
+                return;
+            }
+            self.unlink(core, line, &queue.waiters, waiter);
+            self.link(core, line, &queue.owners, waiter);
+            core.store(&request.line, &request.granted, 1);
+        }
+    }
+}

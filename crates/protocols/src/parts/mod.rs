@@ -1,0 +1,8 @@
+//! What several protocols are made of.
+
+pub mod lock_queue;
+pub mod record_set;
+pub mod tid_word;
+pub mod timestamp_allocator;
+pub mod two_phase_locking;
+pub mod write_set;

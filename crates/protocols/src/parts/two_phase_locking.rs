@@ -1,0 +1,235 @@
+//! Strict two-phase locking, around any way of taking and giving back a lock.
+//!
+//! A lock is taken before a record is touched and kept until the transaction has ended (Abyss 2.1). What
+//! differs between NO_WAIT, WAIT_DIE and their kin is only what happens when a lock is taken by
+//! somebody else: that is [`Locks`]. Deviation from the papers' code: writes are buffered under the
+//! exclusive lock instead of made in place with a before-image; nobody else can see the difference.
+
+use super::{record_set::RecordSet, write_set::WriteSet};
+use crate::{Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start};
+use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
+use storage::{Epochs, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent};
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Beside other readers.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+/// A way of locking records.
+pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
+    /// The lock in each record.
+    type Record: Zeroed + Send + Sync + 'static;
+    /// What a holder must remember of a lock.
+    type Held: Copy + Send;
+    /// What a session keeps between locks (its timestamp, its queue entries).
+    type Owner: Send;
+
+    /// What the protocol says of itself.
+    fn declare(options: &ProtocolOptions) -> Declaration;
+
+    /// Shared state.
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory>;
+
+    /// State for session `slot`.
+    fn owner(&self, slot: usize) -> Self::Owner;
+
+    /// An attempt begins.
+    fn begin(&self, core: &M::Core, owner: &mut Self::Owner, start: Start);
+
+    /// Takes the lock, or says why not.
+    fn acquire(
+        &self,
+        core: &M::Core,
+        owner: &mut Self::Owner,
+        record: &RecordRef<'_, M, Self::Record>,
+        mode: Mode,
+    ) -> Result<Self::Held, Abort>;
+
+    /// Makes a shared lock exclusive. On failure the shared lock is still held.
+    fn upgrade(
+        &self,
+        core: &M::Core,
+        owner: &mut Self::Owner,
+        record: &RecordRef<'_, M, Self::Record>,
+        held: &mut Self::Held,
+    ) -> Result<(), Abort>;
+
+    /// Gives the lock back.
+    fn release(
+        &self,
+        core: &M::Core,
+        owner: &mut Self::Owner,
+        record: &RecordRef<'_, M, Self::Record>,
+        held: Self::Held,
+    );
+
+    /// How a lock is held.
+    fn mode(held: &Self::Held) -> Mode;
+
+    /// The owner's age, if it matters (smaller is older).
+    fn priority(owner: &Self::Owner) -> Option<u64> {
+        let _ = owner;
+        None
+    }
+}
+
+/// The protocol that locks with `L`.
+pub struct TwoPhaseLocking<L> {
+    locks: L,
+}
+
+/// A session's locks and writes.
+pub struct Worker<'s, M: Machine, L: Locks<M>> {
+    held: RecordSet<'s, M, L::Record, L::Held>,
+    writes: WriteSet<'s, M, L::Record>,
+    owner: L::Owner,
+}
+
+impl<L> TwoPhaseLocking<L> {
+    #[inline(always)]
+    fn lock<'s, M: Machine>(
+        &self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Record>,
+        mode: Mode,
+    ) -> Result<(), Abort>
+    where
+        L: Locks<M>,
+    {
+        match worker.held.find(&record) {
+            None => {
+                let held = self.locks.acquire(core, &mut worker.owner, &record, mode)?;
+                worker.held.push(record, held);
+            }
+            Some(at) => {
+                let held = worker.held.value_mut(at);
+                if mode == Mode::Exclusive && L::mode(held) == Mode::Shared {
+                    self.locks.upgrade(core, &mut worker.owner, &record, held)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn let_go<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
+    where
+        L: Locks<M>,
+    {
+        for (record, held) in worker.held.iter() {
+            self.locks.release(core, &mut worker.owner, &record, *held);
+        }
+        worker.held.clear();
+        worker.writes.clear();
+    }
+}
+
+impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
+    type Record = L::Record;
+    type Worker<'s>
+        = Worker<'s, M, L>
+    where
+        M: 's;
+
+    fn declare(options: &ProtocolOptions) -> Declaration {
+        L::declare(options)
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(TwoPhaseLocking { locks: L::create(arena, options, sessions)? })
+    }
+
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M, L> {
+        Worker {
+            held: RecordSet::default(),
+            writes: WriteSet::default(),
+            owner: self.locks.owner(slot),
+        }
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>, start: Start) {
+        self.locks.begin(core, &mut worker.owner, start);
+    }
+
+    #[inline]
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Record>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let mode = match intent {
+            Intent::Read => Mode::Shared,
+            Intent::Update => Mode::Exclusive,
+        };
+        self.lock(core, worker, record, mode)?;
+        let head = record.copy_out(core, columns, out);
+        Ok(match worker.writes.find(&record) {
+            None => head,
+            Some(at) => worker.writes.overlay(at, columns, out, head),
+        })
+    }
+
+    #[inline]
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Record>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        self.lock(core, worker, record, Mode::Exclusive)?;
+        let at = worker.writes.find(&record);
+        let state = worker.writes.state_over(at, record.head(core).state);
+        if change.state.is_none() && !state.is_present() {
+            return Ok(false);
+        }
+        worker.writes.put(core, record, at, change);
+        Ok(true)
+    }
+
+    #[inline]
+    fn prepare<'s>(&'s self, _: &M::Core, _: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
+        Ok(0)
+    }
+
+    #[inline]
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        _: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        for at in 0..worker.writes.len() {
+            worker.writes.install(core, at, log);
+        }
+        self.let_go(core, worker);
+    }
+
+    #[inline]
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) {
+        self.let_go(core, worker);
+    }
+
+    fn priority<'s>(&'s self, worker: &Worker<'s, M, L>) -> Option<u64> {
+        L::priority(&worker.owner)
+    }
+}

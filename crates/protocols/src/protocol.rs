@@ -1,0 +1,215 @@
+//! The trait that every protocol implements.
+
+use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
+use std::{fmt, str::FromStr};
+use storage::{Epochs, RecordRef, RowHead, RowState};
+use txn::{Abort, ColumnSet, Intent, Version, Write};
+
+/// What a committed history is promised to look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Equivalent to some serial order.
+    Serializable,
+    /// Nothing.
+    None,
+}
+
+impl fmt::Display for Isolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Isolation::Serializable => "serializable",
+            Isolation::None => "none",
+        })
+    }
+}
+
+/// What a protocol says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// Its name, as the papers spell it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Paper and section.
+    pub source: &'static str,
+    /// The isolation that it promises.
+    pub isolation: Isolation,
+    /// True when the serial order also keeps real-time order (strict serializability).
+    pub strict: bool,
+}
+
+/// Where timestamps come from (Abyss 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TimestampAllocation {
+    /// A counter under a latch.
+    Mutex,
+    /// An atomic addition to one counter.
+    #[default]
+    Atomic,
+    /// An atomic addition that takes this many at a time. Not strict: a worker uses its batch late.
+    Batched(u32),
+    /// The core's clock joined with its number.
+    Clock,
+    /// A counter in hardware, on machines that have one.
+    Hardware,
+}
+
+impl fmt::Display for TimestampAllocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimestampAllocation::Mutex => f.write_str("mutex"),
+            TimestampAllocation::Atomic => f.write_str("atomic"),
+            TimestampAllocation::Batched(n) => write!(f, "batch{n}"),
+            TimestampAllocation::Clock => f.write_str("clock"),
+            TimestampAllocation::Hardware => f.write_str("hardware"),
+        }
+    }
+}
+
+impl FromStr for TimestampAllocation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "mutex" => Ok(TimestampAllocation::Mutex),
+            "atomic" => Ok(TimestampAllocation::Atomic),
+            "clock" => Ok(TimestampAllocation::Clock),
+            "hardware" => Ok(TimestampAllocation::Hardware),
+            _ => text
+                .strip_prefix("batch")
+                .and_then(|n| n.parse().ok())
+                .filter(|n| (1..=65_536).contains(n))
+                .map(TimestampAllocation::Batched)
+                .ok_or_else(|| {
+                    format!(
+                        "unknown timestamp allocation {text:?}; allowed are mutex, atomic, \
+                         batchN (N from 1 to 65536), clock, hardware"
+                    )
+                }),
+        }
+    }
+}
+
+/// All knobs of all protocols, as plain values.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ProtocolOptions {
+    /// Where timestamps come from.
+    pub timestamps: TimestampAllocation,
+}
+
+/// How an attempt starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// 0 for new work, then 1, 2, ... for its retries.
+    pub attempt: u32,
+    /// Declared to write nothing.
+    pub read_only: bool,
+}
+
+/// What a write does to a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// Columns to overwrite.
+    pub columns: ColumnSet,
+    /// Their values, packed.
+    pub values: &'a [u8],
+    /// The row's state from then on; none for an update, which needs a row that is there.
+    pub state: Option<RowState>,
+}
+
+/// Where installed writes are told, between the serialisation point and the release of locks: the
+/// history hangs here; log and two-phase commit will.
+pub struct CommitLog<'a> {
+    /// Identity of the versions that this transaction installs.
+    pub version: Version,
+    /// The history's list of writes, on recorded runs.
+    pub writes: Option<&'a mut Vec<Write>>,
+}
+
+/// A concurrency-control protocol on machine `M`.
+///
+/// The architecture looks keys up and hands records over; inserts and deletes arrive as writes that change
+/// a row's state, and an absent key as a record whose row is absent, so a protocol protects absences
+/// as it protects rows. After an `Err` the caller calls [`Protocol::abort`] exactly once.
+/// Lifetimes: `'s` is the store's and the protocol's own.
+pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
+    /// What it keeps in each record. Zeros are a record that nobody has touched.
+    type Record: Zeroed + Send + Sync + 'static;
+    /// What it keeps per session: read set, write set, locks. Survives retries.
+    type Worker<'s>: Send
+    where
+        M: 's;
+
+    /// What it says of itself with these options.
+    fn declare(options: &ProtocolOptions) -> Declaration;
+
+    /// The protocol's shared state, for `sessions` sessions.
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory>;
+
+    /// State for session number `slot`.
+    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Worker<'s>;
+
+    /// Begins an attempt.
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, start: Start);
+
+    /// Reads `columns` of the record's row into `out` (untouched if the row is absent).
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        record: RecordRef<'s, M, Self::Record>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort>;
+
+    /// Writes the record's row. False, having read the absence, when an update meets an absent row.
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        record: RecordRef<'s, M, Self::Record>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort>;
+
+    /// Makes sure that the transaction can commit and keeps it so. Returns the least commit timestamp
+    /// that it can accept (0 for protocols that have none).
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>) -> Result<u64, Abort>;
+
+    /// Installs everything with the agreed commit timestamp, and lets go.
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    );
+
+    /// Undoes everything and lets go. After a failed call, a failed prepare, or a change of mind.
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>);
+
+    /// The age by which it decides who gives way (smaller is older), if it does: for invariants.
+    fn priority<'s>(&'s self, worker: &Self::Worker<'s>) -> Option<u64> {
+        let _ = worker;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_print_as_they_parse() {
+        for text in ["mutex", "atomic", "batch16", "clock", "hardware"] {
+            assert_eq!(text.parse::<TimestampAllocation>().unwrap().to_string(), text);
+        }
+        for text in ["batch0", "batch", "batch70000", "Atomic", ""] {
+            assert!(text.parse::<TimestampAllocation>().is_err(), "{text}");
+        }
+    }
+}

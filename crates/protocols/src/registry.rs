@@ -1,0 +1,50 @@
+//! The list of protocols: the one place, besides a protocol's own file, where its name stands.
+//!
+//! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
+
+use crate::{
+    Declaration, Protocol, ProtocolOptions, no_cc::NoCc, no_wait::NoWait, silo::Silo,
+    tictoc::TicToc, timestamp::Timestamp, wait_die::WaitDie,
+};
+use machine::Machine;
+
+/// Something to do with a protocol that is known by name only at run time.
+pub trait Visitor<M: Machine> {
+    /// What comes of it.
+    type Output;
+    /// Does it with `P`.
+    fn visit<P: Protocol<M>>(self) -> Self::Output;
+}
+
+macro_rules! registry {
+    ($machine:ident: $($protocol:ty),* $(,)?) => {
+        /// Declarations of all protocols, in the order of reports.
+        pub fn declarations<$machine: Machine>(options: &ProtocolOptions) -> Vec<Declaration> {
+            vec![$(<$protocol as Protocol<$machine>>::declare(options)),*]
+        }
+
+        /// Calls `visitor` with the protocol `name`; gives the visitor back if there is none.
+        pub fn with_protocol<$machine: Machine, V: Visitor<$machine>>(
+            name: &str,
+            visitor: V,
+        ) -> Result<V::Output, V> {
+            let options = ProtocolOptions::default();
+            $(
+                if <$protocol as Protocol<$machine>>::declare(&options).name == name {
+                    return Ok(visitor.visit::<$protocol>());
+                }
+            )*
+            Err(visitor)
+        }
+    };
+}
+
+// One line per protocol.
+registry! { M:
+    NoCc,
+    NoWait,
+    WaitDie<M>,
+    Timestamp<M>,
+    Silo,
+    TicToc,
+}

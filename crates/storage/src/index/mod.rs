@@ -1,0 +1,5 @@
+//! From keys to records.
+
+mod hash;
+
+pub use hash::HashIndex;

@@ -1,0 +1,91 @@
+//! Loading before a run.
+
+use crate::{Store, StoreError};
+use machine::{Body, Machine, OutOfMemory, Zeroed, cold::Mutex};
+use txn::{Loader, TableId};
+
+/// Loads a workload's rows into a store: natively with as many threads as told, on a modelled machine
+/// by keeping the rule instead of the rows.
+pub struct StoreLoader<'s, M: Machine, C> {
+    store: &'s Store<M, C>,
+    threads: usize,
+    error: Option<OutOfMemory>,
+}
+
+impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
+    /// A loader with `threads` threads.
+    pub fn new(store: &'s Store<M, C>, threads: usize) -> Self {
+        StoreLoader { store, threads: threads.max(1), error: None }
+    }
+
+    /// Says whether everything found room.
+    pub fn finish(self) -> Result<(), StoreError> {
+        self.error.map_or(Ok(()), |error| Err(StoreError::OutOfMemory(error)))
+    }
+
+    fn load_by_rule(
+        &self,
+        table: TableId,
+        count: u64,
+        row: &(dyn Fn(u64, &mut [u8]) + Sync),
+    ) -> Result<(), OutOfMemory> {
+        let table = self.store.table(table);
+        table.make_dense(count)?;
+        if table.keeps_columns() {
+            let mut buffer = vec![0; table.layout().bytes()];
+            for key in 0..count {
+                buffer.fill(0);
+                row(key, &mut buffer);
+                table.fill_dense(key, &buffer);
+            }
+        }
+        Ok(())
+    }
+
+    fn load_rows(
+        &self,
+        table: TableId,
+        count: u64,
+        row: &(dyn Fn(u64, &mut [u8]) + Sync),
+    ) -> Result<(), OutOfMemory> {
+        let table = self.store.table(table);
+        let first = table.take_extent(count)?;
+        let threads = self.threads as u64;
+        let failed = Mutex::new(None);
+        let bodies = (0..threads)
+            .map(|t| -> Body<'_, M> {
+                let failed = &failed;
+                Box::new(move |core| {
+                    let mut buffer = vec![0; table.layout().bytes()];
+                    for key in count * t / threads..count * (t + 1) / threads {
+                        buffer.fill(0);
+                        row(key, &mut buffer);
+                        let offset = first + key * table.stride();
+                        if let Err(error) = table.load_at(core, offset, key, &buffer) {
+                            *failed.lock() = Some(error);
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        // Loading can neither dead-lock nor ask for too many cores; threads are the system's to refuse.
+        self.store.machine().run(bodies, vec![]).map_err(|_| OutOfMemory { asked: 0, left: 0 })?;
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> Loader for StoreLoader<'_, M, C> {
+    fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync)) {
+        let done = match M::MODELLED {
+            true => self.load_by_rule(table, count, row),
+            false => self.load_rows(table, count, row),
+        };
+        self.error = self.error.or(done.err());
+    }
+
+    fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
+        let done = self.store.table(table).load_alone(key, row);
+        self.error = self.error.or(done.err());
+    }
+}

@@ -1,0 +1,280 @@
+//! One record: concurrency-control words, key, row state, body. And the one place that copies rows.
+//!
+//! ```text
+//! | line | C: protocol's words | key | row state | line of the body | [version] | columns ... |
+//! ```
+//!
+//! An optimistic reader copies a body while its writer may be at work. In Rust that is a data race, and
+//! undefined, unless every word is copied atomically; so bodies are words, [`RecordRef::copy_out`] and
+//! [`RecordRef::install`] copy them with relaxed operations, and who needs a consistent copy validates
+//! it afterwards by the protocol's own word (a seqlock's argument: acquire fence, then re-read).
+
+use crate::Table;
+use machine::{Category, Core, Machine, Word, Zeroed};
+use std::{marker::PhantomData, ptr::NonNull};
+use txn::{ColumnSet, TableId, Version};
+
+/// The fixed front of a record. All zeros is a present row that nobody has touched.
+#[repr(C)]
+pub struct Header<M: Machine, C> {
+    line: M::Line,
+    cc: C,
+    key: Word,
+    row: Word,
+    body_line: M::Line,
+    machine: PhantomData<M>,
+}
+
+// SAFETY: made of parts for which zeros are valid.
+unsafe impl<M: Machine, C: Zeroed> Zeroed for Header<M, C> {}
+
+/// Whether a row is there. Zero is present, so that untouched memory holds present rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RowState(pub u64);
+
+impl RowState {
+    /// The row is there.
+    pub const PRESENT: RowState = RowState(0);
+    /// The row is not there: never inserted, or deleted. The record stands in for the absence, so
+    /// reads of absent keys are protected as reads of rows are.
+    pub const ABSENT: RowState = RowState(1);
+    /// The record is being taken out of its index; look the key up again.
+    pub const RETIRED: RowState = RowState(3);
+
+    /// True unless absent or retired.
+    #[inline]
+    pub fn is_present(self) -> bool {
+        self == RowState::PRESENT
+    }
+}
+
+/// What is read along with every copy of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RowHead {
+    /// Whether the row was there.
+    pub state: RowState,
+    /// Who wrote it; [`Version::INITIAL`] where versions are not kept.
+    pub version: Version,
+    /// True when the state comes from the transaction's own write.
+    pub own: bool,
+}
+
+/// The name of a record, the same on every machine and in every run; also the lock order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordName {
+    /// Its table.
+    pub table: TableId,
+    /// Its offset in the arena.
+    pub offset: u64,
+}
+
+/// A record and its table. Valid as long as the store: slots are reused for records of the same table
+/// only, and hold nothing but atomic words, so a stale reference reads a wrong row, never wrong memory.
+pub struct RecordRef<'s, M: Machine, C> {
+    table: &'s Table<M, C>,
+    header: NonNull<Header<M, C>>,
+}
+
+impl<M: Machine, C> Clone for RecordRef<'_, M, C> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine, C> Copy for RecordRef<'_, M, C> {}
+
+// SAFETY: it is a shared reference to a table and to words of the table's arena.
+unsafe impl<M: Machine, C: Sync> Send for RecordRef<'_, M, C> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, C: Sync> Sync for RecordRef<'_, M, C> {}
+
+impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
+    /// The record at `header`.
+    ///
+    /// # Safety
+    /// `header` must be the start of a record slot of `table`, with the table's stride behind it.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw(table: &'s Table<M, C>, header: *mut u8) -> Self {
+        // SAFETY: inside the arena's mapping, hence not null.
+        RecordRef { table, header: unsafe { NonNull::new_unchecked(header.cast()) } }
+    }
+
+    #[inline(always)]
+    fn header(&self) -> &'s Header<M, C> {
+        // SAFETY: by `from_raw` it is a record slot, and slots live as long as the table's arena.
+        unsafe { self.header.as_ref() }
+    }
+
+    /// Words behind the header: the version where the table keeps one, then the columns.
+    #[inline(always)]
+    fn body(&self) -> &'s [Word] {
+        let words = self.table.body_words();
+        // SAFETY: the table's stride has room for that many words behind the header, all of them atomics.
+        unsafe { std::slice::from_raw_parts(self.header.as_ptr().add(1).cast::<Word>(), words) }
+    }
+
+    /// The table it belongs to.
+    #[inline(always)]
+    pub fn table(&self) -> &'s Table<M, C> {
+        self.table
+    }
+
+    /// The protocol's words.
+    #[inline(always)]
+    pub fn cc(&self) -> &'s C {
+        &self.header().cc
+    }
+
+    /// The line on which the protocol's words, the key and the row state lie.
+    #[inline(always)]
+    pub fn line(&self) -> &'s M::Line {
+        &self.header().line
+    }
+
+    /// Its name.
+    #[inline(always)]
+    pub fn name(&self) -> RecordName {
+        RecordName {
+            table: self.table.id(),
+            offset: self.table.arena().offset_of(self.header.as_ptr().cast()),
+        }
+    }
+
+    /// The address as a number: equal for the same record, for look-ups within one process only.
+    #[inline(always)]
+    pub fn identity(&self) -> usize {
+        self.header.as_ptr() as usize
+    }
+
+    /// Its key.
+    #[inline(always)]
+    pub fn key(&self, core: &M::Core) -> u64 {
+        match self.table.dense_key(self.header.as_ptr().cast()) {
+            Some(key) => key,
+            None => core.load_const(&self.header().line, &self.header().key),
+        }
+    }
+
+    /// The row's state and version, as they are just now.
+    #[inline(always)]
+    pub fn head(&self, core: &M::Core) -> RowHead {
+        let header = self.header();
+        let version = match self.table.keeps_versions() {
+            true => Version(core.load_relaxed(&header.line, &self.body()[0])),
+            false => Version::INITIAL,
+        };
+        let state = RowState(core.load_relaxed(&header.line, &header.row));
+        RowHead { state, version, own: false }
+    }
+
+    /// Copies `columns` into `out`, packed, and returns the head. Word by word: racing with a writer gives
+    /// a mixture, which the caller must find out. Nothing is copied of a row that is not present.
+    #[inline(always)]
+    pub fn copy_out(&self, core: &M::Core, columns: ColumnSet, out: &mut [u8]) -> RowHead {
+        let head = self.head(core);
+        if head.state.is_present() {
+            self.copy_columns(core, columns, out);
+        }
+        head
+    }
+
+    #[inline(always)]
+    fn copy_columns(&self, core: &M::Core, columns: ColumnSet, out: &mut [u8]) {
+        let header = self.header();
+        // Moving the data that the procedure asked for is its useful work, whoever does it.
+        let before = core.account(Category::Useful);
+        let mut start = 0;
+        for column in columns.iter() {
+            let span = self.table.layout().span(column);
+            let (first, bytes) = (span.word as usize, span.bytes as usize);
+            if self.table.keeps_columns() {
+                let words = &self.body()[self.table.version_words() + first..][..span.words()];
+                core.copy_out(&header.body_line, first * 8, words, &mut out[start..start + bytes]);
+            } else {
+                core.touch(&header.body_line, first * 8, bytes, false);
+            }
+            start += bytes;
+        }
+        core.account(before);
+    }
+
+    /// Writes `columns` from `values`, the state if it changes, and the version where one is kept.
+    /// The caller excludes other writers and makes optimistic readers notice.
+    #[inline(always)]
+    pub fn install(
+        &self,
+        core: &M::Core,
+        columns: ColumnSet,
+        values: &[u8],
+        state: Option<RowState>,
+        version: Version,
+    ) {
+        let header = self.header();
+        if self.table.keeps_versions() {
+            core.store_relaxed(&header.line, &self.body()[0], version.0);
+        }
+        if let Some(state) = state {
+            core.store_relaxed(&header.line, &header.row, state.0);
+        }
+        let mut start = 0;
+        for column in columns.iter() {
+            let span = self.table.layout().span(column);
+            let (first, bytes) = (span.word as usize, span.bytes as usize);
+            if self.table.keeps_columns() {
+                let words = &self.body()[self.table.version_words() + first..][..span.words()];
+                core.copy_in(&header.body_line, first * 8, words, &values[start..start + bytes]);
+            } else {
+                core.touch(&header.body_line, first * 8, bytes, true);
+            }
+            start += bytes;
+        }
+    }
+
+    /// Asks the host to fetch what an access to `columns` will touch.
+    #[inline(always)]
+    pub fn prefetch(&self, core: &M::Core, columns: ColumnSet) {
+        let front = size_of::<Header<M, C>>() + self.table.version_words() * 8;
+        let base = self.header.as_ptr().cast::<u8>().cast_const();
+        core.prefetch(base, front);
+        for column in columns.iter() {
+            let span = self.table.layout().span(column);
+            let from = front + span.word as usize * 8;
+            // Whole lines, as the last bytes of a column may lie on one more.
+            let skew = (base as usize + from) % 64;
+            core.prefetch(base.wrapping_add(from - skew), skew + span.bytes as usize);
+        }
+    }
+
+    /// Sets up a record that nobody can reach yet.
+    pub(crate) fn initialise(&self, key: u64, state: RowState) {
+        let header = self.header();
+        header.key.poke(key);
+        header.row.poke(state.0);
+        if self.table.keeps_versions() {
+            self.body()[0].poke(Version::INITIAL.0);
+        }
+    }
+
+    /// Sets all columns of a record that nobody else uses.
+    pub(crate) fn fill(&self, row: &[u8]) {
+        let mut start = 0;
+        for column in self.table.layout().all().iter() {
+            let span = self.table.layout().span(column);
+            let words = &self.body()[self.table.version_words() + span.word as usize..];
+            let bytes = &row[start..start + span.bytes as usize];
+            for (word, chunk) in words.iter().zip(bytes.chunks(8)) {
+                let mut last = [0; 8];
+                last[..chunk.len()].copy_from_slice(chunk);
+                word.poke(u64::from_le_bytes(last));
+            }
+            start += span.bytes as usize;
+        }
+    }
+
+    /// Compares the key on behalf of an index probe.
+    #[inline(always)]
+    pub(crate) fn has_key(&self, core: &M::Core, key: u64) -> bool {
+        core.load_const(&self.header().line, &self.header().key) == key
+    }
+}

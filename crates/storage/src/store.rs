@@ -1,0 +1,164 @@
+//! All tables of one database on one machine.
+
+use crate::{Epochs, Table};
+use machine::{
+    Machine, OutOfMemory, Zeroed, available_memory,
+    cold::{Arc, OnceLock},
+};
+use std::fmt;
+use txn::{Schema, SchemaError, TableId, TableSchema};
+
+/// The most tables of a store.
+const MAX_TABLES: usize = 1024;
+
+/// How a store is made.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Sessions at a time, services included.
+    pub sessions: usize,
+    /// Keep the identity of every version beside its row, so that histories can be recorded. Records
+    /// of deleted rows then stay, because their versions are evidence.
+    pub keep_versions: bool,
+}
+
+/// A table that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// The schema is wrong.
+    Schema(SchemaError),
+    /// The rows would not fit into memory; said before anything is allocated.
+    TooLarge {
+        /// The table.
+        table: String,
+        /// Rows asked for.
+        rows: u64,
+        /// Bytes that they need.
+        needed: u64,
+        /// Bytes that the system has.
+        available: u64,
+    },
+    /// The arena is full.
+    OutOfMemory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for StoreError {
+    fn from(error: OutOfMemory) -> Self {
+        StoreError::OutOfMemory(error)
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Schema(error) => error.fmt(f),
+            StoreError::TooLarge { table, rows, needed, available } => write!(
+                f,
+                "table {table:?} with {rows} rows needs {:.1} GB of memory, {:.1} GB are available",
+                *needed as f64 / 1e9,
+                *available as f64 / 1e9
+            ),
+            StoreError::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// The tables, their memory and their epochs. `C` is what the protocol keeps in each record.
+pub struct Store<M: Machine, C> {
+    machine: Arc<M>,
+    tables: Box<[OnceLock<Table<M, C>>]>,
+    epochs: Epochs<M>,
+    options: StoreOptions,
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
+    /// A store without tables.
+    pub fn new(machine: Arc<M>, options: StoreOptions) -> Result<Self, StoreError> {
+        let epochs = Epochs::new(machine.arena(), options.sessions)?;
+        let tables = (0..MAX_TABLES).map(|_| OnceLock::new()).collect();
+        Ok(Store { machine, tables, epochs, options })
+    }
+
+    /// Makes the tables of `schema`, each meant for `rows` of it. Says that they are too large before
+    /// it allocates anything.
+    pub fn create_tables(
+        &self,
+        schema: &Schema,
+        rows: impl Fn(TableId) -> u64,
+    ) -> Result<(), StoreError> {
+        let mut needed = 0u64;
+        for (i, table) in schema.tables.iter().enumerate() {
+            table.check().map_err(StoreError::Schema)?;
+            let rows = rows(TableId(i as u16));
+            needed = needed.saturating_add(Table::<M, C>::bytes_for(
+                table,
+                rows,
+                self.options.keep_versions,
+            ));
+            // Modelled rows cost memory only when touched.
+            if !M::MODELLED
+                && let Some(available) = available_memory()
+                && needed > available
+            {
+                let table = table.name.clone();
+                return Err(StoreError::TooLarge { table, rows, needed, available });
+            }
+        }
+        for (i, table) in schema.tables.iter().enumerate() {
+            let id = TableId(i as u16);
+            self.create_table(id, table.clone(), rows(id))?;
+        }
+        Ok(())
+    }
+
+    /// Makes one table under the number `id`, meant for `rows` rows. The caller gives every number once.
+    pub fn create_table(
+        &self,
+        id: TableId,
+        schema: TableSchema,
+        rows: u64,
+    ) -> Result<(), StoreError> {
+        schema.check().map_err(StoreError::Schema)?;
+        let Some(slot) = self.tables.get(id.0 as usize) else {
+            let message = format!("table {:?}: at most {MAX_TABLES} tables", schema.name);
+            return Err(StoreError::Schema(SchemaError(message)));
+        };
+        let keep = self.options.keep_versions;
+        let table = Table::new(self.machine.arena(), id, schema, rows, keep)?;
+        if slot.set(table).is_err() {
+            panic!("table number {} was made twice", id.0);
+        }
+        Ok(())
+    }
+
+    /// Table number `id`. Panics when there is none: numbers come from the schema.
+    #[inline(always)]
+    pub fn table(&self, id: TableId) -> &Table<M, C> {
+        match self.tables[id.0 as usize].get() {
+            Some(table) => table,
+            None => panic!("there is no table number {}", id.0),
+        }
+    }
+
+    /// All tables made so far, in order of their numbers.
+    pub fn tables(&self) -> impl Iterator<Item = &Table<M, C>> {
+        self.tables.iter().filter_map(|slot| slot.get())
+    }
+
+    /// The store's epochs.
+    #[inline(always)]
+    pub fn epochs(&self) -> &Epochs<M> {
+        &self.epochs
+    }
+
+    /// The machine on which it lives.
+    pub fn machine(&self) -> &Arc<M> {
+        &self.machine
+    }
+
+    /// How it was made.
+    pub fn options(&self) -> &StoreOptions {
+        &self.options
+    }
+}

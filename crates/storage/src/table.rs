@@ -1,0 +1,326 @@
+//! A table: its layout, its index, and the slots of its records.
+
+use crate::{
+    index::HashIndex,
+    record::{Header, RecordRef, RowState},
+};
+use machine::{
+    Arena, Machine, OutOfMemory, Place, Zeroed,
+    cold::{Arc, Mutex, OnceLock},
+};
+use txn::{Payload, RowLayout, TableId, TableSchema};
+
+/// Slots that a session takes from the arena at a time, unless records are very long.
+const SLOTS_PER_CHUNK: u64 = 64;
+
+/// Rows `0..count` that exist by rule at consecutive slots (modelled machines only): untouched ones cost
+/// nothing, because untouched memory already holds a present row.
+struct Dense {
+    first: u64,
+    count: u64,
+    bytes: u64,
+}
+
+/// One table of a store; `C` is what the protocol keeps in each record.
+pub struct Table<M: Machine, C> {
+    id: TableId,
+    schema: TableSchema,
+    layout: RowLayout,
+    stride: u64,
+    version_words: usize,
+    keeps_columns: bool,
+    arena: Arc<Arena>,
+    index: HashIndex<M>,
+    dense: OnceLock<Dense>,
+    spaces: Mutex<Vec<Space>>,
+    record: std::marker::PhantomData<fn() -> C>,
+}
+
+/// The outcome of a look-up that makes absent keys present as absences.
+pub enum Found<'s, M: Machine, C> {
+    /// There was a record.
+    Existing(RecordRef<'s, M, C>),
+    /// There was none; this one was made, its row absent.
+    Made(RecordRef<'s, M, C>),
+}
+
+/// Slots that one session may use, and slots it has given up but that others may still see.
+#[derive(Default)]
+pub struct Space {
+    next: u64,
+    end: u64,
+    free: Vec<u64>,
+    retired: std::collections::VecDeque<(u64, u64)>,
+}
+
+impl Space {
+    /// Number of slots waiting for their epoch to pass.
+    pub fn retired(&self) -> usize {
+        self.retired.len()
+    }
+
+    /// Gives the slot at `offset` up in `epoch`.
+    pub fn retire(&mut self, epoch: u64, offset: u64) {
+        self.retired.push_back((epoch, offset));
+    }
+
+    /// Makes the slots usable again that nobody can see in epoch `now`.
+    pub fn reclaim(&mut self, now: u64, is_past: impl Fn(u64, u64) -> bool) {
+        while let Some(&(epoch, offset)) = self.retired.front()
+            && is_past(epoch, now)
+        {
+            self.retired.pop_front();
+            self.free.push(offset);
+        }
+    }
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
+    /// Bytes of one record slot.
+    fn stride_of(schema: &TableSchema, keep_versions: bool) -> u64 {
+        let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
+        let columns = if keeps_columns { RowLayout::of(schema).words() } else { 0 };
+        let words = columns + usize::from(keep_versions);
+        let bytes = (size_of::<Header<M, C>>() + words * 8) as u64;
+        // Natively a record starts on a line of its own, so that neighbours don't contend by accident;
+        // a modelled line is wherever its metadata is, so only the host's memory counts.
+        if M::MODELLED { bytes.next_multiple_of(16) } else { bytes.next_multiple_of(64) }
+    }
+
+    /// Bytes that `rows` rows of `schema` need, index included.
+    pub fn bytes_for(schema: &TableSchema, rows: u64, keep_versions: bool) -> u64 {
+        let stride = Self::stride_of(schema, keep_versions);
+        rows.saturating_mul(stride).saturating_add(HashIndex::<M>::bytes_for(rows))
+    }
+
+    /// An empty table meant for `rows` rows.
+    pub(crate) fn new(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: TableSchema,
+        rows: u64,
+        keep_versions: bool,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Table {
+            id,
+            layout: RowLayout::of(&schema),
+            stride: Self::stride_of(&schema, keep_versions),
+            version_words: usize::from(keep_versions),
+            keeps_columns: M::KEEPS_OPAQUE || schema.payload == Payload::Stored,
+            arena: arena.clone(),
+            index: HashIndex::new(arena, rows)?,
+            dense: OnceLock::new(),
+            spaces: Mutex::new(Vec::new()),
+            schema,
+            record: std::marker::PhantomData,
+        })
+    }
+
+    /// Its number.
+    #[inline(always)]
+    pub fn id(&self) -> TableId {
+        self.id
+    }
+
+    /// Its schema.
+    pub fn schema(&self) -> &TableSchema {
+        &self.schema
+    }
+
+    /// Where its columns lie.
+    #[inline(always)]
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// Bytes of one record slot, header and padding included.
+    pub fn stride(&self) -> u64 {
+        self.stride
+    }
+
+    /// The arena in which its records lie.
+    #[inline(always)]
+    pub fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    /// True when records keep the identity of their version (recorded runs).
+    #[inline(always)]
+    pub fn keeps_versions(&self) -> bool {
+        self.version_words != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn version_words(&self) -> usize {
+        self.version_words
+    }
+
+    /// False when values are charged for but not kept (opaque tables on a simulated machine).
+    #[inline(always)]
+    pub fn keeps_columns(&self) -> bool {
+        self.keeps_columns
+    }
+
+    #[inline(always)]
+    pub(crate) fn body_words(&self) -> usize {
+        self.version_words + if self.keeps_columns { self.layout.words() } else { 0 }
+    }
+
+    #[inline(always)]
+    fn dense(&self) -> Option<&Dense> {
+        if M::MODELLED { self.dense.get() } else { None }
+    }
+
+    /// The key of a record that exists by rule.
+    #[inline(always)]
+    pub(crate) fn dense_key(&self, address: *const u8) -> Option<u64> {
+        let dense = self.dense()?;
+        let distance = self.arena.offset_of(address).wrapping_sub(dense.first);
+        (distance < dense.bytes).then(|| distance / self.stride)
+    }
+
+    #[inline(always)]
+    pub(crate) fn record_at(&self, offset: u64) -> RecordRef<'_, M, C> {
+        // SAFETY: offsets come from this table's index, its spaces or its dense range: all slots of it.
+        unsafe { RecordRef::from_raw(self, self.arena.address(offset)) }
+    }
+
+    /// The record of `key`, if the index has one.
+    #[inline(always)]
+    pub fn find(&self, core: &M::Core, key: u64) -> Option<RecordRef<'_, M, C>> {
+        if let Some(dense) = self.dense()
+            && key < dense.count
+        {
+            self.index.touch(core, key);
+            return Some(self.record_at(dense.first + key * self.stride));
+        }
+        let offset = self.index.find(core, key, |o| self.record_at(o).has_key(core, key))?;
+        Some(self.record_at(offset))
+    }
+
+    /// The record of `key`; where there is none, one whose row is absent, so that the absence can be
+    /// locked and validated like a row.
+    pub fn find_or_make(
+        &self,
+        core: &M::Core,
+        space: &mut Space,
+        key: u64,
+    ) -> Result<Found<'_, M, C>, OutOfMemory> {
+        if let Some(record) = self.find(core, key) {
+            return Ok(Found::Existing(record));
+        }
+        let offset = self.take_slot(space)?;
+        let record = self.record_at(offset);
+        record.initialise(key, RowState::ABSENT);
+        let inserted =
+            self.index.insert(core, key, offset, |o| self.record_at(o).has_key(core, key));
+        match inserted {
+            Ok(Ok(())) => Ok(Found::Made(record)),
+            Ok(Err(other)) => {
+                space.free.push(offset);
+                Ok(Found::Existing(self.record_at(other)))
+            }
+            Err(error) => {
+                space.free.push(offset);
+                Err(error)
+            }
+        }
+    }
+
+    fn take_slot(&self, space: &mut Space) -> Result<u64, OutOfMemory> {
+        if let Some(offset) = space.free.pop() {
+            return Ok(offset);
+        }
+        if space.next == space.end {
+            let slots = SLOTS_PER_CHUNK.min((1 << 20) / self.stride).max(1);
+            let bytes = slots * self.stride;
+            space.next = self.arena.allocate(bytes, 64, Place::Any)?;
+            space.end = space.next + bytes;
+        }
+        let offset = space.next;
+        space.next += self.stride;
+        Ok(offset)
+    }
+
+    /// True when `record` can be taken out of the index (records that exist by rule cannot).
+    pub fn is_unlinkable(&self, record: &RecordRef<'_, M, C>) -> bool {
+        self.dense_key(record.identity() as *const u8).is_none()
+    }
+
+    /// Takes a retired record out of the index. Its slot may be used again two epochs later.
+    pub fn unlink(&self, core: &M::Core, record: &RecordRef<'_, M, C>) -> bool {
+        self.index.remove(core, record.key(core), record.name().offset)
+    }
+
+    /// Space for a session, with whatever earlier sessions left over.
+    pub fn take_space(&self) -> Space {
+        self.spaces.lock().pop().unwrap_or_default()
+    }
+
+    /// Takes a session's space back.
+    pub fn return_space(&self, space: Space) {
+        self.spaces.lock().push(space);
+    }
+
+    /// Asks the host to fetch the bucket of `key`.
+    #[inline(always)]
+    pub fn prefetch_bucket(&self, core: &M::Core, key: u64) {
+        self.index.prefetch(core, key);
+    }
+
+    /// The record that `key` most likely has, judged by its bucket alone: to prefetch it.
+    #[inline(always)]
+    pub fn guess(&self, core: &M::Core, key: u64) -> Option<RecordRef<'_, M, C>> {
+        self.index.guess(core, key).map(|offset| self.record_at(offset))
+    }
+
+    /// Makes rows `0..count` exist by rule. Only on modelled machines, once, before anything is inserted.
+    pub(crate) fn make_dense(&self, count: u64) -> Result<(), OutOfMemory> {
+        let bytes = count * self.stride;
+        let first = self.arena.allocate(bytes.max(1), 64, Place::Any)?;
+        if self.dense.set(Dense { first, count, bytes }).is_err() {
+            panic!("table {:?} was loaded densely twice", self.schema.name);
+        }
+        Ok(())
+    }
+
+    /// Consecutive slots for `count` records.
+    pub(crate) fn take_extent(&self, count: u64) -> Result<u64, OutOfMemory> {
+        self.arena.allocate((count * self.stride).max(1), 64, Place::Any)
+    }
+
+    /// Puts a row into a fresh slot and the index, while others load other keys.
+    pub(crate) fn load_at(
+        &self,
+        core: &M::Core,
+        offset: u64,
+        key: u64,
+        row: &[u8],
+    ) -> Result<(), OutOfMemory> {
+        let record = self.record_at(offset);
+        record.initialise(key, RowState::PRESENT);
+        record.fill(row);
+        self.index
+            .insert(core, key, offset, |o| self.record_at(o).has_key(core, key))
+            .map(|inserted| inserted.expect("a loader gives every key once"))
+    }
+
+    /// As [`Table::load_at`], in a slot of its own and without a core: nothing else runs.
+    pub(crate) fn load_alone(&self, key: u64, row: &[u8]) -> Result<(), OutOfMemory> {
+        let mut space = self.take_space();
+        let offset = self.take_slot(&mut space);
+        self.return_space(space);
+        let record = self.record_at(offset?);
+        record.initialise(key, RowState::PRESENT);
+        if self.keeps_columns {
+            record.fill(row);
+        }
+        self.index.insert_alone(key, record.name().offset)
+    }
+
+    /// Sets the columns of a row that exists by rule; nothing else runs.
+    pub(crate) fn fill_dense(&self, key: u64, row: &[u8]) {
+        let dense = self.dense.get().expect("loaded densely before");
+        self.record_at(dense.first + key * self.stride).fill(row);
+    }
+}
