@@ -1,0 +1,190 @@
+//! Why a history failed, in a form that a person can follow.
+
+use crate::cycle::Cycle;
+use crate::defect::Defect;
+use crate::explain::{Link, links};
+use crate::graph::Dependency;
+use crate::numbering::Numbering;
+use std::fmt;
+use txn::{Read, TxnId, Write};
+
+/// What went wrong, in Adya's terms where he has one (Adya 1999; Adya, Liskov & O'Neil,
+/// "Generalized isolation level definitions", ICDE 2000).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phenomenon {
+    /// G0, write cycle: writes of two transactions interleaved (dirty write).
+    G0,
+    /// G1a, aborted read.
+    G1a,
+    /// G1b, intermediate read.
+    G1b,
+    /// G1c, circular information flow: a cycle of write and read dependencies.
+    G1c,
+    /// G-single: a cycle with exactly one anti-dependency (read skew, lost update).
+    GSingle,
+    /// G2-item: a cycle with two anti-dependencies or more (write skew).
+    G2Item,
+    /// P4, lost update: two writes follow one version (Berenson et al. 1995).
+    LostUpdate,
+    /// Serializable, but only in an order that contradicts real time.
+    RealTime,
+    /// The history contradicts itself in another way.
+    Malformed,
+}
+
+impl Phenomenon {
+    /// Its short name, such as `G2-item`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Phenomenon::G0 => "G0",
+            Phenomenon::G1a => "G1a",
+            Phenomenon::G1b => "G1b",
+            Phenomenon::G1c => "G1c",
+            Phenomenon::GSingle => "G-single",
+            Phenomenon::G2Item => "G2-item",
+            Phenomenon::LostUpdate => "P4",
+            Phenomenon::RealTime => "real time",
+            Phenomenon::Malformed => "malformed",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Phenomenon::G0 => "dirty write: a cycle of write dependencies",
+            Phenomenon::G1a => "aborted read",
+            Phenomenon::G1b => "intermediate read",
+            Phenomenon::G1c => "circular information flow",
+            Phenomenon::GSingle => {
+                "read skew or lost update: a cycle with a single anti-dependency"
+            }
+            Phenomenon::G2Item => "write skew: a cycle with two anti-dependencies or more",
+            Phenomenon::LostUpdate => "lost update: the version order forks",
+            Phenomenon::RealTime => "a transaction precedes one that had ended before it began",
+            Phenomenon::Malformed => "the history contradicts itself",
+        }
+    }
+
+    fn of_defect(defect: &Defect) -> Phenomenon {
+        match defect {
+            Defect::AbortedRead { .. } => Phenomenon::G1a,
+            Defect::IntermediateRead { .. } => Phenomenon::G1b,
+            Defect::ForkedVersion { .. } => Phenomenon::LostUpdate,
+            _ => Phenomenon::Malformed,
+        }
+    }
+
+    fn of_cycle(cycle: &[Step]) -> Phenomenon {
+        // Of several links the first is the most severe.
+        let kinds = || cycle.iter().filter_map(|step| step.links[0].kind());
+        let anti = kinds().filter(|&kind| kind == Dependency::Anti).count();
+        match anti {
+            _ if kinds().count() < cycle.len() => Phenomenon::RealTime,
+            0 if kinds().all(|kind| kind == Dependency::Write) => Phenomenon::G0,
+            0 => Phenomenon::G1c,
+            1 => Phenomenon::GSingle,
+            _ => Phenomenon::G2Item,
+        }
+    }
+}
+
+impl fmt::Display for Phenomenon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One edge of a cycle: a transaction that must come before another, and why.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Must come first.
+    pub from: TxnId,
+    /// Must come after it.
+    pub to: TxnId,
+    /// All reasons, the most severe first; at least one.
+    pub links: Vec<Link>,
+}
+
+/// A transaction in a counter-example, with all that it read and wrote.
+#[derive(Clone, Debug)]
+pub struct Involved {
+    /// The attempt that committed.
+    pub id: TxnId,
+    /// When it began.
+    pub begin: u64,
+    /// When its commit was acknowledged.
+    pub end: u64,
+    /// Commit timestamp or epoch; 0 where the protocol has none.
+    pub commit_timestamp: u64,
+    /// Its reads.
+    pub reads: Vec<Read>,
+    /// Its writes.
+    pub writes: Vec<Write>,
+}
+
+/// Why a history failed: a defect, or a cycle of transactions that must each precede the next.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// What went wrong.
+    pub phenomenon: Phenomenon,
+    /// The earliest defect, if there is one; then there is no cycle.
+    pub defect: Option<Defect>,
+    /// The cycle: each step ends where the next begins, the last where the first began.
+    pub cycle: Vec<Step>,
+    /// No cycle is shorter; false when the search for a shorter one was cut off.
+    pub shortest: bool,
+    /// The transactions of the cycle in its order, or those of the defect.
+    pub transactions: Vec<Involved>,
+    /// The command that replays it, if the caller knows one.
+    pub replay: Option<String>,
+}
+
+impl Counterexample {
+    pub(crate) fn of_defect(numbering: &Numbering<'_>, defect: Defect) -> Counterexample {
+        let committed = defect.transactions().into_iter().filter_map(|id| numbering.find(id));
+        Counterexample {
+            phenomenon: Phenomenon::of_defect(&defect),
+            defect: Some(defect),
+            cycle: Vec::new(),
+            shortest: true,
+            transactions: committed.map(|number| involved(numbering, number)).collect(),
+            replay: None,
+        }
+    }
+
+    pub(crate) fn of_cycle(numbering: &Numbering<'_>, cycle: Cycle) -> Counterexample {
+        let nodes = &cycle.nodes;
+        let step = |index: usize| {
+            let (from, to) = (nodes[index], nodes[(index + 1) % nodes.len()]);
+            let links = if cycle.real_time && index + 1 == nodes.len() {
+                let spans = numbering.spans();
+                let (end, begin) = (spans[from as usize].end, spans[to as usize].begin);
+                vec![Link::RealTime { end, begin }]
+            } else {
+                links(numbering, from, to)
+            };
+            Step { from: numbering.id(from), to: numbering.id(to), links }
+        };
+        let steps: Vec<Step> = (0..nodes.len()).map(step).collect();
+        Counterexample {
+            phenomenon: Phenomenon::of_cycle(&steps),
+            defect: None,
+            cycle: steps,
+            shortest: cycle.shortest,
+            transactions: nodes.iter().map(|&n| involved(numbering, n)).collect(),
+            replay: None,
+        }
+    }
+}
+
+fn involved(numbering: &Numbering<'_>, number: u32) -> Involved {
+    let t = numbering.transaction(number);
+    Involved {
+        id: t.id,
+        begin: t.begin,
+        end: t.end,
+        commit_timestamp: t.commit_timestamp,
+        reads: numbering.reads(number).to_vec(),
+        writes: numbering.writes(number).to_vec(),
+    }
+}

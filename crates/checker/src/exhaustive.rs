@@ -1,0 +1,118 @@
+//! The definition itself: tries all serial orders. For tiny histories, and to test [`check`] against.
+//!
+//! [`check`]: crate::check
+//!
+//! A history is serializable when its transactions, executed one after another in some order,
+//! read exactly the versions that they read and overwrite exactly those that they overwrote
+//! (view equivalence with the recorded version order; Bernstein, Hadzilacos & Goodman 1987).
+
+use crate::certificate::{Requirements, Verdict};
+use txn::{History, Read, TableId, Transaction, TxnId, Version, Write, WriteKind};
+
+/// The most transactions that [`check`] takes: 9! orders.
+pub const MAX_TRANSACTIONS: usize = 9;
+
+/// Is there a serial order, and one that keeps real time? Unlike the fast check it gives no reasons.
+///
+/// # Panics
+///
+/// With more than [`MAX_TRANSACTIONS`] transactions.
+pub fn check(history: &History, requirements: Requirements) -> (Verdict, Verdict) {
+    assert!(history.len() <= MAX_TRANSACTIONS, "too many transactions for all permutations");
+    let transactions: Vec<Executed<'_>> = history
+        .workers
+        .iter()
+        .flat_map(|worker| {
+            worker.transactions.iter().enumerate().map(|(index, t)| Executed {
+                transaction: t,
+                reads: worker.reads_of(index),
+                writes: worker.writes_of(index),
+            })
+        })
+        .collect();
+    let verdict = |asked, strict| match asked {
+        true => Verdict::from_passed(
+            well_formed(&transactions, strict)
+                && extend(&transactions, 0, &mut Vec::new(), &mut Vec::new(), strict),
+        ),
+        false => Verdict::NotChecked,
+    };
+    (verdict(requirements.serializable, false), verdict(requirements.strict, true))
+}
+
+struct Executed<'a> {
+    transaction: &'a Transaction,
+    reads: &'a [Read],
+    writes: &'a [Write],
+}
+
+/// A record's state: its version, and whether it is present as far as that is known.
+struct State {
+    record: (TableId, u64),
+    version: Version,
+    present: Option<bool>,
+}
+
+fn well_formed(transactions: &[Executed<'_>], strict: bool) -> bool {
+    let mut ids: Vec<TxnId> = transactions.iter().map(|t| t.transaction.id).collect();
+    ids.sort_unstable();
+    ids.windows(2).all(|pair| pair[0] != pair[1])
+        && transactions.iter().all(|t| {
+            let id = t.transaction.id;
+            id.worker().is_some()
+                && t.writes.iter().all(|w| w.version.writer() == id)
+                && (!strict || t.transaction.begin <= t.transaction.end)
+        })
+}
+
+/// Appends each transaction that may come next, and so on; true when all found a place.
+fn extend(
+    transactions: &[Executed<'_>],
+    placed: u32,
+    order: &mut Vec<usize>,
+    states: &mut Vec<State>,
+    strict: bool,
+) -> bool {
+    if order.len() == transactions.len() {
+        return true;
+    }
+    (0..transactions.len()).any(|index| {
+        let t = &transactions[index];
+        let remaining = |other: usize| placed & 1 << other == 0;
+        let ended_before = |other: usize| {
+            remaining(other) && transactions[other].transaction.end < t.transaction.begin
+        };
+        if !remaining(index) || strict && (0..transactions.len()).any(ended_before) {
+            return false;
+        }
+        let before = states.len();
+        order.push(index);
+        let extended =
+            execute(t, states) && extend(transactions, placed | 1 << index, order, states, strict);
+        states.truncate(before);
+        order.pop();
+        extended
+    })
+}
+
+fn current(states: &[State], record: (TableId, u64)) -> (Version, Option<bool>) {
+    let state = states.iter().rev().find(|s| s.record == record);
+    state.map_or((Version::INITIAL, None), |s| (s.version, s.present))
+}
+
+/// Executes `t`; false when it would not read or overwrite what it did.
+fn execute(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
+    let read_alike = t.reads.iter().filter(|r| r.version.writer() != t.transaction.id).all(|r| {
+        let (version, present) = current(states, (r.table, r.key));
+        version == r.version && present.is_none_or(|present| present == r.present)
+    });
+    read_alike
+        && t.writes.iter().all(|w| {
+            let (version, present) = current(states, (w.table, w.key));
+            let was_present = w.kind != WriteKind::Insert;
+            let possible = w.version.nth() != 1 || present.is_none_or(|p| p == was_present);
+            let present = Some(w.kind != WriteKind::Delete);
+            states.push(State { record: (w.table, w.key), version: w.version, present });
+            version == w.overwritten && possible
+        })
+}

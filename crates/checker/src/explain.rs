@@ -1,0 +1,118 @@
+//! Why one transaction must come before another, from their own reads and writes.
+
+use crate::defect::{RecordVersion, show};
+use crate::graph::Dependency;
+use crate::numbering::Numbering;
+use std::fmt;
+use txn::{TableId, Version};
+
+/// One reason why a transaction comes before another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// They met at a record.
+    Dependency {
+        /// How.
+        kind: Dependency,
+        /// Table of the record.
+        table: TableId,
+        /// Its key.
+        key: u64,
+        /// ww and rw: the version that the second overwrote. wr: the version that it read.
+        version: Version,
+        /// ww and rw: the version that the second installed.
+        installed: Option<Version>,
+    },
+    /// The first ended before the second began.
+    RealTime {
+        /// When the first ended.
+        end: u64,
+        /// When the second began.
+        begin: u64,
+    },
+}
+
+impl Link {
+    /// The version at which the two met.
+    pub fn met_at(&self) -> Option<RecordVersion> {
+        match *self {
+            Link::Dependency { table, key, version, .. } => {
+                Some(RecordVersion { table, key, version })
+            }
+            Link::RealTime { .. } => None,
+        }
+    }
+
+    /// The kind of dependency; none for real time.
+    pub fn kind(&self) -> Option<Dependency> {
+        match *self {
+            Link::Dependency { kind, .. } => Some(kind),
+            Link::RealTime { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Link::RealTime { end, begin } => {
+                write!(f, "real time: the first ended at {end}, the second began at {begin}")
+            }
+            Link::Dependency { kind, table, key, version, installed } => {
+                let (first, second) = match kind {
+                    Dependency::Write => ("wrote", "overwrote it"),
+                    Dependency::Read => ("wrote", "read it"),
+                    Dependency::Anti => ("read", "overwrote it"),
+                };
+                let at = RecordVersion { table, key, version };
+                write!(f, "{}: the first {first} {at}, the second {second}", kind.as_str())?;
+                match installed {
+                    Some(installed) => write!(f, " with {}", show(installed)),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// All direct dependencies of `later` on `earlier`, the most severe first: ww, wr, rw.
+pub(crate) fn links(numbering: &Numbering<'_>, earlier: u32, later: u32) -> Vec<Link> {
+    let id = numbering.id(earlier);
+    let mut links = Vec::new();
+    let mut overwrites = Vec::new();
+    for w in numbering.writes(later) {
+        let link = |kind| Link::Dependency {
+            kind,
+            table: w.table,
+            key: w.key,
+            version: w.overwritten,
+            installed: Some(w.version),
+        };
+        if w.overwritten.writer() == id {
+            links.push(link(Dependency::Write));
+        }
+        overwrites.push(((w.table, w.key, w.overwritten), link(Dependency::Anti)));
+    }
+    for r in numbering.reads(later).iter().filter(|r| r.version.writer() == id) {
+        links.push(Link::Dependency {
+            kind: Dependency::Read,
+            table: r.table,
+            key: r.key,
+            version: r.version,
+            installed: None,
+        });
+    }
+    overwrites.sort_by_key(|&(name, _)| name);
+    for r in numbering.reads(earlier).iter().filter(|r| r.version.writer() != id) {
+        let name = (r.table, r.key, r.version);
+        if let Ok(at) = overwrites.binary_search_by_key(&name, |&(name, _)| name) {
+            links.push(overwrites[at].1);
+        }
+    }
+    let mut distinct: Vec<Link> = Vec::with_capacity(links.len());
+    for link in links {
+        if distinct.last() != Some(&link) {
+            distinct.push(link);
+        }
+    }
+    distinct
+}

@@ -1,0 +1,89 @@
+//! Dense numbers for the committed transactions of a history: worker after worker, in the order in
+//! which each committed. Attempts are sparse (aborted ones leave gaps), these numbers are not.
+
+use txn::{History, Read, Transaction, TxnId, WorkerHistory, Write};
+
+/// When a transaction ran.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub begin: u64,
+    pub end: u64,
+}
+
+/// The transactions of a history by number.
+pub(crate) struct Numbering<'a> {
+    history: &'a History,
+    /// The first number of each worker, and the number of transactions last.
+    first: Vec<u32>,
+    spans: Vec<Span>,
+    /// Sorted.
+    ids: Vec<(TxnId, u32)>,
+}
+
+impl<'a> Numbering<'a> {
+    pub fn of(history: &'a History) -> Numbering<'a> {
+        assert!(history.len() < 1 << 30, "a history of 2^30 transactions or more");
+        let mut first = Vec::with_capacity(history.workers.len() + 1);
+        let mut spans = Vec::with_capacity(history.len());
+        let mut ids = Vec::with_capacity(history.len());
+        for worker in &history.workers {
+            first.push(spans.len() as u32);
+            for t in &worker.transactions {
+                ids.push((t.id, spans.len() as u32));
+                spans.push(Span { begin: t.begin, end: t.end });
+            }
+        }
+        first.push(spans.len() as u32);
+        ids.sort_unstable();
+        Numbering { history, first, spans, ids }
+    }
+
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Begin and end of each transaction.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Identities and numbers, sorted.
+    pub fn ids(&self) -> &[(TxnId, u32)] {
+        &self.ids
+    }
+
+    /// Workers with the number of their first transaction.
+    pub fn workers(&self) -> impl Iterator<Item = (u32, &'a WorkerHistory)> {
+        self.first.iter().copied().zip(&self.history.workers)
+    }
+
+    /// The number of a committed transaction; none for the loader and for attempts that aborted.
+    pub fn find(&self, id: TxnId) -> Option<u32> {
+        let at = self.ids.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+        Some(self.ids[at].1)
+    }
+
+    fn locate(&self, number: u32) -> (&'a WorkerHistory, usize) {
+        let worker = self.first.partition_point(|&first| first <= number) - 1;
+        (&self.history.workers[worker], (number - self.first[worker]) as usize)
+    }
+
+    pub fn transaction(&self, number: u32) -> &'a Transaction {
+        let (worker, index) = self.locate(number);
+        &worker.transactions[index]
+    }
+
+    pub fn id(&self, number: u32) -> TxnId {
+        self.transaction(number).id
+    }
+
+    pub fn reads(&self, number: u32) -> &'a [Read] {
+        let (worker, index) = self.locate(number);
+        worker.reads_of(index)
+    }
+
+    pub fn writes(&self, number: u32) -> &'a [Write] {
+        let (worker, index) = self.locate(number);
+        worker.writes_of(index)
+    }
+}

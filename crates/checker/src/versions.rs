@@ -1,0 +1,234 @@
+//! Joins reads and writes of each record into dependencies.
+//!
+//! Per partition one open-addressing table maps a version to the write that installed it and to the
+//! write that follows it. It fits into the cache, so a dependency costs a few cached probes.
+
+use crate::accesses::{Partitions, ReadEntry, WriteEntry, record_hash};
+use crate::certificate::EdgeCounts;
+use crate::defect::{Defect, Findings, RecordVersion};
+use crate::graph::{Dependency, EdgeList, Graph};
+use crate::numbering::Numbering;
+use txn::{TableId, TxnId, Version, WriteKind};
+
+/// The graph of a history, and its edges by kind.
+pub(crate) fn dependencies(numbering: &Numbering<'_>, found: &mut Findings) -> (Graph, EdgeCounts) {
+    let partitions = Partitions::of(numbering, found);
+    let mut join = Join {
+        numbering,
+        found,
+        edges: EdgeList::with_capacity(partitions.writes_len() * 2),
+        counts: EdgeCounts::default(),
+        overwritten: Vec::new(),
+    };
+    let mut versions = Versions::default();
+    for (writes, reads) in partitions.iter() {
+        versions.clear(writes.len());
+        join.writes(&mut versions, writes);
+        join.reads(&versions, writes, reads);
+    }
+    let (edges, counts) = (join.edges, join.counts);
+    drop(partitions);
+    (Graph::of(numbering.len(), edges), counts)
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A version by the indexes of two writes of its partition.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// The write that installed it.
+    writer: u32,
+    /// The write that follows it.
+    successor: u32,
+}
+
+const EMPTY: Slot = Slot { writer: NONE, successor: NONE };
+
+/// The versions of a partition. A slot's name is in the writes that it points to.
+#[derive(Default)]
+struct Versions {
+    slots: Vec<Slot>,
+    mask: usize,
+}
+
+impl Versions {
+    fn clear(&mut self, writes: usize) {
+        // A write mentions two versions: at most half of the slots are taken.
+        let capacity = (writes * 4).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(capacity, EMPTY);
+        self.mask = capacity - 1;
+    }
+
+    /// The slot of a version, or the empty one where it belongs.
+    #[inline]
+    fn find(&self, writes: &[WriteEntry], table: TableId, key: u64, version: Version) -> usize {
+        let hash = (record_hash(table, key).rotate_left(20) ^ version.0)
+            .wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let mut at = (hash >> 32 ^ hash) as usize & self.mask;
+        loop {
+            let slot = self.slots[at];
+            let named = if slot.writer != NONE {
+                let w = &writes[slot.writer as usize];
+                w.key == key && w.table == table && w.version == version
+            } else if slot.successor != NONE {
+                let w = &writes[slot.successor as usize];
+                w.key == key && w.table == table && w.overwritten == version
+            } else {
+                true
+            };
+            if named {
+                return at;
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+}
+
+struct Join<'a, 'h> {
+    numbering: &'a Numbering<'h>,
+    found: &'a mut Findings,
+    edges: EdgeList,
+    counts: EdgeCounts,
+    /// For each write of the partition the slot of the version that it overwrote.
+    overwritten: Vec<u32>,
+}
+
+impl Join<'_, '_> {
+    fn id(&self, transaction: u32) -> TxnId {
+        self.numbering.id(transaction)
+    }
+
+    fn end(&self, transaction: u32) -> u64 {
+        self.numbering.spans()[transaction as usize].end
+    }
+
+    /// Enters the writes of a partition and joins each with the one that it follows.
+    fn writes(&mut self, versions: &mut Versions, writes: &[WriteEntry]) {
+        self.overwritten.clear();
+        for (index, w) in writes.iter().enumerate() {
+            let at = versions.find(writes, w.table, w.key, w.version);
+            if versions.slots[at].writer == NONE {
+                versions.slots[at].writer = index as u32;
+            } else {
+                let at = RecordVersion { table: w.table, key: w.key, version: w.version };
+                self.found.report(self.end(w.transaction), Defect::RepeatedVersion { at });
+            }
+            let at = versions.find(writes, w.table, w.key, w.overwritten);
+            self.overwritten.push(at as u32);
+            match versions.slots[at].successor {
+                NONE => versions.slots[at].successor = index as u32,
+                other => self.fork(&writes[other as usize], w),
+            }
+        }
+        for (index, w) in writes.iter().enumerate() {
+            let slot = versions.slots[self.overwritten[index] as usize];
+            if slot.writer != NONE {
+                let before = &writes[slot.writer as usize];
+                self.follow(before, w);
+            } else if w.overwritten != Version::INITIAL {
+                let overwritten = overwritten(w);
+                let writer = self.id(w.transaction);
+                let defect = Defect::UnknownPredecessor { writer, overwritten };
+                self.found.report(self.end(w.transaction), defect);
+            }
+        }
+    }
+
+    #[cold]
+    fn fork(&mut self, a: &WriteEntry, b: &WriteEntry) {
+        let versions = [a.version, b.version];
+        let time = self.end(a.transaction).max(self.end(b.transaction));
+        self.found.report(time, Defect::ForkedVersion { overwritten: overwritten(b), versions });
+    }
+
+    /// `w` overwrote what `before` wrote.
+    #[inline]
+    fn follow(&mut self, before: &WriteEntry, w: &WriteEntry) {
+        // A transaction that writes a record several times may record what it came to: only a
+        // first write tells what was there before.
+        let inserts = w.kind == WriteKind::Insert;
+        let was_absent = before.kind == WriteKind::Delete;
+        if inserts != was_absent && w.version.nth() == 1 {
+            let (writer, kind) = (self.id(w.transaction), w.kind);
+            let defect = Defect::KindContradicted { writer, overwritten: overwritten(w), kind };
+            self.found.report(self.end(w.transaction), defect);
+        }
+        if before.transaction != w.transaction {
+            self.counts.ww += 1;
+            self.edges.push(before.transaction, w.transaction, Dependency::Write);
+        }
+    }
+
+    /// Joins the reads of a partition with the writes of what they read and of what follows.
+    fn reads(&mut self, versions: &Versions, writes: &[WriteEntry], reads: &[ReadEntry]) {
+        for r in reads {
+            let slot = versions.slots[versions.find(writes, r.table, r.key, r.version)];
+            let successor = match slot.successor {
+                NONE => NONE,
+                index => writes[index as usize].transaction,
+            };
+            if slot.writer != NONE {
+                let w = &writes[slot.writer as usize];
+                if w.transaction == r.transaction {
+                    continue;
+                }
+                self.counts.wr += 1;
+                self.edges.push(w.transaction, r.transaction, Dependency::Read);
+                if successor == w.transaction {
+                    let later = writes[slot.successor as usize].version;
+                    self.intermediate(r, later);
+                } else if r.present == (w.kind == WriteKind::Delete) {
+                    let (reader, present) = (self.id(r.transaction), r.present);
+                    let defect = Defect::PresenceContradicted { reader, at: read(r), present };
+                    self.found.report(self.end(r.transaction), defect);
+                }
+            } else if r.version != Version::INITIAL {
+                self.missing(r);
+            }
+            if successor != NONE && successor != r.transaction {
+                self.counts.rw += 1;
+                self.edges.push(r.transaction, successor, Dependency::Anti);
+            }
+        }
+    }
+
+    #[cold]
+    fn intermediate(&mut self, r: &ReadEntry, later: Version) {
+        let reader = self.id(r.transaction);
+        let defect = Defect::IntermediateRead { reader, at: read(r), later };
+        self.found.report(self.end(r.transaction), defect);
+    }
+
+    /// A read of a version that no write of a committed transaction left.
+    #[cold]
+    fn missing(&mut self, r: &ReadEntry) {
+        let (reader, at, writer) = (self.id(r.transaction), read(r), r.version.writer());
+        if writer == reader {
+            return;
+        }
+        let defect = match self.numbering.find(writer) {
+            None if writer.worker().is_some() => Defect::AbortedRead { reader, at },
+            None => Defect::UnwrittenRead { reader, at },
+            Some(number) => {
+                let mut written = self.numbering.writes(number).iter();
+                let later = written.find(|w| {
+                    (w.table, w.key) == (r.table, r.key) && w.version.nth() > r.version.nth()
+                });
+                match later {
+                    Some(w) => Defect::IntermediateRead { reader, at, later: w.version },
+                    None => Defect::UnwrittenRead { reader, at },
+                }
+            }
+        };
+        self.found.report(self.end(r.transaction), defect);
+    }
+}
+
+fn read(r: &ReadEntry) -> RecordVersion {
+    RecordVersion { table: r.table, key: r.key, version: r.version }
+}
+
+fn overwritten(w: &WriteEntry) -> RecordVersion {
+    RecordVersion { table: w.table, key: w.key, version: w.overwritten }
+}

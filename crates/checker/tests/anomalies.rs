@@ -1,0 +1,335 @@
+//! Each anomaly of the catalogue, as small as it gets, and the verdict and the name it must get.
+
+mod script;
+
+use checker::{Certificate, Defect, Phenomenon, Requirements, Verdict, check, exhaustive};
+use script::{Script, by};
+use txn::{History, TxnId, Version, WriteKind};
+
+const INITIAL: Version = Version::INITIAL;
+const X: u64 = 1;
+const Y: u64 = 2;
+
+fn first() -> TxnId {
+    TxnId::new(0, 3)
+}
+
+fn second() -> TxnId {
+    TxnId::new(1, 9)
+}
+
+/// Two concurrent transactions, a and b.
+fn pair(
+    fill_a: impl FnOnce(&mut script::Draft),
+    fill_b: impl FnOnce(&mut script::Draft),
+) -> Script {
+    let mut script = Script::default();
+    fill_a(script.txn(0, 3, 10, 20));
+    fill_b(script.txn(1, 9, 11, 21));
+    script
+}
+
+fn verdicts(history: &History) -> Certificate {
+    let certificate = check(history, Requirements::STRICT);
+    let expected = exhaustive::check(history, Requirements::STRICT);
+    assert_eq!((certificate.serializable, certificate.strict), expected, "{certificate}");
+    certificate
+}
+
+/// Fails with `phenomenon`; returns the printed counter-example.
+fn fails(script: &Script, phenomenon: Phenomenon) -> String {
+    let certificate = verdicts(&script.history());
+    let counterexample = certificate.counterexample.expect("a counter-example");
+    let printed = counterexample.to_string();
+    assert_eq!(certificate.serializable, Verdict::Fail, "{printed}");
+    assert_eq!(counterexample.phenomenon, phenomenon, "{printed}");
+    printed
+}
+
+fn passes(script: &Script) {
+    let certificate = verdicts(&script.history());
+    assert!(certificate.satisfies(Requirements::STRICT), "{certificate}");
+    assert!(certificate.counterexample.is_none());
+}
+
+#[test]
+fn nothing_happened() {
+    passes(&Script::default());
+}
+
+#[test]
+fn what_is_not_asked_is_not_checked() {
+    let history = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(X, INITIAL)).history();
+    let certificate = check(&history, Requirements::NOTHING);
+    assert_eq!(certificate.serializable.to_string(), "not checked");
+    let certificate = check(&history, Requirements::SERIALIZABLE);
+    assert_eq!(certificate.serializable.to_string(), "fail");
+    assert_eq!(certificate.strict, Verdict::NotChecked);
+}
+
+#[test]
+fn lost_update_as_a_cycle() {
+    // Both read x, b overwrites what a made of it.
+    let script = pair(
+        |a| _ = a.read(X, INITIAL).write(X, INITIAL),
+        |b| _ = b.read(X, INITIAL).write(X, by(first())),
+    );
+    let printed = fails(&script, Phenomenon::GSingle);
+    assert!(printed.contains("shortest cycle, 2 transactions"), "{printed}");
+}
+
+#[test]
+fn lost_update_as_a_fork() {
+    let script = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(X, INITIAL));
+    let printed = fails(&script, Phenomenon::LostUpdate);
+    assert!(printed.contains("both T0.3 and T1.9 overwrote table 0 key 1"), "{printed}");
+}
+
+#[test]
+fn write_skew_g2_item() {
+    let script = pair(
+        |a| _ = a.read(X, INITIAL).read(Y, INITIAL).write(X, INITIAL),
+        |b| _ = b.read(X, INITIAL).read(Y, INITIAL).write(Y, INITIAL),
+    );
+    let certificate = verdicts(&script.history()).with_replay("kilocore explore --seed 7");
+    let printed = certificate.counterexample.expect("a counter-example").to_string();
+    let expected = "\
+not serializable: G2-item, write skew: a cycle with two anti-dependencies or more
+shortest cycle, 2 transactions:
+  T0.3 before T1.9
+    rw: the first read table 0 key 2 version loader, the second overwrote it with T1.9
+  T1.9 before T0.3
+    rw: the first read table 0 key 1 version loader, the second overwrote it with T0.3
+transactions (* takes part):
+  T0.3 from 10 to 20
+  * read   table 0 key 1: loader
+  * read   table 0 key 2: loader
+  * write  table 0 key 1: T0.3 over loader
+  T1.9 from 11 to 21
+  * read   table 0 key 1: loader
+  * read   table 0 key 2: loader
+  * write  table 0 key 2: T1.9 over loader
+replay with: kilocore explore --seed 7";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn dirty_write_g0() {
+    let script = pair(
+        |a| _ = a.write(X, INITIAL).write(Y, by(second())),
+        |b| _ = b.write(X, by(first())).write(Y, INITIAL),
+    );
+    fails(&script, Phenomenon::G0);
+}
+
+#[test]
+fn dirty_write_between_two_writes_of_a_transaction() {
+    let script = pair(
+        |a| {
+            a.write(X, INITIAL).write_nth(X, 2, by(second()), WriteKind::Update);
+        },
+        |b| _ = b.write(X, by(first())),
+    );
+    fails(&script, Phenomenon::G0);
+}
+
+#[test]
+fn aborted_read_g1a() {
+    let mut script = Script::default();
+    script.txn(0, 3, 10, 20).read(X, by(second()));
+    let printed = fails(&script, Phenomenon::G1a);
+    assert!(printed.contains("T1.9 is not among the committed"), "{printed}");
+}
+
+#[test]
+fn intermediate_read_g1b() {
+    for coalesced in [false, true] {
+        let script = pair(
+            |a| {
+                if coalesced {
+                    a.write_nth(X, 2, INITIAL, WriteKind::Update);
+                } else {
+                    a.write(X, INITIAL).write_nth(X, 2, by(first()), WriteKind::Update);
+                }
+            },
+            |b| _ = b.read(X, by(first())),
+        );
+        let printed = fails(&script, Phenomenon::G1b);
+        assert!(printed.contains("replaced by T0.3#2"), "{printed}");
+    }
+}
+
+#[test]
+fn circular_information_flow_g1c() {
+    let script = pair(
+        |a| _ = a.write(X, INITIAL).read(Y, by(second())),
+        |b| _ = b.write(Y, INITIAL).read(X, by(first())),
+    );
+    fails(&script, Phenomenon::G1c);
+}
+
+#[test]
+fn read_skew_g_single() {
+    // b sees a's y but not a's x.
+    let script = pair(
+        |a| _ = a.write(X, INITIAL).write(Y, INITIAL),
+        |b| _ = b.read(X, INITIAL).read(Y, by(first())),
+    );
+    fails(&script, Phenomenon::GSingle);
+}
+
+#[test]
+fn unrepeatable_read_of_one_record() {
+    let script = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.read(X, INITIAL).read(X, by(first())));
+    fails(&script, Phenomenon::GSingle);
+}
+
+#[test]
+fn absent_read_phantom_on_one_key() {
+    // Each finds the other's row absent, and inserts its own.
+    let script = pair(
+        |a| _ = a.read_absent(X, INITIAL).insert(Y, INITIAL),
+        |b| _ = b.read_absent(Y, INITIAL).insert(X, INITIAL),
+    );
+    let printed = fails(&script, Phenomenon::G2Item);
+    assert!(printed.contains("read   table 0 key 1: loader, absent"), "{printed}");
+}
+
+#[test]
+fn absence_left_by_a_delete_is_a_version() {
+    let script = pair(
+        |a| _ = a.delete(X, INITIAL).write(Y, INITIAL),
+        |b| _ = b.read_absent(X, by(first())).read(Y, INITIAL),
+    );
+    fails(&script, Phenomenon::GSingle);
+}
+
+#[test]
+fn stale_read_is_serializable_but_not_strict() {
+    let mut script = Script::default();
+    script.txn(0, 3, 10, 20).write(X, INITIAL);
+    script.txn(1, 9, 21, 30).read(X, INITIAL);
+    let certificate = verdicts(&script.history());
+    assert_eq!((certificate.serializable, certificate.strict), (Verdict::Pass, Verdict::Fail));
+    let counterexample = certificate.counterexample.expect("a counter-example");
+    assert_eq!(counterexample.phenomenon, Phenomenon::RealTime);
+    let printed = counterexample.to_string();
+    assert!(printed.starts_with("serializable but not strict"), "{printed}");
+    assert!(printed.contains("ended at 20, the second began at 21"), "{printed}");
+
+    // Equal times are not ordered.
+    script.drafts[1].begin = 20;
+    passes(&script);
+}
+
+#[test]
+fn stale_read_through_a_third_transaction() {
+    // c read y before b wrote it, b read x before a wrote it; c began after a had ended.
+    let mut script = Script::default();
+    script.txn(0, 1, 10, 20).write(X, INITIAL);
+    script.txn(1, 1, 10, 40).read(X, INITIAL).write(Y, INITIAL);
+    script.txn(2, 1, 30, 40).read(Y, INITIAL);
+    let certificate = verdicts(&script.history());
+    assert_eq!((certificate.serializable, certificate.strict), (Verdict::Pass, Verdict::Fail));
+    let counterexample = certificate.counterexample.expect("a counter-example");
+    let path: Vec<String> = counterexample.cycle.iter().map(|s| s.from.to_string()).collect();
+    assert_eq!(path, ["T2.1", "T1.1", "T0.1"]);
+}
+
+#[test]
+fn a_long_cycle_is_found_and_a_shorter_one_preferred() {
+    // Each reads the record that the next writes: a ring of anti-dependencies.
+    let ring = |script: &mut Script, size: u64, base: u64| {
+        for i in 0..size {
+            let worker = script.drafts.len();
+            let (own, next) = (base + i, base + (i + 1) % size);
+            script.txn(worker, 1, base, 10_000).read(next, INITIAL).write(own, INITIAL);
+        }
+    };
+    let mut script = Script::default();
+    ring(&mut script, 50, 100);
+    let cycle = |script: &Script| {
+        check(&script.history(), Requirements::STRICT).counterexample.expect("one").cycle
+    };
+    assert_eq!(cycle(&script).len(), 50);
+    ring(&mut script, 5, 1000);
+    ring(&mut script, 9, 2000);
+    assert_eq!(cycle(&script).len(), 5);
+}
+
+#[test]
+fn wrong_histories_are_named() {
+    let unwritten = pair(|a| _ = a.write(Y, INITIAL), |b| _ = b.read(X, by(first())));
+    let forged = pair(|a| _ = a.write(X, INITIAL), |b| b.writes = vec![]);
+    let mut forged = forged;
+    forged.drafts[0].writes[0].version = by(second());
+    let mut twice = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(Y, INITIAL));
+    twice.drafts[1].id = first();
+    twice.drafts[1].writes.clear();
+    let cases: [(Script, &str); 7] = [
+        (unwritten, "T1.9 read table 0 key 1 version T0.3, which nobody wrote"),
+        (forged, "which names another writer"),
+        (twice, "two committed transactions are called T0.3"),
+        (
+            pair(|a| _ = a.write(X, by(TxnId::new(7, 7))), |_| ()),
+            "overwrote table 0 key 1 version T7.7, which no committed transaction left there",
+        ),
+        (
+            pair(|a| _ = a.insert(X, INITIAL), |b| _ = b.insert(X, by(first()))),
+            "T1.9 inserted over table 0 key 1 version T0.3, where the row is present",
+        ),
+        (
+            pair(|a| _ = a.delete(X, INITIAL), |b| _ = b.read(X, by(first()))),
+            "T1.9 saw a row in table 0 key 1 version T0.3, where there is none",
+        ),
+        (
+            pair(|a| _ = a.write(X, by(first())), |_| ()),
+            "T0.3 installed table 0 key 1 version T0.3 over T0.3, its own later write",
+        ),
+    ];
+    for (script, message) in cases {
+        let printed = fails(&script, Phenomenon::Malformed);
+        assert!(printed.contains(message), "{printed}");
+    }
+}
+
+#[test]
+fn a_clock_that_runs_backwards_spoils_strictness_alone() {
+    let mut script = Script::default();
+    script.txn(0, 3, 20, 10).write(X, INITIAL);
+    let certificate = verdicts(&script.history());
+    assert_eq!((certificate.serializable, certificate.strict), (Verdict::Pass, Verdict::Fail));
+    assert!(matches!(
+        certificate.counterexample.expect("one").defect,
+        Some(Defect::BackwardClock { .. })
+    ));
+}
+
+#[test]
+fn writes_beyond_the_255th_share_a_version() {
+    let mut script = Script::default();
+    let draft = script.txn(0, 3, 10, 20);
+    let id = draft.id;
+    draft.write(X, INITIAL);
+    for nth in 2..=300u64 {
+        let version = |nth: u64| Version::new(id, nth.min(255) as u8);
+        draft.write_nth(X, nth.min(255) as u8, version(nth - 1), WriteKind::Update);
+    }
+    script.txn(1, 9, 11, 21).read(X, Version::new(id, 255));
+    passes(&script);
+}
+
+#[test]
+fn four_thousand_workers() {
+    let mut script = Script::default();
+    let mut before = INITIAL;
+    for worker in 0..4096 {
+        let time = worker as u64 * 10;
+        let draft = script.txn(worker, (1 << 39) - worker as u64, time, time + 5);
+        draft.read(X, before).write(X, before);
+        before = by(draft.id);
+    }
+    let certificate = check(&script.history(), Requirements::STRICT);
+    assert!(certificate.satisfies(Requirements::STRICT), "{certificate}");
+    assert_eq!((certificate.edges.ww, certificate.edges.wr, certificate.edges.rw), (4095, 4095, 0));
+}

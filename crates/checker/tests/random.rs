@@ -1,0 +1,220 @@
+//! Random histories: serial executions must pass, and whatever becomes of them when something is
+//! changed must get the same verdicts as from trying all permutations.
+
+mod script;
+
+use checker::{Requirements, Verdict, check, exhaustive};
+use proptest::prelude::*;
+use script::{Script, TABLE};
+use std::collections::BTreeMap;
+use txn::{Read, TxnId, Version, Write, WriteKind};
+
+const KEYS: u64 = 4;
+const WORKERS: usize = 3;
+/// Time between two serial points.
+const PACE: u64 = 10;
+
+/// One transaction: worker, gap in its attempts, time before and after its serial point, accesses
+/// (key, write or not).
+type Plan = (usize, u64, u64, u64, Vec<(u64, bool)>);
+
+fn plans(most: usize) -> impl Strategy<Value = Vec<Plan>> {
+    let accesses = prop::collection::vec((0..KEYS, any::<bool>()), 0..5);
+    let plan = (0..WORKERS, 1..1_000_000u64, 0..4 * PACE, 0..4 * PACE, accesses);
+    prop::collection::vec(plan, 0..=most)
+}
+
+/// Executes the plans one after another.
+fn serial(plans: &[Plan]) -> Script {
+    let mut script = Script::default();
+    let mut state: BTreeMap<u64, (Version, bool)> = BTreeMap::new();
+    let mut attempts = [0; WORKERS];
+    for (index, (worker, gap, before, after, accesses)) in plans.iter().enumerate() {
+        let point = 4 * PACE + index as u64 * PACE;
+        attempts[*worker] += gap;
+        let draft = script.txn(*worker, attempts[*worker], point - before, point + after);
+        for &(key, write) in accesses {
+            let (version, present) = state.get(&key).copied().unwrap_or((Version::INITIAL, true));
+            let own = version.writer() == draft.id;
+            if !write {
+                if !own {
+                    draft.reads.push(Read { table: TABLE, key, version, present });
+                }
+                continue;
+            }
+            let nth = if own { version.nth() + 1 } else { 1 };
+            let kind = match (present, key % 2 == 0 && gap % 3 == 0) {
+                (false, _) => WriteKind::Insert,
+                (true, true) => WriteKind::Delete,
+                (true, false) => WriteKind::Update,
+            };
+            draft.write_nth(key, nth, version, kind);
+            state.insert(key, (Version::new(draft.id, nth), kind != WriteKind::Delete));
+        }
+    }
+    script
+}
+
+/// A change: which, and two numbers that choose where.
+type Mutation = (u8, usize, usize);
+
+fn mutate(script: &mut Script, &(what, here, there): &Mutation) {
+    let versions: Vec<(u64, Version)> = script
+        .drafts
+        .iter()
+        .flat_map(|d| d.writes.iter().map(|w| (w.key, w.version)))
+        .chain((0..KEYS).map(|key| (key, Version::INITIAL)))
+        .collect();
+    let some_version = |key: u64| {
+        let of_key: Vec<Version> = versions.iter().filter(|v| v.0 == key).map(|v| v.1).collect();
+        of_key[there % of_key.len()]
+    };
+    let drafts = &mut script.drafts;
+    let mut reads: Vec<&mut Read> = Vec::new();
+    let mut writes: Vec<&mut Write> = Vec::new();
+    match what {
+        // A read of another version: 0 keeps to those that exist, 1 need not.
+        0 | 1 => {
+            reads.extend(drafts.iter_mut().flat_map(|d| &mut d.reads));
+            let count = reads.len().max(1);
+            if let Some(read) = reads.get_mut(here % count) {
+                let aborted = Version::new(TxnId::new(there % WORKERS, 2_000_000_000), 1);
+                read.version = if what == 0 { some_version(read.key) } else { aborted };
+            }
+        }
+        // A write over another version.
+        2 => {
+            writes.extend(drafts.iter_mut().flat_map(|d| &mut d.writes));
+            let count = writes.len().max(1);
+            if let Some(write) = writes.get_mut(here % count) {
+                write.overwritten = some_version(write.key);
+            }
+        }
+        // Two writers of a record change places in its version order.
+        3 => {
+            writes.extend(drafts.iter_mut().flat_map(|d| &mut d.writes));
+            let count = writes.len().max(1);
+            let (here, there) = (here % count, there % count);
+            if here != there && writes[here].key == writes[there].key {
+                let (a, b) = (writes[here].overwritten, writes[there].overwritten);
+                let (va, vb) = (writes[here].version, writes[there].version);
+                let renamed = |v| {
+                    if v == va {
+                        vb
+                    } else if v == vb {
+                        va
+                    } else {
+                        v
+                    }
+                };
+                let key = writes[here].key;
+                for write in writes.iter_mut().filter(|w| w.key == key) {
+                    write.overwritten = renamed(write.overwritten);
+                }
+                writes[here].overwritten = renamed(b);
+                writes[there].overwritten = renamed(a);
+            }
+        }
+        // A transaction loses its writes, as if it had aborted.
+        4 => {
+            let count = drafts.len().max(1);
+            if let Some(draft) = drafts.get_mut(here % count) {
+                draft.writes.clear();
+            }
+        }
+        // Another time.
+        _ => {
+            let count = drafts.len().max(1);
+            if let Some(draft) = drafts.get_mut(here % count) {
+                draft.begin = there as u64 % 100;
+                draft.end = draft.begin + (there as u64 / 100) % 50;
+            }
+        }
+    }
+}
+
+fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
+    prop::collection::vec((0..7u8, 0..10_000usize, 0..10_000usize), 0..4)
+}
+
+fn compare(script: &Script) -> Result<(Verdict, Verdict), TestCaseError> {
+    let history = script.history();
+    let certificate = check(&history, Requirements::STRICT);
+    let expected = exhaustive::check(&history, Requirements::STRICT);
+    prop_assert_eq!((certificate.serializable, certificate.strict), expected, "{}", certificate);
+    let failed = certificate.strict == Verdict::Fail;
+    prop_assert_eq!(certificate.counterexample.is_some(), failed);
+    if let Some(counterexample) = certificate.counterexample {
+        prop_assert!(counterexample.cycle.iter().all(|step| !step.links.is_empty()));
+        prop_assert!(counterexample.cycle.len() >= 2 || counterexample.defect.is_some());
+        prop_assert!(!counterexample.to_string().is_empty());
+    }
+    Ok(expected)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn serial_executions_pass(plans in plans(60)) {
+        let certificate = check(&serial(&plans).history(), Requirements::STRICT);
+        prop_assert!(certificate.satisfies(Requirements::STRICT), "{}", certificate);
+    }
+
+    #[test]
+    fn mutated_executions_get_the_verdict_of_the_definition(
+        plans in plans(6),
+        mutations in mutations(),
+    ) {
+        let mut script = serial(&plans);
+        for mutation in &mutations {
+            mutate(&mut script, mutation);
+        }
+        compare(&script)?;
+    }
+
+    #[test]
+    fn snapshot_reads_get_the_verdict_of_the_definition(
+        plans in plans(6),
+        snapshots in prop::collection::vec(0..4usize, 6),
+    ) {
+        // Every transaction reads as of some transactions ago: write skew and worse, but writes
+        // follow each other properly.
+        let current = serial(&plans);
+        let mut script = current.clone();
+        for (index, draft) in script.drafts.iter_mut().enumerate() {
+            let seen = index.saturating_sub(snapshots[index]);
+            for read in &mut draft.reads {
+                let written = current.drafts[..seen].iter().rev().flat_map(|d| d.writes.iter().rev());
+                let last = written.into_iter().find(|w| w.key == read.key);
+                read.version = last.map_or(Version::INITIAL, |w| w.version);
+                read.present = last.is_none_or(|w| w.kind != WriteKind::Delete);
+            }
+        }
+        compare(&script)?;
+    }
+}
+
+#[test]
+fn mutations_reach_all_verdicts() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let strategy = (plans(6), mutations());
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for _ in 0..2000 {
+        let (plans, mutations) = strategy.new_tree(&mut runner).expect("a value").current();
+        let mut script = serial(&plans);
+        for mutation in &mutations {
+            mutate(&mut script, mutation);
+        }
+        let certificate = check(&script.history(), Requirements::STRICT);
+        let outcome = certificate.counterexample.map_or("pass", |c| c.phenomenon.as_str());
+        *seen.entry(outcome).or_default() += 1;
+    }
+    println!("{seen:?}");
+    let wanted = ["pass", "real time", "G1a", "G1b", "G1c", "G-single", "G2-item", "P4"];
+    for outcome in wanted {
+        assert!(seen.contains_key(outcome), "{outcome} never happened: {seen:?}");
+    }
+}

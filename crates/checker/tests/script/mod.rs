@@ -1,0 +1,94 @@
+//! Histories written down transaction by transaction.
+
+use txn::{History, Read, TableId, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind};
+
+/// The one table of these histories.
+pub const TABLE: TableId = TableId(0);
+
+/// A transaction as it is written down.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub id: TxnId,
+    pub begin: u64,
+    pub end: u64,
+    pub reads: Vec<Read>,
+    pub writes: Vec<Write>,
+}
+
+/// A history as it is written down: each worker's transactions in order.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    pub drafts: Vec<Draft>,
+}
+
+impl Script {
+    /// A transaction of `worker`, from `begin` to `end`.
+    pub fn txn(&mut self, worker: usize, sequence: u64, begin: u64, end: u64) -> &mut Draft {
+        let id = TxnId::new(worker, sequence);
+        self.drafts.push(Draft { id, begin, end, reads: vec![], writes: vec![] });
+        self.drafts.last_mut().expect("just pushed")
+    }
+
+    /// The history that recorders would have left.
+    pub fn history(&self) -> History {
+        let workers = self.drafts.iter().filter_map(|d| d.id.worker()).max().map_or(0, |w| w + 1);
+        let mut history = History { workers: vec![WorkerHistory::default(); workers] };
+        for draft in &self.drafts {
+            let worker = &mut history.workers[draft.id.worker().unwrap_or(0)];
+            worker.transactions.push(Transaction {
+                id: draft.id,
+                begin: draft.begin,
+                end: draft.end,
+                commit_timestamp: 0,
+                first_read: worker.reads.len(),
+                first_write: worker.writes.len(),
+            });
+            worker.reads.extend_from_slice(&draft.reads);
+            worker.writes.extend_from_slice(&draft.writes);
+        }
+        history
+    }
+}
+
+#[allow(dead_code, reason = "each test binary uses its share")]
+/// The first write of a transaction to a record.
+pub fn by(id: TxnId) -> Version {
+    Version::new(id, 1)
+}
+
+#[allow(dead_code, reason = "each test binary uses its share")]
+impl Draft {
+    pub fn read(&mut self, key: u64, version: Version) -> &mut Draft {
+        self.reads.push(Read { table: TABLE, key, version, present: true });
+        self
+    }
+
+    pub fn read_absent(&mut self, key: u64, version: Version) -> &mut Draft {
+        self.reads.push(Read { table: TABLE, key, version, present: false });
+        self
+    }
+
+    pub fn write(&mut self, key: u64, overwritten: Version) -> &mut Draft {
+        self.write_nth(key, 1, overwritten, WriteKind::Update)
+    }
+
+    pub fn insert(&mut self, key: u64, overwritten: Version) -> &mut Draft {
+        self.write_nth(key, 1, overwritten, WriteKind::Insert)
+    }
+
+    pub fn delete(&mut self, key: u64, overwritten: Version) -> &mut Draft {
+        self.write_nth(key, 1, overwritten, WriteKind::Delete)
+    }
+
+    pub fn write_nth(
+        &mut self,
+        key: u64,
+        nth: u8,
+        overwritten: Version,
+        kind: WriteKind,
+    ) -> &mut Draft {
+        let version = Version::new(self.id, nth);
+        self.writes.push(Write { table: TABLE, key, version, overwritten, kind });
+        self
+    }
+}
