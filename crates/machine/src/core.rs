@@ -140,8 +140,11 @@ pub struct Service<'a, M: Machine> {
     /// Ticks of the machine's clock between two calls; natively at least a millisecond's worth.
     pub interval_ticks: u64,
     /// The work; called once more after the last worker has ended.
-    pub tick: Box<dyn Fn(&M::Core) + Send + Sync + 'a>,
+    pub tick: Tick<'a, M>,
 }
+
+/// What a service does at each tick.
+pub type Tick<'a, M> = Box<dyn Fn(&<M as Machine>::Core) + Send + Sync + 'a>;
 
 /// What one worker core runs, from start to end.
 pub type Body<'a, M> = Box<dyn FnOnce(&<M as Machine>::Core) + Send + 'a>;

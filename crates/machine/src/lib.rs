@@ -13,14 +13,14 @@ mod arena;
 mod breakdown;
 pub mod cold;
 mod core;
-// mod explored;
+mod explored;
 pub mod fiber;
 mod native;
 mod word;
 
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
 pub use breakdown::{Breakdown, Category, Spent};
-pub use core::{Body, Core, Line, Machine, NEVER, RunError, Service, TimedOut};
-// pub use explored::{Explored, ExploredCore, ExploredOptions, Schedule};
+pub use core::{Body, Core, Line, Machine, NEVER, RunError, Service, Tick, TimedOut};
+pub use explored::{Explored, ExploredCore, ExploredOptions, Operation, Schedule, Step};
 pub use native::{Native, NativeCore, NativeOptions};
 pub use word::{Word, Zeroed};

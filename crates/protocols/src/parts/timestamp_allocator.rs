@@ -71,7 +71,7 @@ impl<M: Machine> TimestampAllocator<M> {
                 source.next += 1;
                 source.next - 1
             }
-            TimestampAllocation::Clock => self.from_clock(core, source),
+            TimestampAllocation::Clock => self.draw_from_clock(core, source),
             TimestampAllocation::Hardware => match core.hardware_counter() {
                 Some(value) => value,
                 None => core.fetch_add(&counter.line, &counter.next, 1),
@@ -81,7 +81,7 @@ impl<M: Machine> TimestampAllocator<M> {
         timestamp
     }
 
-    fn from_clock(&self, core: &M::Core, source: &mut TimestampSource) -> u64 {
+    fn draw_from_clock(&self, core: &M::Core, source: &mut TimestampSource) -> u64 {
         // The clock may not have moved since this worker's last timestamp, so it is pushed.
         source.next = core.now().max(source.next + 1);
         (source.next << CORE_BITS) | core.id() as u64

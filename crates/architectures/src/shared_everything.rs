@@ -1,0 +1,441 @@
+//! Shared everything: a transaction stays on its core, and that core touches all records itself,
+//! synchronised by atomics (Trireme 3.1; the architecture of DBx1000).
+
+use crate::{
+    Architecture, EngineError, EngineOptions, Session,
+    architecture::{no_memory, store_options},
+    history::Recorder,
+    purge::PurgeQueue,
+};
+use machine::{Category, Core, Machine, Service, cold::Arc};
+use protocols::{
+    Change, CommitLog, Protocol, Start,
+    parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
+};
+use storage::{Epochs, Found, RecordRef, RowHead, RowState, Space, Store, StoreLoader, Table};
+use txn::{
+    Abort, AbortReason, Access, ColumnSet, Intent, TableId, TxnId, Version, WorkerHistory, Workload,
+};
+
+/// The engine.
+pub struct SharedEverything<M: Machine, P: Protocol<M>> {
+    store: Store<M, P::Record>,
+    protocol: P,
+    allocator: TimestampAllocator<M>,
+    options: EngineOptions,
+}
+
+impl<M: Machine, P: Protocol<M>> SharedEverything<M, P> {
+    /// Its tables.
+    pub fn store(&self) -> &Store<M, P::Record> {
+        &self.store
+    }
+}
+
+impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
+    type Session<'s> = SharedEverythingSession<'s, M, P>;
+    const NAME: &'static str = "shared_everything";
+
+    fn create(machine: Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
+        let arena = machine.arena().clone();
+        Ok(SharedEverything {
+            protocol: P::create(&arena, &options.protocol, options.sessions)?,
+            allocator: TimestampAllocator::new(&arena, options.protocol.timestamps)?,
+            store: Store::new(machine, store_options(options))?,
+            options: options.clone(),
+        })
+    }
+
+    fn load<W: Workload>(&self, workload: &W, threads: usize) -> Result<(), EngineError> {
+        self.store.create_tables(&workload.schema(), |table| workload.rows(table))?;
+        let mut loader = StoreLoader::new(&self.store, threads);
+        workload.load(&mut loader);
+        loader.finish()
+    }
+
+    fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Self::Session<'s> {
+        SharedEverythingSession {
+            engine: self,
+            core,
+            slot,
+            worker: self.protocol.worker(self.store.epochs(), slot),
+            source: TimestampSource::default(),
+            spaces: Vec::new(),
+            recorder: self.options.record_history.then(Recorder::default),
+            purge: PurgeQueue::default(),
+            attempts: 0,
+            open: false,
+            doomed: None,
+        }
+    }
+
+    fn services(&self) -> Vec<Service<'_, M>> {
+        vec![Service {
+            name: "epochs",
+            interval_ticks: self.options.epoch_interval_ticks,
+            tick: Box::new(|core| {
+                self.store.epochs().try_advance(core);
+            }),
+        }]
+    }
+}
+
+/// One worker's session.
+pub struct SharedEverythingSession<'s, M: Machine, P: Protocol<M>> {
+    engine: &'s SharedEverything<M, P>,
+    core: &'s M::Core,
+    slot: usize,
+    worker: P::Worker<'s>,
+    source: TimestampSource,
+    spaces: Vec<Option<Space>>,
+    recorder: Option<Recorder>,
+    purge: PurgeQueue,
+    attempts: u64,
+    open: bool,
+    doomed: Option<Abort>,
+}
+
+type Record<'s, M, P> = RecordRef<'s, M, <P as Protocol<M>>::Record>;
+
+impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
+    #[inline(always)]
+    fn table(&self, table: TableId) -> &'s Table<M, P::Record> {
+        self.engine.store.table(table)
+    }
+
+    fn space(&mut self, table: TableId) -> &mut Space {
+        let at = table.0 as usize;
+        if self.spaces.len() <= at {
+            self.spaces.resize_with(at + 1, || None);
+        }
+        self.spaces[at].get_or_insert_with(|| self.engine.store.table(table).take_space())
+    }
+
+    /// The record of `key`, made if need be: an absent key is read and locked like a row.
+    #[inline(always)]
+    fn record(&mut self, table: TableId, key: u64) -> Result<Record<'s, M, P>, Abort> {
+        self.core.account(Category::Index);
+        match self.table(table).find(self.core, key) {
+            Some(record) => Ok(record),
+            None => self.make_record(table, key),
+        }
+    }
+
+    #[cold]
+    fn make_record(&mut self, table: TableId, key: u64) -> Result<Record<'s, M, P>, Abort> {
+        let (core, home) = (self.core, self.table(table));
+        match home.find_or_make(core, self.space(table), key).map_err(no_memory)? {
+            Found::Existing(record) => Ok(record),
+            Found::Made(record) => {
+                self.purge_later(table, key);
+                Ok(record)
+            }
+        }
+    }
+
+    fn purge_later(&mut self, table: TableId, key: u64) {
+        // On a recorded run the version of an absence is evidence, so its record stays.
+        if self.recorder.is_none() {
+            self.purge.add(table, key);
+        }
+    }
+
+    #[inline(always)]
+    fn protocol_read(
+        &mut self,
+        record: Record<'s, M, P>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        self.core.account(Category::ConcurrencyControl);
+        let engine = self.engine;
+        let head =
+            engine.protocol.read(self.core, &mut self.worker, record, columns, intent, out)?;
+        if head.state == RowState::RETIRED {
+            return Err(Abort::because(AbortReason::RecordRetired));
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.read(record.table().id(), record.key(self.core), head);
+        }
+        Ok(head)
+    }
+
+    #[inline(always)]
+    fn protocol_write(
+        &mut self,
+        record: Record<'s, M, P>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        self.core.account(Category::ConcurrencyControl);
+        let engine = self.engine;
+        if engine.protocol.write(self.core, &mut self.worker, record, change)? {
+            return Ok(true);
+        }
+        // The protocol has seen an absence; reading it says what kind, and puts it on record.
+        self.protocol_read(record, ColumnSet::NONE, Intent::Read, &mut [])?;
+        Ok(false)
+    }
+
+    /// Runs one access of an attempt that is still alive; a failure dooms the attempt.
+    #[inline(always)]
+    fn access<T>(
+        &mut self,
+        access: impl FnOnce(&mut Self) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
+        if let Some(abort) = self.doomed {
+            return Err(abort);
+        }
+        assert!(self.open, "an access outside a transaction");
+        let result = access(self);
+        self.core.account(Category::Useful);
+        if let Err(abort) = &result {
+            self.doomed = Some(*abort);
+        }
+        result
+    }
+
+    fn end_attempt(&mut self) {
+        self.engine.store.epochs().unpin(self.core, self.slot);
+        self.open = false;
+        self.doomed = None;
+    }
+
+    fn abort_attempt(&mut self) {
+        self.engine.protocol.abort(self.core, &mut self.worker);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.rolled_back();
+        }
+        self.end_attempt();
+        let breakdown = self.core.breakdown();
+        if breakdown.enabled() {
+            breakdown.attempt_aborted(self.core.now());
+        }
+    }
+
+    /// Retires the record of an absent row, in a transaction of its own. False when others are at it.
+    fn retire(&mut self, table: TableId, key: u64) -> Result<(), Abort> {
+        self.begin(Start { attempt: 0, read_only: false });
+        let home = self.table(table);
+        let retired = (|| {
+            // Found again by key and under the pin: its slot can't have become another record's.
+            let Some(record) = home.find(self.core, key).filter(|r| home.is_unlinkable(r)) else {
+                return Ok(None);
+            };
+            let head = self.protocol_read(record, ColumnSet::NONE, Intent::Update, &mut [])?;
+            if head.state != RowState::ABSENT {
+                return Ok(None);
+            }
+            let state = Some(RowState::RETIRED);
+            let change = Change { columns: ColumnSet::NONE, values: &[], state };
+            self.protocol_write(record, change)?;
+            Ok(Some(record))
+        })();
+        match retired {
+            Ok(Some(record)) => {
+                self.commit()?;
+                if home.unlink(self.core, &record) {
+                    // Read after the unlinking: who still found the record was pinned by then.
+                    let epoch = self.engine.store.epochs().current(self.core);
+                    let offset = record.name().offset;
+                    self.space(table).retire(epoch, offset);
+                }
+                Ok(())
+            }
+            Ok(None) => {
+                self.rollback();
+                Ok(())
+            }
+            Err(abort) => {
+                self.rollback();
+                Err(abort)
+            }
+        }
+    }
+}
+
+impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
+    #[inline]
+    fn read_with(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        self.access(|s| {
+            let record = s.record(table, key)?;
+            Ok(s.protocol_read(record, columns, intent, out)?.state.is_present())
+        })
+    }
+
+    #[inline]
+    fn update(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        self.access(|s| {
+            let record = s.record(table, key)?;
+            s.protocol_write(record, Change { columns, values, state: None })
+        })
+    }
+
+    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
+        self.access(|s| {
+            let record = s.record(table, key)?;
+            let head = s.protocol_read(record, ColumnSet::NONE, Intent::Update, &mut [])?;
+            if head.state.is_present() {
+                return Ok(false);
+            }
+            let columns = s.table(table).layout().all();
+            let state = Some(RowState::PRESENT);
+            s.protocol_write(record, Change { columns, values: row, state })
+        })
+    }
+
+    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
+        self.access(|s| {
+            let record = s.record(table, key)?;
+            let head = s.protocol_read(record, ColumnSet::NONE, Intent::Update, &mut [])?;
+            if !head.state.is_present() {
+                return Ok(false);
+            }
+            let state = Some(RowState::ABSENT);
+            let change = Change { columns: ColumnSet::NONE, values: &[], state };
+            s.protocol_write(record, change)?;
+            s.purge_later(table, key);
+            Ok(true)
+        })
+    }
+
+    #[inline]
+    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+        if M::MODELLED {
+            return;
+        }
+        let table = self.table(table);
+        for key in keys {
+            table.prefetch_bucket(self.core, *key);
+        }
+        for key in keys {
+            if let Some(record) = table.guess(self.core, *key) {
+                record.prefetch(self.core, columns);
+            }
+        }
+    }
+
+    fn allocate_timestamp(&mut self) -> u64 {
+        self.engine.allocator.draw(self.core, &mut self.source)
+    }
+
+    #[inline]
+    fn compute(&mut self, cycles: u64) {
+        self.core.compute(cycles);
+    }
+}
+
+impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
+    #[inline]
+    fn begin(&mut self, start: Start) {
+        assert!(!self.open, "begin inside a transaction");
+        let breakdown = self.core.breakdown();
+        if breakdown.enabled() {
+            breakdown.attempt_begins(self.core.now());
+        }
+        self.open = true;
+        self.attempts += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(self.core);
+        }
+        self.engine.store.epochs().pin(self.core, self.slot);
+        self.engine.protocol.begin(self.core, &mut self.worker, start);
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<(), Abort> {
+        assert!(self.open, "commit outside a transaction");
+        if let Some(abort) = self.doomed {
+            self.abort_attempt();
+            return Err(abort);
+        }
+        let (engine, core) = (self.engine, self.core);
+        core.account(Category::Commit);
+        let timestamp = match engine.protocol.prepare(core, &mut self.worker) {
+            Ok(timestamp) => timestamp,
+            Err(abort) => {
+                self.abort_attempt();
+                return Err(abort);
+            }
+        };
+        let id = TxnId::new(self.slot, self.attempts);
+        let writes = self.recorder.as_mut().map(Recorder::writes);
+        let mut log = CommitLog { version: Version::new(id, 1), writes };
+        engine.protocol.commit(core, &mut self.worker, timestamp, &mut log);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.committed(core, id, timestamp);
+        }
+        self.end_attempt();
+        core.account(Category::Useful);
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        assert!(self.open, "rollback outside a transaction");
+        self.abort_attempt();
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.open
+    }
+
+    fn priority(&self) -> Option<u64> {
+        self.engine.protocol.priority(&self.worker)
+    }
+
+    fn take_history(&mut self) -> WorkerHistory {
+        self.recorder.as_mut().map(Recorder::take).unwrap_or_default()
+    }
+
+    #[inline]
+    fn maintain(&mut self) {
+        if self.purge.is_due() {
+            self.purge_some();
+        }
+    }
+}
+
+impl<M: Machine, P: Protocol<M>> SharedEverythingSession<'_, M, P> {
+    #[cold]
+    fn purge_some(&mut self) {
+        for _ in 0..self.purge.len() {
+            let Some((table, key)) = self.purge.pop() else { break };
+            if self.retire(table, key).is_err() {
+                // Somebody is using the record; it gets another turn.
+                self.purge.add(table, key);
+            }
+        }
+        let epochs = self.engine.store.epochs();
+        let now = epochs.try_advance(self.core);
+        for space in self.spaces.iter_mut().flatten() {
+            space.reclaim(now, Epochs::<M>::is_past);
+        }
+    }
+}
+
+impl<M: Machine, P: Protocol<M>> Drop for SharedEverythingSession<'_, M, P> {
+    fn drop(&mut self) {
+        // A panic in a procedure comes through here: nothing may stay locked.
+        if self.open {
+            self.abort_attempt();
+        }
+        for (at, space) in self.spaces.drain(..).enumerate() {
+            if let Some(space) = space {
+                self.engine.store.table(TableId(at as u16)).return_space(space);
+            }
+        }
+    }
+}
