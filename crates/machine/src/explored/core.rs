@@ -1,0 +1,288 @@
+//! A core under exploration: before each operation it lets the scheduler decide who goes next.
+
+use super::{Operation, Teardown, scheduler::Scheduler};
+use crate::{Breakdown, Core, NEVER, TimedOut, Word};
+use corosensei::Yielder;
+use std::{cell::Cell, panic::resume_unwind, ptr::NonNull, rc::Rc};
+
+/// Steps that a core may take while the run is torn down: enough to release what it holds.
+const TEARDOWN_STEPS: u32 = 100_000;
+
+/// Longer back-offs are cut, so that no bad argument puts the clock near its end.
+const LONGEST_PAUSE: u64 = 1 << 40;
+
+/// A core of an [`Explored`](super::Explored) machine.
+///
+/// A core that unwinds is only interrupted when it has to wait: all cores share one thread, and the
+/// others would see it panicking.
+pub struct ExploredCore {
+    id: usize,
+    scheduler: Rc<Scheduler>,
+    yielder: NonNull<Yielder<(), ()>>,
+    /// Unwinds because the run is torn down.
+    torn_down: Cell<bool>,
+    teardown_steps: Cell<u32>,
+    breakdown: Breakdown,
+}
+
+impl ExploredCore {
+    pub(super) fn start(
+        id: usize,
+        scheduler: Rc<Scheduler>,
+        yielder: &Yielder<(), ()>,
+    ) -> ExploredCore {
+        ExploredCore {
+            id,
+            scheduler,
+            yielder: NonNull::from(yielder),
+            torn_down: Cell::new(false),
+            teardown_steps: Cell::new(0),
+            breakdown: Breakdown::new(false),
+        }
+    }
+
+    /// Counts an operation that is about to happen, after letting others go first.
+    #[inline(always)]
+    fn step(&self) {
+        if self.scheduler.count_step() {
+            self.decide();
+        }
+    }
+
+    #[inline(never)]
+    fn decide(&self) {
+        let scheduler = &*self.scheduler;
+        if scheduler.tearing_down() {
+            let steps = self.teardown_steps.get() + 1;
+            self.teardown_steps.set(steps % TEARDOWN_STEPS);
+            if steps == TEARDOWN_STEPS {
+                self.give_up();
+            }
+        } else if !scheduler.unwinding() || scheduler.over_limit() {
+            self.hand_over();
+        }
+    }
+
+    /// Lets the scheduler choose, and returns when it has chosen this core.
+    fn hand_over(&self) {
+        if self.scheduler.hand_over(self.id) != Some(self.id) {
+            self.suspend();
+        }
+    }
+
+    fn suspend(&self) {
+        let unwinding = self.torn_down.get() || self.scheduler.unwinding();
+        // SAFETY: the yielder lives at the base of the coroutine that this core is the face of. A core
+        // is neither `Send` nor `Sync` and its body gets it only by reference, so this is that coroutine.
+        unsafe { self.yielder.as_ref() }.suspend(());
+        // Panicking while unwinding would end the process.
+        if self.scheduler.tearing_down() && !unwinding {
+            self.throw();
+        }
+    }
+
+    #[cold]
+    fn throw(&self) -> ! {
+        self.torn_down.set(true);
+        resume_unwind(Box::new(Teardown))
+    }
+
+    /// The run is being torn down and this core does not come to an end.
+    #[cold]
+    fn give_up(&self) {
+        if std::thread::panicking() {
+            self.suspend();
+        } else {
+            self.throw();
+        }
+    }
+
+    /// A service's tick is over. True when it shall tick again.
+    pub(super) fn sleep(&self) -> bool {
+        if self.scheduler.tearing_down() || !self.scheduler.sleep(self.id) {
+            return false;
+        }
+        self.hand_over();
+        true
+    }
+
+    #[inline(always)]
+    fn note(&self, operation: Operation, word: &Word, value: u64) {
+        self.scheduler.trace.note(self.id, operation, std::ptr::from_ref(word).addr(), value);
+    }
+
+    #[inline(always)]
+    fn read(&self, operation: Operation, word: &Word) -> u64 {
+        self.step();
+        let value = word.peek();
+        self.note(operation, word, value);
+        value
+    }
+
+    /// Writes a word. Part of a step that has been counted; plain loads and stores make an indivisible
+    /// operation, as only this core runs.
+    #[inline(always)]
+    fn write(&self, operation: Operation, word: &Word, value: u64, noted: u64) {
+        word.poke(value);
+        self.note(operation, word, noted);
+        self.scheduler.written(word);
+    }
+}
+
+impl Core for ExploredCore {
+    type Line = ();
+
+    #[inline(always)]
+    fn id(&self) -> usize {
+        self.id
+    }
+
+    #[inline]
+    fn load(&self, _: &(), word: &Word) -> u64 {
+        self.read(Operation::Load, word)
+    }
+
+    #[inline]
+    fn load_relaxed(&self, _: &(), word: &Word) -> u64 {
+        self.read(Operation::Load, word)
+    }
+
+    #[inline(always)]
+    fn load_const(&self, _: &(), word: &Word) -> u64 {
+        word.peek()
+    }
+
+    #[inline]
+    fn store(&self, _: &(), word: &Word, value: u64) {
+        self.step();
+        self.write(Operation::Store, word, value, value);
+    }
+
+    #[inline]
+    fn store_relaxed(&self, line: &(), word: &Word, value: u64) {
+        self.store(line, word, value);
+    }
+
+    #[inline]
+    fn cas(&self, _: &(), word: &Word, expected: u64, desired: u64) -> Result<u64, u64> {
+        self.step();
+        let value = word.peek();
+        if value == expected {
+            self.write(Operation::Cas, word, desired, desired);
+            Ok(value)
+        } else {
+            self.note(Operation::CasFailed, word, value);
+            Err(value)
+        }
+    }
+
+    #[inline]
+    fn swap(&self, _: &(), word: &Word, value: u64) -> u64 {
+        self.step();
+        let before = word.peek();
+        self.write(Operation::Swap, word, value, before);
+        before
+    }
+
+    #[inline]
+    fn fetch_add(&self, _: &(), word: &Word, value: u64) -> u64 {
+        self.step();
+        let before = word.peek();
+        self.write(Operation::FetchAdd, word, before.wrapping_add(value), before);
+        before
+    }
+
+    #[inline(always)]
+    fn fence_acquire(&self) {}
+
+    #[inline(always)]
+    fn fence(&self) {}
+
+    fn wait_while_until(
+        &self,
+        _: &(),
+        word: &Word,
+        deadline: u64,
+        mut condition: impl FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        loop {
+            let value = self.read(Operation::Wait, word);
+            let holds = condition(value);
+            let scheduler = &*self.scheduler;
+            if !holds {
+                scheduler.wait_ended(self.id);
+                return Ok(value);
+            }
+            if deadline != NEVER && (scheduler.tearing_down() || scheduler.clock() >= deadline) {
+                scheduler.wait_ended(self.id);
+                return Err(TimedOut);
+            }
+            if scheduler.tearing_down() {
+                self.give_up();
+            } else if word.peek() == value {
+                // Had the condition touched shared memory, the word could have changed meanwhile.
+                scheduler.block(self.id, word, value, deadline);
+                self.hand_over();
+            }
+        }
+    }
+
+    fn copy_out(&self, _: &(), _: usize, words: &[Word], into: &mut [u8]) {
+        for (word, bytes) in words.iter().zip(into.chunks_mut(8)) {
+            let value = self.read(Operation::CopyOut, word);
+            bytes.copy_from_slice(&value.to_le_bytes()[..bytes.len()]);
+        }
+    }
+
+    fn copy_in(&self, _: &(), _: usize, words: &[Word], from: &[u8]) {
+        for (word, bytes) in words.iter().zip(from.chunks(8)) {
+            let mut value = [0; 8];
+            value[..bytes.len()].copy_from_slice(bytes);
+            let value = u64::from_le_bytes(value);
+            self.step();
+            self.write(Operation::CopyIn, word, value, value);
+        }
+    }
+
+    #[inline(always)]
+    fn touch(&self, _: &(), _: usize, _: usize, _: bool) {}
+
+    #[inline(always)]
+    fn copied(&self, _: usize) {}
+
+    #[inline(always)]
+    fn compute(&self, _: u64) {}
+
+    /// Lets others go first, then moves the clock to where it would be at the least.
+    fn pause(&self, ticks: u64) {
+        let scheduler = &*self.scheduler;
+        let end = scheduler.clock().saturating_add(ticks.min(LONGEST_PAUSE));
+        self.step();
+        scheduler.trace.note(self.id, Operation::Pause, 0, ticks);
+        if !scheduler.tearing_down() && !scheduler.unwinding() {
+            scheduler.step_back(self.id);
+            self.hand_over();
+        }
+        scheduler.advance_clock(end);
+    }
+
+    /// A step, as what the clock shows depends on what others did before.
+    fn now(&self) -> u64 {
+        self.step();
+        let now = self.scheduler.clock();
+        self.scheduler.trace.note(self.id, Operation::Clock, 0, now);
+        now
+    }
+
+    fn ticks_per_second(&self) -> u64 {
+        1_000_000_000
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _: *const u8, _: usize) {}
+
+    #[inline(always)]
+    fn breakdown(&self) -> &Breakdown {
+        &self.breakdown
+    }
+}

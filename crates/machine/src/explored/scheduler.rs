@@ -1,0 +1,444 @@
+//! Who goes next, and what happens when nobody can.
+
+use super::{ExploredOptions, Payload, Schedule, Trace, random::Random};
+use crate::{Arena, NEVER, Word};
+use std::cell::{Cell, RefCell};
+
+/// Why a run stopped.
+pub(super) enum Stop {
+    Done,
+    Deadlock(Vec<String>),
+    StepLimit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Can go on, or can at least look whether it can.
+    Ready,
+    /// Waits for a word to be written.
+    Blocked,
+    /// A service between two ticks.
+    Asleep,
+    Ended,
+}
+
+struct Slot {
+    state: Cell<State>,
+    /// Blocked: the address waited for, the value there, and until when.
+    address: Cell<usize>,
+    value: Cell<u64>,
+    deadline: Cell<u64>,
+    /// Asleep: the step of the next tick. Ready: the step before which others go first.
+    due: Cell<u64>,
+    /// A service that ticks for the last time.
+    last_tick: Cell<bool>,
+    /// PCT: the highest runs.
+    priority: Cell<u64>,
+}
+
+/// PCT: priorities as a core starts with, drawn at a change, and after a back-off, lie in three bands.
+const STARTED: u64 = 1 << 63;
+const CHANGED: u64 = 1 << 62;
+
+/// Steps after which PCT believes that a core spins for another one.
+const UNFAIR_STEPS: u64 = 20_000;
+
+/// Ticks of each service that all workers may sit out before they are said to be deadlocked.
+const IDLE_TICKS: u64 = 1000;
+
+/// The longest stretch of [`Schedule::Random`], as a power of two.
+const LONGEST_STRETCH: u64 = 7;
+
+/// The state of one run.
+pub(super) struct Scheduler {
+    slots: Vec<Slot>,
+    workers: usize,
+    services: Vec<&'static str>,
+    alive: Cell<usize>,
+    workers_alive: Cell<usize>,
+    blocked: Cell<usize>,
+    random: Random,
+    schedule: Schedule,
+    pub steps: Cell<u64>,
+    clock: Cell<u64>,
+    /// The step at which the next decision is due.
+    horizon: Cell<u64>,
+    step_limit: u64,
+    next: Cell<Option<usize>>,
+    running: Cell<Option<usize>>,
+    running_since: Cell<u64>,
+    /// Random: stretches last up to 2 to this power.
+    stretch: u64,
+    /// PCT: steps of the changes to come, the next one last.
+    changes: RefCell<Vec<u64>>,
+    /// PCT: the next core that backs off falls to this priority.
+    lowest: Cell<u64>,
+    /// Mean steps between two ticks of a service, as a power of two.
+    service_pace: u64,
+    idle_ticks: Cell<u64>,
+    retested: Cell<bool>,
+    pub stopped: Cell<Option<Stop>>,
+    pub panic: Cell<Option<Payload>>,
+    tearing_down: Cell<bool>,
+    /// The thread was panicking when the run started, so that it is says nothing about the cores.
+    panicking_before: bool,
+    pub trace: Trace,
+}
+
+impl Scheduler {
+    pub fn start(
+        options: &ExploredOptions,
+        run: u64,
+        arena: &Arena,
+        workers: usize,
+        services: Vec<&'static str>,
+    ) -> Scheduler {
+        let random = Random::seeded(options.seed, run);
+        let stretch = random.below(LONGEST_STRETCH + 1);
+        let service_pace = 3 + random.below(6);
+        let slot = |id| Slot {
+            state: Cell::new(if id < workers { State::Ready } else { State::Asleep }),
+            address: Cell::new(0),
+            value: Cell::new(0),
+            deadline: Cell::new(NEVER),
+            due: Cell::new(if id < workers { 0 } else { random.below(2 << service_pace) }),
+            last_tick: Cell::new(false),
+            priority: Cell::new(STARTED | random.next()),
+        };
+        let slots: Vec<Slot> = (0..workers + services.len()).map(slot).collect();
+        let mut changes = Vec::new();
+        if let Schedule::Pct { depth } = options.schedule {
+            let steps = options.expected_steps.unwrap_or_else(|| 2 << random.below(13)).max(1);
+            changes.extend((1..depth).map(|_| 1 + random.below(steps)));
+            changes.sort_unstable_by_key(|&step| std::cmp::Reverse(step));
+        }
+        let arena_base = arena.address(0).addr();
+        let arena_bytes = options.arena.reserve_bytes as usize;
+        Scheduler {
+            alive: Cell::new(slots.len()),
+            workers_alive: Cell::new(workers),
+            blocked: Cell::new(0),
+            slots,
+            workers,
+            services,
+            random,
+            schedule: options.schedule,
+            steps: Cell::new(0),
+            clock: Cell::new(0),
+            horizon: Cell::new(0),
+            step_limit: options.step_limit,
+            next: Cell::new(None),
+            running: Cell::new(None),
+            running_since: Cell::new(0),
+            stretch,
+            changes: RefCell::new(changes),
+            lowest: Cell::new(CHANGED),
+            service_pace,
+            idle_ticks: Cell::new(0),
+            retested: Cell::new(false),
+            stopped: Cell::new(None),
+            panic: Cell::new(None),
+            tearing_down: Cell::new(false),
+            panicking_before: std::thread::panicking(),
+            trace: Trace::start(options.trace, arena_base, arena_bytes),
+        }
+    }
+
+    /// Counts a step; true when a decision is due.
+    #[inline(always)]
+    pub fn count_step(&self) -> bool {
+        let step = self.steps.get() + 1;
+        self.steps.set(step);
+        self.clock.set(self.clock.get().saturating_add(1));
+        step >= self.horizon.get()
+    }
+
+    /// The clock: counts steps, and jumps when everybody waits for time to pass.
+    pub fn clock(&self) -> u64 {
+        self.clock.get()
+    }
+
+    pub fn advance_clock(&self, to: u64) {
+        self.clock.set(self.clock.get().max(to));
+    }
+
+    pub fn tearing_down(&self) -> bool {
+        self.tearing_down.get()
+    }
+
+    pub fn over_limit(&self) -> bool {
+        self.steps.get() > self.step_limit
+    }
+
+    /// True when the running core unwinds (or one that waits while it unwinds: the thread can't tell).
+    pub fn unwinding(&self) -> bool {
+        std::thread::panicking() && !self.panicking_before
+    }
+
+    /// From now on nobody is scheduled any more.
+    pub fn tear_down(&self) {
+        self.tearing_down.set(true);
+        self.horizon.set(0);
+    }
+
+    /// Keeps the first panic.
+    pub fn panicked(&self, payload: Payload) {
+        let first = self.panic.take().unwrap_or(payload);
+        self.panic.set(Some(first));
+    }
+
+    /// The core that [`Scheduler::hand_over`] chose.
+    pub fn next(&self) -> Option<usize> {
+        self.next.get()
+    }
+
+    /// Chooses who goes on, on behalf of core `id`.
+    pub fn hand_over(&self, id: usize) -> Option<usize> {
+        let next = self.choose(Some(id));
+        self.next.set(next);
+        next
+    }
+
+    /// A word was written.
+    #[inline(always)]
+    pub fn written(&self, word: &Word) {
+        if self.blocked.get() != 0 {
+            self.wake(std::ptr::from_ref(word).addr());
+        }
+    }
+
+    #[inline(never)]
+    fn wake(&self, address: usize) {
+        for slot in &self.slots {
+            if slot.state.get() == State::Blocked && slot.address.get() == address {
+                self.unblock(slot);
+                if matches!(self.schedule, Schedule::Pct { .. }) {
+                    self.horizon.set(0);
+                }
+            }
+        }
+    }
+
+    fn unblock(&self, slot: &Slot) {
+        slot.state.set(State::Ready);
+        slot.due.set(0);
+        self.blocked.set(self.blocked.get() - 1);
+    }
+
+    /// Core `id` waits until the word is written, or for the deadline.
+    pub fn block(&self, id: usize, word: &Word, value: u64, deadline: u64) {
+        let slot = &self.slots[id];
+        slot.state.set(State::Blocked);
+        slot.address.set(std::ptr::from_ref(word).addr());
+        slot.value.set(value);
+        slot.deadline.set(deadline);
+        self.blocked.set(self.blocked.get() + 1);
+    }
+
+    /// A wait of core `id` came to its end: the run as a whole gets on.
+    #[inline]
+    pub fn wait_ended(&self, id: usize) {
+        self.retested.set(false);
+        if id < self.workers {
+            self.idle_ticks.set(0);
+        }
+    }
+
+    /// Core `id` backs off: others go first.
+    pub fn step_back(&self, id: usize) {
+        match self.schedule {
+            Schedule::Random => {
+                let steps = 1 + self.random.below(1 << self.random.below(LONGEST_STRETCH + 1));
+                self.slots[id].due.set(self.steps.get() + steps);
+            }
+            Schedule::Pct { .. } => self.fall_to_the_bottom(id),
+        }
+    }
+
+    fn fall_to_the_bottom(&self, id: usize) {
+        self.lowest.set(self.lowest.get() - 1);
+        self.slots[id].priority.set(self.lowest.get());
+    }
+
+    /// A tick of service `id` is over; false when it was the last.
+    pub fn sleep(&self, id: usize) -> bool {
+        let slot = &self.slots[id];
+        if slot.last_tick.get() {
+            return false;
+        }
+        slot.state.set(State::Asleep);
+        slot.due.set(self.steps.get() + 1 + self.random.below(2 << self.service_pace));
+        true
+    }
+
+    /// Core `id` has come to its end.
+    pub fn end(&self, id: usize) {
+        self.slots[id].state.set(State::Ended);
+        self.alive.set(self.alive.get() - 1);
+        if id < self.workers {
+            self.workers_alive.set(self.workers_alive.get() - 1);
+        }
+    }
+
+    /// Chooses who goes on; none when the run stops. `running` could go on, or has just blocked.
+    pub fn choose(&self, running: Option<usize>) -> Option<usize> {
+        if self.alive.get() == 0 {
+            self.stopped.set(Some(Stop::Done));
+            return None;
+        }
+        if self.over_limit() {
+            self.stopped.set(Some(Stop::StepLimit));
+            return None;
+        }
+        if matches!(self.schedule, Schedule::Pct { .. })
+            && let Some(id) = running
+        {
+            self.change_priorities(id);
+        }
+        loop {
+            self.wake_due();
+            if let Some(id) = self.select(running) {
+                self.plan(id);
+                return Some(id);
+            }
+            if let Err(stop) = self.idle() {
+                self.stopped.set(Some(stop));
+                return None;
+            }
+        }
+    }
+
+    fn change_priorities(&self, running: usize) {
+        let mut changes = self.changes.borrow_mut();
+        while changes.last().is_some_and(|&step| step <= self.steps.get()) {
+            changes.pop();
+            self.slots[running].priority.set(CHANGED | self.random.below(CHANGED));
+        }
+        if self.steps.get() - self.running_since.get() >= UNFAIR_STEPS {
+            self.fall_to_the_bottom(running);
+            self.running_since.set(self.steps.get());
+        }
+    }
+
+    /// Readies the services whose next tick is due and the cores whose deadline has passed.
+    fn wake_due(&self) {
+        if self.blocked.get() == 0 && self.services.is_empty() {
+            return;
+        }
+        // Once in a while a time-out comes early, seen from the others: they were slow.
+        if self.blocked.get() > 0
+            && let Some(deadline) = self.earliest_deadline()
+            && self.random.chance(64)
+        {
+            self.advance_clock(deadline);
+        }
+        for slot in &self.slots {
+            match slot.state.get() {
+                State::Blocked if slot.deadline.get() <= self.clock.get() => self.unblock(slot),
+                State::Asleep if self.workers_alive.get() == 0 => {
+                    slot.last_tick.set(true);
+                    self.begin_tick(slot);
+                }
+                State::Asleep if slot.due.get() <= self.steps.get() => self.begin_tick(slot),
+                _ => {}
+            }
+        }
+    }
+
+    fn begin_tick(&self, slot: &Slot) {
+        slot.state.set(State::Ready);
+        slot.due.set(0);
+        slot.priority.set(STARTED | self.random.next());
+    }
+
+    fn earliest_deadline(&self) -> Option<u64> {
+        let blocked = self.slots.iter().filter(|s| s.state.get() == State::Blocked);
+        blocked.map(|s| s.deadline.get()).filter(|&d| d != NEVER).min()
+    }
+
+    fn select(&self, running: Option<usize>) -> Option<usize> {
+        let ready = |id: usize| self.slots[id].state.get() == State::Ready;
+        let all = 0..self.slots.len();
+        match self.schedule {
+            Schedule::Random => {
+                let steps = self.steps.get();
+                self.draw(|id| ready(id) && self.slots[id].due.get() <= steps)
+                    .or_else(|| self.draw(|id| ready(id) && Some(id) != running))
+                    .or(running.filter(|&id| ready(id)))
+            }
+            Schedule::Pct { .. } => {
+                all.filter(|&id| ready(id)).max_by_key(|&id| self.slots[id].priority.get())
+            }
+        }
+    }
+
+    /// One of the cores for which `test` holds, each as likely.
+    fn draw(&self, test: impl Fn(usize) -> bool) -> Option<usize> {
+        let all = 0..self.slots.len();
+        match all.clone().filter(|&id| test(id)).count() as u64 {
+            0 => None,
+            1 => all.clone().find(|&id| test(id)),
+            count => all.clone().filter(|&id| test(id)).nth(self.random.below(count) as usize),
+        }
+    }
+
+    /// Core `id` goes on; until when?
+    fn plan(&self, id: usize) {
+        let steps = self.steps.get();
+        if self.running.replace(Some(id)) != Some(id) {
+            self.running_since.set(steps);
+        }
+        let decision = match self.schedule {
+            Schedule::Random => {
+                steps + 1 + self.random.below(1 << self.random.below(self.stretch + 1))
+            }
+            Schedule::Pct { .. } => {
+                let change = self.changes.borrow().last().copied().unwrap_or(u64::MAX);
+                change.min(self.running_since.get() + UNFAIR_STEPS)
+            }
+        };
+        let asleep = self.slots[self.workers..].iter().filter(|s| s.state.get() == State::Asleep);
+        let tick = asleep.map(|s| s.due.get()).min().unwrap_or(u64::MAX);
+        self.horizon.set(decision.min(tick).min(self.step_limit.saturating_add(1)));
+    }
+
+    /// Nobody is ready. Lets a service tick, or time pass, or looks again; in the end it is a deadlock.
+    fn idle(&self) -> Result<(), Stop> {
+        let deadline = self.earliest_deadline();
+        let asleep = |id: usize| self.slots[id].state.get() == State::Asleep;
+        let patient = self.idle_ticks.get() < IDLE_TICKS * self.services.len() as u64;
+        if patient
+            && (deadline.is_none() || self.random.chance(2))
+            && let Some(id) = self.draw(asleep)
+        {
+            self.idle_ticks.set(self.idle_ticks.get() + 1);
+            self.begin_tick(&self.slots[id]);
+        } else if let Some(deadline) = deadline {
+            self.advance_clock(deadline);
+        } else if !self.retested.replace(true) {
+            // Somebody may have written a word behind the machine's back.
+            let blocked = |slot: &&Slot| slot.state.get() == State::Blocked;
+            self.slots.iter().filter(blocked).for_each(|slot| self.unblock(slot));
+        } else {
+            return Err(Stop::Deadlock(self.who_waits()));
+        }
+        Ok(())
+    }
+
+    fn who_waits(&self) -> Vec<String> {
+        let blocked = |id: &usize| self.slots[*id].state.get() == State::Blocked;
+        let describe = |id: usize| {
+            let slot = &self.slots[id];
+            let who = match id.checked_sub(self.workers) {
+                None => format!("worker {id}"),
+                Some(service) => format!("service {}", self.services[service]),
+            };
+            let place = match self.trace.offset(slot.address.get()) {
+                Some(offset) => format!("the word at offset {offset}"),
+                None => "a word outside the arena".to_owned(),
+            };
+            format!("{who} waits for {place}, which holds {}", slot.value.get())
+        };
+        (0..self.slots.len()).filter(blocked).map(describe).collect()
+    }
+}
