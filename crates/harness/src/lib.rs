@@ -1,1 +1,3 @@
 //! Warm-up, measurement, time breakdown, latency histograms and run records
+
+pub mod record;

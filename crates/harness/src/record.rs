@@ -1,0 +1,309 @@
+//! The record of a run: everything that is needed to judge its number, to repeat it and to redraw it.
+//!
+//! One [`RunRecord`] is one configuration: workload, protocol, architecture, machine, cores. The JSON
+//! form is described for its readers in `docs/run-record.md`; change both together, and
+//! [`SCHEMA_VERSION`] whenever a reader of the old form would go wrong.
+
+mod csv;
+mod file;
+mod summary;
+
+pub use csv::to_csv;
+pub use file::{
+    RecordError, check_writable, read_json, to_json, write_csv, write_json, write_whole,
+};
+pub use summary::{Spread, median};
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use workloads::OptionValue;
+
+/// The version of the schema that this build writes and reads.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What stands for a fact that this machine cannot give. Never zero in its place.
+pub const ABSENT: &str = "absent";
+
+/// One configuration and what was measured with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// Name of the workload: `ycsb`.
+    pub workload: String,
+    /// All options of the workload, the defaults too.
+    pub workload_options: Settings,
+    /// Name of the protocol in the papers' spelling: `NO_WAIT`.
+    pub protocol: String,
+    /// Options of the protocol, `timestamp_allocation` among them.
+    pub protocol_options: Settings,
+    /// Name of the architecture: `shared_everything`.
+    pub architecture: String,
+    /// Options of the architecture.
+    #[serde(default)]
+    pub architecture_options: Settings,
+    /// Name of the machine: `native`, or that of a machine file.
+    pub machine: String,
+    /// How the machine runs programs.
+    pub machine_kind: MachineKind,
+    /// The machine in one line: sockets, cores, clock, caches.
+    pub machine_description: String,
+    /// Cores used, one worker on each.
+    pub cores: usize,
+    /// Where workers and memory were placed.
+    pub placement: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Git commit of the build, or `unknown`.
+    pub commit: String,
+    /// The computer that ran it: processor, memory, operating system. For a simulation, the host.
+    pub host: String,
+    /// How often the measurement was repeated.
+    pub repetitions: usize,
+    /// Length of each warm-up, in seconds of the machine's time.
+    pub warm_up_s: f64,
+    /// Length of each measured interval, in seconds of the machine's time.
+    pub measured_s: f64,
+    /// Committed procedures a second: the median over the repetitions.
+    pub throughput_txn_per_s: f64,
+    /// How far the repetitions lie apart.
+    pub spread: Spread,
+    /// Every repetition's throughput, in the order of running.
+    pub repetition_throughputs_txn_per_s: Vec<f64>,
+    /// Procedures committed in the measured intervals of all repetitions.
+    pub commits: u64,
+    /// Attempts aborted in them, by reason, without those that the procedure asked for.
+    pub aborts: BTreeMap<String, u64>,
+    /// Attempts that ended because the procedure asked for it.
+    pub user_aborts: u64,
+    /// Share of all attempts that `aborts` counts: aborts / (commits + user_aborts + aborts).
+    pub abort_ratio: f64,
+    /// From a procedure's first attempt to its commit.
+    pub latency_ns: Latency,
+    /// Share of the workers' time by category; sums to 1. None when it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<BTreeMap<String, f64>>,
+    /// What the checker found out about the run's history.
+    pub certificate: Certificate,
+    /// Simulated operations on shared memory for each second of the host's time. Simulations only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations_per_wall_s: Option<f64>,
+    /// The host's time that the simulation took, in seconds. Simulations only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
+    /// The modelled time that passed, in seconds, warm-up included. Simulations only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_s: Option<f64>,
+    /// Hardware counters of the measured intervals, where the system has them.
+    pub hardware_counters: HardwareCounters,
+    /// The run was stopped before all its repetitions were done; the numbers are of those that were.
+    pub interrupted: bool,
+}
+
+impl RunRecord {
+    /// Takes the throughput, its spread and the number of repetitions from each repetition's throughput.
+    pub fn set_repetitions(&mut self, throughputs_txn_per_s: Vec<f64>) {
+        self.repetitions = throughputs_txn_per_s.len();
+        self.throughput_txn_per_s = median(&throughputs_txn_per_s);
+        self.spread = Spread::of(&throughputs_txn_per_s);
+        self.repetition_throughputs_txn_per_s = throughputs_txn_per_s;
+    }
+
+    /// Takes the counts of attempts, and the abort ratio from them.
+    pub fn set_attempts(&mut self, commits: u64, aborts: BTreeMap<String, u64>, user_aborts: u64) {
+        let aborted: u64 = aborts.values().sum();
+        let attempts = commits + user_aborts + aborted;
+        self.abort_ratio = if attempts == 0 { 0.0 } else { aborted as f64 / attempts as f64 };
+        (self.commits, self.aborts, self.user_aborts) = (commits, aborts, user_aborts);
+    }
+
+    /// A record of this version in which nothing was measured yet.
+    pub fn blank() -> RunRecord {
+        RunRecord {
+            schema_version: SCHEMA_VERSION,
+            workload: String::new(),
+            workload_options: Settings::new(),
+            protocol: String::new(),
+            protocol_options: Settings::new(),
+            architecture: String::new(),
+            architecture_options: Settings::new(),
+            machine: String::new(),
+            machine_kind: MachineKind::Native,
+            machine_description: String::new(),
+            cores: 0,
+            placement: String::new(),
+            seed: 0,
+            commit: "unknown".into(),
+            host: String::new(),
+            repetitions: 0,
+            warm_up_s: 0.0,
+            measured_s: 0.0,
+            throughput_txn_per_s: 0.0,
+            spread: Spread::default(),
+            repetition_throughputs_txn_per_s: Vec::new(),
+            commits: 0,
+            aborts: BTreeMap::new(),
+            user_aborts: 0,
+            abort_ratio: 0.0,
+            latency_ns: Latency::default(),
+            breakdown: None,
+            certificate: Certificate::default(),
+            operations_per_wall_s: None,
+            wall_s: None,
+            simulated_s: None,
+            hardware_counters: HardwareCounters::Absent,
+            interrupted: false,
+        }
+    }
+}
+
+/// Options by name.
+pub type Settings = BTreeMap<String, Setting>;
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    /// A switch.
+    Flag(bool),
+    /// A count.
+    Integer(u64),
+    /// A ratio or a parameter of a distribution.
+    Number(f64),
+    /// A name.
+    Text(String),
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Setting::Flag(on) => write!(f, "{on}"),
+            Setting::Integer(n) => write!(f, "{n}"),
+            Setting::Number(x) => write!(f, "{x}"),
+            Setting::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<OptionValue> for Setting {
+    fn from(value: OptionValue) -> Setting {
+        match value {
+            OptionValue::Integer(n) => Setting::Integer(n),
+            OptionValue::Number(x) => Setting::Number(x),
+            OptionValue::Flag(on) => Setting::Flag(on),
+        }
+    }
+}
+
+/// A workload's options as a record keeps them.
+pub fn settings(options: Vec<(&'static str, OptionValue)>) -> Settings {
+    options.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+}
+
+/// How a machine runs programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineKind {
+    /// Threads of the operating system; time is real.
+    Native,
+    /// Modelled cores; time is modelled.
+    Simulated,
+    /// Adversarial schedules; there is no time.
+    Explored,
+}
+
+impl MachineKind {
+    /// The word in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MachineKind::Native => "native",
+            MachineKind::Simulated => "simulated",
+            MachineKind::Explored => "explored",
+        }
+    }
+}
+
+/// Latencies, in nanoseconds of the machine's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Half of the procedures took no longer.
+    pub p50: u64,
+    /// 90 % took no longer.
+    pub p90: u64,
+    /// 99 % took no longer.
+    pub p99: u64,
+    /// 99.9 % took no longer.
+    pub p999: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// What the checker says of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Some serial order explains everything that was read.
+    pub serializable: Verdict,
+    /// One such order keeps the order of transactions that did not overlap in time.
+    pub strict: Verdict,
+    /// What the protocol promises.
+    pub promised: Promise,
+}
+
+impl Certificate {
+    /// True when a verdict fails that the protocol promises to pass.
+    pub fn breaks_promise(&self) -> bool {
+        (self.promised.serializable && self.serializable == Verdict::Fail)
+            || (self.promised.strict && self.strict == Verdict::Fail)
+    }
+}
+
+/// The outcome of one check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Holds.
+    #[serde(rename = "pass")]
+    Pass,
+    /// Is broken; the checker has a counter-example.
+    #[serde(rename = "fail")]
+    Fail,
+    /// No history was recorded, or nobody asked.
+    #[default]
+    #[serde(rename = "not checked")]
+    NotChecked,
+}
+
+impl Verdict {
+    /// The words in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::NotChecked => "not checked",
+        }
+    }
+}
+
+/// What a protocol promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promise {
+    /// Its runs are serializable.
+    pub serializable: bool,
+    /// They are strictly serializable.
+    pub strict: bool,
+}
+
+/// What the processor counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum HardwareCounters {
+    /// The system has none, or gives none to this program.
+    #[serde(rename = "absent")]
+    Absent,
+    /// By the counter's name.
+    #[serde(untagged)]
+    Counted(BTreeMap<String, u64>),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! One number for several repetitions, and how much to believe it.
+
+use serde::{Deserialize, Serialize};
+
+/// How far repetitions lie apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The slowest repetition, in transactions a second.
+    pub min_txn_per_s: f64,
+    /// The fastest, in transactions a second.
+    pub max_txn_per_s: f64,
+    /// The difference of the two, as a share of the median.
+    pub relative: f64,
+}
+
+impl Spread {
+    /// The spread of `values`; zeros when there are none.
+    pub fn of(values: &[f64]) -> Spread {
+        let Some(min) = values.iter().copied().reduce(f64::min) else { return Spread::default() };
+        let max = values.iter().copied().fold(min, f64::max);
+        let middle = median(values);
+        let relative = if middle > 0.0 { (max - min) / middle } else { 0.0 };
+        Spread { min_txn_per_s: min, max_txn_per_s: max, relative }
+    }
+}
+
+/// The middle one of `values`, or the mean of the two in the middle; 0 when there are none.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_ignores_the_order_and_one_outlier() {
+        assert_eq!(median(&[3.0, 1000.0, 1.0]), 3.0);
+        assert_eq!(median(&[4.0, 2.0]), 3.0);
+        assert_eq!(median(&[]), 0.0);
+        let spread = Spread::of(&[90.0, 100.0, 120.0]);
+        assert_eq!((spread.min_txn_per_s, spread.max_txn_per_s), (90.0, 120.0));
+        assert_eq!(spread.relative, 0.3);
+        assert_eq!(Spread::of(&[0.0, 0.0]).relative, 0.0);
+    }
+}
