@@ -4,7 +4,7 @@ use crate::cycle::Cycle;
 use crate::defect::Defect;
 use crate::explain::{Link, links};
 use crate::graph::Dependency;
-use crate::numbering::Numbering;
+use crate::numbering::{Numbering, Span};
 use std::fmt;
 use txn::{Read, TxnId, Write};
 
@@ -129,7 +129,8 @@ pub struct Counterexample {
     pub phenomenon: Phenomenon,
     /// The earliest defect, if there is one; then there is no cycle.
     pub defect: Option<Defect>,
-    /// The cycle: each step ends where the next begins, the last where the first began.
+    /// The cycle: each step ends where the next begins, the last where the first began. The first
+    /// step is the one that goes back the furthest in time, if any does.
     pub cycle: Vec<Step>,
     /// No cycle is shorter; false when the search for a shorter one was cut off.
     pub shortest: bool,
@@ -152,7 +153,10 @@ impl Counterexample {
         }
     }
 
-    pub(crate) fn of_cycle(numbering: &Numbering<'_>, cycle: Cycle) -> Counterexample {
+    pub(crate) fn of_cycle(numbering: &Numbering<'_>, mut cycle: Cycle) -> Counterexample {
+        if !cycle.real_time {
+            most_suspicious_first(&mut cycle.nodes, numbering.spans());
+        }
         let nodes = &cycle.nodes;
         let step = |index: usize| {
             let (from, to) = (nodes[index], nodes[(index + 1) % nodes.len()]);
@@ -174,6 +178,19 @@ impl Counterexample {
             transactions: nodes.iter().map(|&n| involved(numbering, n)).collect(),
             replay: None,
         }
+    }
+}
+
+/// Turns a cycle so that it starts with the step that goes back the furthest in time: a stale read,
+/// for example, and not the thousands of innocent transactions since.
+fn most_suspicious_first(nodes: &mut [u32], spans: &[Span]) {
+    let back = |&index: &usize| {
+        let (from, to) = (nodes[index], nodes[(index + 1) % nodes.len()]);
+        spans[from as usize].begin.saturating_sub(spans[to as usize].end)
+    };
+    // Of equals the first, hence the reversal.
+    if let Some(start) = (0..nodes.len()).rev().max_by_key(back) {
+        nodes.rotate_left(start);
     }
 }
 

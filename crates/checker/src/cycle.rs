@@ -2,10 +2,11 @@
 //!
 //! Strongly connected components (Tarjan, "Depth-first search and linear graph algorithms", SIAM J.
 //! Comput. 1972, with an explicit stack) leave what lies on cycles. Cycles of two are looked up
-//! directly; longer ones by breadth-first search from each transaction, in order of their begin,
-//! never deeper than the best found so far. The result is exact unless the search comes to
-//! [`EDGE_BUDGET`] steps, which takes a component of many thousand transactions without a cycle of
-//! two; the cycle then says that it need not be the shortest.
+//! directly; longer ones by breadth-first search, never deeper than the best found so far. A search
+//! need not start everywhere: each cycle has an edge from a transaction to one that ended earlier, and
+//! in most histories few transactions have such an edge. The result is exact unless the search comes
+//! to [`EDGE_BUDGET`] steps, which takes many thousand starts without a cycle of two; the cycle then
+//! says that it need not be the shortest.
 
 use crate::graph::Graph;
 use crate::numbering::Span;
@@ -88,7 +89,7 @@ fn cyclic_nodes(graph: &Graph, order: &Order) -> Vec<(u32, u32)> {
     cyclic
 }
 
-/// What lies on cycles: its nodes renumbered by begin, its edges within components, sorted.
+/// What lies on cycles: its nodes renumbered by end, its edges within components, sorted.
 struct Core {
     /// The number in the whole graph.
     names: Vec<u32>,
@@ -98,7 +99,7 @@ struct Core {
 
 impl Core {
     fn of(graph: &Graph, mut cyclic: Vec<(u32, u32)>, spans: &[Span]) -> Core {
-        cyclic.sort_unstable_by_key(|&(node, _)| (spans[node as usize].begin, node));
+        cyclic.sort_unstable_by_key(|&(node, _)| (spans[node as usize].end, node));
         let mut local = vec![(u32::MAX, u32::MAX); graph.len()];
         for (index, &(node, component)) in cyclic.iter().enumerate() {
             local[node as usize] = (index as u32, component);
@@ -126,7 +127,7 @@ impl Core {
         &self.targets[self.first[node as usize]..self.first[node as usize + 1]]
     }
 
-    /// The cycle of two that begins first.
+    /// The cycle of two one of whose transactions ended first.
     fn cycle_of_two(&self) -> Option<(u32, u32)> {
         (0..self.names.len() as u32).find_map(|a| {
             let mut later = self.from(a).iter().filter(|&&b| b > a);
@@ -141,10 +142,15 @@ impl Core {
         let mut seen_from = vec![u32::MAX; nodes];
         let mut parent = vec![0u32; nodes];
         let mut queue: Vec<(u32, u32)> = Vec::new();
+        let mut searched = vec![false; nodes];
         for start in 0..nodes as u32 {
             if best.len() == 3 {
                 break;
             }
+            if self.from(start).first().is_none_or(|&to| to > start) {
+                continue;
+            }
+            searched[start as usize] = true;
             queue.clear();
             queue.push((start, 1));
             let mut next = 0;
@@ -166,7 +172,7 @@ impl Core {
                         break 'search;
                     }
                     // Cycles through earlier starts are known.
-                    if to > start && seen_from[to as usize] != start {
+                    if !searched[to as usize] && seen_from[to as usize] != start {
                         seen_from[to as usize] = start;
                         parent[to as usize] = node;
                         queue.push((to, length + 1));
@@ -188,4 +194,31 @@ pub(crate) fn trace(parent: &[u32], start: u32, end: u32) -> Vec<u32> {
     }
     path.reverse();
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Dependency, EdgeList};
+    use crate::order::order;
+
+    #[test]
+    fn a_search_cut_off_says_so() {
+        let mut edges = EdgeList::with_capacity(14);
+        for (base, size) in [(0, 10), (10, 4)] {
+            for i in 0..size {
+                edges.push(base + i, base + (i + 1) % size, Dependency::Anti);
+            }
+        }
+        let graph = Graph::of(14, edges);
+        let spans: Vec<Span> = (0..14).map(|time| Span { begin: time, end: time }).collect();
+        let order = order(&graph, &spans);
+        let core = Core::of(&graph, cyclic_nodes(&graph, &order), &spans);
+        let found = |budget| {
+            let (cycle, shortest) = core.search(budget);
+            (cycle.len(), shortest)
+        };
+        assert_eq!(found(EDGE_BUDGET), (4, true));
+        assert_eq!(found(0), (10, false));
+    }
 }

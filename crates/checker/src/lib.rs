@@ -14,7 +14,7 @@
 //!    read dependencies (wr), anti-dependencies (rw). Reads of absent rows read a version like any
 //!    other, so phantoms on a single key need no special case.
 //! 3. `order`: serializable if and only if that graph has no cycle; the same pass tells whether
-//!    some serial order also keeps real time (the README of the algorithm is at the top of the file).
+//!    some serial order also keeps real time.
 //! 4. `cycle`, `inversion`: on failure only, a shortest cycle, and `explain` says why each of its
 //!    edges is there.
 //!

@@ -30,8 +30,14 @@ impl fmt::Display for Counterexample {
             let shortest = if self.shortest { "shortest" } else { "a short (not surely shortest)" };
             writeln!(f, "{shortest} cycle, {} transactions:", self.cycle.len())?;
         }
-        for step in self.cycle.iter().take(SHOWN_STEPS) {
-            writeln!(f, "  {} before {}", step.from, step.to)?;
+        for (index, step) in self.cycle.iter().enumerate().take(SHOWN_STEPS) {
+            write!(f, "  {} before {}", step.from, step.to)?;
+            match self.against_time(index) {
+                Some((end, begin)) => {
+                    writeln!(f, ", although that ended at {end} and this began at {begin}")?
+                }
+                None => writeln!(f)?,
+            }
             for link in step.links.iter().take(SHOWN_LINKS) {
                 writeln!(f, "    {link}")?;
             }
@@ -67,6 +73,13 @@ fn left_off(
 }
 
 impl Counterexample {
+    /// End of the second and begin of the first transaction of a step that contradicts real time.
+    fn against_time(&self, index: usize) -> Option<(u64, u64)> {
+        let count = self.transactions.len();
+        let (from, to) = (&self.transactions[index], &self.transactions[(index + 1) % count]);
+        (to.end < from.begin).then_some((to.end, from.begin))
+    }
+
     /// The records at which the transactions met, sorted.
     fn parts(&self) -> Vec<(TableId, u64)> {
         use crate::defect::Defect as D;

@@ -24,13 +24,20 @@ fn plans(most: usize) -> impl Strategy<Value = Vec<Plan>> {
     prop::collection::vec(plan, 0..=most)
 }
 
+/// Many records, few accesses and much overlap: long cycles.
+fn sparse_plans() -> impl Strategy<Value = Vec<Plan>> {
+    let accesses = prop::collection::vec((0..24u64, any::<bool>()), 2..4);
+    let plan = (0..WORKERS, 1..9u64, 0..12 * PACE, 0..12 * PACE, accesses);
+    prop::collection::vec(plan, 0..=40)
+}
+
 /// Executes the plans one after another.
 fn serial(plans: &[Plan]) -> Script {
     let mut script = Script::default();
     let mut state: BTreeMap<u64, (Version, bool)> = BTreeMap::new();
     let mut attempts = [0; WORKERS];
     for (index, (worker, gap, before, after, accesses)) in plans.iter().enumerate() {
-        let point = 4 * PACE + index as u64 * PACE;
+        let point = 12 * PACE + index as u64 * PACE;
         attempts[*worker] += gap;
         let draft = script.txn(*worker, attempts[*worker], point - before, point + after);
         for &(key, write) in accesses {
@@ -137,6 +144,38 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     prop::collection::vec((0..7u8, 0..10_000usize, 0..10_000usize), 0..4)
 }
 
+/// The length of a shortest cycle, by the definitions and all pairs' shortest paths (Floyd,
+/// "Algorithm 97", CACM 1962); with real time as edges or without.
+fn shortest_cycle(script: &Script, real_time: bool) -> Option<usize> {
+    let drafts = &script.drafts;
+    let count = drafts.len();
+    let depends = |a: &script::Draft, b: &script::Draft| {
+        let installs = |r: &Read, w: &Write| w.key == r.key && w.version == r.version;
+        let follows = |r: &Read, w: &Write| w.key == r.key && w.overwritten == r.version;
+        real_time && a.end < b.begin
+            || a.writes.iter().any(|w| {
+                b.writes.iter().any(|v| v.key == w.key && v.overwritten == w.version)
+                    || b.reads.iter().any(|r| installs(r, w))
+            })
+            || a.reads.iter().any(|r| b.writes.iter().any(|w| follows(r, w)))
+    };
+    let far = usize::MAX / 4;
+    let mut distance = vec![vec![far; count]; count];
+    for a in 0..count {
+        for b in (0..count).filter(|&b| b != a && depends(&drafts[a], &drafts[b])) {
+            distance[a][b] = 1;
+        }
+    }
+    for via in 0..count {
+        for a in 0..count {
+            for b in 0..count {
+                distance[a][b] = distance[a][b].min(distance[a][via] + distance[via][b]);
+            }
+        }
+    }
+    (0..count).map(|a| distance[a][a]).min().filter(|&length| length < far)
+}
+
 fn compare(script: &Script) -> Result<(Verdict, Verdict), TestCaseError> {
     let history = script.history();
     let certificate = check(&history, Requirements::STRICT);
@@ -178,21 +217,37 @@ proptest! {
         plans in plans(6),
         snapshots in prop::collection::vec(0..4usize, 6),
     ) {
-        // Every transaction reads as of some transactions ago: write skew and worse, but writes
-        // follow each other properly.
-        let current = serial(&plans);
-        let mut script = current.clone();
-        for (index, draft) in script.drafts.iter_mut().enumerate() {
-            let seen = index.saturating_sub(snapshots[index]);
-            for read in &mut draft.reads {
-                let written = current.drafts[..seen].iter().rev().flat_map(|d| d.writes.iter().rev());
-                let last = written.into_iter().find(|w| w.key == read.key);
-                read.version = last.map_or(Version::INITIAL, |w| w.version);
-                read.present = last.is_none_or(|w| w.kind != WriteKind::Delete);
-            }
-        }
-        compare(&script)?;
+        compare(&with_snapshots(&serial(&plans), &snapshots))?;
     }
+
+    #[test]
+    fn cycles_are_shortest(
+        plans in sparse_plans(),
+        snapshots in prop::collection::vec(prop_oneof![8 => Just(0), 1 => 0..30usize], 40),
+    ) {
+        let script = with_snapshots(&serial(&plans), &snapshots);
+        let certificate = check(&script.history(), Requirements::STRICT);
+        let cycle = certificate.counterexample.map(|c| c.cycle.len());
+        let serializable = certificate.serializable == Verdict::Pass;
+        prop_assert_eq!(serializable, shortest_cycle(&script, false).is_none());
+        prop_assert_eq!(cycle, shortest_cycle(&script, serializable));
+    }
+}
+
+/// Every transaction reads as of some transactions ago: write skew and worse, but writes follow
+/// each other properly.
+fn with_snapshots(current: &Script, snapshots: &[usize]) -> Script {
+    let mut script = current.clone();
+    for (index, draft) in script.drafts.iter_mut().enumerate() {
+        let seen = index.saturating_sub(snapshots[index]);
+        for read in &mut draft.reads {
+            let written = current.drafts[..seen].iter().rev().flat_map(|d| d.writes.iter().rev());
+            let last = written.into_iter().find(|w| w.key == read.key);
+            read.version = last.map_or(Version::INITIAL, |w| w.version);
+            read.present = last.is_none_or(|w| w.kind != WriteKind::Delete);
+        }
+    }
+    script
 }
 
 #[test]
