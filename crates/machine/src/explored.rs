@@ -4,7 +4,8 @@
 //! may hand over to another core, so every sequentially consistent interleaving can happen, and the same
 //! seed and options give the same one, step for step. Weak memory orders are not explored.
 //!
-//! - `explored/scheduler.rs` decides who goes next, and what happens when nobody can;
+//! - `explored/scheduler.rs` knows what each core is up to; `explored/scheduler/choice.rs` decides who goes
+//!   next, and what happens when nobody can;
 //! - `explored/core.rs` is a core: it asks before each operation;
 //! - `explored/trace.rs` says what was executed;
 //! - here: the machine, and how a run starts, ends and is torn down.
@@ -88,6 +89,15 @@ impl Default for ExploredOptions {
 }
 
 /// The machine whose scheduler wants your program to fail.
+///
+/// - The clock counts steps. It jumps when all wait and somebody has a deadline, over back-offs, and now
+///   and then to a deadline although others could go on, as if they had been slow.
+/// - [`Service::interval_ticks`] is ignored: how often a service ticks is drawn from the seed, from every few
+///   steps to every few hundred. It also ticks, at random, while all workers wait; when they have sat
+///   out a thousand ticks of each service that is a deadlock.
+/// - A core waits until its word is written. A condition that looks at other words as well may oversleep
+///   their changes, as it may natively, but is tested again before a deadlock is announced.
+/// - After a panic in a body the others go on while they can; then the panic reaches the caller.
 pub struct Explored {
     options: ExploredOptions,
     arena: Arc<Arena>,
@@ -176,6 +186,10 @@ impl Machine for Explored {
 
     fn arena(&self) -> &Arc<Arena> {
         &self.arena
+    }
+
+    fn clock_hz(&self) -> u64 {
+        core::TICKS_PER_SECOND
     }
 
     fn run<'a>(
@@ -267,6 +281,7 @@ impl Cores {
         };
         // SAFETY: what `body` borrows lives for 'a, which is longer than the call of `Machine::run` that
         // owns `self`; `Cores::drop` ends each coroutine, or leaks it, stack and all, never to be resumed.
+        // A leaked coroutine touches nothing any more; memory it owns stays as it is for ever.
         let fiber = unsafe { Fiber::with_stack_unchecked(stack, main) };
         self.fibers.push(Some(fiber));
         Ok(())
@@ -292,6 +307,9 @@ impl Cores {
     }
 }
 
+/// Turns that cores get during teardown without one of them coming to its end.
+const FRUITLESS_TURNS: u32 = 16;
+
 impl Drop for Cores {
     /// Ends what still runs: each core unwinds from where it stands, so destructors run. Those may touch
     /// shared memory, and wait for what another core still holds, so all get several turns. One that waits
@@ -299,7 +317,7 @@ impl Drop for Cores {
     fn drop(&mut self) {
         self.scheduler.tear_down();
         let mut fruitless = 0;
-        while fruitless < 2 {
+        while fruitless < FRUITLESS_TURNS {
             fruitless += 1;
             for id in 0..self.fibers.len() {
                 let Some(fiber) = &self.fibers[id] else { continue };

@@ -5,6 +5,9 @@ use crate::{Breakdown, Core, NEVER, TimedOut, Word};
 use corosensei::Yielder;
 use std::{cell::Cell, panic::resume_unwind, ptr::NonNull, rc::Rc};
 
+/// Steps that stand for a second: the clock counts steps.
+pub(super) const TICKS_PER_SECOND: u64 = 1_000_000_000;
+
 /// Steps that a core may take while the run is torn down: enough to release what it holds.
 const TEARDOWN_STEPS: u32 = 100_000;
 
@@ -13,7 +16,7 @@ const LONGEST_PAUSE: u64 = 1 << 40;
 
 /// A core of an [`Explored`](super::Explored) machine.
 ///
-/// A core that unwinds is only interrupted when it has to wait: all cores share one thread, and the
+/// A core that unwinds is only interrupted where it waits or backs off: all cores share one thread, and the
 /// others would see it panicking.
 pub struct ExploredCore {
     id: usize,
@@ -259,9 +262,12 @@ impl Core for ExploredCore {
         let end = scheduler.clock().saturating_add(ticks.min(LONGEST_PAUSE));
         self.step();
         scheduler.trace.note(self.id, Operation::Pause, 0, ticks);
-        if !scheduler.tearing_down() && !scheduler.unwinding() {
+        if !scheduler.tearing_down() {
             scheduler.step_back(self.id);
             self.hand_over();
+        } else if std::thread::panicking() {
+            // It may be backing off before another attempt at what a core holds that is yet to be ended.
+            self.suspend();
         }
         scheduler.advance_clock(end);
     }
@@ -274,8 +280,17 @@ impl Core for ExploredCore {
         now
     }
 
+    /// Not a point at which others come in between: times in a history lie as close to the operations
+    /// before them as can be, so that strictness is tested as hard as can be.
+    fn now_fenced(&self) -> u64 {
+        self.scheduler.count_step();
+        let now = self.scheduler.clock();
+        self.scheduler.trace.note(self.id, Operation::Clock, 0, now);
+        now
+    }
+
     fn ticks_per_second(&self) -> u64 {
-        1_000_000_000
+        TICKS_PER_SECOND
     }
 
     #[inline(always)]

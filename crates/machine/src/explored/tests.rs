@@ -1,3 +1,7 @@
+//! What the explorer finds, and what it must not find.
+
+mod endings;
+
 use super::*;
 use crate::{Core, Place, Shared, TimedOut, Word};
 
@@ -283,140 +287,49 @@ fn a_word_written_behind_the_machine_ends_a_wait() {
     assert_eq!(first_failure(Schedule::Random, 20, fails), None);
 }
 
-/// Releases a latch when dropped, and waits before it does.
-struct Guard<'a>(&'a ExploredCore, &'a [Word; 2]);
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        latch(self.0, &self.1[1]);
-        self.0.store(&(), &self.1[1], 0);
-        self.0.store(&(), &self.1[0], 0);
-    }
-}
-
-#[test]
-fn a_panic_reaches_the_caller_and_the_machine_stays_usable() {
-    for schedule in SCHEDULES {
-        let mut machine = explorer(schedule);
-        for seed in 0..50 {
-            machine.renew(seed).unwrap();
-            let words = words::<2>(&machine);
-            let failing = body(|core| {
-                latch(core, &words[0]);
-                let _guard = Guard(core, &words);
-                core.load(&(), &words[0]);
-                resume_unwind(Box::new("on purpose"));
-            });
-            let other = || {
-                body(|core| {
-                    latch(core, &words[0]);
-                    let _guard = Guard(core, &words);
-                })
-            };
-            // The third one waits for ever, and is torn down.
-            let hanging = body(|core| {
-                latch(core, &words[1]);
-                core.store(&(), &words[1], 0);
-                let nothing = Word::new(0);
-                core.wait_while(&(), &nothing, |v| v == 0);
-            });
-            let run = || machine.run(vec![failing, other(), hanging], vec![]);
-            let caught = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
-            assert_eq!(*caught.downcast::<&str>().unwrap(), "on purpose");
-            assert!(!std::thread::panicking());
-            assert_eq!((words[0].peek(), words[1].peek()), (0, 0));
-            assert_eq!(increments(&machine, |core, w| _ = core.fetch_add(&(), w, 1)), 9);
-        }
-    }
-}
-
-#[test]
-fn teardown_runs_destructors_even_when_they_wait() {
-    for schedule in SCHEDULES {
-        let mut machine = explorer(schedule);
-        for seed in 0..50 {
-            machine.renew(seed).unwrap();
-            let words = words::<2>(&machine);
-            let dropped = Word::new(0);
-            struct Count<'a>(&'a Word);
-            impl Drop for Count<'_> {
-                fn drop(&mut self) {
-                    self.0.poke(self.0.peek() + 1);
-                }
-            }
-            let hang = || {
-                body(|core| {
-                    let _count = Count(&dropped);
-                    latch(core, &words[0]);
-                    let _guard = Guard(core, &words);
-                    core.wait_while(&(), &Word::new(0), |v| v == 0);
-                })
-            };
-            let error = machine.run(vec![hang(), hang(), hang()], vec![]).unwrap_err();
-            assert!(matches!(error, RunError::Deadlock(who) if who.len() == 3));
-            assert_eq!((dropped.peek(), words[0].peek(), words[1].peek()), (3, 0, 0));
-        }
-    }
-}
-
-#[test]
-fn a_destructor_that_waits_in_vain_does_not_hang_the_run() {
-    std::thread::spawn(|| {
-        let mut machine = explorer(Schedule::Random);
-        for seed in 0..5 {
-            machine.renew(seed).unwrap();
-            let words = words::<2>(&machine);
-            words[1].poke(1);
-            let hang = body(|core| {
-                let _guard = Guard(core, &words);
-            });
-            assert!(matches!(machine.run(vec![hang], vec![]), Err(RunError::Deadlock(_))));
-            let endless = body(|core| {
-                struct Endless<'a>(&'a ExploredCore);
-                impl Drop for Endless<'_> {
-                    fn drop(&mut self) {
-                        while self.0.now() > 0 {}
-                    }
-                }
-                let _guard = Guard(core, &words);
-                let _endless = Endless(core);
-                core.wait_while(&(), &words[1], |v| v == 1);
-            });
-            assert!(matches!(machine.run(vec![endless], vec![]), Err(RunError::Deadlock(_))));
-        }
-    })
-    .join()
-    .unwrap();
+/// True when one worker ran as a whole, `length` operations, between two neighbouring ones of another.
+fn squeezed(machine: &Explored, length: u64) -> bool {
+    let words = words::<1>(machine);
+    let found = Word::new(0);
+    let reader = body(|core| {
+        let seen: Vec<u64> = (0..20).map(|_| core.load(&(), &words[0])).collect();
+        found.poke(u64::from(seen.windows(2).any(|pair| pair[0] == 0 && pair[1] == length)));
+    });
+    let writer = body(|core| (1..=length).for_each(|i| core.store(&(), &words[0], i)));
+    machine.run(vec![reader, writer], vec![]).unwrap();
+    found.peek() == 1
 }
 
 #[test]
 fn priorities_find_what_needs_one_long_delay() {
-    // The second worker must run as a whole between two neighbouring operations of the first one.
-    let squeezed = |machine: &Explored| {
-        let words = words::<1>(machine);
-        let found = Word::new(0);
-        let reader = body(|core| {
-            let seen: Vec<u64> = (0..20).map(|_| core.load(&(), &words[0])).collect();
-            found.poke(u64::from(seen.windows(2).any(|pair| pair[0] == 0 && pair[1] == 40)));
-        });
-        let writer = body(|core| (1..=40).for_each(|i| core.store(&(), &words[0], i)));
-        machine.run(vec![reader, writer], vec![]).unwrap();
-        found.peek() == 1
-    };
     let with_hint = |depth, seeds| {
         let found = (0..seeds).filter(|&seed| {
             let schedule = Schedule::Pct { depth };
             let expected_steps = Some(60);
             let options =
                 ExploredOptions { seed, schedule, expected_steps, ..ExploredOptions::default() };
-            squeezed(&Explored::new(options).unwrap())
+            squeezed(&Explored::new(options).unwrap(), 40)
         });
         found.count()
     };
     // Half of the schedules start with the reader; a third of the steps are its own.
     assert!((15..60).contains(&with_hint(2, 200)), "{}", with_hint(2, 200));
     assert_eq!(with_hint(1, 50), 0);
-    assert!(first_failure(Schedule::Pct { depth: 2 }, 200, squeezed).is_some());
+    assert!(first_failure(Schedule::Pct { depth: 2 }, 200, |m| squeezed(m, 40)).is_some());
+}
+
+#[test]
+fn stretches_of_all_lengths_occur() {
+    // The writer must get between two neighbouring reads with that many operations.
+    for (length, at_least) in [(2, 200), (10, 60), (40, 10)] {
+        let mut machine = explorer(Schedule::Random);
+        let found = (0..1000).filter(|&seed| {
+            machine.renew(seed).unwrap();
+            squeezed(&machine, length)
+        });
+        let found = found.count();
+        assert!(found >= at_least, "{found} with {length}");
+    }
 }
 
 #[test]

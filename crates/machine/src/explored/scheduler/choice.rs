@@ -1,0 +1,168 @@
+//! The choice of the core that executes the next operation, and what happens when none can.
+
+use super::{CHANGED, IDLE_TICKS, STARTED, Scheduler, Slot, State, Stop, UNFAIR_STEPS};
+use crate::{NEVER, explored::Schedule};
+
+impl Scheduler {
+    /// Chooses who goes on; none when the run stops. `running` could go on, or has just blocked.
+    pub fn choose(&self, running: Option<usize>) -> Option<usize> {
+        if self.alive.get() == 0 {
+            self.stopped.set(Some(Stop::Done));
+            return None;
+        }
+        if self.over_limit() {
+            self.stopped.set(Some(Stop::StepLimit));
+            return None;
+        }
+        if matches!(self.schedule, Schedule::Pct { .. })
+            && let Some(id) = running
+        {
+            self.change_priorities(id);
+        }
+        loop {
+            self.wake_due();
+            if let Some(id) = self.select(running) {
+                self.plan(id);
+                return Some(id);
+            }
+            if let Err(stop) = self.idle() {
+                self.stopped.set(Some(stop));
+                return None;
+            }
+        }
+    }
+
+    fn change_priorities(&self, running: usize) {
+        let mut changes = self.changes.borrow_mut();
+        while changes.last().is_some_and(|&step| step <= self.steps.get()) {
+            changes.pop();
+            self.slots[running].priority.set(CHANGED | self.random.below(CHANGED));
+        }
+        if self.steps.get() - self.running_since.get() >= UNFAIR_STEPS {
+            self.fall_to_the_bottom(running);
+            self.running_since.set(self.steps.get());
+        }
+    }
+
+    /// Readies the services whose next tick is due and the cores whose deadline has passed.
+    fn wake_due(&self) {
+        if self.blocked.get() == 0 && self.services.is_empty() {
+            return;
+        }
+        // Once in a while a time-out comes early, seen from the others: they were slow.
+        if self.blocked.get() > 0
+            && let Some(deadline) = self.earliest_deadline()
+            && self.random.chance(64)
+        {
+            self.advance_clock(deadline);
+        }
+        for slot in &self.slots {
+            match slot.state.get() {
+                State::Blocked if slot.deadline.get() <= self.clock.get() => self.unblock(slot),
+                State::Asleep if self.workers_alive.get() == 0 => {
+                    slot.last_tick.set(true);
+                    self.begin_tick(slot);
+                }
+                State::Asleep if slot.due.get() <= self.steps.get() => self.begin_tick(slot),
+                _ => {}
+            }
+        }
+    }
+
+    fn begin_tick(&self, slot: &Slot) {
+        slot.state.set(State::Ready);
+        slot.due.set(0);
+        slot.priority.set(STARTED | self.random.next());
+    }
+
+    fn earliest_deadline(&self) -> Option<u64> {
+        let blocked = self.slots.iter().filter(|s| s.state.get() == State::Blocked);
+        blocked.map(|s| s.deadline.get()).filter(|&d| d != NEVER).min()
+    }
+
+    fn select(&self, running: Option<usize>) -> Option<usize> {
+        let ready = |id: usize| self.slots[id].state.get() == State::Ready;
+        let all = 0..self.slots.len();
+        match self.schedule {
+            Schedule::Random => {
+                let steps = self.steps.get();
+                self.draw(|id| ready(id) && self.slots[id].due.get() <= steps)
+                    .or_else(|| self.draw(|id| ready(id) && Some(id) != running))
+                    .or(running.filter(|&id| ready(id)))
+            }
+            Schedule::Pct { .. } => {
+                all.filter(|&id| ready(id)).max_by_key(|&id| self.slots[id].priority.get())
+            }
+        }
+    }
+
+    /// One of the cores for which `test` holds, each as likely.
+    fn draw(&self, test: impl Fn(usize) -> bool) -> Option<usize> {
+        let all = 0..self.slots.len();
+        match all.clone().filter(|&id| test(id)).count() as u64 {
+            0 => None,
+            1 => all.clone().find(|&id| test(id)),
+            count => all.clone().filter(|&id| test(id)).nth(self.random.below(count) as usize),
+        }
+    }
+
+    /// Core `id` goes on; until when?
+    fn plan(&self, id: usize) {
+        let steps = self.steps.get();
+        if self.running.replace(Some(id)) != Some(id) {
+            self.running_since.set(steps);
+        }
+        let decision = match self.schedule {
+            Schedule::Random => {
+                steps + 1 + self.random.below(1 << self.random.below(self.stretch + 1))
+            }
+            Schedule::Pct { .. } => {
+                let change = self.changes.borrow().last().copied().unwrap_or(u64::MAX);
+                change.min(self.running_since.get() + UNFAIR_STEPS)
+            }
+        };
+        let asleep = self.slots[self.workers..].iter().filter(|s| s.state.get() == State::Asleep);
+        let tick = asleep.map(|s| s.due.get()).min().unwrap_or(u64::MAX);
+        self.horizon.set(decision.min(tick).min(self.step_limit.saturating_add(1)));
+    }
+
+    /// Nobody is ready. Lets a service tick, or time pass, or looks again; in the end it is a deadlock.
+    fn idle(&self) -> Result<(), Stop> {
+        let deadline = self.earliest_deadline();
+        let asleep = |id: usize| self.slots[id].state.get() == State::Asleep;
+        let patient = self.idle_ticks.get() < IDLE_TICKS * self.services.len() as u64;
+        if patient
+            && (deadline.is_none() || self.random.chance(2))
+            && let Some(id) = self.draw(asleep)
+        {
+            self.idle_ticks.set(self.idle_ticks.get() + 1);
+            self.begin_tick(&self.slots[id]);
+        } else if let Some(deadline) = deadline {
+            self.advance_clock(deadline);
+        } else if !self.retested.replace(true) {
+            // Somebody may have written a word behind the machine's back.
+            let blocked = |slot: &&Slot| slot.state.get() == State::Blocked;
+            self.slots.iter().filter(blocked).for_each(|slot| self.unblock(slot));
+        } else {
+            return Err(Stop::Deadlock(self.who_waits()));
+        }
+        Ok(())
+    }
+
+    fn who_waits(&self) -> Vec<String> {
+        let blocked = |id: &usize| self.slots[*id].state.get() == State::Blocked;
+        let describe = |id: usize| {
+            let slot = &self.slots[id];
+            let who = match id.checked_sub(self.workers) {
+                None => format!("worker {id}"),
+                Some(service) => format!("service {}", self.services[service]),
+            };
+            let place = match self.trace.offset(slot.address.get()) {
+                Some(offset) => format!("the word at offset {offset}"),
+                None => "a word outside the arena".to_owned(),
+            };
+            format!("{who} waits for {place}, which holds {}", slot.value.get())
+        };
+        (0..self.slots.len()).filter(blocked).map(describe).collect()
+    }
+}
