@@ -173,6 +173,9 @@ pub trait Machine: Send + Sync + Sized + 'static {
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError>;
 
+    /// Ticks in a second of its cores' clock.
+    fn clock_hz(&self) -> u64;
+
     /// Shared-memory operations that its cores have executed, where it counts them.
     fn operations(&self) -> Option<u64> {
         None

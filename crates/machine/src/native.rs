@@ -81,6 +81,10 @@ impl Machine for Native {
         &self.arena
     }
 
+    fn clock_hz(&self) -> u64 {
+        timestamp_counter_hz()
+    }
+
     fn run<'a>(
         &self,
         workers: Vec<Body<'a, Self>>,
