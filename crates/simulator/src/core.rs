@@ -1,0 +1,467 @@
+//! One modelled core: a virtual clock, and the order in which its operations meet those of others.
+//!
+//! An operation happens when no other core's clock is behind: until then the core yields. Two things
+//! spare the yield. A core that is still the earliest goes on. And operations on lines that it holds
+//! run ahead a little: whatever another core does, which can't be earlier than the moment this core was
+//! resumed, takes a miss and a directory's answer at least to reach a line held here.
+
+use crate::{
+    cache::{PrivateCache, identity},
+    line::{BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, SimLine, WAITERS},
+    model::Seat,
+    queue::{IDLE, key, time_of},
+    world::{Hint, Intent, World},
+};
+use corosensei::Yielder;
+use machine::{Breakdown, Category, Core, NEVER, TimedOut, Word};
+use std::{cell::Cell, rc::Rc, sync::atomic::Ordering::Relaxed};
+
+/// Bytes that a record's own words take of its first line; the body starts behind them.
+pub const HEADER_BYTES: usize = 16;
+
+/// The latest time that a key can hold, short of [`IDLE`].
+const LATEST: u64 = (1 << 51) - 1;
+
+/// What a coroutine is told when it is resumed (the earliest key of the others), and answers (its own).
+pub(crate) type Turn = Yielder<u64, u64>;
+
+/// A modelled core.
+pub struct SimCore {
+    clock: Cell<u64>,
+    /// The earliest key of all other cores: up to it this core may go on.
+    limit: Cell<u64>,
+    /// Until when it may use lines that it holds without asking for its turn.
+    ahead: Cell<u64>,
+    lookahead: u64,
+    operations: Cell<u64>,
+    yielder: Cell<*const Turn>,
+    id: usize,
+    seat: Seat,
+    ticks_per_second: u64,
+    world: Rc<World>,
+    breakdown: Breakdown,
+}
+
+impl SimCore {
+    pub(crate) fn new(
+        id: usize,
+        start: u64,
+        ticks_per_second: u64,
+        lookahead: bool,
+        world: Rc<World>,
+    ) -> SimCore {
+        let core = SimCore {
+            clock: Cell::new(start),
+            limit: Cell::new(0),
+            ahead: Cell::new(0),
+            lookahead: if lookahead { world.model.lookahead } else { 0 },
+            operations: Cell::new(0),
+            yielder: Cell::new(std::ptr::null()),
+            id,
+            seat: world.model.seats[id],
+            ticks_per_second,
+            breakdown: Breakdown::new(true),
+            world,
+        };
+        core.breakdown.restart(start);
+        core
+    }
+
+    /// The coroutine that runs this core's body has started.
+    pub(crate) fn started(&self, yielder: &Turn, limit: u64) {
+        self.yielder.set(yielder);
+        self.resumed(limit);
+    }
+
+    /// Its number, as [`Core::id`].
+    pub(crate) fn index(&self) -> usize {
+        self.id
+    }
+
+    /// Shared-memory operations so far.
+    pub(crate) fn operations(&self) -> u64 {
+        self.operations.get()
+    }
+
+    /// The tile or socket that it sits on.
+    pub fn node(&self) -> usize {
+        self.seat.node as usize
+    }
+
+    fn resumed(&self, limit: u64) {
+        self.limit.set(limit);
+        self.ahead.set(self.clock.get() + self.lookahead);
+    }
+
+    /// Lets the others go until `until` is the earliest key. `until` is this core's, or [`IDLE`].
+    #[inline(never)]
+    fn suspend(&self, until: u64) {
+        let yielder = self.yielder.get();
+        // SAFETY: a core operates only inside its coroutine, which set the pointer when it started and
+        // keeps the yielder alive until it ends.
+        let limit = unsafe { &*yielder }.suspend(until);
+        self.resumed(limit);
+    }
+
+    /// Waits until no other core is behind.
+    #[inline(always)]
+    fn take_turn(&self) {
+        let key = key(self.clock.get(), self.id);
+        if key >= self.limit.get() && !self.world.ending.get() {
+            self.suspend(key);
+        }
+    }
+
+    /// Waits for the turn of an operation on `line`, unless it may run ahead.
+    #[inline(always)]
+    fn order(&self, line: &SimLine, identity: u64, write: bool) {
+        let clock = self.clock.get();
+        let key = key(clock, self.id);
+        if key < self.limit.get() {
+            return;
+        }
+        if clock < self.ahead.get() {
+            let held = self.l1().version(identity);
+            if held != 0 {
+                let (version, flags) = line.version_and_flags();
+                let mine = !write || flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical);
+                if held == version && mine {
+                    return;
+                }
+            }
+        }
+        self.yield_before(line, identity, key);
+    }
+
+    #[inline(never)]
+    fn yield_before(&self, line: &SimLine, identity: u64, key: u64) {
+        if self.world.ending.get() {
+            return;
+        }
+        let here = 0u8;
+        let line = std::ptr::from_ref(line).cast();
+        let hint = Hint {
+            stack: &raw const here,
+            line,
+            entry: self.l1().address(identity),
+            core: std::ptr::from_ref(self).cast(),
+        };
+        self.world.hints[self.id].set(hint);
+        // A core that stays the second-earliest is rare: fetch what it will touch while others run.
+        self.prefetch_host(line);
+        self.suspend(key);
+    }
+
+    #[inline(always)]
+    fn prefetch_host(&self, address: *const u8) {
+        crate::scheduler::prefetch(address);
+    }
+
+    #[inline(always)]
+    fn l1(&self) -> &PrivateCache {
+        self.world.l1(self.seat.physical)
+    }
+
+    /// Local work, slowed down by siblings.
+    #[inline(always)]
+    fn spend(&self, cycles: u64) {
+        let cycles = (cycles * u64::from(self.seat.slowdown)) >> 8;
+        self.clock.set(self.clock.get() + cycles);
+    }
+
+    /// Brings the line here, for writing where `write`, and lets the time pass that this takes.
+    #[inline(always)]
+    fn access(&self, line: &SimLine, offset: u64, identity: u64, write: bool, ordered: bool) {
+        self.operations.set(self.operations.get() + 1);
+        let (version, flags) = line.version_and_flags();
+        let held = self.l1().version(identity);
+        let mine = !write || flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical);
+        if held == version && held != 0 && mine {
+            self.spend(self.world.model.l1);
+            return;
+        }
+        self.miss(line, offset, identity, write, ordered);
+    }
+
+    #[inline(never)]
+    fn miss(&self, line: &SimLine, offset: u64, identity: u64, write: bool, ordered: bool) {
+        let (version, flags) = line.version_and_flags();
+        let mine = !write || flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical);
+        if let Some(l2) = self.world.l2(self.seat.physical)
+            && version != 0
+            && mine
+            && l2.version(identity) == version
+        {
+            self.l1().fill(identity, version);
+            self.spend(self.world.model.l2);
+            return;
+        }
+        let intent = Intent { write, ordered };
+        let done = self.world.fetch(&self.seat, line, offset, intent, self.clock.get());
+        self.clock.set(done);
+    }
+
+    #[inline(always)]
+    fn read(&self, line: &SimLine) {
+        let offset = self.world.offset(line);
+        let identity = identity(offset, 0);
+        self.order(line, identity, false);
+        self.access(line, offset, identity, false, true);
+    }
+
+    #[inline(always)]
+    fn write<R>(&self, line: &SimLine, atomic: bool, change: impl FnOnce() -> R) -> R {
+        let offset = self.world.offset(line);
+        let identity = identity(offset, 0);
+        self.order(line, identity, true);
+        self.access(line, offset, identity, true, true);
+        if atomic {
+            self.spend(self.world.model.atomic);
+        }
+        let result = change();
+        if line.version_and_flags().1 & WAITERS != 0 {
+            let earliest = self.world.wake(line, self.clock.get());
+            self.limit.set(self.limit.get().min(earliest));
+        }
+        result
+    }
+
+    /// Moves the lines of `bytes` bytes of a body from `offset` on, and charges for it.
+    fn body(&self, line: &SimLine, offset: usize, bytes: usize, write: bool, copied: usize) {
+        if bytes == 0 {
+            return;
+        }
+        let at = self.world.offset(line);
+        let id = identity(at, 0);
+        let first = ((offset + HEADER_BYTES) / 64) as u64;
+        let last = ((offset + HEADER_BYTES + bytes - 1) / 64) as u64;
+        self.order(line, if first == 0 { id } else { identity(at, first) }, write);
+        self.operations.set(self.operations.get() + 1);
+        let owned = |flags| flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical);
+        let (version, flags) = line.version_and_flags();
+        if (write && !owned(flags)) || version == 0 {
+            self.miss(line, at, id, write, true);
+        }
+        let state = line.state();
+        let (mut total, mut fetched) = (0u64, false);
+        for part in first..=last {
+            let now = self.clock.get();
+            let cycles = self.world.body_line(&self.seat, &state, at, part, now);
+            if fetched {
+                total += (cycles * self.world.model.overlapped) >> 8;
+            } else {
+                total += cycles;
+                fetched = cycles > self.world.model.lookup;
+            }
+        }
+        if fetched {
+            line.clear_flag(BODY_COLD | BODY_AWAY);
+        }
+        if write {
+            line.set_flag(BODY_DIRTY);
+        }
+        self.clock.set(self.clock.get() + total);
+        self.copied(copied);
+    }
+
+    /// Sleeps for `ticks`, or until the last worker ends.
+    pub(crate) fn sleep(&self, ticks: u64) {
+        if !self.world.closing.get() && !self.world.ending.get() {
+            self.world.waiting.sleep(self.id);
+            self.suspend(key(self.clock.get() + ticks.max(1), self.id));
+            self.world.waiting.woke_up(self.id);
+            self.catch_up();
+        }
+    }
+
+    /// The clock shows the time at which this core was resumed.
+    fn catch_up(&self) {
+        let resumed = time_of(self.world.queue.key_of(self.id));
+        self.clock.set(self.clock.get().max(resumed));
+        self.ahead.set(self.clock.get() + self.lookahead);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn park(
+        &self,
+        line: &SimLine,
+        word: &Word,
+        deadline: u64,
+        condition: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        let offset = self.world.offset(line);
+        loop {
+            let now = self.clock.get();
+            if self.world.ending.get() || now >= deadline {
+                return Err(TimedOut);
+            }
+            line.set_flag(WAITERS);
+            self.world.waiting.park(self.id, offset, now);
+            // A deadline beyond the end of keys never comes.
+            let until = if deadline > LATEST { IDLE } else { key(deadline, self.id) };
+            self.suspend(until);
+            self.catch_up();
+            if self.world.waiting.give_up(self.id) {
+                return Err(TimedOut);
+            }
+            let value = self.load(line, word);
+            if !condition(value) {
+                return Ok(value);
+            }
+        }
+    }
+}
+
+impl Core for SimCore {
+    type Line = SimLine;
+
+    #[inline(always)]
+    fn id(&self) -> usize {
+        self.id
+    }
+
+    #[inline]
+    fn load(&self, line: &SimLine, word: &Word) -> u64 {
+        self.read(line);
+        word.peek()
+    }
+
+    #[inline]
+    fn load_relaxed(&self, line: &SimLine, word: &Word) -> u64 {
+        self.load(line, word)
+    }
+
+    #[inline]
+    fn load_const(&self, line: &SimLine, word: &Word) -> u64 {
+        // Nobody changes it, so it does not matter when others go.
+        let offset = self.world.offset(line);
+        self.access(line, offset, identity(offset, 0), false, false);
+        word.peek()
+    }
+
+    #[inline]
+    fn store(&self, line: &SimLine, word: &Word, value: u64) {
+        self.write(line, false, || word.poke(value));
+    }
+
+    #[inline]
+    fn store_relaxed(&self, line: &SimLine, word: &Word, value: u64) {
+        self.store(line, word, value);
+    }
+
+    #[inline]
+    fn cas(&self, line: &SimLine, word: &Word, expected: u64, desired: u64) -> Result<u64, u64> {
+        self.write(line, true, || {
+            word.atomic().compare_exchange(expected, desired, Relaxed, Relaxed)
+        })
+    }
+
+    #[inline]
+    fn swap(&self, line: &SimLine, word: &Word, value: u64) -> u64 {
+        self.write(line, true, || {
+            let old = word.peek();
+            word.poke(value);
+            old
+        })
+    }
+
+    #[inline]
+    fn fetch_add(&self, line: &SimLine, word: &Word, value: u64) -> u64 {
+        self.write(line, true, || {
+            let old = word.peek();
+            word.poke(old.wrapping_add(value));
+            old
+        })
+    }
+
+    #[inline(always)]
+    fn fence_acquire(&self) {}
+
+    #[inline(always)]
+    fn fence(&self) {}
+
+    fn wait_while(&self, line: &SimLine, word: &Word, condition: impl FnMut(u64) -> bool) -> u64 {
+        // Only a run that is being torn down ends a wait without a deadline; the value is its last.
+        self.wait_while_until(line, word, NEVER, condition).unwrap_or_else(|TimedOut| word.peek())
+    }
+
+    fn wait_while_until(
+        &self,
+        line: &SimLine,
+        word: &Word,
+        deadline: u64,
+        mut condition: impl FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        let value = self.load(line, word);
+        if !condition(value) {
+            return Ok(value);
+        }
+        let before = self.account(Category::Wait);
+        let result = self.park(line, word, deadline, &mut condition);
+        self.account(before);
+        result
+    }
+
+    fn copy_out(&self, line: &SimLine, offset: usize, words: &[Word], into: &mut [u8]) {
+        self.body(line, offset, into.len(), false, into.len());
+        for (chunk, word) in into.chunks_mut(8).zip(words) {
+            chunk.copy_from_slice(&word.peek().to_le_bytes()[..chunk.len()]);
+        }
+    }
+
+    fn copy_in(&self, line: &SimLine, offset: usize, words: &[Word], from: &[u8]) {
+        self.body(line, offset, from.len(), true, from.len());
+        for (chunk, word) in from.chunks(8).zip(words) {
+            // A column owns its last word as a whole, so the bytes behind its end may become zeros.
+            let mut bytes = [0; 8];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            word.poke(u64::from_le_bytes(bytes));
+        }
+    }
+
+    fn touch(&self, line: &SimLine, offset: usize, bytes: usize, write: bool) {
+        self.body(line, offset, bytes, write, bytes);
+    }
+
+    fn copied(&self, bytes: usize) {
+        self.spend((bytes as u64).div_ceil(self.world.model.copy_bytes));
+    }
+
+    #[inline]
+    fn compute(&self, cycles: u64) {
+        self.spend(cycles);
+    }
+
+    fn pause(&self, ticks: u64) {
+        self.clock.set(self.clock.get() + ticks);
+        self.take_turn();
+    }
+
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.clock.get()
+    }
+
+    #[inline(always)]
+    fn ticks_per_second(&self) -> u64 {
+        self.ticks_per_second
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _: *const u8, _: usize) {}
+
+    fn hardware_counter(&self) -> Option<u64> {
+        let occupancy = self.world.model.counter_occupancy?;
+        self.take_turn();
+        self.operations.set(self.operations.get() + 1);
+        let (value, served) = self.world.count(&self.seat, self.clock.get(), occupancy);
+        self.clock.set(served);
+        Some(value)
+    }
+
+    #[inline(always)]
+    fn breakdown(&self) -> &Breakdown {
+        &self.breakdown
+    }
+}

@@ -1,0 +1,237 @@
+//! Parsing a machine file, and finding the line that is to blame when it is wrong.
+
+use super::{DescriptionError, MachineDescription};
+
+impl MachineDescription {
+    /// Parses the text of a machine file; `file` names it in errors.
+    pub fn parse(text: &str, file: &str) -> Result<MachineDescription, DescriptionError> {
+        let description: MachineDescription =
+            toml::from_str(text).map_err(|error| explain(&error, text, file))?;
+        match description.check() {
+            Ok(()) => Ok(description),
+            Err(Fault { key, problem }) => Err(DescriptionError::Invalid {
+                file: file.to_owned(),
+                line: line_of_key(text, &key),
+                key,
+                problem,
+            }),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        whole("clock_mhz", self.clock_mhz, 1, 100_000)?;
+        whole("page_bytes", self.page_bytes, 4096, 1 << 30)?;
+        real("core.memory_parallelism", self.core.memory_parallelism, 1.0, 64.0)?;
+        whole("core.atomic_cycles", self.core.atomic_cycles, 0, 10_000)?;
+        whole("core.copy_bytes_per_cycle", self.core.copy_bytes_per_cycle, 1, 1024)?;
+        let throughput = &self.core.smt_throughput;
+        for (i, factor) in throughput.iter().enumerate() {
+            real("core.smt_throughput", *factor, if i == 0 { 1.0 } else { 0.1 }, i as f64 + 1.0)?;
+        }
+        for (table, cache) in [("l1", Some(&self.l1)), ("l2", self.l2.as_ref())] {
+            if let Some(cache) = cache {
+                whole(&format!("{table}.size_kib"), cache.size_kib, 1, 1 << 20)?;
+                whole(&format!("{table}.latency_cycles"), cache.latency_cycles, 0, 10_000)?;
+            }
+        }
+        let shared = &self.shared_cache;
+        whole("shared_cache.size_kib", shared.size_kib, 1, 1 << 30)?;
+        whole("shared_cache.latency_cycles", shared.latency_cycles, 1, 10_000)?;
+        whole("shared_cache.directory_cycles", shared.directory_cycles, 1, 10_000)?;
+        whole("shared_cache.owner_cycles", shared.owner_cycles, 0, 10_000)?;
+        whole("shared_cache.read_occupancy_cycles", shared.read_occupancy_cycles, 0, 10_000)?;
+        match (&self.mesh, &self.sockets) {
+            (Some(_), None) => self.check_mesh()?,
+            (None, Some(_)) => self.check_sockets()?,
+            (Some(_), Some(_)) => {
+                return Err(fault("sockets", "a machine has [mesh] or [sockets], not both"));
+            }
+            (None, None) => {
+                return Err(fault("mesh", "missing; a machine has [mesh] or [sockets]"));
+            }
+        }
+        let threads = self.sockets.as_ref().map_or(1, |s| s.threads_per_core());
+        if throughput.len() as u64 != threads {
+            let allowed = format!(
+                "{} numbers given; allowed: {threads}, one per thread of a core",
+                throughput.len()
+            );
+            return Err(fault("core.smt_throughput", &allowed));
+        }
+        if let Some(counter) = &self.hardware_counter {
+            whole("hardware_counter.occupancy_cycles", counter.occupancy_cycles, 1, 10_000)?;
+        }
+        Ok(())
+    }
+
+    fn check_mesh(&self) -> Result<(), Fault> {
+        let mesh = self.mesh.as_ref().expect("asked for by the caller");
+        whole("mesh.tiles", mesh.tiles, 1, 4096)?;
+        whole("mesh.hop_cycles", mesh.hop_cycles, 1, 1000)?;
+        whole("mesh.line_transfer_cycles", mesh.line_transfer_cycles, 0, 1000)?;
+        real("mesh.memory_latency_ns", mesh.memory_latency_ns, 1.0, 100_000.0)?;
+        real("mesh.memory_bandwidth_gbps", mesh.memory_bandwidth_gbps, 0.001, 100_000.0)
+    }
+
+    fn check_sockets(&self) -> Result<(), Fault> {
+        let s = self.sockets.as_ref().expect("asked for by the caller");
+        whole("sockets.count", s.count, 1, 1024)?;
+        whole("sockets.cores_per_socket", s.cores_per_socket, 1, 4096)?;
+        whole("sockets.chassis_sockets", s.chassis_sockets, 1, s.count)?;
+        if s.thread_steps.is_empty()
+            || !s.thread_steps.is_sorted_by(|a, b| a < b)
+            || s.thread_steps[0] == 0
+        {
+            return Err(fault(
+                "sockets.thread_steps",
+                "allowed: increasing numbers of threads, from 1 to 8",
+            ));
+        }
+        whole("sockets.thread_steps", s.threads_per_core(), 1, 8)?;
+        let last = s.level.len().saturating_sub(1) as u64;
+        if s.level.is_empty() {
+            return Err(fault(
+                "sockets.level",
+                "missing; at least [[sockets.level]] for local memory",
+            ));
+        }
+        let side = s.chassis_sockets as usize;
+        if s.within_chassis.len() != side || s.within_chassis.iter().any(|row| row.len() != side) {
+            let allowed = format!("allowed: {side} rows of {side} levels, as chassis_sockets says");
+            return Err(fault("sockets.within_chassis", &allowed));
+        }
+        for (i, row) in s.within_chassis.iter().enumerate() {
+            for (j, level) in row.iter().enumerate() {
+                whole(
+                    "sockets.within_chassis",
+                    *level,
+                    u64::from(i != j),
+                    if i == j { 0 } else { last },
+                )?;
+            }
+        }
+        if s.chassis_sockets < s.count {
+            let level = s.between_chassis.ok_or_else(|| {
+                fault("sockets.between_chassis", "missing; needed where there are several chassis")
+            })?;
+            whole("sockets.between_chassis", level, 1, last)?;
+        }
+        if let Some(level) = s.same_position {
+            whole("sockets.same_position", level, 1, last)?;
+        }
+        // What memory takes includes the caches that were searched before it.
+        let l2 = self.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
+        let searched = (l2.max(self.l1.latency_cycles) + self.shared_cache.latency_cycles) as f64;
+        let mut least = searched * 1000.0 / self.clock_mhz as f64;
+        for (i, level) in s.level.iter().enumerate() {
+            let key = |name: &str| format!("sockets.level[{i}].{name}");
+            real(&key("latency_ns"), level.latency_ns, least, 100_000.0)?;
+            real(&key("bandwidth_gbps"), level.bandwidth_gbps, 0.001, 100_000.0)?;
+            if i == 0 {
+                least = level.latency_ns;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Fault {
+    key: String,
+    problem: String,
+}
+
+fn fault(key: &str, problem: &str) -> Fault {
+    Fault { key: key.to_owned(), problem: problem.to_owned() }
+}
+
+fn whole(key: &str, value: u64, least: u64, most: u64) -> Result<(), Fault> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(fault(key, &format!("{value} is not allowed; allowed: {least} to {most}")))
+}
+
+fn real(key: &str, value: f64, least: f64, most: f64) -> Result<(), Fault> {
+    if value >= least && value <= most {
+        return Ok(());
+    }
+    Err(fault(key, &format!("{value} is not allowed; allowed: {least} to {most}")))
+}
+
+/// Turns the parser's error into ours: the key of the line it points at, and words for its types.
+fn explain(error: &toml::de::Error, text: &str, file: &str) -> DescriptionError {
+    let at = error.span().map_or(0, |span| span.start).min(text.len());
+    let line = text[..at].matches('\n').count() + 1;
+    let message = error.message().replace('\n', " ");
+    let (table, name) = key_of_line(text, line);
+    let missing = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    let (name, problem) = match missing {
+        Some(field) => (field.to_owned(), "missing".to_owned()),
+        None => {
+            let words = [
+                ("expected u64", "allowed: whole numbers from 0"),
+                ("expected f64", "allowed: a number"),
+                ("expected a boolean", "allowed: true or false"),
+                ("expected one of", "allowed:"),
+                ("expected `", "allowed: `"),
+            ];
+            let said = |m: String, (from, to): &(&str, &str)| m.replace(from, to);
+            (name, words.iter().fold(message, said))
+        }
+    };
+    let key = [table, name].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(".");
+    DescriptionError::Invalid { file: file.to_owned(), line, key, problem }
+}
+
+/// The table and the key that line number `line` of `text` stands in.
+fn key_of_line(text: &str, line: usize) -> (String, String) {
+    let mut table = String::new();
+    let mut key = String::new();
+    for l in text.lines().take(line) {
+        match header(l) {
+            Some(name) => (table, key) = (name.to_owned(), String::new()),
+            None if l.trim_start().starts_with('[') && !l.contains('=') => {
+                (table, key) = (l.trim().to_owned(), String::new());
+            }
+            None => {
+                if let Some((name, _)) =
+                    l.split_once('=').filter(|_| !l.trim_start().starts_with('#'))
+                {
+                    key = name.trim().to_owned();
+                }
+            }
+        }
+    }
+    (table, key)
+}
+
+/// The line on which `key` (`table.name`, `table[2].name`) stands; its table's where it is missing.
+fn line_of_key(text: &str, key: &str) -> usize {
+    let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let (table, skipped) = match table.split_once('[') {
+        Some((table, index)) => (table, index.trim_end_matches(']').parse().unwrap_or(0)),
+        None => (table, 0usize),
+    };
+    let mut seen = 0;
+    let mut inside = table.is_empty();
+    let mut found = 1;
+    for (i, line) in text.lines().enumerate() {
+        if let Some(header) = header(line) {
+            inside = header == table && seen == skipped;
+            seen += usize::from(header == table);
+            if inside || header == key {
+                found = i + 1;
+            }
+        } else if inside && line.split_once('=').is_some_and(|(k, _)| k.trim() == name) {
+            return i + 1;
+        }
+    }
+    found
+}
+
+/// The name in a table's header line.
+fn header(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let end = line.find(']').filter(|_| line.starts_with('['))?;
+    Some(line[..end].trim_start_matches('[').trim())
+}

@@ -1,0 +1,146 @@
+//! What is known of one modelled cache line, in 16 bytes that lie beside the words it covers.
+
+use machine::{Line, Zeroed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const FLAG_BITS: u32 = 5;
+const VERSION_BITS: u32 = 14;
+const SHARER_BITS: u32 = 32;
+const OWNER_BITS: u32 = 13;
+const STAMP_BITS: u32 = 19;
+
+const VERSION_SHIFT: u32 = FLAG_BITS;
+const BUSY_SHIFT: u32 = FLAG_BITS + VERSION_BITS;
+const OWNER_SHIFT: u32 = SHARER_BITS;
+const STAMP_SHIFT: u32 = SHARER_BITS + OWNER_BITS;
+
+/// Versions count the changes of hands of a line, modulo this.
+pub(crate) const VERSION_MASK: u32 = (1 << VERSION_BITS) - 1;
+/// Fill stamps count modulo this.
+pub(crate) const STAMP_MASK: u32 = (1 << STAMP_BITS) - 1;
+const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;
+
+/// The owner alone holds the line, and may write it without asking.
+pub(crate) const EXCLUSIVE: u64 = 1;
+/// Some core is parked on the line.
+pub(crate) const WAITERS: u64 = 2;
+/// The owner wrote the body of the record that the line heads.
+pub(crate) const BODY_DIRTY: u64 = 4;
+/// The body was written by an earlier owner and has not been fetched from there since.
+pub(crate) const BODY_AWAY: u64 = 8;
+/// The line came from memory, and the body has not been touched since.
+pub(crate) const BODY_COLD: u64 = 16;
+
+/// A modelled cache line: until when it is busy, its version, its owner, the clusters that share it and
+/// when it was last filled. All zeros is a line that nobody has touched.
+#[repr(C)]
+#[derive(Default, Debug)]
+pub struct SimLine {
+    /// busy until (45 bits), version (14), flags (5).
+    time: AtomicU64,
+    /// fill stamp (19 bits), owner + 1 (13), sharers by cluster (32).
+    holders: AtomicU64,
+}
+
+impl Line for SimLine {}
+// SAFETY: two atomic integers, for which zeros are valid, and nothing to drop.
+unsafe impl Zeroed for SimLine {}
+
+/// The fields of a line, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub busy: u64,
+    pub version: u32,
+    pub flags: u64,
+    pub stamp: u32,
+    /// Physical core; None where nobody has held it yet.
+    pub owner: Option<u32>,
+    pub sharers: u32,
+}
+
+impl SimLine {
+    /// Version and flags, which decide whether a privately held copy is still good.
+    #[inline(always)]
+    pub(crate) fn version_and_flags(&self) -> (u32, u64) {
+        let time = self.time.load(Relaxed);
+        ((time >> VERSION_SHIFT) as u32 & VERSION_MASK, time & ((1 << FLAG_BITS) - 1))
+    }
+
+    /// True when physical core `core` alone holds the line, as far as the directory knows.
+    #[inline(always)]
+    pub(crate) fn is_owner(&self, core: u32) -> bool {
+        (self.holders.load(Relaxed) >> OWNER_SHIFT) & OWNER_MASK == u64::from(core) + 1
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        let (version, flags) = self.version_and_flags();
+        let holders = self.holders.load(Relaxed);
+        let owner = (holders >> OWNER_SHIFT) & OWNER_MASK;
+        State {
+            busy: self.time.load(Relaxed) >> BUSY_SHIFT,
+            version,
+            flags,
+            stamp: (holders >> STAMP_SHIFT) as u32,
+            owner: (owner as u32).checked_sub(1),
+            sharers: holders as u32,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set_state(&self, state: &State) {
+        debug_assert!(state.busy < 1 << (64 - BUSY_SHIFT), "modelled time exceeds 45 bits");
+        let time =
+            state.busy << BUSY_SHIFT | u64::from(state.version) << VERSION_SHIFT | state.flags;
+        let owner = state.owner.map_or(0, |owner| u64::from(owner) + 1);
+        let holders = u64::from(state.stamp & STAMP_MASK) << STAMP_SHIFT
+            | owner << OWNER_SHIFT
+            | u64::from(state.sharers);
+        self.time.store(time, Relaxed);
+        self.holders.store(holders, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn set_flag(&self, flag: u64) {
+        self.time.store(self.time.load(Relaxed) | flag, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn clear_flag(&self, flag: u64) {
+        self.time.store(self.time.load(Relaxed) & !flag, Relaxed);
+    }
+}
+
+/// The version after `version`; 0 is kept for lines that nobody has touched.
+#[inline]
+pub(crate) fn next_version(version: u32) -> u32 {
+    let next = (version + 1) & VERSION_MASK;
+    if next == 0 { 1 } else { next }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_16_bytes_and_keeps_every_field() {
+        assert_eq!(size_of::<SimLine>(), 16);
+        let line = SimLine::default();
+        assert_eq!((line.state().owner, line.state().version, line.state().busy), (None, 0, 0));
+        let state = State {
+            busy: (1 << 45) - 1,
+            version: VERSION_MASK,
+            flags: EXCLUSIVE | BODY_COLD,
+            stamp: STAMP_MASK - 1,
+            owner: Some(4095),
+            sharers: 0x8000_0001,
+        };
+        line.set_state(&state);
+        assert_eq!(line.state(), state);
+        line.set_flag(WAITERS);
+        line.clear_flag(EXCLUSIVE);
+        assert_eq!(line.state(), State { flags: WAITERS | BODY_COLD, ..state });
+        assert!(line.is_owner(4095) && !line.is_owner(4094));
+        assert_eq!(next_version(VERSION_MASK), 1);
+    }
+}

@@ -1,0 +1,328 @@
+//! A machine description turned into ticks and tables, for a run of so many cores.
+
+use crate::description::{LINE_BYTES, MachineDescription};
+
+/// Fill stamps per capacity of the shared cache; the more, the finer its replacement is modelled.
+const STAMPS_PER_CAPACITY: u64 = 4096;
+/// Bits of the set of sharers.
+const CLUSTERS: usize = 32;
+
+/// Where memory that isn't placed on a node lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Homes {
+    /// Pages alternate over the sockets that the run's cores are on.
+    #[default]
+    Interleaved,
+    /// Each node of the arena is a socket's memory.
+    ByNode,
+}
+
+/// Where a core sits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// Tile or socket.
+    pub node: u32,
+    /// The physical core, which owns lines; SMT siblings share it.
+    pub physical: u32,
+    /// How much longer local work takes because of siblings, in 1/256.
+    pub slowdown: u32,
+}
+
+enum Space {
+    Mesh { width: u32, hop: u32 },
+    Sockets { one_way: Box<[u32]>, line_times: Box<[u32]>, page_homes: bool },
+}
+
+/// Everything that costs are computed from.
+pub(crate) struct Model {
+    space: Space,
+    /// Tiles or sockets in play.
+    pub nodes: u32,
+    /// One per core, workers first.
+    pub seats: Vec<Seat>,
+    node_of_physical: Vec<u32>,
+    cluster_nodes: u32,
+    pub l1_lines: usize,
+    pub l1: u64,
+    pub l2_lines: usize,
+    pub l2: u64,
+    /// The time in which the private caches find that they don't have a line.
+    pub lookup: u64,
+    pub shared: u64,
+    pub directory: u64,
+    pub owner: u64,
+    pub transfer: u64,
+    pub memory: u64,
+    pub read_occupancy: u64,
+    pub atomic: u64,
+    /// 256 / memory parallelism: what each further miss of a row costs.
+    pub overlapped: u64,
+    pub copy_bytes: u64,
+    pub memory_line_time: u64,
+    /// Sockets keep what they share in a cache of their own; tiles share one in slices.
+    pub cache_per_node: bool,
+    pub exclusive_reads: bool,
+    stamp_shift: u32,
+    capacity_stamps: u32,
+    /// How far a core may run ahead on lines that it holds.
+    pub lookahead: u64,
+    /// A trip between two random nodes.
+    pub mean_trip: u64,
+    pub counter_occupancy: Option<u64>,
+    pub centre: u32,
+}
+
+impl Model {
+    pub(crate) fn new(
+        description: &MachineDescription,
+        workers: usize,
+        services: usize,
+        homes: Homes,
+    ) -> Model {
+        let d = description;
+        let (space, nodes, mut seats) = match (&d.mesh, &d.sockets) {
+            (Some(mesh), _) => {
+                let tiles = if mesh.fitted { workers.max(1) as u32 } else { mesh.tiles as u32 };
+                let width = (1..=tiles).find(|w| w * w >= tiles).expect("a square is large enough");
+                let seat = |i| Seat { node: i, physical: i, slowdown: 256 };
+                let seats = (0..workers as u32).map(seat).collect();
+                (Space::Mesh { width, hop: mesh.hop_cycles as u32 }, tiles, seats)
+            }
+            (None, Some(_)) => seats_on_sockets(d, workers, homes),
+            (None, None) => unreachable!("a description that was checked has one of them"),
+        };
+        // Services get cores beside the workers', so that measuring is not disturbed by housekeeping.
+        let first = seats.iter().map(|s: &Seat| s.physical + 1).max().unwrap_or(0);
+        for i in 0..services as u32 {
+            seats.push(Seat { node: (first + i) % nodes, physical: first + i, slowdown: 256 });
+        }
+        let physical = seats.iter().map(|s| s.physical as usize + 1).max().unwrap_or(1);
+        let mut node_of_physical = vec![0; physical];
+        for seat in &seats {
+            node_of_physical[seat.physical as usize] = seat.node;
+        }
+        let l2 = d.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
+        let lookup = l2.max(d.l1.latency_cycles);
+        let shared_cache = &d.shared_cache;
+        let (memory, bandwidth, transfer) = match (&d.mesh, &d.sockets) {
+            (Some(m), _) => {
+                (d.cycles(m.memory_latency_ns), m.memory_bandwidth_gbps, m.line_transfer_cycles)
+            }
+            (None, Some(s)) => {
+                let local = &s.level[0];
+                let searched = lookup + shared_cache.latency_cycles;
+                (d.cycles(local.latency_ns).saturating_sub(searched), local.bandwidth_gbps, 0)
+            }
+            (None, None) => unreachable!("as above"),
+        };
+        let capacity = shared_cache.size_kib * 1024 / LINE_BYTES * u64::from(nodes);
+        let stamp_shift = (capacity / STAMPS_PER_CAPACITY).max(1).ilog2();
+        let siblings = seats.iter().any(|s| s.slowdown != 256)
+            || seats.iter().enumerate().any(|(i, s)| i > 0 && seats[i - 1].physical == s.physical);
+        let mut model = Model {
+            space,
+            nodes,
+            seats,
+            node_of_physical,
+            cluster_nodes: nodes.div_ceil(CLUSTERS as u32),
+            l1_lines: (d.l1.size_kib * 1024 / LINE_BYTES) as usize,
+            l1: d.l1.latency_cycles,
+            l2_lines: d.l2.as_ref().map_or(0, |l2| (l2.size_kib * 1024 / LINE_BYTES) as usize),
+            l2,
+            lookup,
+            shared: shared_cache.latency_cycles,
+            directory: shared_cache.directory_cycles,
+            owner: shared_cache.owner_cycles,
+            transfer,
+            memory,
+            read_occupancy: shared_cache.read_occupancy_cycles,
+            atomic: d.core.atomic_cycles,
+            overlapped: (256.0 / d.core.memory_parallelism) as u64,
+            copy_bytes: d.core.copy_bytes_per_cycle,
+            memory_line_time: d.line_time_256(bandwidth),
+            cache_per_node: d.sockets.is_some(),
+            exclusive_reads: shared_cache.exclusive_reads,
+            stamp_shift,
+            capacity_stamps: (capacity >> stamp_shift) as u32,
+            // A foreign write reaches a line held here after its own miss and the directory at least.
+            lookahead: if siblings { 0 } else { lookup + shared_cache.directory_cycles },
+            mean_trip: 0,
+            counter_occupancy: d.hardware_counter.as_ref().map(|c| c.occupancy_cycles),
+            centre: 0,
+        };
+        if let Space::Mesh { width, .. } = model.space {
+            model.centre = ((width / 2) * width + width / 2).min(nodes - 1);
+        }
+        let pairs = u64::from(nodes) * u64::from(nodes);
+        let trips = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
+        model.mean_trip = trips.map(|(a, b)| model.one_way(a, b)).sum::<u64>() / pairs;
+        model
+    }
+
+    /// Cycles of a message from one node to another.
+    #[inline(always)]
+    pub(crate) fn one_way(&self, a: u32, b: u32) -> u64 {
+        match &self.space {
+            Space::Mesh { width, hop } => {
+                let (ax, ay, bx, by) = (a % width, a / width, b % width, b / width);
+                u64::from((ax.abs_diff(bx) + ay.abs_diff(by)) * hop)
+            }
+            Space::Sockets { one_way, .. } => u64::from(one_way[(a * self.nodes + b) as usize]),
+        }
+    }
+
+    /// Cycles, in 1/256, for which a line keeps the link between two nodes busy; 0 where links don't queue.
+    #[inline]
+    pub(crate) fn link_time(&self, a: u32, b: u32) -> u64 {
+        match &self.space {
+            Space::Mesh { .. } => 0,
+            Space::Sockets { line_times, .. } => {
+                u64::from(line_times[(a * self.nodes + b) as usize])
+            }
+        }
+    }
+
+    /// The node whose directory and memory are responsible for a line.
+    #[inline(always)]
+    pub(crate) fn home(&self, identity: u64, offset: u64, arena_node: impl Fn(u64) -> u16) -> u32 {
+        let spread = |hash: u64| (((hash >> 32) * u64::from(self.nodes)) >> 32) as u32;
+        match &self.space {
+            Space::Mesh { .. } => spread(identity),
+            Space::Sockets { page_homes: true, .. } => {
+                spread(crate::cache::identity(offset >> 9, 0))
+            }
+            Space::Sockets { .. } => u32::from(arena_node(offset)).min(self.nodes - 1),
+        }
+    }
+
+    /// The bit that stands for a node in a set of sharers.
+    #[inline(always)]
+    pub(crate) fn cluster_bit(&self, node: u32) -> u32 {
+        if self.cluster_nodes == 1 { 1 << node } else { 1 << (node / self.cluster_nodes) }
+    }
+
+    /// The longest trip from `node` to one of the clusters in `sharers`.
+    pub(crate) fn farthest(&self, node: u32, mut sharers: u32) -> u64 {
+        let mut farthest = 0;
+        while sharers != 0 {
+            let cluster = sharers.trailing_zeros();
+            sharers &= sharers - 1;
+            let first = cluster * self.cluster_nodes;
+            let last = (first + self.cluster_nodes - 1).min(self.nodes - 1);
+            let trip = self.one_way(node, first).max(self.one_way(node, last));
+            farthest = farthest.max(trip);
+        }
+        farthest
+    }
+
+    /// The node of a physical core; None for one that an earlier, larger run had.
+    #[inline]
+    pub(crate) fn node_of(&self, physical: u32) -> Option<u32> {
+        self.node_of_physical.get(physical as usize).copied()
+    }
+
+    /// Physical cores.
+    pub(crate) fn physical_cores(&self) -> usize {
+        self.node_of_physical.len()
+    }
+
+    /// The stamp of a line filled when so many lines have been filled in all.
+    #[inline]
+    pub(crate) fn stamp(&self, fills: u64) -> u32 {
+        (fills >> self.stamp_shift) as u32 & crate::line::STAMP_MASK
+    }
+
+    /// True while a line of this stamp is still in the shared cache.
+    #[inline]
+    pub(crate) fn is_cached(&self, stamp: u32, fills: u64) -> bool {
+        self.stamp(fills).wrapping_sub(stamp) & crate::line::STAMP_MASK <= self.capacity_stamps
+    }
+}
+
+fn seats_on_sockets(
+    d: &MachineDescription,
+    workers: usize,
+    homes: Homes,
+) -> (Space, u32, Vec<Seat>) {
+    let s = d.sockets.as_ref().expect("the caller asked");
+    let (cores, threads) = (s.cores_per_socket as usize, s.threads_per_core() as usize);
+    let mut seats = Vec::with_capacity(workers);
+    let mut siblings = vec![0usize; s.count as usize * cores];
+    'all: for socket in 0..s.count as usize {
+        let mut before = 0;
+        for step in &s.thread_steps {
+            let step = *step as usize;
+            for core in 0..cores {
+                for _ in before..step {
+                    if seats.len() == workers {
+                        break 'all;
+                    }
+                    let physical = socket * cores + core;
+                    siblings[physical] += 1;
+                    seats.push(Seat {
+                        node: socket as u32,
+                        physical: physical as u32,
+                        slowdown: 0,
+                    });
+                }
+            }
+            before = step;
+        }
+    }
+    for seat in &mut seats {
+        let n = siblings[seat.physical as usize].min(threads);
+        seat.slowdown = (256.0 * n as f64 / d.core.smt_throughput[n - 1] + 0.5) as u32;
+    }
+    let used = seats.iter().map(|seat| seat.node + 1).max().unwrap_or(1);
+    let nodes = if homes == Homes::ByNode { s.count as u32 } else { used };
+    let local = d.cycles(s.level[0].latency_ns);
+    let pairs = || (0..u64::from(nodes)).flat_map(|a| (0..u64::from(nodes)).map(move |b| (a, b)));
+    let level = |(a, b)| &s.level[s.level_between(a, b)];
+    let one_way = pairs().map(|p| (d.cycles(level(p).latency_ns).saturating_sub(local) / 2) as u32);
+    let line_times = pairs().map(|p| match p {
+        (a, b) if a == b => 0,
+        _ => d.line_time_256(level(p).bandwidth_gbps) as u32,
+    });
+    let space = Space::Sockets {
+        one_way: one_way.collect(),
+        line_times: line_times.collect(),
+        page_homes: homes == Homes::Interleaved,
+    };
+    (space, nodes, seats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_a_mesh_away_from_each_other() {
+        let graphite = MachineDescription::load("graphite").unwrap();
+        let model = Model::new(&graphite, 1024, 1, Homes::Interleaved);
+        assert_eq!((model.nodes, model.seats.len()), (1024, 1025));
+        assert_eq!(model.one_way(0, 1023), 124);
+        assert_eq!(model.one_way(33, 34), 2);
+        // Two thirds of 32 hops of 2 cycles.
+        assert_eq!(model.mean_trip, 42);
+        assert_eq!(model.farthest(0, 1 << 31), 124);
+        let small = Model::new(&graphite, 4, 0, Homes::Interleaved);
+        assert_eq!((small.nodes, small.one_way(0, 3)), (4, 4));
+    }
+
+    #[test]
+    fn sockets_are_filled_two_threads_a_core() {
+        let flex = MachineDescription::load("superdome-flex").unwrap();
+        let model = Model::new(&flex, 1568, 0, Homes::Interleaved);
+        assert_eq!(model.nodes, 28);
+        assert_eq!(
+            (model.seats[1].physical, model.seats[55].node, model.seats[56].node),
+            (0, 0, 1)
+        );
+        assert_eq!(model.seats[0].slowdown, 394);
+        assert_eq!(model.lookahead, 0);
+        // (382.7 - 97) ns at 2.5 GHz, half of it each way.
+        assert_eq!(model.one_way(0, 27), 357);
+        let one = Model::new(&flex, 1, 0, Homes::Interleaved);
+        assert_eq!((one.nodes, one.seats[0].slowdown, one.lookahead), (1, 256, 54));
+    }
+}

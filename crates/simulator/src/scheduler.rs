@@ -1,0 +1,175 @@
+//! The loop that resumes the earliest core, and ends the run.
+
+use crate::{
+    core::SimCore,
+    queue::{IDLE, MAX_CORES, core_of, time_of},
+    world::World,
+};
+use corosensei::{Coroutine, CoroutineResult};
+use machine::{RunError, fiber::PooledStack};
+use std::{
+    any::Any,
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+pub(crate) type Fiber = Coroutine<u64, u64, (), PooledStack>;
+
+/// Rounds of services in a row that may leave every worker stuck before the run counts as deadlocked.
+const PATIENCE: u32 = 1000;
+
+pub(crate) struct Scheduler<'a> {
+    world: &'a World,
+    cores: &'a [SimCore],
+    fibers: Vec<Option<Fiber>>,
+    workers: usize,
+    live: usize,
+    /// Service rounds since a worker did something.
+    rounds: u32,
+    running: Cell<usize>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// How a run ended: why it can't go on, or the first panic of a body.
+pub(crate) struct Outcome {
+    pub error: Option<RunError>,
+    pub panic: Option<Box<dyn Any + Send>>,
+}
+
+enum Pause {
+    Ended(usize),
+    Idle,
+    Stuck,
+}
+
+impl<'a> Scheduler<'a> {
+    pub(crate) fn new(
+        world: &'a World,
+        cores: &'a [SimCore],
+        fibers: Vec<Fiber>,
+        workers: usize,
+    ) -> Scheduler<'a> {
+        let fibers = fibers.into_iter().map(Some).collect();
+        let running = Cell::new(0);
+        Scheduler { world, cores, fibers, workers, live: workers, rounds: 0, running, panic: None }
+    }
+
+    pub(crate) fn run(mut self) -> Outcome {
+        if self.live == 0 {
+            self.close(0);
+        }
+        let error = loop {
+            match catch_unwind(AssertUnwindSafe(|| self.turns())) {
+                Ok(Pause::Ended(core)) => self.ended(core),
+                Ok(Pause::Idle) if self.fibers.iter().all(Option::is_none) => break None,
+                Ok(Pause::Idle | Pause::Stuck) => break Some(self.deadlock()),
+                Err(payload) => {
+                    self.panic.get_or_insert(payload);
+                    self.ended(self.running.get());
+                }
+            }
+        };
+        // What is left unwinds, and may still touch memory while it does.
+        self.world.ending.set(true);
+        self.fibers.clear();
+        Outcome { error, panic: self.panic }
+    }
+
+    /// Resumes one core after the other until something out of the ordinary happens.
+    fn turns(&mut self) -> Pause {
+        let world = self.world;
+        loop {
+            let first = world.queue.first();
+            if first == IDLE {
+                return Pause::Idle;
+            }
+            let id = core_of(first);
+            let limit = world.queue.first_without(id);
+            self.prefetch(limit);
+            if id >= self.workers && self.is_stuck_after(id) {
+                return Pause::Stuck;
+            }
+            self.running.set(id);
+            let fiber = self.fibers[id].as_mut().expect("only live cores have keys");
+            match fiber.resume(limit) {
+                CoroutineResult::Yield(key) => world.queue.set(id, key),
+                CoroutineResult::Return(()) => return Pause::Ended(id),
+            }
+        }
+    }
+
+    /// The second-earliest core probably goes next.
+    #[inline(always)]
+    fn prefetch(&self, key: u64) {
+        if key == IDLE {
+            return;
+        }
+        let id = core_of(key) & (MAX_CORES - 1);
+        if let Some(hint) = self.world.hints.get(id) {
+            let hint = hint.get();
+            prefetch(hint.line);
+            prefetch(hint.entry);
+            prefetch(hint.core);
+            prefetch(hint.core.wrapping_add(64));
+            for line in 0..4 {
+                prefetch(hint.stack.wrapping_add(64 * line));
+            }
+        }
+    }
+
+    fn is_stuck_after(&mut self, service: usize) -> bool {
+        let world = self.world;
+        let asleep = world.waiting.is_asleep(service);
+        let stuck = |i: usize| self.fibers[i].is_none() || world.waiting.is_stuck(i, &world.queue);
+        if !asleep || self.live == 0 || !(0..self.workers).all(stuck) {
+            self.rounds = 0;
+            return false;
+        }
+        self.rounds += 1;
+        self.rounds > PATIENCE
+    }
+
+    fn ended(&mut self, core: usize) {
+        let now = time_of(self.world.queue.key_of(core)).max(machine::Core::now(&self.cores[core]));
+        self.world.queue.set(core, IDLE);
+        self.fibers[core] = None;
+        if core < self.workers {
+            self.live -= 1;
+            if self.live == 0 {
+                self.close(now);
+            }
+        }
+    }
+
+    /// The last worker has ended at `now`: services that sleep wake up for their last round.
+    fn close(&mut self, now: u64) {
+        let world = self.world;
+        world.closing.set(true);
+        for service in self.workers..self.cores.len() {
+            if world.waiting.is_asleep(service) {
+                let key = crate::queue::key(now, service).min(world.queue.key_of(service));
+                world.queue.set(service, key);
+            }
+        }
+    }
+
+    fn deadlock(&self) -> RunError {
+        let waits =
+            (0..self.cores.len()).filter(|i| self.world.waiting.is_stuck(*i, &self.world.queue));
+        let who = waits.map(|i| self.world.waiting.explain(i, &self.world.queue));
+        RunError::Deadlock(who.collect())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn prefetch(address: *const u8) {
+    // SAFETY: a prefetch is a hint; any address will do.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast())
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn prefetch(_: *const u8) {}

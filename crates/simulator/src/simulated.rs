@@ -1,0 +1,219 @@
+//! `Simulated`: the machine whose cores are coroutines and whose time is modelled.
+
+use crate::{
+    core::SimCore,
+    description::MachineDescription,
+    line::SimLine,
+    model::{Homes, Model},
+    queue::{MAX_CORES, key},
+    scheduler::{Fiber, Scheduler},
+    world::World,
+};
+use machine::{
+    Arena, ArenaOptions, Body, Machine, OutOfMemory, RunError, Service,
+    cold::{Arc, Mutex},
+    fiber::StackPool,
+};
+use std::{panic::resume_unwind, rc::Rc};
+
+/// How a simulated machine is made.
+#[derive(Clone, Debug)]
+pub struct SimulatedOptions {
+    /// Everything that is left to chance follows from it.
+    pub seed: u64,
+    /// Let cores run a little ahead on lines that they hold: faster, and sound (see [`SimCore`]).
+    pub lookahead: bool,
+    /// Address space for everything shared, in bytes; costs nothing until touched.
+    pub reserve_bytes: u64,
+    /// Where memory lies on a machine of several sockets.
+    pub homes: Homes,
+    /// Cores start within so many cycles of each other: in lock-step they would hand lines over in turn.
+    pub start_spread_cycles: u64,
+    /// Address space of each core's stack on the host, in bytes.
+    pub stack_bytes: usize,
+}
+
+impl Default for SimulatedOptions {
+    fn default() -> Self {
+        SimulatedOptions {
+            seed: 1,
+            lookahead: true,
+            reserve_bytes: 1 << 40,
+            homes: Homes::default(),
+            start_spread_cycles: 1000,
+            stack_bytes: 256 * 1024,
+        }
+    }
+}
+
+/// What goes on from one run to the next.
+#[derive(Clone, Copy, Default)]
+struct Past {
+    clock: u64,
+    fills: u64,
+    counter: u64,
+    runs: u64,
+    operations: u64,
+}
+
+/// Modelled hardware.
+pub struct Simulated {
+    description: Arc<MachineDescription>,
+    options: SimulatedOptions,
+    arena: Arc<Arena>,
+    /// One run at a time: the lines' state is the machine's.
+    running: Mutex<()>,
+    past: Mutex<Past>,
+}
+
+impl Simulated {
+    /// A machine as described, with an arena of its own: one node, or one a socket where pages are
+    /// placed by node.
+    pub fn new(
+        description: Arc<MachineDescription>,
+        options: SimulatedOptions,
+    ) -> Result<Simulated, OutOfMemory> {
+        let nodes = match options.homes {
+            Homes::ByNode => description.memory_nodes() as u16,
+            Homes::Interleaved => 1,
+        };
+        let reserve_bytes = options.reserve_bytes;
+        let arena = Arena::new(&ArenaOptions { reserve_bytes, nodes, huge_pages: false })?;
+        Ok(Simulated {
+            description,
+            options,
+            arena: Arc::new(arena),
+            running: Mutex::default(),
+            past: Mutex::default(),
+        })
+    }
+
+    /// The hardware that is modelled.
+    pub fn description(&self) -> &Arc<MachineDescription> {
+        &self.description
+    }
+
+    /// How it was made.
+    pub fn options(&self) -> &SimulatedOptions {
+        &self.options
+    }
+
+    /// The modelled clock when the last run ended; the next one starts there.
+    pub fn clock(&self) -> u64 {
+        self.past.lock().clock
+    }
+
+    /// Lines fetched from memory so far.
+    pub fn memory_fills(&self) -> u64 {
+        self.past.lock().fills
+    }
+
+    /// The host's bytes of scheduler state and first-level cache model of one core; stacks come on top.
+    pub fn state_bytes_per_core(&self) -> usize {
+        let lines = self.description.l1.size_kib * 1024 / crate::description::LINE_BYTES;
+        let l1 = crate::cache::PrivateCache::new(lines as usize).bytes();
+        size_of::<SimCore>() + size_of::<Option<Fiber>>() + World::BYTES_PER_CORE + l1
+    }
+}
+
+impl Machine for Simulated {
+    type Line = SimLine;
+    type Core = SimCore;
+    const KEEPS_OPAQUE: bool = false;
+    const MODELLED: bool = true;
+
+    fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    fn clock_hz(&self) -> u64 {
+        self.description.ticks_per_second()
+    }
+
+    fn run<'a>(
+        &self,
+        bodies: Vec<Body<'a, Self>>,
+        services: Vec<Service<'a, Self>>,
+    ) -> Result<(), RunError> {
+        let workers = bodies.len();
+        let total = workers + services.len();
+        let available = self.description.cores().min(MAX_CORES);
+        if workers > available || total > MAX_CORES {
+            return Err(RunError::TooManyCores { asked: total, available });
+        }
+        let _alone = self.running.lock();
+        let mut past = *self.past.lock();
+        past.runs += 1;
+        let model = Model::new(&self.description, workers, services.len(), self.options.homes);
+        let world = Rc::new(World::new(model, self.arena.clone(), past.fills));
+        world.counter.set(past.counter);
+        let hz = self.description.ticks_per_second();
+        let chance = |i: usize| shuffle(self.options.seed ^ shuffle(past.runs << 32 | i as u64));
+        let start = |i| past.clock + chance(i) % self.options.start_spread_cycles.max(1);
+        let core = |i| SimCore::new(i, start(i), hz, self.options.lookahead, world.clone());
+        let cores: Vec<SimCore> = (0..total).map(core).collect();
+        let stacks = StackPool::new(self.options.stack_bytes);
+        let mut fibers = Vec::with_capacity(total);
+        let mut bodies = bodies.into_iter();
+        let mut services = services.into_iter();
+        for core in &cores {
+            let stack = stacks.take().map_err(|e| RunError::System(format!("a stack: {e}")))?;
+            let fiber = match bodies.next() {
+                Some(body) => fiber(stack, core, move |core| body(core)),
+                None => {
+                    let service = services.next().expect("as many cores as bodies and services");
+                    let world = &*world;
+                    fiber(stack, core, move |core| {
+                        loop {
+                            core.sleep(service.interval_ticks);
+                            let last = world.closing.get();
+                            (service.tick)(core);
+                            if last {
+                                break;
+                            }
+                        }
+                    })
+                }
+            };
+            fibers.push(fiber);
+            world.queue.set(core.index(), key(machine::Core::now(core), core.index()));
+        }
+        let outcome = Scheduler::new(&world, &cores, fibers, workers).run();
+        past.clock = cores.iter().map(machine::Core::now).max().unwrap_or(past.clock);
+        past.operations += cores.iter().map(SimCore::operations).sum::<u64>();
+        past.fills = world.fills.get();
+        past.counter = world.counter.get();
+        *self.past.lock() = past;
+        if let Some(payload) = outcome.panic {
+            resume_unwind(payload);
+        }
+        outcome.error.map_or(Ok(()), Err)
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.past.lock().operations)
+    }
+}
+
+/// A coroutine that runs `body` on `core`.
+fn fiber<'b>(
+    stack: machine::fiber::PooledStack,
+    core: &'b SimCore,
+    body: impl FnOnce(&SimCore) + 'b,
+) -> Fiber {
+    let run = move |yielder: &crate::core::Turn, limit: u64| {
+        core.started(yielder, limit);
+        body(core);
+    };
+    // SAFETY: the scheduler drops every coroutine before `run` returns, so nothing that `run` borrows
+    // (the core, the body's own borrows) is gone while the coroutine can still use it.
+    unsafe { Fiber::with_stack_unchecked(stack, run) }
+}
+
+/// SplitMix64's output function: every bit of the result depends on every bit of `x`.
+fn shuffle(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}

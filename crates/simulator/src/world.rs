@@ -1,0 +1,288 @@
+//! What the cores of a run share: caches, directory, memory, and who waits for what.
+
+use crate::{
+    cache::{PrivateCache, identity},
+    line::{
+        BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS,
+        next_version,
+    },
+    model::{Model, Seat},
+    queue::Tournament,
+    waiting::Waiting,
+};
+use machine::{Arena, cold::Arc};
+use std::cell::Cell;
+
+/// What a line is fetched for.
+#[derive(Clone, Copy)]
+pub(crate) struct Intent {
+    pub write: bool,
+    /// False for reads of what does not change: they neither wait for the line nor keep others waiting,
+    /// because they may be simulated before what others do earlier.
+    pub ordered: bool,
+}
+
+/// What a core is about to touch when it next goes, as addresses on the host.
+#[derive(Clone, Copy)]
+pub(crate) struct Hint {
+    pub stack: *const u8,
+    pub line: *const u8,
+    pub entry: *const u8,
+    pub core: *const u8,
+}
+
+pub(crate) struct World {
+    pub model: Model,
+    pub arena: Arc<Arena>,
+    pub queue: Tournament,
+    pub waiting: Waiting,
+    pub hints: Box<[Cell<Hint>]>,
+    l1: Vec<PrivateCache>,
+    l2: Vec<PrivateCache>,
+    /// Lines filled from memory, over all runs.
+    pub fills: Cell<u64>,
+    /// Until when each node's memory is busy, in 1/256 cycles.
+    memories: Box<[Cell<u64>]>,
+    /// Until when the link from each node to each node is busy, in 1/256 cycles.
+    links: Box<[Cell<u64>]>,
+    pub counter: Cell<u64>,
+    pub counter_busy: Cell<u64>,
+    /// The run is being torn down: nobody may wait any more.
+    pub ending: Cell<bool>,
+    /// Every worker has ended: services do their last round.
+    pub closing: Cell<bool>,
+}
+
+impl World {
+    /// The host's bytes of what is kept here for each core, caches apart.
+    pub(crate) const BYTES_PER_CORE: usize =
+        size_of::<Hint>() + 2 * size_of::<u64>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
+
+    pub(crate) fn new(model: Model, arena: Arc<Arena>, fills: u64) -> World {
+        let cores = model.seats.len();
+        let caches = |lines: usize| {
+            let count = if lines == 0 { 0 } else { model.physical_cores() };
+            (0..count).map(|_| PrivateCache::new(lines)).collect()
+        };
+        let null = std::ptr::null();
+        let hint = Hint { stack: null, line: null, entry: null, core: null };
+        let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
+        World {
+            queue: Tournament::new(cores),
+            waiting: Waiting::new(cores),
+            hints: vec![Cell::new(hint); cores].into_boxed_slice(),
+            l1: caches(model.l1_lines),
+            l2: caches(model.l2_lines),
+            fills: Cell::new(fills),
+            memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
+            links: vec![Cell::new(0); links].into_boxed_slice(),
+            counter: Cell::new(0),
+            counter_busy: Cell::new(0),
+            ending: Cell::new(false),
+            closing: Cell::new(false),
+            model,
+            arena,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn l1(&self, physical: u32) -> &PrivateCache {
+        &self.l1[physical as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn l2(&self, physical: u32) -> Option<&PrivateCache> {
+        self.l2.get(physical as usize)
+    }
+
+    /// Where the line's metadata lies in the arena: what names it.
+    #[inline(always)]
+    pub(crate) fn offset(&self, line: &SimLine) -> u64 {
+        self.arena.offset_of(std::ptr::from_ref(line).cast())
+    }
+
+    /// True when `physical` still has the line under `version` in a private cache.
+    fn holds(&self, physical: u32, identity: u64, version: u32) -> bool {
+        let held =
+            |cache: Option<&PrivateCache>| cache.is_some_and(|c| c.version(identity) == version);
+        held(self.l1.get(physical as usize)) || held(self.l2.get(physical as usize))
+    }
+
+    /// Waits for the memory of `home`, and for the link to it, to have moved a line.
+    fn queue_for_memory(&self, seat: &Seat, home: u32, now: u64) -> u64 {
+        let wait = |busy: &Cell<u64>, from: u64, time: u64| {
+            let start = busy.get().max(from);
+            busy.set(start + time);
+            start
+        };
+        let mut at = wait(&self.memories[home as usize], now << 8, self.model.memory_line_time);
+        let link_time = self.model.link_time(home, seat.node);
+        if link_time != 0 {
+            at = wait(&self.links[(home * self.model.nodes + seat.node) as usize], at, link_time);
+        }
+        at >> 8
+    }
+
+    /// Moves a line that the core at `seat` lacks (or may not write) into its hands, at `now` at the
+    /// earliest. Returns when it is there.
+    #[inline(never)]
+    pub(crate) fn fetch(
+        &self,
+        seat: &Seat,
+        line: &SimLine,
+        offset: u64,
+        intent: Intent,
+        now: u64,
+    ) -> u64 {
+        let m = &self.model;
+        let write = intent.write;
+        let id = identity(offset, 0);
+        let mut s = line.state();
+        let home = m.home(id, offset, |o| self.arena.node_of(o));
+        let mine = m.cluster_bit(seat.node);
+        let fills = self.fills.get();
+        let touched = s.version != 0;
+        let cached = touched && m.is_cached(s.stamp, fills);
+        // Whoever holds it alone may have changed it, so it must come from there.
+        let exclusive = s.flags & EXCLUSIVE != 0;
+        let owner = s.owner.filter(|o| exclusive && *o != seat.physical);
+        let owner = owner.filter(|o| self.holds(*o, id, s.version));
+        let owner_node = owner.and_then(|o| m.node_of(o));
+        let own_cache = m.cache_per_node
+            && match owner_node {
+                Some(node) => node == seat.node,
+                None => cached && s.sharers & mine != 0 && (!write || s.sharers == mine),
+            };
+        let hub = if own_cache { seat.node } else { home };
+        let trip = m.one_way(seat.node, hub);
+        let arrived = now + m.lookup + trip;
+        let busy = s.busy;
+        let start = if intent.ordered { arrived.max(busy) } else { arrived };
+        let done;
+        if let Some(node) = owner_node {
+            done = start + m.directory + 2 * m.one_way(hub, node) + m.owner + m.transfer;
+            s.busy = done;
+        } else if cached {
+            let others = s.sharers & !mine;
+            let alone = others == 0 && s.owner == Some(seat.physical);
+            let data = start + m.shared + m.transfer;
+            if write && !alone && s.sharers != 0 {
+                let invalidated = start + m.directory + 2 * m.farthest(hub, s.sharers);
+                done = invalidated.max(data);
+                s.busy = done;
+            } else {
+                done = data;
+                s.busy = if write { done } else { start + m.read_occupancy };
+            }
+        } else {
+            let served = self.queue_for_memory(seat, home, start + m.directory);
+            done = served
+                + m.memory.max(m.directory)
+                + m.shared.saturating_sub(m.directory)
+                + m.transfer;
+            s.busy = done;
+            s.sharers = 0;
+            s.flags |= BODY_COLD;
+            self.fills.set(fills + 1);
+        }
+        if !intent.ordered {
+            s.busy = busy;
+        }
+        // What the body's lines did in the meantime is told by the line that heads them.
+        if cached && m.cache_per_node && s.sharers & mine == 0 {
+            s.flags |= BODY_AWAY;
+        }
+        s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
+        if write {
+            if s.owner != Some(seat.physical) && s.flags & BODY_DIRTY != 0 {
+                s.flags = s.flags & !BODY_DIRTY | BODY_AWAY;
+            }
+            s.version = next_version(s.version);
+            s.owner = Some(seat.physical);
+            s.sharers = mine;
+            s.flags |= EXCLUSIVE;
+        } else {
+            s.version = s.version.max(1);
+            let alone = s.sharers == 0 && owner.is_none();
+            s.flags &= !EXCLUSIVE;
+            if alone {
+                s.owner = Some(seat.physical);
+                s.flags |= if m.exclusive_reads { EXCLUSIVE } else { 0 };
+            }
+            s.sharers |= mine;
+        }
+        line.set_state(&s);
+        self.hold(seat, id, s.version);
+        done + trip
+    }
+
+    /// The core at `seat` has the line in its private caches from now on.
+    #[inline]
+    pub(crate) fn hold(&self, seat: &Seat, identity: u64, version: u32) {
+        self.l1(seat.physical).fill(identity, version);
+        if let Some(l2) = self.l2(seat.physical) {
+            l2.fill(identity, version);
+        }
+    }
+
+    /// Cycles that the core at `seat` needs for line `part` of a body whose record's line it holds, or
+    /// has just read, in state `s`.
+    pub(crate) fn body_line(
+        &self,
+        seat: &Seat,
+        s: &State,
+        offset: u64,
+        part: u64,
+        now: u64,
+    ) -> u64 {
+        let m = &self.model;
+        let id = identity(offset, part);
+        if self.l1(seat.physical).version(id) == s.version {
+            return m.l1;
+        }
+        if let Some(l2) = self.l2(seat.physical)
+            && l2.version(id) == s.version
+        {
+            self.l1(seat.physical).fill(id, s.version);
+            return m.l2;
+        }
+        self.hold(seat, id, s.version);
+        let home = m.home(id, offset, |o| self.arena.node_of(o));
+        let trip = m.one_way(seat.node, home);
+        if s.flags & BODY_COLD != 0 {
+            self.fills.set(self.fills.get() + 1);
+            let arrived = now + m.lookup + trip + m.directory;
+            let queued = self.queue_for_memory(seat, home, arrived) - arrived;
+            let cold = queued + m.memory + m.shared + m.transfer;
+            return m.lookup + 2 * trip + cold;
+        }
+        let dirty = s.flags & BODY_DIRTY != 0;
+        let holder = s.owner.filter(|o| dirty && *o != seat.physical).and_then(|o| m.node_of(o));
+        if let Some(node) = holder {
+            let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
+            return m.lookup + 2 * trip + owned + m.transfer;
+        }
+        if s.flags & BODY_AWAY != 0 {
+            return m.lookup + 2 * trip + m.directory + 2 * m.mean_trip + m.owner + m.transfer;
+        }
+        let near = m.cache_per_node && s.sharers & m.cluster_bit(seat.node) != 0;
+        m.lookup + if near { 0 } else { 2 * trip } + m.shared + m.transfer
+    }
+
+    /// The value of the counter at the chip's centre, and when the answer is back.
+    pub(crate) fn count(&self, seat: &Seat, now: u64, occupancy: u64) -> (u64, u64) {
+        let trip = self.model.one_way(seat.node, self.model.centre);
+        let done = (now + trip).max(self.counter_busy.get()) + occupancy;
+        self.counter_busy.set(done);
+        let value = self.counter.get();
+        self.counter.set(value + 1);
+        (value, done + trip)
+    }
+
+    /// A line with waiters was written, visibly from `time` on: wakes them. Returns the earliest key.
+    #[cold]
+    pub(crate) fn wake(&self, line: &SimLine, time: u64) -> u64 {
+        line.clear_flag(WAITERS);
+        self.waiting.wake(self.offset(line), time, &self.queue)
+    }
+}

@@ -1,0 +1,67 @@
+//! Machine files: what is shipped loads, what is wrong is explained in one line.
+
+use simulator::{MachineDescription, builtin_names};
+
+fn error_of(change: impl Fn(&str) -> String) -> String {
+    let text = change(MachineDescription::builtin_text("graphite").unwrap());
+    let error = MachineDescription::parse(&text, "my.toml").unwrap_err().to_string();
+    assert!(!error.contains('\n'), "{error}");
+    error
+}
+
+#[test]
+fn every_builtin_machine_loads_and_survives_a_round_trip() {
+    for name in builtin_names() {
+        let machine = MachineDescription::load(name).unwrap();
+        assert_eq!(machine.name, name);
+        assert_eq!(MachineDescription::parse(&machine.to_toml(), name).unwrap(), machine);
+        assert!(machine.describe().contains(&machine.title));
+    }
+    assert_eq!(MachineDescription::load("superdome-flex").unwrap().cores(), 1568);
+    assert_eq!(MachineDescription::load("graphite").unwrap().cores(), 1024);
+}
+
+#[test]
+fn a_missing_value_is_named_with_its_table() {
+    let error = error_of(|t| t.replace("hop_cycles = 2", "# hop_cycles = 2"));
+    assert!(error.starts_with("my.toml:28: mesh.hop_cycles: missing"), "{error}");
+}
+
+#[test]
+fn a_negative_value_is_refused() {
+    let error = error_of(|t| t.replace("size_kib = 32 ", "size_kib = -32 "));
+    assert!(error.starts_with("my.toml:17: l1.size_kib: "), "{error}");
+    assert!(error.contains("-32") && error.contains("allowed: whole numbers from 0"), "{error}");
+    let error = error_of(|t| t.replace("latency_ns = 100", "latency_ns = -100"));
+    assert!(
+        error.contains("mesh.memory_latency_ns: -100 is not allowed; allowed: 1 to 100000"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_unknown_key_is_refused() {
+    let error = error_of(|t| t.replace("[l1]", "[l1]\nways = 8"));
+    assert!(
+        error.starts_with("my.toml:17: l1.ways: unknown field `ways`, allowed: `size_kib`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn zero_and_nonsense_are_refused() {
+    let error = error_of(|t| t.replace("tiles = 1024", "tiles = 0"));
+    assert!(error.contains("mesh.tiles: 0 is not allowed; allowed: 1 to 4096"), "{error}");
+    let error = error_of(|t| t.replace("memory_parallelism = 1", "memory_parallelism = nan"));
+    assert!(error.contains("core.memory_parallelism: NaN is not allowed"), "{error}");
+    let error = error_of(|t| t.replace("[mesh]", "[mesh"));
+    assert!(error.starts_with("my.toml:28: "), "{error}");
+}
+
+#[test]
+fn an_unknown_name_gets_a_suggestion() {
+    let error = MachineDescription::load("graphit").unwrap_err().to_string();
+    assert!(error.contains("did you mean 'graphite'?"), "{error}");
+    let error = MachineDescription::load("no/such.toml").unwrap_err().to_string();
+    assert!(error.starts_with("no/such.toml: "), "{error}");
+}

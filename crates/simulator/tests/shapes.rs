@@ -1,0 +1,116 @@
+//! Known hardware behaviour that the model must show.
+
+use machine::{Body, Core, Machine, Place, Word, Zeroed};
+use simulator::{Homes, MachineDescription, SimLine, Simulated, SimulatedOptions};
+use std::sync::Arc;
+
+#[repr(C, align(64))]
+struct Cell {
+    line: SimLine,
+    word: Word,
+}
+
+// SAFETY: a line and a word, for both of which zeros are valid, and nothing to drop.
+unsafe impl Zeroed for Cell {}
+
+fn machine(name: &str, homes: Homes) -> Simulated {
+    let description = Arc::new(MachineDescription::load(name).unwrap());
+    let options = SimulatedOptions { reserve_bytes: 1 << 32, homes, ..SimulatedOptions::default() };
+    Simulated::new(description, options).unwrap()
+}
+
+/// Increments a second of one shared counter, in millions.
+fn counter_rate(cores: usize, hardware: bool) -> f64 {
+    let machine = machine("graphite", Homes::default());
+    let cell = machine.arena().place::<Cell>(Place::Any).unwrap();
+    let each = (40_000 / cores).max(20);
+    let body = |core: &simulator::SimCore| {
+        for _ in 0..each {
+            if hardware {
+                core.hardware_counter();
+            } else {
+                core.fetch_add(&cell.line, &cell.word, 1);
+            }
+            core.compute(10);
+        }
+    };
+    let bodies = (0..cores).map(|_| Box::new(body) as Body<'_, Simulated>).collect();
+    machine.run(bodies, vec![]).unwrap();
+    (each * cores) as f64 / machine.clock() as f64 * 1000.0
+}
+
+#[test]
+fn a_global_counter_saturates_as_on_graphite() {
+    // Abyss 4.3: about 30 million a second on few cores, 8 to 10 at 1024; the hardware counter scales.
+    let rates: Vec<f64> = [4, 16, 64, 256, 1024].map(|n| counter_rate(n, false)).to_vec();
+    println!("atomic, 4 to 1024 cores: {rates:?}");
+    assert!((20.0..60.0).contains(&rates[1]), "{rates:?}");
+    assert!((6.0..12.0).contains(&rates[4]), "{rates:?}");
+    assert!(rates[1] > 1.3 * rates[2] && rates[2] > 1.3 * rates[3] && rates[3] > 1.3 * rates[4]);
+    let hardware = counter_rate(1024, true);
+    println!("hardware counter, 1024 cores: {hardware}");
+    assert!(hardware > 20.0 * rates[4]);
+}
+
+/// Mean cycles of a load of memory on `node`, by one core of socket 0, that nobody has touched.
+fn memory_cycles(node: u16) -> u64 {
+    let machine = machine("superdome-flex", Homes::ByNode);
+    let cells = machine.arena().place::<[Cell; 1000]>(Place::Node(node)).unwrap();
+    let body: Body<'_, Simulated> = Box::new(|core| {
+        for cell in cells.iter() {
+            core.load(&cell.line, &cell.word);
+        }
+    });
+    machine.run(vec![body], vec![]).unwrap();
+    machine.clock() / 1000
+}
+
+#[test]
+fn memory_is_as_far_as_was_measured() {
+    // 97, 242.5, 259 and 382.7 ns at 2.5 GHz.
+    for (node, expected) in [(0, 242), (1, 606), (3, 647), (27, 956)] {
+        let cycles = memory_cycles(node);
+        assert!(
+            cycles.abs_diff(expected) < 12,
+            "node {node}: {cycles} cycles, {expected} measured"
+        );
+    }
+}
+
+#[test]
+fn memory_bandwidth_is_shared() {
+    // 56 threads of socket 0 stream from one remote socket: 12.5 GB/s, whatever they could do alone.
+    let machine = machine("superdome-flex", Homes::ByNode);
+    let cells = machine.arena().place::<[Cell; 56 * 500]>(Place::Node(27)).unwrap();
+    let body = |core: &simulator::SimCore| {
+        for cell in &cells[core.id() * 500..][..500] {
+            core.load(&cell.line, &cell.word);
+        }
+    };
+    let bodies = (0..56).map(|_| Box::new(body) as Body<'_, Simulated>).collect();
+    machine.run(bodies, vec![]).unwrap();
+    let seconds = machine.clock() as f64 / 2.5e9;
+    let rate = 56.0 * 500.0 * 64.0 / seconds / 1e9;
+    println!("{rate} GB/s");
+    assert!((7.0..13.0).contains(&rate), "{rate} GB/s");
+}
+
+#[test]
+fn a_working_set_beyond_a_cache_misses_it() {
+    let machine = machine("superdome-flex", Homes::ByNode);
+    let mut cycles = Vec::new();
+    for (lines, rounds) in [(256usize, 40), (8192, 10)] {
+        let cells = machine.arena().place::<[Cell; 8192]>(Place::Node(0)).unwrap();
+        let start = machine.clock();
+        let body: Body<'_, Simulated> = Box::new(|core| {
+            for cell in (0..rounds).flat_map(|_| &cells[..lines]) {
+                core.load(&cell.line, &cell.word);
+            }
+        });
+        machine.run(vec![body], vec![]).unwrap();
+        cycles.push((machine.clock() - start) as f64 / (lines * rounds) as f64);
+    }
+    // First-level hits mostly, then second-level ones; a direct-mapped model conflicts a little.
+    assert!((4.0..25.0).contains(&cycles[0]), "{cycles:?}");
+    assert!((14.0..70.0).contains(&cycles[1]), "{cycles:?}");
+}
