@@ -38,6 +38,8 @@ pub struct EngineOptions {
     pub sessions: usize,
     /// Record histories, for certificates.
     pub record_history: bool,
+    /// Absent rows that a session lets gather before it takes them out of their indexes.
+    pub purge_batch: usize,
     /// Ticks between two attempts to advance the epoch.
     pub epoch_interval_ticks: u64,
 }

@@ -8,16 +8,18 @@
 use std::collections::VecDeque;
 use txn::TableId;
 
-/// Candidates beyond which a session retires some before it goes on.
-const BATCH: usize = 64;
-
 /// One session's candidates: by key, as the record may be somebody else's by the time.
-#[derive(Default)]
 pub(crate) struct PurgeQueue {
     candidates: VecDeque<(TableId, u64)>,
+    batch: usize,
 }
 
 impl PurgeQueue {
+    /// A queue that is due when it has `batch` candidates.
+    pub fn new(batch: usize) -> PurgeQueue {
+        PurgeQueue { candidates: VecDeque::new(), batch: batch.max(1) }
+    }
+
     /// The row `key` may be absent.
     pub fn add(&mut self, table: TableId, key: u64) {
         self.candidates.push_back((table, key));
@@ -25,7 +27,7 @@ impl PurgeQueue {
 
     /// True when it is time to retire some.
     pub fn is_due(&self) -> bool {
-        self.candidates.len() >= BATCH
+        self.candidates.len() >= self.batch
     }
 
     /// Number of candidates now.

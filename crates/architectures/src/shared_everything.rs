@@ -62,7 +62,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
             source: TimestampSource::default(),
             spaces: Vec::new(),
             recorder: self.options.record_history.then(Recorder::default),
-            purge: PurgeQueue::default(),
+            purge: PurgeQueue::new(self.options.purge_batch),
             attempts: 0,
             open: false,
             doomed: None,

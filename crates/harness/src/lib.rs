@@ -1,3 +1,11 @@
-//! Warm-up, measurement, time breakdown, latency histograms and run records
+//! Running, measuring, exploring.
+//!
+//! [`run::run`] measures a workload under a protocol on a machine, [`assemble::record`] makes a
+//! [`record::RunRecord`] of it, and [`explore::explore`] hunts for bugs.
 
+pub mod assemble;
+pub mod drive;
+pub mod explore;
+pub mod measure;
 pub mod record;
+pub mod run;

@@ -83,6 +83,10 @@ pub struct RunRecord {
     /// Share of the workers' time by category; sums to 1. None when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<BTreeMap<String, f64>>,
+    /// The two halves of the measured interval agree within 10 % plus chance. None when too little was
+    /// committed to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<bool>,
     /// What the checker found out about the run's history.
     pub certificate: Certificate,
     /// Simulated operations on shared memory for each second of the host's time. Simulations only.
@@ -147,6 +151,7 @@ impl RunRecord {
             abort_ratio: 0.0,
             latency_ns: Latency::default(),
             breakdown: None,
+            steady: None,
             certificate: Certificate::default(),
             operations_per_wall_s: None,
             wall_s: None,

@@ -15,6 +15,8 @@ use std::{
 /// Offset 0 is never handed out: it stands for "none" in chains and slots.
 const FIRST_OFFSET: u64 = 4096;
 const HUGE_PAGE: u64 = 2 << 20;
+/// Up to here clearing memory is cheaper than giving its pages back and faulting them in again.
+const CLEARED_BY_HAND: u64 = 4 << 20;
 
 /// Where memory should lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -163,7 +165,7 @@ impl Arena {
             let start = n as u64 * per_node + if n == 0 { FIRST_OFFSET } else { 0 };
             let used = region.next.get_mut();
             let length = *used - start;
-            if length > 64 * 1024 {
+            if length > CLEARED_BY_HAND {
                 // SAFETY: the range was handed out by this arena, which is used exclusively here.
                 unsafe {
                     libc::madvise(
@@ -346,7 +348,7 @@ mod tests {
     #[test]
     fn a_reset_arena_is_fresh() {
         let mut arena = Arena::new(&ArenaOptions::default()).unwrap();
-        for bytes in [64u64, 1 << 20] {
+        for bytes in [64u64, 8 << 20] {
             let offset = arena.allocate(bytes, 64, Place::Any).unwrap();
             // SAFETY: just allocated, used as words only.
             unsafe { arena.at::<Word>(offset) }.poke(9);

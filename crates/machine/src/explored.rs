@@ -107,6 +107,8 @@ pub struct Explored {
     steps: AtomicU64,
     trace_hash: AtomicU64,
     operations: AtomicU64,
+    /// Where the last run's clock stopped: the next one's goes on from there.
+    clock: AtomicU64,
     trace: Mutex<Vec<Step>>,
 }
 
@@ -130,6 +132,7 @@ impl Explored {
             steps: AtomicU64::new(0),
             trace_hash: AtomicU64::new(0),
             operations: AtomicU64::new(0),
+            clock: AtomicU64::new(0),
             trace: Mutex::new(Vec::new()),
         })
     }
@@ -143,6 +146,7 @@ impl Explored {
         }
         self.options.seed = seed;
         *self.runs.get_mut() = 0;
+        *self.clock.get_mut() = 0;
         Ok(())
     }
 
@@ -171,6 +175,7 @@ impl Explored {
         let steps = scheduler.steps.get();
         self.steps.store(steps, Ordering::Relaxed);
         self.operations.fetch_add(steps, Ordering::Relaxed);
+        self.clock.store(scheduler.clock() + 1, Ordering::Relaxed);
         self.trace_hash.store(scheduler.trace.hash.get(), Ordering::Relaxed);
         if self.options.trace {
             *self.trace.lock() = scheduler.trace.steps.take();
@@ -205,6 +210,7 @@ impl Machine for Explored {
         let names = services.iter().map(|s| s.name).collect();
         let scheduler =
             Rc::new(Scheduler::start(&self.options, run, &self.arena, workers.len(), names));
+        scheduler.advance_clock(self.clock.load(Ordering::Relaxed));
         let mut cores = Cores {
             fibers: Vec::with_capacity(workers.len() + services.len()),
             scheduler: scheduler.clone(),

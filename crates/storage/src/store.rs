@@ -64,10 +64,13 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
+/// A place for a table; its address stays when others are made.
+type Slot<M, C> = OnceLock<Box<Table<M, C>>>;
+
 /// The tables, their memory and their epochs. `C` is what the protocol keeps in each record.
 pub struct Store<M: Machine, C> {
     machine: Arc<M>,
-    tables: Box<[OnceLock<Table<M, C>>]>,
+    tables: Box<[Slot<M, C>]>,
     epochs: Epochs<M>,
     options: StoreOptions,
 }
@@ -126,7 +129,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
         };
         let keep = self.options.keep_versions;
         let table = Table::new(self.machine.arena(), id, schema, rows, keep)?;
-        if slot.set(table).is_err() {
+        if slot.set(Box::new(table)).is_err() {
             panic!("table number {} was made twice", id.0);
         }
         Ok(())
@@ -143,7 +146,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
 
     /// All tables made so far, in order of their numbers.
     pub fn tables(&self) -> impl Iterator<Item = &Table<M, C>> {
-        self.tables.iter().filter_map(|slot| slot.get())
+        self.tables.iter().filter_map(|slot| slot.get().map(|table| &**table))
     }
 
     /// The store's epochs.

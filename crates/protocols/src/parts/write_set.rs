@@ -8,7 +8,7 @@ use super::record_set::RecordSet;
 use crate::{Change, CommitLog};
 use machine::{Core, Machine, Zeroed};
 use storage::{RecordRef, RowHead, RowState};
-use txn::{Abort, AbortReason, ColumnSet, Version, Write, WriteKind};
+use txn::{Abort, AbortReason, ColumnSet, Write, WriteKind};
 
 /// What is to be written to one record.
 #[derive(Clone, Copy, Debug)]
@@ -132,15 +132,22 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         if pending.columns.is_empty() && pending.state.is_none() {
             return;
         }
+        let before = record.head(core);
+        let after = pending.state.unwrap_or(before.state);
+        // Inserted and deleted again: nothing happened.
+        if before.state == RowState::ABSENT && after == RowState::ABSENT {
+            return;
+        }
         if let Some(writes) = log.writes.as_deref_mut() {
-            let overwritten: Version = record.head(core).version;
-            let kind = match pending.state {
-                None => WriteKind::Update,
-                Some(state) if state.is_present() => WriteKind::Insert,
-                Some(_) => WriteKind::Delete,
+            // What the transaction did as a whole: a delete and an insert of one key make an update.
+            let kind = match (before.state.is_present(), after.is_present()) {
+                (false, true) => WriteKind::Insert,
+                (true, false) => WriteKind::Delete,
+                _ => WriteKind::Update,
             };
             let (table, key) = (record.table().id(), record.key(core));
-            writes.push(Write { table, key, version: log.version, overwritten, kind });
+            let (version, overwritten) = (log.version, before.version);
+            writes.push(Write { table, key, version, overwritten, kind });
         }
         let bytes = record.table().layout().packed_bytes(pending.columns);
         let values = &self.values[pending.start..pending.start + bytes];

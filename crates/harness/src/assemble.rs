@@ -1,0 +1,143 @@
+//! From repetitions to the record of a run.
+
+use crate::{
+    record::{Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Verdict},
+    run::{Plan, Repetition},
+};
+use checker::Requirements;
+use hdrhistogram::Histogram;
+use machine::{Category, Machine};
+use protocols::{Declaration, Isolation, registry};
+use std::collections::BTreeMap;
+use txn::AbortReason;
+
+/// What the protocol of `plan` says of itself, with the plan's options.
+pub fn declaration<M: Machine>(plan: &Plan) -> Option<Declaration> {
+    registry::declarations::<M>(&plan.protocol_options)
+        .into_iter()
+        .find(|declaration| declaration.name == plan.protocol)
+}
+
+/// What a protocol promises, in the checker's terms.
+pub fn promised(declaration: &Declaration) -> Requirements {
+    Requirements {
+        serializable: declaration.isolation == Isolation::Serializable,
+        strict: declaration.strict,
+    }
+}
+
+/// Checks the histories of `repetitions` and returns the worst certificate; `None` without histories.
+/// Both verdicts are always sought, whatever is promised.
+pub fn certify(repetitions: &[Repetition]) -> Option<checker::Certificate> {
+    let check = |r: &Repetition| {
+        r.history.as_ref().map(|history| checker::check(history, Requirements::STRICT))
+    };
+    let rank = |c: &checker::Certificate| {
+        let failed = |verdict| u8::from(verdict == checker::Verdict::Fail);
+        2 * failed(c.serializable) + failed(c.strict)
+    };
+    repetitions.iter().filter_map(check).max_by_key(rank)
+}
+
+/// Fills in what was measured. `blank` has what the caller knows: workload, machine, host.
+pub fn record(
+    blank: RunRecord,
+    kind: MachineKind,
+    plan: &Plan,
+    declaration: &Declaration,
+    repetitions: &[Repetition],
+    certificate: Option<&checker::Certificate>,
+) -> RunRecord {
+    let mut record = blank;
+    record.protocol = plan.protocol.clone();
+    record.protocol_options = BTreeMap::from([(
+        "timestamp_allocation".to_owned(),
+        Setting::Text(plan.protocol_options.timestamps.to_string()),
+    )]);
+    record.architecture = "shared_everything".to_owned();
+    record.machine_kind = kind;
+    record.cores = plan.cores;
+    record.seed = plan.seed;
+    record.warm_up_s = plan.warm_up_s;
+    record.measured_s = plan.measured_s;
+    record.set_repetitions(repetitions.iter().map(|r| r.throughput_txn_per_s).collect());
+    let mut aborts = BTreeMap::new();
+    for (at, reason) in AbortReason::ALL.iter().enumerate() {
+        let count: u64 = repetitions.iter().map(|r| r.total.aborts[at]).sum();
+        if count > 0 && *reason != AbortReason::User {
+            aborts.insert(reason.name().to_owned(), count);
+        }
+    }
+    let user = AbortReason::ALL.iter().position(|r| *r == AbortReason::User);
+    let user = user.expect("ALL has every reason");
+    record.set_attempts(
+        repetitions.iter().map(|r| r.total.commits()).sum(),
+        aborts,
+        repetitions.iter().map(|r| r.total.aborts[user]).sum(),
+    );
+    record.latency_ns = latency(repetitions);
+    record.breakdown = breakdown(repetitions);
+    record.steady = steady(repetitions);
+    record.certificate = verdicts(declaration, certificate);
+    if kind == MachineKind::Simulated {
+        let wall: f64 = repetitions.iter().map(|r| r.wall_s).sum();
+        let operations: u64 = repetitions.iter().filter_map(|r| r.operations).sum();
+        record.operations_per_wall_s = Some(operations as f64 / wall.max(1e-9));
+        record.wall_s = Some(wall);
+        record.simulated_s = Some(repetitions.iter().map(|r| r.machine_s).sum());
+    }
+    record.interrupted =
+        repetitions.iter().any(|r| r.interrupted) || repetitions.len() < plan.repetitions.max(1);
+    record
+}
+
+fn verdicts(declaration: &Declaration, found: Option<&checker::Certificate>) -> Certificate {
+    let verdict = |verdict: checker::Verdict| match verdict {
+        checker::Verdict::Pass => Verdict::Pass,
+        checker::Verdict::Fail => Verdict::Fail,
+        checker::Verdict::NotChecked => Verdict::NotChecked,
+    };
+    let promised = promised(declaration);
+    Certificate {
+        serializable: found.map_or(Verdict::NotChecked, |c| verdict(c.serializable)),
+        strict: found.map_or(Verdict::NotChecked, |c| verdict(c.strict)),
+        promised: Promise { serializable: promised.serializable, strict: promised.strict },
+    }
+}
+
+fn latency(repetitions: &[Repetition]) -> Latency {
+    let mut all = Histogram::<u64>::new(3).expect("three digits are allowed");
+    let mut ticks_per_second = 1;
+    for repetition in repetitions {
+        ticks_per_second = repetition.ticks_per_second;
+        all.add(&repetition.latencies).expect("it grows with what is added");
+    }
+    let ns = |ticks: f64| ticks * 1e9 / ticks_per_second as f64;
+    let at = |quantile: f64| ns(all.value_at_quantile(quantile) as f64).round() as u64;
+    Latency {
+        mean: ns(all.mean()),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: ns(all.max() as f64).round() as u64,
+    }
+}
+
+fn breakdown(repetitions: &[Repetition]) -> Option<BTreeMap<String, f64>> {
+    let mut sums = [0u64; Category::ALL.len()];
+    for spent in repetitions.iter().map(|r| r.total.spent) {
+        sums.iter_mut().zip(spent?).for_each(|(sum, ticks)| *sum += ticks);
+    }
+    let total: u64 = sums.iter().sum();
+    let share = |(category, ticks): (&Category, &u64)| {
+        (category.name().to_owned(), *ticks as f64 / total as f64)
+    };
+    (total > 0).then(|| Category::ALL.iter().zip(&sums).map(share).collect())
+}
+
+/// Steady if every repetition that can tell was.
+fn steady(repetitions: &[Repetition]) -> Option<bool> {
+    let told: Vec<bool> = repetitions.iter().filter_map(Repetition::is_steady).collect();
+    (!told.is_empty()).then(|| told.iter().all(|steady| *steady))
+}

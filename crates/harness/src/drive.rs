@@ -1,0 +1,209 @@
+//! One worker's loop: draw a procedure, attempt it until it commits, count.
+
+use crate::measure::{Interval, Meter, WorkerReport};
+use architectures::Session;
+use machine::{Category, Core, Word};
+use protocols::Start;
+use txn::{Abort, AbortReason, Client};
+
+/// How long a worker goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Length {
+    /// Until the clock shows the end of the interval; what commits within it counts.
+    Until(Interval),
+    /// Until so many procedures have ended. For exploration: on a contended machine some worker would
+    /// otherwise hold up the end for ever.
+    Procedures(u64),
+}
+
+/// How long a worker lets pass before it tries again: evenly drawn from zero to a bound that doubles with
+/// each attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackOff {
+    /// The bound after the first failure, in nanoseconds of the machine's time; 0 for none.
+    pub first_ns: u64,
+    /// The largest bound, in nanoseconds.
+    pub cap_ns: u64,
+}
+
+impl Default for BackOff {
+    fn default() -> Self {
+        BackOff { first_ns: 500, cap_ns: 50_000 }
+    }
+}
+
+impl BackOff {
+    fn ticks(&self, attempt: u32, bits: u64, ticks_per_second: u64) -> u64 {
+        let bound_ns = (self.first_ns << attempt.min(20)).min(self.cap_ns);
+        let bound = u128::from(bound_ns) * u128::from(ticks_per_second) / 1_000_000_000;
+        ((u128::from(bits) * bound) >> 64) as u64
+    }
+}
+
+/// Something that watches attempts end, to check invariants. Costs nothing when it is `()`.
+pub trait Watcher {
+    /// An attempt has begun at this age.
+    fn began(&mut self, priority: Option<u64>) {
+        let _ = priority;
+    }
+    /// An attempt was rolled back and will be tried again, or not.
+    fn aborted(&mut self, abort: Abort, again: bool) {
+        let _ = (abort, again);
+    }
+    /// The transaction has committed.
+    fn committed(&mut self) {}
+}
+
+impl Watcher for () {}
+
+/// What a worker needs beside its session and its client.
+pub struct Loop<'a, W> {
+    /// When to end.
+    pub length: Length,
+    /// What to do before another attempt.
+    pub back_off: BackOff,
+    /// Seed of this worker's back-off.
+    pub seed: u64,
+    /// Not zero: end as soon as possible.
+    pub stop: &'a Word,
+    /// Who watches.
+    pub watcher: W,
+    /// Where latencies go.
+    pub meter: Meter<'a>,
+}
+
+fn next_random(state: &mut u64) -> u64 {
+    // splitmix64: enough for jitter, and the same on every machine.
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Runs the loop. `S` is a concrete session natively, `dyn Session` where time is modelled.
+pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &C,
+    session: &mut S,
+    client: &mut L,
+    mut plan: Loop<'_, W>,
+) -> WorkerReport {
+    let hz = core.ticks_per_second();
+    let mut report = WorkerReport::default();
+    let mut random = plan.seed;
+    let mut measuring = false;
+    let mut ended = 0u64;
+    loop {
+        client.next();
+        let started = core.now();
+        if plan.stop.peek() != 0 {
+            break;
+        }
+        match plan.length {
+            Length::Procedures(count) => {
+                if ended == count {
+                    break;
+                }
+            }
+            Length::Until(interval) => {
+                if started >= interval.end {
+                    break;
+                }
+                if !measuring && started >= interval.begin {
+                    measuring = true;
+                    // What the warm-up cost is not what is measured.
+                    core.breakdown().restart(started);
+                }
+            }
+        }
+        let mut attempt = 0;
+        loop {
+            session.begin(Start { attempt, read_only: client.read_only() });
+            plan.watcher.began(session.priority());
+            let result = match client.run(session) {
+                Ok(()) => session.commit(),
+                Err(abort) => {
+                    session.rollback();
+                    Err(abort)
+                }
+            };
+            let now = core.now();
+            match result {
+                Ok(()) => {
+                    plan.watcher.committed();
+                    if plan.length.counts(now) {
+                        report.committed(client.kind(), plan.length.slice(now));
+                        plan.meter.record(now - started);
+                    }
+                    break;
+                }
+                Err(abort) => {
+                    let over = plan.stop.peek() != 0 || plan.length.is_over(now);
+                    let again = abort.reason.is_retryable() && !over;
+                    plan.watcher.aborted(abort, again);
+                    if plan.length.counts(now) {
+                        report.aborted(abort.reason);
+                    }
+                    if !again {
+                        break;
+                    }
+                    let bits = next_random(&mut random);
+                    let ticks = plan.back_off.ticks(attempt, bits, hz);
+                    let before = core.account(Category::BackOff);
+                    core.pause(ticks);
+                    core.account(before);
+                    attempt += 1;
+                }
+            }
+        }
+        ended += 1;
+        session.maintain();
+    }
+    report.ended_at = core.now();
+    report.spent = core.breakdown().enabled().then(|| core.breakdown().read(report.ended_at));
+    plan.meter.flush();
+    report
+}
+
+impl Length {
+    fn counts(&self, now: u64) -> bool {
+        match self {
+            Length::Procedures(_) => true,
+            Length::Until(interval) => (interval.begin..interval.end).contains(&now),
+        }
+    }
+
+    fn is_over(&self, now: u64) -> bool {
+        match self {
+            Length::Procedures(_) => false,
+            Length::Until(interval) => now >= interval.end,
+        }
+    }
+
+    fn slice(&self, now: u64) -> usize {
+        match self {
+            Length::Procedures(_) => 0,
+            Length::Until(interval) => interval.slice(now),
+        }
+    }
+}
+
+/// Reasons that are the procedure's own wish, counted apart.
+pub fn is_user_abort(reason: AbortReason) -> bool {
+    reason == AbortReason::User
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_off_stays_within_its_bound_and_doubles() {
+        let back_off = BackOff { first_ns: 100, cap_ns: 1000 };
+        assert_eq!(back_off.ticks(0, u64::MAX, 1_000_000_000), 99);
+        assert_eq!(back_off.ticks(2, u64::MAX, 1_000_000_000), 399);
+        assert_eq!(back_off.ticks(30, u64::MAX, 1_000_000_000), 999);
+        assert_eq!(back_off.ticks(3, 0, 1_000_000_000), 0);
+        assert_eq!(BackOff { first_ns: 0, cap_ns: 9 }.ticks(5, u64::MAX, 1_000_000_000), 0);
+    }
+}

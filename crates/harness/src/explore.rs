@@ -1,0 +1,411 @@
+//! Exploration: many short runs under adversarial schedules, each checked in every way there is.
+//!
+//! A schedule is judged by the certificate that the protocol promises, by the workload's conservation law, by
+//! the invariant that the oldest transaction never dies, and by its end: no dead-lock, no live-lock, no panic.
+//! Every fourth schedule runs without recording, so that retired records leave their indexes and their
+//! memory is used again, which a recorded run holds on to as evidence.
+
+use crate::{
+    drive::{BackOff, Length, Loop, Watcher, drive},
+    measure::{Latencies, Meter},
+    run::HarnessError,
+};
+use architectures::{Architecture, EngineOptions, Session, SharedEverything};
+use checker::{Certificate, Requirements};
+use machine::{
+    Body, Explored, ExploredOptions, Machine, RunError, Schedule, Word,
+    cold::{Arc, Mutex},
+};
+use protocols::{
+    Isolation, Protocol, ProtocolOptions, Start,
+    mutants::with_mutant,
+    registry::{Visitor, with_protocol},
+};
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+use txn::{Abort, AbortReason, History, Workload};
+
+/// What to explore.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    /// Name of the protocol.
+    pub protocol: String,
+    /// Name of a planted bug instead of the protocol's own text.
+    pub mutant: Option<String>,
+    /// Its options.
+    pub protocol_options: ProtocolOptions,
+    /// Seed of the first schedule; the following ones count up.
+    pub first_seed: u64,
+    /// Schedules to run.
+    pub schedules: u64,
+    /// Workers.
+    pub workers: usize,
+    /// Procedures of each worker.
+    pub procedures: u64,
+    /// Steps after which a schedule counts as a live-lock.
+    pub step_limit: u64,
+}
+
+impl Default for Exploration {
+    fn default() -> Self {
+        Exploration {
+            protocol: String::new(),
+            mutant: None,
+            protocol_options: ProtocolOptions::default(),
+            first_seed: 1,
+            schedules: 1000,
+            workers: 3,
+            procedures: 4,
+            step_limit: 2_000_000,
+        }
+    }
+}
+
+/// What an exploration did.
+#[derive(Debug)]
+pub struct Explorations {
+    /// Schedules that ran to their judgement.
+    pub schedules: u64,
+    /// Shared-memory operations in them.
+    pub operations: u64,
+    /// Transactions committed in them.
+    pub commits: u64,
+    /// Attempts aborted in them.
+    pub aborts: u64,
+    /// The first schedule that went wrong.
+    pub finding: Option<Finding>,
+}
+
+/// A schedule that went wrong.
+#[derive(Debug)]
+pub struct Finding {
+    /// The seed that replays it.
+    pub seed: u64,
+    /// What went wrong.
+    pub violation: Violation,
+}
+
+/// What can go wrong.
+#[derive(Debug)]
+pub enum Violation {
+    /// The history is not what the protocol promises.
+    Certificate(Box<Certificate>),
+    /// The workload's law does not hold.
+    Conservation(String),
+    /// A transaction died although it was the oldest.
+    OldestDied {
+        /// Its timestamp.
+        timestamp: u64,
+    },
+    /// The run came to no end.
+    Stuck(RunError),
+    /// Something panicked.
+    Panic(String),
+}
+
+impl Violation {
+    /// The detector's name, as reports print it.
+    pub fn detector(&self) -> &'static str {
+        match self {
+            Violation::Certificate(_) => "certificate",
+            Violation::Conservation(_) => "conservation law",
+            Violation::OldestDied { .. } => "the oldest never dies",
+            Violation::Stuck(_) => "progress",
+            Violation::Panic(_) => "panic",
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Violation::Certificate(certificate) => match &certificate.counterexample {
+                Some(counterexample) => counterexample.fmt(f),
+                None => write!(f, "serializable: {}", certificate.serializable),
+            },
+            Violation::Conservation(law) => f.write_str(law),
+            Violation::OldestDied { timestamp } => {
+                write!(f, "the transaction with timestamp {timestamp} died, and none was older")
+            }
+            Violation::Stuck(error) => error.fmt(f),
+            Violation::Panic(message) => f.write_str(message),
+        }
+    }
+}
+
+/// Explores. `workload` makes the workload of a schedule from its seed. `stop` ends it early, `progress`
+/// hears of every schedule and of what happened so far.
+pub fn explore<W: Workload>(
+    workload: &dyn Fn(u64) -> W,
+    exploration: &Exploration,
+    stop: &Word,
+    progress: &mut dyn FnMut(&Explorations),
+) -> Result<Explorations, HarnessError> {
+    let explorer = Explorer { workload, exploration, stop, progress };
+    let name = &exploration.protocol;
+    match &exploration.mutant {
+        None => with_protocol::<Explored, _>(name, explorer)
+            .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(name.clone()))),
+        Some(mutant) => with_mutant::<Explored, _>(mutant, explorer)
+            .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(mutant.clone()))),
+    }
+}
+
+struct Explorer<'a, W> {
+    workload: &'a dyn Fn(u64) -> W,
+    exploration: &'a Exploration,
+    stop: &'a Word,
+    progress: &'a mut dyn FnMut(&Explorations),
+}
+
+impl<W: Workload> Visitor<Explored> for Explorer<'_, W> {
+    type Output = Result<Explorations, HarnessError>;
+
+    fn visit<P: Protocol<Explored>>(self) -> Self::Output {
+        let exploration = self.exploration;
+        let declaration = P::declare(&exploration.protocol_options);
+        let promised = Requirements {
+            serializable: declaration.isolation == Isolation::Serializable,
+            strict: declaration.strict,
+        };
+        let mut machines = Vec::new();
+        let mut total =
+            Explorations { schedules: 0, operations: 0, commits: 0, aborts: 0, finding: None };
+        for number in 0..exploration.schedules {
+            if self.stop.peek() != 0 {
+                break;
+            }
+            let seed = exploration.first_seed.wrapping_add(number);
+            let workload = (self.workload)(seed);
+            let one = Judgement { workload: &workload, exploration, promised, seed };
+            let violation = one.run::<P>(&mut machines, &mut total)?;
+            total.schedules += 1;
+            total.finding = violation.map(|violation| Finding { seed, violation });
+            (self.progress)(&total);
+            if total.finding.is_some() {
+                break;
+            }
+        }
+        Ok(total)
+    }
+}
+
+/// One schedule and how it is judged.
+struct Judgement<'a, W> {
+    workload: &'a W,
+    exploration: &'a Exploration,
+    promised: Requirements,
+    seed: u64,
+}
+
+impl<W: Workload> Judgement<'_, W> {
+    /// Half the seeds switch at random, half change priorities: they find different bugs.
+    fn options(&self) -> ExploredOptions {
+        let schedule = match self.seed % 4 {
+            0 | 1 => Schedule::Random,
+            2 => Schedule::Pct { depth: 2 },
+            _ => Schedule::Pct { depth: 3 },
+        };
+        ExploredOptions {
+            seed: self.seed,
+            schedule,
+            step_limit: self.exploration.step_limit,
+            ..ExploredOptions::default()
+        }
+    }
+
+    fn run<P: Protocol<Explored>>(
+        &self,
+        kept: &mut Vec<Arc<Explored>>,
+        total: &mut Explorations,
+    ) -> Result<Option<Violation>, HarnessError> {
+        let options = self.options();
+        // A schedule's kind is fixed when an explorer is made, so one explorer is kept of each kind.
+        let at = kept.iter().position(|machine| machine.options().schedule == options.schedule);
+        let machine = match at.map(|at| kept.swap_remove(at)) {
+            None => Arc::new(Explored::new(options)?),
+            Some(mut machine) => {
+                if let Some(explorer) = Arc::get_mut(&mut machine) {
+                    explorer.renew(self.seed)?;
+                }
+                machine
+            }
+        };
+        let recorded = self.seed / 4 % 4 != 3;
+        let options = EngineOptions {
+            protocol: self.exploration.protocol_options.clone(),
+            sessions: self.exploration.workers + 1,
+            record_history: recorded,
+            purge_batch: 1,
+            epoch_interval_ticks: 50,
+        };
+        let engine = SharedEverything::<Explored, P>::create(machine.clone(), &options)?;
+        engine.load(self.workload, 1)?;
+        let violation = self.judge(&machine, &engine, recorded, total)?;
+        drop(engine);
+        kept.push(machine);
+        Ok(violation)
+    }
+
+    fn judge<A: Architecture<Explored>>(
+        &self,
+        machine: &Explored,
+        engine: &A,
+        recorded: bool,
+        total: &mut Explorations,
+    ) -> Result<Option<Violation>, HarnessError> {
+        let stop = Word::new(0);
+        let workers = self.exploration.workers;
+        let latencies = Latencies::default();
+        let ages = Mutex::new(Ages::default());
+        let reports = Mutex::new(Vec::new());
+        let bodies = (0..workers)
+            .map(|worker| -> Body<'_, Explored> {
+                let (latencies, ages, reports, stop) = (&latencies, &ages, &reports, &stop);
+                Box::new(move |core| {
+                    let mut client = self.workload.client(worker, workers, self.seed);
+                    let mut session = engine.session(core, worker);
+                    let plan = Loop {
+                        length: Length::Procedures(self.exploration.procedures),
+                        back_off: BackOff { first_ns: 50, cap_ns: 2000 },
+                        seed: self.seed ^ (worker as u64) << 32,
+                        stop,
+                        watcher: AgeWatcher { worker, ages, watching: recorded },
+                        meter: Meter::new(latencies),
+                    };
+                    let report = drive(core, &mut session as &mut dyn Session, &mut client, plan);
+                    reports.lock().push((worker, report, session.take_history()));
+                })
+            })
+            .collect();
+        let ended = catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services())));
+        total.operations += machine.operations().unwrap_or(0);
+        match ended {
+            Err(payload) => return Ok(Some(Violation::Panic(message_of(&*payload)))),
+            Ok(Err(error)) => return Ok(Some(Violation::Stuck(error))),
+            Ok(Ok(())) => {}
+        }
+        if let Some(timestamp) = ages.into_inner().oldest_died {
+            return Ok(Some(Violation::OldestDied { timestamp }));
+        }
+        let mut reports = reports.into_inner();
+        reports.sort_by_key(|(worker, ..)| *worker);
+        let committed: u64 = reports.iter().map(|(_, report, _)| report.commits()).sum();
+        total.commits += committed;
+        total.aborts += reports.iter().flat_map(|(_, r, _)| r.aborts).sum::<u64>();
+        if recorded {
+            let workers = reports.into_iter().map(|(.., history)| history).collect();
+            // NO_CC promises nothing; it is judged as if it did, because that it fails is what it is for.
+            let asked = match self.promised.serializable {
+                true => self.promised,
+                false => Requirements::SERIALIZABLE,
+            };
+            let certificate = checker::check(&History { workers }, asked);
+            if !certificate.satisfies(asked) {
+                return Ok(Some(Violation::Certificate(Box::new(certificate))));
+            }
+        }
+        Ok(self.broken_law(machine, engine, committed)?.map(Violation::Conservation))
+    }
+
+    /// Checks the workload's law in one more transaction, alone.
+    fn broken_law<A: Architecture<Explored>>(
+        &self,
+        machine: &Explored,
+        engine: &A,
+        committed: u64,
+    ) -> Result<Option<String>, HarnessError> {
+        let Some(law) = self.workload.conservation() else {
+            return Ok(None);
+        };
+        let broken = Mutex::new(None);
+        let body: Body<'_, Explored> = Box::new(|core| {
+            let mut session = engine.session(core, self.exploration.workers);
+            for attempt in 0..100 {
+                session.begin(Start { attempt, read_only: true });
+                let outcome = law(&mut session, committed);
+                let ended = session.commit();
+                if let (Ok(verdict), Ok(())) = (outcome, ended) {
+                    *broken.lock() = verdict.err();
+                    return;
+                }
+            }
+            *broken.lock() =
+                Some("a transaction alone in the database aborts again and again".into());
+        });
+        match catch_unwind(AssertUnwindSafe(|| machine.run(vec![body], vec![]))) {
+            Err(payload) => return Ok(Some(message_of(&*payload))),
+            Ok(ended) => ended?,
+        }
+        Ok(broken.into_inner())
+    }
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_owned()))
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}
+
+/// The ages of all transactions that have begun and not committed, retries included.
+#[derive(Default)]
+struct Ages {
+    live: BTreeMap<usize, Age>,
+    oldest_died: Option<u64>,
+}
+
+/// One transaction's age, and whether anybody older was about at any time during its running attempt.
+/// (When the attempt's death is noticed, the older one that caused it may have ended already.)
+struct Age {
+    timestamp: u64,
+    met_older: bool,
+}
+
+impl Ages {
+    fn began(&mut self, worker: usize, timestamp: u64) {
+        let mut met_older = false;
+        for (_, other) in self.live.iter_mut().filter(|(other, _)| **other != worker) {
+            met_older |= other.timestamp < timestamp;
+            other.met_older |= timestamp < other.timestamp;
+        }
+        self.live.insert(worker, Age { timestamp, met_older });
+    }
+}
+
+/// Watches that the oldest transaction never dies (Rosenkrantz et al. 1978: that is why WAIT_DIE ends).
+struct AgeWatcher<'a> {
+    worker: usize,
+    ages: &'a Mutex<Ages>,
+    /// Off where sessions also run transactions that nobody watches (retiring records).
+    watching: bool,
+}
+
+impl Watcher for AgeWatcher<'_> {
+    fn began(&mut self, priority: Option<u64>) {
+        if let Some(timestamp) = priority {
+            self.ages.lock().began(self.worker, timestamp);
+        }
+    }
+
+    fn aborted(&mut self, abort: Abort, again: bool) {
+        let mut ages = self.ages.lock();
+        if self.watching
+            && abort.reason == AbortReason::Died
+            && let Some(own) = ages.live.get(&self.worker)
+            && !own.met_older
+        {
+            ages.oldest_died = Some(own.timestamp);
+        }
+        if !again {
+            ages.live.remove(&self.worker);
+        }
+    }
+
+    fn committed(&mut self) {
+        self.ages.lock().live.remove(&self.worker);
+    }
+}

@@ -1,0 +1,102 @@
+//! The explorer against every protocol, and against known bugs.
+
+use harness::explore::{Exploration, Violation, explore};
+use machine::Word;
+use workloads::micro::counters::{Counters, CountersOptions};
+
+fn counters(seed: u64) -> Counters {
+    // Contended in different ways: two counters or eight, upgrades or reads for update, duplicates or not.
+    let options = CountersOptions {
+        counters: if seed.is_multiple_of(3) { 2 } else { 8 },
+        accesses: 2,
+        tokens: if seed.is_multiple_of(3) { 1 } else { 4 },
+        distinct: !seed.is_multiple_of(5),
+        lock_upgrade: seed.is_multiple_of(2),
+        ..CountersOptions::mixed()
+    };
+    Counters::new(options).expect("good options")
+}
+
+fn run(exploration: &Exploration) -> harness::explore::Explorations {
+    let stop = Word::new(0);
+    explore(&counters, exploration, &stop, &mut |_| {}).expect("can run")
+}
+
+fn passes(protocol: &str) {
+    for timestamps in ["atomic", "batch4", "clock"] {
+        let exploration = Exploration {
+            protocol: protocol.into(),
+            protocol_options: protocols::ProtocolOptions {
+                timestamps: timestamps.parse().unwrap(),
+            },
+            schedules: 400,
+            ..Exploration::default()
+        };
+        let outcome = run(&exploration);
+        if let Some(finding) = outcome.finding {
+            panic!("{protocol} {timestamps} seed {}: {}", finding.seed, finding.violation);
+        }
+        assert_eq!(outcome.schedules, 400);
+        assert!(outcome.commits > 0);
+    }
+}
+
+#[test]
+fn no_wait_passes() {
+    passes("NO_WAIT");
+}
+
+#[test]
+fn wait_die_passes() {
+    passes("WAIT_DIE");
+}
+
+#[test]
+fn timestamp_passes() {
+    passes("TIMESTAMP");
+}
+
+#[test]
+fn silo_passes() {
+    passes("SILO");
+}
+
+#[test]
+fn tictoc_passes() {
+    passes("TICTOC");
+}
+
+fn violation_of(exploration: Exploration) -> Violation {
+    run(&exploration).finding.expect("the bug is found").violation
+}
+
+#[test]
+fn no_cc_is_caught() {
+    let exploration =
+        Exploration { protocol: "NO_CC".into(), schedules: 1000, ..Exploration::default() };
+    violation_of(exploration);
+}
+
+fn mutant(name: &str) -> Violation {
+    violation_of(Exploration {
+        mutant: Some(name.into()),
+        schedules: 100_000,
+        ..Exploration::default()
+    })
+}
+
+#[test]
+fn bypassing_writes_break_a_conservation_law() {
+    assert!(matches!(mutant("bypassing_writes"), Violation::Conservation(_)));
+}
+
+#[test]
+fn inverted_wait_die_kills_the_oldest() {
+    assert!(matches!(mutant("wait_die_inverted"), Violation::OldestDied { .. }));
+}
+
+#[test]
+fn silo_without_lock_check_gets_no_certificate() {
+    let violation = mutant("silo_without_lock_check");
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+}
