@@ -1,1 +1,3 @@
 //! The kilocore command
+
+pub mod report;

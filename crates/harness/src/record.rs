@@ -33,7 +33,7 @@ pub struct RunRecord {
     pub workload: String,
     /// All options of the workload, the defaults too.
     pub workload_options: Settings,
-    /// Name of the protocol in the papers' spelling: `NO_WAIT`.
+    /// Name of the protocol in the papers' spelling: capitals and underscores.
     pub protocol: String,
     /// Options of the protocol, `timestamp_allocation` among them.
     pub protocol_options: Settings,

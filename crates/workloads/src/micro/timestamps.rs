@@ -1,7 +1,7 @@
 //! Each transaction draws one timestamp: the cost of the allocator and of nothing else.
 //!
 //! "Staring into the Abyss" (2014), section 4.3, figure 6. Run it with a protocol that draws no
-//! timestamp of its own (NO_CC), or every transaction draws more than one.
+//! timestamp of its own, or every transaction draws more than one.
 
 use txn::{Abort, Access, Client, Loader, Schema, TableId, Workload};
 

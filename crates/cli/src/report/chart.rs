@@ -1,0 +1,227 @@
+//! Throughput against cores as a line chart of characters.
+
+use super::Terminal;
+use super::grouping::{Group, groups};
+use super::numbers::rate;
+use harness::record::RunRecord;
+
+/// Lines of the plot itself.
+const ROWS: usize = 16;
+
+/// Columns left of the plot: a number, a space and the axis.
+const MARGIN: usize = 9;
+
+/// From this ratio of largest to smallest throughput on, the vertical axis is logarithmic.
+const LOG_FROM: f64 = 30.0;
+
+const MARKS: [char; 10] = ['●', '■', '▲', '◆', '○', '□', '△', '◇', '×', '+'];
+const LETTERS: [char; 10] = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'];
+
+/// ANSI colours of the lines: none is close to black or white.
+const COLOURS: [u8; 6] = [34, 31, 32, 35, 36, 33];
+
+/// One chart for each workload and machine in which a line has more than one point.
+pub fn chart(records: &[RunRecord], terminal: Terminal) -> String {
+    groups(records)
+        .iter()
+        .filter(|group| group.cores().len() > 1)
+        .map(|group| Plot::of(group, terminal).text(group))
+        .collect()
+}
+
+/// What one character of the plot shows.
+#[derive(Clone, Copy, PartialEq)]
+enum Cell {
+    Empty,
+    /// Bits of a braille character, and the first line that passes here.
+    Line {
+        dots: u8,
+        series: usize,
+    },
+    Mark {
+        series: usize,
+    },
+    /// Points of several lines coincide.
+    Several,
+}
+
+/// A grid of characters.
+struct Plot {
+    terminal: Terminal,
+    columns: usize,
+    cells: Vec<Vec<Cell>>,
+    cores: Vec<usize>,
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Plot {
+    fn of(group: &Group<'_>, terminal: Terminal) -> Plot {
+        let columns = terminal.width.clamp(40, 120) - MARGIN - 3;
+        let all = || group.series.iter().flat_map(|s| &s.records).map(|r| r.throughput_txn_per_s);
+        let least = all().filter(|&t| t > 0.0).fold(f64::INFINITY, f64::min);
+        let high = all().fold(0.0, f64::max).max(1.0);
+        let log = least.is_finite() && high / least > LOG_FROM;
+        let low = if log { least } else { 0.0 };
+        let mut plot = Plot {
+            terminal,
+            columns,
+            cells: vec![vec![Cell::Empty; columns]; ROWS],
+            cores: group.cores(),
+            low,
+            high,
+            log,
+        };
+        for (i, series) in group.series.iter().enumerate() {
+            let points: Vec<_> = series
+                .records
+                .iter()
+                .filter(|r| r.throughput_txn_per_s > 0.0 || !log)
+                .map(|r| (plot.column(r.cores), plot.row(r.throughput_txn_per_s)))
+                .collect();
+            plot.draw(&points, i);
+        }
+        plot
+    }
+
+    /// Cores, always on a logarithmic axis.
+    fn column(&self, cores: usize) -> f64 {
+        let (first, last) = (self.cores[0] as f64, self.cores[self.cores.len() - 1] as f64);
+        (cores as f64 / first).ln() / (last / first).ln() * (self.columns - 1) as f64
+    }
+
+    /// Rows count from the top.
+    fn row(&self, throughput: f64) -> f64 {
+        let share = if self.log {
+            (throughput / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            throughput / self.high
+        };
+        (1.0 - share) * (ROWS - 1) as f64
+    }
+
+    /// The throughput that a row stands for.
+    fn value(&self, row: usize) -> f64 {
+        let share = 1.0 - row as f64 / (ROWS - 1) as f64;
+        if self.log { self.low * (self.high / self.low).powf(share) } else { self.high * share }
+    }
+
+    fn draw(&mut self, points: &[(f64, f64)], series: usize) {
+        for pair in points.windows(2) {
+            let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+            // A braille character is two dots wide and four high.
+            let steps = ((x1 - x0) * 2.0).max((y1 - y0).abs() * 4.0).ceil().max(1.0) as usize;
+            for step in 0..=steps {
+                let share = step as f64 / steps as f64;
+                self.dot(x0 + share * (x1 - x0), y0 + share * (y1 - y0), series);
+            }
+        }
+        for &(x, y) in points {
+            let cell = &mut self.cells[y.round() as usize][x.round() as usize];
+            *cell = match cell {
+                Cell::Mark { .. } | Cell::Several => Cell::Several,
+                _ => Cell::Mark { series },
+            };
+        }
+    }
+
+    /// Coordinates are those of the middles of characters.
+    fn dot(&mut self, x: f64, y: f64, series: usize) {
+        let (column, row) = (x.round() as usize, y.round() as usize);
+        let right = (x + 0.5).fract() >= 0.5;
+        let down = ((y + 0.5).fract() * 4.0) as usize;
+        // Unicode numbers the dots of the first three rows by columns, then those of the last row.
+        let bit =
+            [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]][down][usize::from(right)];
+        match &mut self.cells[row][column] {
+            cell @ Cell::Empty => *cell = Cell::Line { dots: bit, series },
+            Cell::Line { dots, .. } => *dots |= bit,
+            Cell::Mark { .. } | Cell::Several => {}
+        }
+    }
+
+    fn text(&self, group: &Group<'_>) -> String {
+        let (vertical, corner, flat) =
+            if self.terminal.unicode { ("┤", "└", "─") } else { ("|", "+", "-") };
+        let scale = if self.log { ", logarithmic" } else { "" };
+        let mut out = format!("{}: transactions a second{scale}\n", group.title);
+        for (i, row) in self.cells.iter().enumerate() {
+            let label = if i % 3 == 0 { rate(self.value(i)) } else { String::new() };
+            out.push_str(&format!("{label:>width$} {vertical}", width = MARGIN - 2));
+            let end = row.iter().rposition(|cell| *cell != Cell::Empty).map_or(0, |last| last + 1);
+            for &cell in &row[..end] {
+                self.push(&mut out, cell);
+            }
+            out.push('\n');
+        }
+        out.push_str(&format!("{:>width$} {corner}", "", width = MARGIN - 2));
+        out.push_str(&flat.repeat(self.columns));
+        out.push('\n');
+        out.push_str(&self.core_labels());
+        out.push_str(&self.legend(group));
+        out.push('\n');
+        out
+    }
+
+    fn push(&self, out: &mut String, cell: Cell) {
+        let (character, series) = match cell {
+            Cell::Empty => (' ', None),
+            Cell::Several => ('*', None),
+            Cell::Mark { series } => (self.mark(series), Some(series)),
+            Cell::Line { dots, series } => {
+                let braille = char::from_u32(0x2800 + u32::from(dots)).expect("256 of them exist");
+                (if self.terminal.unicode { braille } else { '.' }, Some(series))
+            }
+        };
+        match series {
+            Some(series) if self.terminal.colour => {
+                let colour = COLOURS[series % COLOURS.len()];
+                out.push_str(&format!("\x1b[{colour}m{character}\x1b[0m"));
+            }
+            _ => out.push(character),
+        }
+    }
+
+    fn mark(&self, series: usize) -> char {
+        let marks = if self.terminal.unicode { MARKS } else { LETTERS };
+        marks[series % marks.len()]
+    }
+
+    /// Each number below its column where it fits, and the word at the end.
+    fn core_labels(&self) -> String {
+        let mut line = String::new();
+        for &cores in &self.cores {
+            let label = cores.to_string();
+            let middle = MARGIN + self.column(cores).round() as usize;
+            let start = middle.saturating_sub(label.len() / 2);
+            if line.is_empty() || start > line.len() {
+                line = format!("{line:<start$}{label}");
+            }
+        }
+        format!("{line}\n{:>width$}\n", "cores", width = MARGIN + self.columns)
+    }
+
+    fn legend(&self, group: &Group<'_>) -> String {
+        let (mut out, mut used) = (String::new(), 0);
+        let mut put = |cell: Cell, name: &str| {
+            let width = name.chars().count() + 5;
+            if used > 0 && MARGIN + used + width > self.terminal.width {
+                out.push('\n');
+                used = 0;
+            }
+            out.push_str(&" ".repeat(if used == 0 { MARGIN } else { 3 }));
+            self.push(&mut out, cell);
+            out.push_str(&format!(" {name}"));
+            used += width;
+        };
+        for (i, series) in group.series.iter().enumerate() {
+            put(Cell::Mark { series: i }, &series.name);
+        }
+        if self.cells.iter().flatten().any(|cell| *cell == Cell::Several) {
+            put(Cell::Several, "several");
+        }
+        out.push('\n');
+        out
+    }
+}

@@ -1,0 +1,123 @@
+use super::*;
+use harness::record::{RunRecord, Setting, Verdict};
+
+#[path = "synthetic.rs"]
+mod synthetic;
+
+/// Lengths of the lines, in characters.
+fn widths(text: &str) -> impl Iterator<Item = usize> {
+    text.lines().map(|line| line.chars().count())
+}
+
+#[test]
+fn the_table_has_every_record_and_fits_into_eighty_columns() {
+    let records = synthetic::records();
+    let text = table(&records, Terminal::default());
+    for record in &records {
+        let row = |line: &&str| {
+            let mut words = line.split_whitespace();
+            words.next().map(|w| w.trim_end_matches('*')) == Some(&record.protocol)
+                && words.next() == Some(&record.cores.to_string())
+        };
+        assert!(text.lines().any(|line| row(&line)), "{} {}", record.protocol, record.cores);
+    }
+    assert!(widths(&text).all(|w| w <= 80), "{text}");
+    assert!(text.contains("ycsb on graphite (shared everything)"));
+    assert!(text.contains("TICTOC*") && text.contains("* interrupted"));
+    assert!(text.contains("at 26.0 M operations a second"));
+}
+
+#[test]
+fn a_broken_promise_stands_out_in_table_and_page() {
+    let mut records = synthetic::records();
+    records.truncate(2);
+    records[1].certificate.serializable = Verdict::Fail;
+    assert!(table(&records, Terminal::default()).contains("FAIL: not serializable"));
+    assert!(page("t", &records).contains("\"FAIL: not serializable\""));
+}
+
+#[test]
+fn the_chart_fits_and_shows_every_line() {
+    let records = synthetic::records();
+    for unicode in [true, false] {
+        let terminal = Terminal { unicode, ..Terminal::default() };
+        let text = chart(&records, terminal);
+        assert!(widths(&text).all(|w| w <= 80), "{text}");
+        assert!(unicode || text.is_ascii(), "{text}");
+        assert!(!text.contains('\x1b'));
+        for name in ["NO_CC", "NO_WAIT", "TICTOC", "1024"] {
+            assert!(text.contains(name), "{name}\n{text}");
+        }
+    }
+    let coloured = chart(&records, Terminal { colour: true, ..Terminal::default() });
+    assert!(coloured.contains("\x1b[3"));
+}
+
+#[test]
+fn reports_of_nothing_and_of_zeros_are_made_too() {
+    let mut zero = RunRecord { cores: 1, ..RunRecord::blank() };
+    let mut two = zero.clone();
+    two.cores = 2;
+    for records in [vec![], vec![zero.clone()], vec![zero.clone(), two]] {
+        let _ = table(&records, Terminal::default());
+        let _ = chart(&records, Terminal { width: 1, ..Terminal::default() });
+        assert!(page("t", &records).ends_with("</html>\n"));
+    }
+    zero.throughput_txn_per_s = 5.0;
+    assert_eq!(chart(&[zero], Terminal::default()), "", "one point is no line");
+}
+
+#[test]
+fn lines_of_one_protocol_are_told_apart_by_their_options() {
+    let mut records: Vec<_> = synthetic::records().into_iter().take(1).collect();
+    let mut other = records[0].clone();
+    other.protocol_options =
+        [("timestamp_allocation".into(), Setting::Text("clock".into()))].into();
+    records.push(other);
+    let text = table(&records, Terminal::default());
+    assert!(text.contains("NO_CC (atomic)") && text.contains("NO_CC (clock)"), "{text}");
+}
+
+#[test]
+fn groups_are_told_apart_by_their_options() {
+    let mut records: Vec<_> = synthetic::records().into_iter().take(1).collect();
+    let mut other = records[0].clone();
+    other.workload_options.insert("theta".into(), Setting::Number(0.9));
+    records.push(other);
+    let text = table(&records, Terminal::default());
+    assert!(text.contains("ycsb, theta 0.6 on native"), "{text}");
+    assert!(text.contains("ycsb, theta 0.9 on native"), "{text}");
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside() {
+    let text = page("A title", &synthetic::records());
+    let namespace = "http://www.w3.org/2000/svg";
+    let without = text.replace(namespace, "");
+    for outside in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!without.contains(outside), "{outside}");
+    }
+    assert!(!text.contains("{{"));
+    assert!(text.len() < 400_000);
+}
+
+#[test]
+fn what_stands_in_records_cannot_break_out_of_the_page() {
+    let mut records = synthetic::records();
+    records[0].host = "</script><script>alert(1)</script>{{style}}".into();
+    let text = page("<b>&\"", &records);
+    assert_eq!(text.matches("</script>").count(), 3);
+    assert!(text.contains("<title>&lt;b&gt;&amp;&quot;</title>"));
+    assert!(text.contains("\\u003c/script>\\u003cscript>alert(1)"));
+}
+
+#[test]
+fn the_page_carries_the_records_as_they_are() {
+    let records = synthetic::records();
+    let text = page("t", &records);
+    let from = text.split_once("id=\"records\">").unwrap().1;
+    let json = from.split_once("</script>").unwrap().0;
+    assert_eq!(json, serde_json::to_string(&records).unwrap());
+    let carried: Vec<RunRecord> = serde_json::from_str(json).unwrap();
+    assert_eq!(carried.len(), records.len());
+}
