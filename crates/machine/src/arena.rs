@@ -149,6 +149,23 @@ impl Arena {
         }
     }
 
+    /// Asks for huge pages in a range that was handed out: fewer faults and misses for memory that will
+    /// mostly be touched, more memory for what won't. Refused silently where the system has none.
+    pub fn prefer_huge_pages(&self, offset: u64, bytes: u64) {
+        let first = offset.next_multiple_of(HUGE_PAGE);
+        let end = (offset + bytes) / HUGE_PAGE * HUGE_PAGE;
+        if first < end {
+            // SAFETY: advice on whole pages of the arena's own mapping; it changes nothing but speed.
+            unsafe {
+                libc::madvise(
+                    self.address(first).cast(),
+                    (end - first) as usize,
+                    libc::MADV_HUGEPAGE,
+                )
+            };
+        }
+    }
+
     /// Lowers what node `node` may still hand out to `bytes`. For embedders that cap their memory.
     pub fn limit(&self, node: u16, bytes: u64) {
         let region = &self.regions[node as usize];

@@ -58,6 +58,9 @@ impl<M: Machine> HashIndex<M> {
     pub fn new(arena: &Arc<Arena>, rows: u64) -> Result<HashIndex<M>, OutOfMemory> {
         let count = Self::bucket_count(rows);
         let buckets = arena.allocate(Self::bytes_for(rows), 64, Place::Any)?;
+        if M::MODELLED && rows < 1 << 25 {
+            arena.prefer_huge_pages(buckets, Self::bytes_for(rows));
+        }
         let shift = 64 - count.trailing_zeros();
         Ok(HashIndex { arena: arena.clone(), buckets, shift, machine: std::marker::PhantomData })
     }
