@@ -3,8 +3,8 @@
 //! An entry is good while the line still has the version it had when it was fetched; a core that takes a
 //! line for writing changes its version, so nobody keeps lists of sharers to invalidate.
 
-use crate::line::VERSION_MASK;
-use std::cell::Cell;
+use crate::{line::VERSION_MASK, slab::Slab};
+use std::{cell::Cell, io};
 
 const VERSION_BITS: u32 = 14;
 const TAG_SHIFT: u32 = 64 - 18;
@@ -20,25 +20,37 @@ pub(crate) fn identity(offset: u64, part: u64) -> u64 {
     (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
-/// One private cache.
-pub(crate) struct PrivateCache {
-    entries: Box<[Cell<u32>]>,
+/// The private caches of one level, a cache per physical core, one behind the other.
+pub(crate) struct PrivateCaches {
+    entries: Slab<Cell<u32>>,
+    lines: usize,
 }
 
-impl PrivateCache {
-    /// A cache of about `lines` lines; it holds nothing yet.
-    pub(crate) fn new(lines: usize) -> PrivateCache {
-        let lines = lines.max(1);
-        let size = if lines.is_power_of_two() { lines } else { lines.next_power_of_two() / 2 };
-        // Zeroed memory straight from the system: what is never used never becomes resident.
-        let zeroed: Box<[u32]> = vec![0u32; size].into_boxed_slice();
-        // SAFETY: `Cell<u32>` has the layout of `u32`.
-        let entries = unsafe { Box::from_raw(Box::into_raw(zeroed) as *mut [Cell<u32>]) };
-        PrivateCache { entries }
+impl PrivateCaches {
+    /// Caches of about `lines` lines each; they hold nothing yet.
+    pub(crate) fn new(cores: usize, lines: usize) -> io::Result<PrivateCaches> {
+        let lines = if lines.is_power_of_two() { lines } else { lines.next_power_of_two() / 2 };
+        Ok(PrivateCaches { entries: Slab::new(cores * lines)?, lines })
     }
 
+    /// The cache of a physical core; None where there is no such level or no such core.
     #[inline(always)]
-    fn entry(&self, identity: u64) -> &Cell<u32> {
+    pub(crate) fn get(&self, core: u32) -> Option<PrivateCache<'_>> {
+        let start = core as usize * self.lines;
+        let entries = self.entries.get(start..start + self.lines)?;
+        if entries.is_empty() { None } else { Some(PrivateCache { entries }) }
+    }
+}
+
+/// One private cache.
+#[derive(Clone, Copy)]
+pub(crate) struct PrivateCache<'a> {
+    entries: &'a [Cell<u32>],
+}
+
+impl<'a> PrivateCache<'a> {
+    #[inline(always)]
+    fn entry(self, identity: u64) -> &'a Cell<u32> {
         // A power of two long, so the mask keeps the index inside.
         &self.entries[(identity as usize) & (self.entries.len() - 1)]
     }
@@ -50,26 +62,21 @@ impl PrivateCache {
 
     /// The version under which the line is held; 0 where it is not.
     #[inline(always)]
-    pub(crate) fn version(&self, identity: u64) -> u32 {
+    pub(crate) fn version(self, identity: u64) -> u32 {
         let entry = self.entry(identity).get();
         if entry & !VERSION_MASK == Self::tag(identity) { entry & VERSION_MASK } else { 0 }
     }
 
     /// From now on the line is held under `version`, in place of whatever was there.
     #[inline(always)]
-    pub(crate) fn fill(&self, identity: u64, version: u32) {
+    pub(crate) fn fill(self, identity: u64, version: u32) {
         self.entry(identity).set(Self::tag(identity) | version);
     }
 
     /// Where on the host the entry lies, for prefetching.
     #[inline(always)]
-    pub(crate) fn address(&self, identity: u64) -> *const u8 {
+    pub(crate) fn address(self, identity: u64) -> *const u8 {
         std::ptr::from_ref(self.entry(identity)).cast()
-    }
-
-    /// Bytes of the host's memory behind it, once all of it was used.
-    pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.entries)
     }
 }
 
@@ -79,7 +86,8 @@ mod tests {
 
     #[test]
     fn it_holds_versions_until_displaced() {
-        let cache = PrivateCache::new(512);
+        let caches = PrivateCaches::new(3, 512).unwrap();
+        let cache = caches.get(1).unwrap();
         let id = identity(4096, 0);
         assert_eq!(cache.version(id), 0);
         cache.fill(id, 7);
@@ -87,7 +95,8 @@ mod tests {
         let displacing = (1..).map(|n| identity(4096 + 16 * n, 0)).find(|i| i & 511 == id & 511);
         cache.fill(displacing.unwrap(), 3);
         assert_eq!(cache.version(id), 0);
-        assert_eq!(cache.bytes(), 2048);
+        assert!(caches.get(3).is_none());
+        assert_eq!(caches.get(2).unwrap().version(id), 0);
     }
 
     #[test]

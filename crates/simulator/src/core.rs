@@ -94,7 +94,10 @@ impl SimCore {
     }
 
     /// Lets the others go until `until` is the earliest key. `until` is this core's, or [`IDLE`].
-    #[inline(never)]
+    ///
+    /// Inlined into every operation, because each return after a switch of stacks is a return that the
+    /// host predicts wrongly.
+    #[inline(always)]
     fn suspend(&self, until: u64) {
         let yielder = self.yielder.get();
         // SAFETY: a core operates only inside its coroutine, which set the pointer when it started and
@@ -133,7 +136,7 @@ impl SimCore {
         self.yield_before(line, identity, key);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn yield_before(&self, line: &SimLine, identity: u64, key: u64) {
         if self.world.ending.get() {
             return;
@@ -158,7 +161,7 @@ impl SimCore {
     }
 
     #[inline(always)]
-    fn l1(&self) -> &PrivateCache {
+    fn l1(&self) -> PrivateCache<'_> {
         self.world.l1(self.seat.physical)
     }
 
@@ -227,16 +230,22 @@ impl SimCore {
     }
 
     /// Moves the lines of `bytes` bytes of a body from `offset` on, and charges for it.
-    fn body(&self, line: &SimLine, offset: usize, bytes: usize, write: bool, copied: usize) {
-        if bytes == 0 {
-            return;
+    #[inline(always)]
+    fn body(&self, line: &SimLine, offset: usize, bytes: usize, write: bool) {
+        if bytes != 0 {
+            let first = ((offset + HEADER_BYTES) / 64) as u64;
+            let last = ((offset + HEADER_BYTES + bytes - 1) / 64) as u64;
+            let at = self.world.offset(line);
+            self.order(line, identity(at, first), write);
+            self.body_in_turn(line, at, first, last, write);
+            self.copied(bytes);
         }
-        let at = self.world.offset(line);
-        let id = identity(at, 0);
-        let first = ((offset + HEADER_BYTES) / 64) as u64;
-        let last = ((offset + HEADER_BYTES + bytes - 1) / 64) as u64;
-        self.order(line, if first == 0 { id } else { identity(at, first) }, write);
+    }
+
+    #[inline(never)]
+    fn body_in_turn(&self, line: &SimLine, at: u64, first: u64, last: u64, write: bool) {
         self.operations.set(self.operations.get() + 1);
+        let id = identity(at, 0);
         let owned = |flags| flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical);
         let (version, flags) = line.version_and_flags();
         if (write && !owned(flags)) || version == 0 {
@@ -261,7 +270,6 @@ impl SimCore {
             line.set_flag(BODY_DIRTY);
         }
         self.clock.set(self.clock.get() + total);
-        self.copied(copied);
     }
 
     /// Sleeps for `ticks`, or until the last worker ends.
@@ -403,15 +411,17 @@ impl Core for SimCore {
         result
     }
 
+    #[inline]
     fn copy_out(&self, line: &SimLine, offset: usize, words: &[Word], into: &mut [u8]) {
-        self.body(line, offset, into.len(), false, into.len());
+        self.body(line, offset, into.len(), false);
         for (chunk, word) in into.chunks_mut(8).zip(words) {
             chunk.copy_from_slice(&word.peek().to_le_bytes()[..chunk.len()]);
         }
     }
 
+    #[inline]
     fn copy_in(&self, line: &SimLine, offset: usize, words: &[Word], from: &[u8]) {
-        self.body(line, offset, from.len(), true, from.len());
+        self.body(line, offset, from.len(), true);
         for (chunk, word) in from.chunks(8).zip(words) {
             // A column owns its last word as a whole, so the bytes behind its end may become zeros.
             let mut bytes = [0; 8];
@@ -420,8 +430,9 @@ impl Core for SimCore {
         }
     }
 
+    #[inline]
     fn touch(&self, line: &SimLine, offset: usize, bytes: usize, write: bool) {
-        self.body(line, offset, bytes, write, bytes);
+        self.body(line, offset, bytes, write);
     }
 
     fn copied(&self, bytes: usize) {

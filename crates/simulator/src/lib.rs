@@ -20,6 +20,7 @@ mod model;
 mod queue;
 mod scheduler;
 mod simulated;
+mod slab;
 mod waiting;
 mod world;
 

@@ -78,7 +78,7 @@ impl Simulated {
             Homes::Interleaved => 1,
         };
         let reserve_bytes = options.reserve_bytes;
-        let arena = Arena::new(&ArenaOptions { reserve_bytes, nodes, huge_pages: false })?;
+        let arena = Arena::new(&ArenaOptions { reserve_bytes, nodes, huge_pages: true })?;
         Ok(Simulated {
             description,
             options,
@@ -111,7 +111,7 @@ impl Simulated {
     /// The host's bytes of scheduler state and first-level cache model of one core; stacks come on top.
     pub fn state_bytes_per_core(&self) -> usize {
         let lines = self.description.l1.size_kib * 1024 / crate::description::LINE_BYTES;
-        let l1 = crate::cache::PrivateCache::new(lines as usize).bytes();
+        let l1 = lines as usize * size_of::<u32>();
         size_of::<SimCore>() + size_of::<Option<Fiber>>() + World::BYTES_PER_CORE + l1
     }
 }
@@ -145,7 +145,9 @@ impl Machine for Simulated {
         let mut past = *self.past.lock();
         past.runs += 1;
         let model = Model::new(&self.description, workers, services.len(), self.options.homes);
-        let world = Rc::new(World::new(model, self.arena.clone(), past.fills));
+        let world = World::new(model, self.arena.clone(), past.fills)
+            .map_err(|e| RunError::System(format!("the modelled caches: {e}")))?;
+        let world = Rc::new(world);
         world.counter.set(past.counter);
         let hz = self.description.ticks_per_second();
         let chance = |i: usize| shuffle(self.options.seed ^ shuffle(past.runs << 32 | i as u64));

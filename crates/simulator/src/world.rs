@@ -1,7 +1,7 @@
 //! What the cores of a run share: caches, directory, memory, and who waits for what.
 
 use crate::{
-    cache::{PrivateCache, identity},
+    cache::{PrivateCache, PrivateCaches, identity},
     line::{
         BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS,
         next_version,
@@ -11,7 +11,7 @@ use crate::{
     waiting::Waiting,
 };
 use machine::{Arena, cold::Arc};
-use std::cell::Cell;
+use std::{cell::Cell, io};
 
 /// What a line is fetched for.
 #[derive(Clone, Copy)]
@@ -37,8 +37,8 @@ pub(crate) struct World {
     pub queue: Tournament,
     pub waiting: Waiting,
     pub hints: Box<[Cell<Hint>]>,
-    l1: Vec<PrivateCache>,
-    l2: Vec<PrivateCache>,
+    l1: PrivateCaches,
+    l2: PrivateCaches,
     /// Lines filled from memory, over all runs.
     pub fills: Cell<u64>,
     /// Until when each node's memory is busy, in 1/256 cycles.
@@ -58,21 +58,18 @@ impl World {
     pub(crate) const BYTES_PER_CORE: usize =
         size_of::<Hint>() + 2 * size_of::<u64>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
 
-    pub(crate) fn new(model: Model, arena: Arc<Arena>, fills: u64) -> World {
+    pub(crate) fn new(model: Model, arena: Arc<Arena>, fills: u64) -> io::Result<World> {
         let cores = model.seats.len();
-        let caches = |lines: usize| {
-            let count = if lines == 0 { 0 } else { model.physical_cores() };
-            (0..count).map(|_| PrivateCache::new(lines)).collect()
-        };
+        let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
         let null = std::ptr::null();
         let hint = Hint { stack: null, line: null, entry: null, core: null };
         let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
-        World {
+        Ok(World {
             queue: Tournament::new(cores),
             waiting: Waiting::new(cores),
             hints: vec![Cell::new(hint); cores].into_boxed_slice(),
-            l1: caches(model.l1_lines),
-            l2: caches(model.l2_lines),
+            l1: caches(model.l1_lines)?,
+            l2: caches(model.l2_lines)?,
             fills: Cell::new(fills),
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
             links: vec![Cell::new(0); links].into_boxed_slice(),
@@ -82,17 +79,17 @@ impl World {
             closing: Cell::new(false),
             model,
             arena,
-        }
+        })
     }
 
     #[inline(always)]
-    pub(crate) fn l1(&self, physical: u32) -> &PrivateCache {
-        &self.l1[physical as usize]
+    pub(crate) fn l1(&self, physical: u32) -> PrivateCache<'_> {
+        self.l1.get(physical).expect("every core has a first-level cache")
     }
 
     #[inline(always)]
-    pub(crate) fn l2(&self, physical: u32) -> Option<&PrivateCache> {
-        self.l2.get(physical as usize)
+    pub(crate) fn l2(&self, physical: u32) -> Option<PrivateCache<'_>> {
+        self.l2.get(physical)
     }
 
     /// Where the line's metadata lies in the arena: what names it.
@@ -104,8 +101,8 @@ impl World {
     /// True when `physical` still has the line under `version` in a private cache.
     fn holds(&self, physical: u32, identity: u64, version: u32) -> bool {
         let held =
-            |cache: Option<&PrivateCache>| cache.is_some_and(|c| c.version(identity) == version);
-        held(self.l1.get(physical as usize)) || held(self.l2.get(physical as usize))
+            |cache: Option<PrivateCache<'_>>| cache.is_some_and(|c| c.version(identity) == version);
+        held(self.l1.get(physical)) || held(self.l2.get(physical))
     }
 
     /// Waits for the memory of `home`, and for the link to it, to have moved a line.
