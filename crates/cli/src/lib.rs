@@ -1,3 +1,34 @@
-//! The kilocore command
+//! The command `kilocore`: what it understands, what it does, what it shows.
+//!
+//! | module | what it is about |
+//! | --- | --- |
+//! | `arguments` | the command line, checked |
+//! | `commands` | one file for each command |
+//! | `measurement` | one configuration, from its options to its record |
+//! | [`report`] | records as a table, a chart and a page |
 
+mod arguments;
+mod commands;
+mod failure;
+mod host;
+mod interrupt;
+mod measurement;
+mod notes;
 pub mod report;
+mod screen;
+mod suggestion;
+
+use failure::{Ending, Failure};
+use std::process::ExitCode;
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    match arguments::parse().and_then(commands::dispatch) {
+        Ok(ending) => ending.code(),
+        Err(Failure::ReaderGone) => Ending::Good.code(),
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            Ending::Refused.code()
+        }
+    }
+}

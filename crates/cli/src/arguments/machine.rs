@@ -1,0 +1,120 @@
+//! Machines by name or by file.
+
+use crate::failure::Failure;
+use crate::{host, suggestion};
+use harness::record::MachineKind;
+use machine::{Native, cold::Arc};
+use simulator::{DescriptionError, MachineDescription, builtin_names};
+
+/// What a run is to happen on.
+#[derive(Clone, Debug)]
+pub enum MachineChoice {
+    /// The cores at hand.
+    Native,
+    /// Modelled hardware.
+    Simulated {
+        /// What is modelled.
+        description: Arc<MachineDescription>,
+        /// How it was asked for.
+        given: String,
+    },
+}
+
+impl MachineChoice {
+    /// `native`, a machine's name, or the path of a machine file.
+    pub fn load(text: &str) -> Result<MachineChoice, Failure> {
+        if text == "native" {
+            return Ok(MachineChoice::Native);
+        }
+        match MachineDescription::load(text) {
+            Ok(description) => Ok(MachineChoice::Simulated {
+                description: Arc::new(description),
+                given: text.to_owned(),
+            }),
+            Err(DescriptionError::Unknown { name, known, .. }) => {
+                let names: Vec<_> = ["native"].into_iter().chain(known).collect();
+                let message = suggestion::unknown("machine", &name, &names);
+                Err(Failure::refused(format!("{message}, or the path of a machine file")))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Its name in records.
+    pub fn name(&self) -> &str {
+        match self {
+            MachineChoice::Native => "native",
+            MachineChoice::Simulated { description, .. } => &description.name,
+        }
+    }
+
+    /// How to ask for it again.
+    pub fn given(&self) -> &str {
+        match self {
+            MachineChoice::Native => "native",
+            MachineChoice::Simulated { given, .. } => given,
+        }
+    }
+
+    /// How it runs programs.
+    pub fn kind(&self) -> MachineKind {
+        match self {
+            MachineChoice::Native => MachineKind::Native,
+            MachineChoice::Simulated { .. } => MachineKind::Simulated,
+        }
+    }
+
+    /// It in one line.
+    pub fn description(&self) -> String {
+        match self {
+            MachineChoice::Native => host::native_machine(),
+            MachineChoice::Simulated { description, .. } => description.title.clone(),
+        }
+    }
+
+    /// Where workers and memory are.
+    pub fn placement(&self) -> &'static str {
+        match self {
+            MachineChoice::Native => {
+                "worker i on the i-th core that the process may use, memory where its loader touched it"
+            }
+            MachineChoice::Simulated { .. } => {
+                "worker i on hardware thread i in the machine file's order, pages interleaved over the \
+                 sockets in use"
+            }
+        }
+    }
+
+    /// Cores that it has.
+    pub fn cores(&self) -> usize {
+        match self {
+            MachineChoice::Native => Native::available_cores(),
+            MachineChoice::Simulated { description, .. } => description.cores(),
+        }
+    }
+
+    /// Whether it counts in hardware.
+    pub fn has_hardware_counter(&self) -> bool {
+        match self {
+            MachineChoice::Native => false,
+            MachineChoice::Simulated { description, .. } => description.hardware_counter.is_some(),
+        }
+    }
+
+    /// Refuses more cores than there are.
+    pub fn check_cores(&self, cores: &[u64]) -> Result<(), Failure> {
+        let most = self.cores() as u64;
+        match cores.iter().find(|&&n| n > most) {
+            None => Ok(()),
+            Some(n) => Err(Failure::refused(format!(
+                "--cores is {n}; allowed: 1 to {most}, which machine {} has",
+                self.name()
+            ))),
+        }
+    }
+}
+
+/// Every machine that has a name.
+pub fn named() -> Vec<&'static str> {
+    ["native"].into_iter().chain(builtin_names()).collect()
+}

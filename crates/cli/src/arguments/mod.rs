@@ -1,0 +1,200 @@
+//! The command line: what it may say, and one line about what is wrong with it.
+
+mod machine;
+mod numbers;
+mod options;
+mod output;
+mod protocols;
+mod workload;
+
+pub use machine::{MachineChoice, named as named_machines};
+pub use options::{CompareArguments, ExploreArguments, RunArguments};
+pub use output::Outputs;
+pub use protocols::{declarations, protocol_names, timestamps};
+pub use workload::{Defaults, Facts, Task, WorkloadCommand};
+
+use crate::failure::{Ending, Failure};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Concurrency control compared: on the cores in front of you, and on a simulated thousand
+#[derive(Debug, Parser)]
+#[command(name = "kilocore", version, after_help = "Example: kilocore compare ycsb")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compare every protocol, natively and on a simulated machine, with a report
+    #[command(
+        subcommand_value_name = "WORKLOAD",
+        subcommand_help_heading = "Workloads",
+        after_help = "Example: kilocore compare ycsb --theta 0.8 --out report"
+    )]
+    Compare {
+        /// On what.
+        #[command(subcommand)]
+        workload: WorkloadCommand<CompareArguments>,
+    },
+    /// Measure protocols on one machine
+    #[command(
+        subcommand_value_name = "WORKLOAD",
+        subcommand_help_heading = "Workloads",
+        after_help = "Example: kilocore run ycsb --cc SILO,NO_WAIT --cores 1,2 --theta 0.6 --read-ratio 0.5"
+    )]
+    Run {
+        /// What.
+        #[command(subcommand)]
+        workload: WorkloadCommand<RunArguments>,
+    },
+    /// Hunt for bugs: thousands of short runs under adversarial schedules, each checked
+    #[command(
+        subcommand_value_name = "WORKLOAD",
+        subcommand_help_heading = "Workloads",
+        after_help = "Example: kilocore explore counters --cc SILO --schedules 10000"
+    )]
+    Explore {
+        /// With what.
+        #[command(subcommand)]
+        workload: ExploreCommand,
+    },
+    /// The machines that can be simulated
+    #[command(after_help = "Example: kilocore machines show graphite")]
+    Machines {
+        /// What about them.
+        #[command(subcommand)]
+        command: MachinesCommand,
+    },
+    /// Protocols, workloads, architectures and planted bugs, one line each
+    #[command(after_help = "Example: kilocore list")]
+    List,
+}
+
+/// Workloads for exploration: small, and varied by the schedule's seed.
+#[derive(Debug, Subcommand)]
+pub enum ExploreCommand {
+    /// Increments, transfers, sums and moves under laws that a wrong protocol breaks
+    #[command(after_help = "Example: kilocore explore counters --cc SILO --schedules 10000")]
+    Counters(ExploreArguments),
+    /// Reads and updates of a small table, judged by the certificate alone
+    #[command(after_help = "Example: kilocore explore ycsb --cc TICTOC --schedules 10000")]
+    Ycsb(ExploreArguments),
+}
+
+/// What can be done with machines.
+#[derive(Debug, Subcommand)]
+pub enum MachinesCommand {
+    /// One line for each machine
+    List,
+    /// All that the model knows about one
+    #[command(after_help = "Example: kilocore machines show superdome-flex")]
+    Show {
+        /// A machine's name, or the path of a machine file.
+        name: String,
+        /// Print the machine file itself, with its sources, as a start for your own.
+        #[arg(long)]
+        toml: bool,
+    },
+    /// Measure the machine at hand and write its machine file
+    #[command(after_help = "Example: kilocore machines probe --out here.toml")]
+    Probe {
+        /// Where to write the file [default: standard output]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// Parses the process's arguments. Help and version are printed here, and end the process.
+pub fn parse() -> Result<Cli, Failure> {
+    let command = with_negative_numbers(Cli::command());
+    let words: Vec<_> = std::env::args_os().collect();
+    let parsed = command
+        .clone()
+        .try_get_matches_from(&words)
+        .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    parsed.map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Asked for nothing, so all that can be asked for is the answer.
+            let _ = error.print();
+            std::process::exit(i32::from(Ending::Refused as u8));
+        }
+        _ => Failure::refused(one_line(&error, &command, &words)),
+    })
+}
+
+/// `--theta -1` is a bad number, not an unknown option.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| match argument.get_action().takes_values() {
+            true => argument.allow_negative_numbers(true),
+            false => argument,
+        })
+        .mut_subcommands(with_negative_numbers)
+}
+
+/// What clap has to say, without usage and invitations, on one line.
+fn one_line(error: &clap::Error, root: &clap::Command, words: &[std::ffi::OsString]) -> String {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+    {
+        let (kind, known) = subcommands_at(root, words);
+        return crate::suggestion::unknown(kind, name, &known);
+    }
+    let text = error.render().to_string();
+    let said = text.split("\nUsage:").next().unwrap_or(&text);
+    let lines: Vec<&str> = said
+        .lines()
+        .map(|line| line.trim().trim_start_matches("error: "))
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
+        .collect();
+    let mut line = lines.join("; ").replace("provided:; ", "provided: ");
+    if error.kind() == ErrorKind::UnknownArgument {
+        line.push_str("; --help lists what is allowed");
+    }
+    line
+}
+
+/// The names that could stand where the first unknown word stands, and what they name.
+fn subcommands_at<'a>(
+    root: &'a clap::Command,
+    words: &[std::ffi::OsString],
+) -> (&'static str, Vec<&'a str>) {
+    let mut at = root;
+    for word in words.iter().skip(1) {
+        if let Some(below) = at.find_subcommand(word) {
+            at = below;
+        }
+    }
+    let kind = match at.get_subcommand_help_heading() {
+        Some("Workloads") => "workload",
+        _ => "command",
+    };
+    (kind, at.get_subcommands().map(clap::Command::get_name).filter(|n| *n != "help").collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        with_negative_numbers(Cli::command()).debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        fn examined(command: &clap::Command) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let trivial = command.get_name() == "help" || command.get_name() == "list";
+            assert!(help.contains("Example: ") || trivial, "{}", command.get_name());
+            command.get_subcommands().for_each(examined);
+        }
+        examined(&Cli::command());
+    }
+}

@@ -1,0 +1,101 @@
+//! The options of commands. Those of workloads are in [`super::workload`].
+
+use super::numbers::{count, seconds, seconds_or_none, whole};
+use clap::Args;
+use std::path::PathBuf;
+
+/// What `run` measures, how, and where the records go.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Measurement")]
+pub struct RunArguments {
+    /// Protocols, separated by commas, or all (NO_CC too: it checks nothing and measures the harness)
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "all")]
+    pub cc: Vec<String>,
+    /// Numbers of cores, separated by commas [default: all natively, 64 simulated]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
+    pub cores: Vec<u64>,
+    /// native, a machine's name, or the path of a machine file
+    #[arg(long, value_name = "MACHINE", default_value = "native")]
+    pub machine: String,
+    /// Measured seconds, of the machine's time [default: 1 natively; 0.001 simulated, more on few cores]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Seconds before them that don't count [default: 0.3 natively, 0.0002 simulated]
+    #[arg(long, value_name = "S", value_parser = seconds_or_none)]
+    pub warm_up: Option<f64>,
+    /// How often to measure each configuration
+    #[arg(long, value_name = "R", default_value = "1", value_parser = count)]
+    pub repeat: u64,
+    /// Seed of everything random; repetition i uses seed + i
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole)]
+    pub seed: u64,
+    /// Where timestamps come from: mutex, atomic, batchN, clock, hardware
+    #[arg(long, value_name = "HOW", default_value = "atomic")]
+    pub timestamps: String,
+    /// Record and check the history of what is measured (natively that costs throughput and memory)
+    #[arg(long)]
+    pub certify: bool,
+    /// Keep a time breakdown natively too, at some cost; simulated runs always have one
+    #[arg(long)]
+    pub breakdown: bool,
+    /// Write the records as JSON; - is standard output, and then nothing else goes there
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the records as CSV; - is standard output, and then nothing else goes there
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+}
+
+/// What `compare` compares, and where the report goes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Comparison")]
+pub struct CompareArguments {
+    /// Protocols, separated by commas, or all
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "all")]
+    pub cc: Vec<String>,
+    /// The machine to simulate beside the native one: a name, or the path of a machine file
+    #[arg(long, value_name = "MACHINE", default_value = "graphite")]
+    pub machine: String,
+    /// Simulated numbers of cores [default: 1,4,16,64,256,1024, as far as the machine has them]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
+    pub cores: Vec<u64>,
+    /// Folder for the report: page, records as JSON, table
+    #[arg(long, value_name = "DIR", default_value = "kilocore-report")]
+    pub out: PathBuf,
+    /// A coarse look: shorter runs on fewer cores
+    #[arg(long)]
+    pub quick: bool,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole)]
+    pub seed: u64,
+    /// Where timestamps come from: mutex, atomic, batchN, clock
+    #[arg(long, value_name = "HOW", default_value = "atomic")]
+    pub timestamps: String,
+}
+
+/// What `explore` explores.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Exploration")]
+pub struct ExploreArguments {
+    /// Protocols, separated by commas, or all. NO_CC must fail
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "all")]
+    pub cc: Vec<String>,
+    /// Instead of protocols: a planted bug, or all of them, which must be found
+    #[arg(long, value_name = "NAME", conflicts_with = "cc")]
+    pub mutant: Option<String>,
+    /// Schedules for each
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
+    pub schedules: u64,
+    /// Seed of the first schedule; the next ones count up
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole)]
+    pub seed: u64,
+    /// Workers of a schedule
+    #[arg(long, value_name = "N", default_value = "3", value_parser = count)]
+    pub workers: u64,
+    /// Procedures of each worker
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
+    pub procedures: u64,
+    /// Where timestamps come from: mutex, atomic, batchN, clock
+    #[arg(long, value_name = "HOW", default_value = "atomic")]
+    pub timestamps: String,
+}

@@ -1,0 +1,68 @@
+//! Protocols by name.
+
+use super::MachineChoice;
+use crate::failure::Failure;
+use crate::suggestion;
+use machine::Native;
+use protocols::{Declaration, ProtocolOptions, TimestampAllocation, registry};
+
+/// What all protocols say of themselves.
+pub fn declarations(options: &ProtocolOptions) -> Vec<Declaration> {
+    registry::declarations::<Native>(options)
+}
+
+/// The protocols that `asked` names, each once, in the order of asking; `all` stands for every one.
+pub fn protocol_names(asked: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let known: Vec<_> = declarations(&ProtocolOptions::default()).iter().map(|d| d.name).collect();
+    let mut names: Vec<&'static str> = Vec::new();
+    for name in asked {
+        let mut meant = match known.iter().find(|k| k.eq_ignore_ascii_case(name)) {
+            Some(known) => vec![*known],
+            None if name.eq_ignore_ascii_case("all") => known.clone(),
+            None => {
+                let allowed: Vec<_> = known.iter().copied().chain(["all"]).collect();
+                return Err(Failure::refused(suggestion::unknown("protocol", name, &allowed)));
+            }
+        };
+        meant.retain(|name| !names.contains(name));
+        names.extend(meant);
+    }
+    Ok(names)
+}
+
+/// Where timestamps come from, if each of `machines` can do that.
+pub fn timestamps(
+    asked: &str,
+    machines: &[&MachineChoice],
+) -> Result<TimestampAllocation, Failure> {
+    let allocation: TimestampAllocation =
+        asked.parse().map_err(|error| Failure::refused(format!("--timestamps: {error}")))?;
+    if allocation == TimestampAllocation::Hardware
+        && let Some(machine) = machines.iter().find(|machine| !machine.has_hardware_counter())
+    {
+        let name = machine.name();
+        return Err(Failure::refused(format!(
+            "--timestamps hardware: machine {name} has no hardware counter; \
+             allowed: mutex, atomic, batchN, clock"
+        )));
+    }
+    Ok(allocation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(asked: &[&str]) -> Result<Vec<&'static str>, Failure> {
+        protocol_names(&asked.iter().map(|s| s.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn all_is_every_protocol_once() {
+        let all = names(&["all"]).unwrap();
+        assert_eq!(all.len(), declarations(&ProtocolOptions::default()).len());
+        let silo_first = names(&["silo", "all", "SILO"]).unwrap();
+        assert_eq!((silo_first[0], silo_first.len()), ("SILO", all.len()));
+        assert!(names(&["SILO", "nope"]).unwrap_err().to_string().contains("'nope'"));
+    }
+}

@@ -1,0 +1,46 @@
+//! `kilocore machines`: the hardware that can be simulated.
+
+use super::list::columns;
+use crate::arguments::{MachineChoice, MachinesCommand, named_machines};
+use crate::failure::{Ending, Failure};
+use crate::screen;
+use simulator::MachineDescription;
+
+/// Lists, shows, or measures.
+pub fn machines(command: &MachinesCommand) -> Result<Ending, Failure> {
+    match command {
+        MachinesCommand::List => list()?,
+        MachinesCommand::Show { name, toml } => show(name, *toml)?,
+        MachinesCommand::Probe { .. } => {
+            return Err(Failure::refused("machines probe is not there yet; allowed: list, show"));
+        }
+    }
+    Ok(Ending::Good)
+}
+
+fn list() -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for name in named_machines() {
+        let machine = MachineChoice::load(name)?;
+        rows.push(vec![
+            name.to_owned(),
+            format!("{} cores", machine.cores()),
+            machine.description(),
+        ]);
+    }
+    screen::say(&columns(rows))
+}
+
+fn show(name: &str, toml: bool) -> Result<(), Failure> {
+    match MachineChoice::load(name)? {
+        MachineChoice::Native => screen::say(&columns(vec![
+            vec!["what".to_owned(), crate::host::native_machine()],
+            vec!["host".to_owned(), crate::host::host()],
+        ])),
+        MachineChoice::Simulated { description, .. } if toml => {
+            let builtin = MachineDescription::builtin_text(name).map(str::to_owned);
+            screen::say(&builtin.unwrap_or_else(|| description.to_toml()))
+        }
+        MachineChoice::Simulated { description, .. } => screen::say(&description.describe()),
+    }
+}

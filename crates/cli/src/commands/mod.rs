@@ -1,0 +1,21 @@
+//! What each command does.
+
+mod compare;
+mod explore;
+mod list;
+mod machines;
+mod run;
+
+use crate::arguments::{Cli, Command};
+use crate::failure::{Ending, Failure};
+
+/// Does what the command line says.
+pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
+    match cli.command {
+        Command::Compare { workload } => compare::compare(&workload),
+        Command::Run { workload } => run::run(&workload),
+        Command::Explore { workload } => explore::explore(&workload),
+        Command::Machines { command } => machines::machines(&command),
+        Command::List => list::list(),
+    }
+}

@@ -1,0 +1,126 @@
+//! `kilocore run`: protocols on one machine, configuration by configuration.
+
+use crate::arguments::{
+    Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, protocol_names,
+    timestamps,
+};
+use crate::failure::{Ending, Failure};
+use crate::measurement::{Configuration, Evidence, Measured, Origin};
+use crate::{interrupt, notes, report, screen};
+use harness::record::{MachineKind, RunRecord};
+use txn::Workload;
+use workloads::micro::counters::CountersOptions;
+use workloads::ycsb::YcsbOptions;
+
+/// Measures what `workload` and its command say.
+pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> {
+    let asked = workload.command();
+    let machine = MachineChoice::load(&asked.machine)?;
+    let protocols = protocol_names(&asked.cc)?;
+    let timestamps = timestamps(&asked.timestamps, &[&machine])?;
+    machine.check_cores(&asked.cores)?;
+    let default_cores = match machine.kind() {
+        MachineKind::Native => machine.cores(),
+        _ => machine.cores().min(64),
+    };
+    let cores = match asked.cores.is_empty() {
+        true => vec![default_cores],
+        false => asked.cores.iter().map(|&n| n as usize).collect(),
+    };
+    let mut configurations = Vec::new();
+    for &cores in &cores {
+        let (warm_up_s, measured_s) = default_lengths(&machine, cores);
+        for &protocol in &protocols {
+            configurations.push(Configuration {
+                machine: machine.clone(),
+                protocol,
+                timestamps,
+                cores,
+                warm_up_s: asked.warm_up.unwrap_or(warm_up_s),
+                measured_s: asked.seconds.unwrap_or(measured_s),
+                repetitions: asked.repeat as usize,
+                seed: asked.seed,
+                breakdown: asked.breakdown,
+                evidence: if asked.certify { Evidence::Measured } else { Evidence::None },
+            });
+        }
+    }
+    let defaults = Defaults { ycsb: YcsbOptions::default(), counters: CountersOptions::default() };
+    workload.perform(defaults, Job { asked, configurations })
+}
+
+/// Seconds of warm-up and of measurement, when nobody says. A simulated core does some thousand transactions
+/// in a second, so few of them need longer for a number worth reading.
+fn default_lengths(machine: &MachineChoice, cores: usize) -> (f64, f64) {
+    match machine.kind() {
+        MachineKind::Native => (0.3, 1.0),
+        _ => (0.0002, 0.001 * (64.0 / cores as f64).max(1.0)),
+    }
+}
+
+struct Job<'a> {
+    asked: &'a RunArguments,
+    configurations: Vec<Configuration>,
+}
+
+impl Task for Job<'_> {
+    type Output = Ending;
+
+    fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Ending, Failure> {
+        let outputs = Outputs::checked(self.asked.json.clone(), self.asked.csv.clone())?;
+        let stop = interrupt::listen()?;
+        let origin = Origin::here();
+        let bar = screen::bar(self.configurations.len() as u64);
+        let mut measured = Vec::new();
+        let mut failure = None;
+        for configuration in &self.configurations {
+            let (name, cores) = (configuration.protocol, configuration.cores);
+            bar.set_message(format!("{name} on {cores} cores"));
+            match configuration.measure(workload, facts, &origin, stop) {
+                Ok(found) => measured.extend(found),
+                // What was measured before is kept.
+                Err(error) => failure = Some(error),
+            }
+            bar.inc(1);
+            if failure.is_some() || interrupt::requested() {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        if failure.is_some() && measured.is_empty() {
+            return Err(failure.expect("just seen"));
+        }
+        let ending = self.report(&outputs, &measured)?;
+        failure.map_or(Ok(ending), Err)
+    }
+}
+
+impl Job<'_> {
+    fn report(&self, outputs: &Outputs, measured: &[Measured]) -> Result<Ending, Failure> {
+        let interrupted = interrupt::requested();
+        if interrupted && measured.is_empty() {
+            eprintln!("interrupted before anything was measured");
+            return Ok(Ending::Interrupted);
+        }
+        let records: Vec<RunRecord> = measured.iter().map(|m| m.record.clone()).collect();
+        outputs.write(&records)?;
+        let mut notes = notes::certificates(measured, true);
+        notes.push_str(&notes::steadiness(&records));
+        if outputs.take_stdout() {
+            eprint!("{notes}");
+        } else {
+            let terminal = screen::terminal();
+            let mut text = report::table(&records, terminal);
+            if self.asked.breakdown {
+                text.push_str(&notes::breakdown(&records));
+            }
+            screen::say(&format!("{text}{notes}"))?;
+        }
+        let broken = records.iter().any(|record| record.certificate.breaks_promise());
+        Ok(match (broken, interrupted) {
+            (true, _) => Ending::Broken,
+            (false, true) => Ending::Interrupted,
+            (false, false) => Ending::Good,
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! The command `kilocore`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -1,0 +1,230 @@
+//! One configuration: measured, certified, recorded.
+
+use crate::arguments::{Facts, MachineChoice};
+use crate::failure::Failure;
+use crate::host;
+use checker::Counterexample;
+use harness::assemble;
+use harness::drive::BackOff;
+use harness::record::{MachineKind, RunRecord, Setting};
+use harness::run::{HarnessError, Plan, Repetition, run};
+use machine::{Native, NativeOptions, Word};
+use protocols::{ProtocolOptions, TimestampAllocation};
+use simulator::{Simulated, SimulatedOptions};
+use txn::Workload;
+
+/// What is measured, and how.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    /// On what.
+    pub machine: MachineChoice,
+    /// Name of the protocol.
+    pub protocol: &'static str,
+    /// Where timestamps come from.
+    pub timestamps: TimestampAllocation,
+    /// Workers, one a core.
+    pub cores: usize,
+    /// Seconds that don't count.
+    pub warm_up_s: f64,
+    /// Seconds that count.
+    pub measured_s: f64,
+    /// How often.
+    pub repetitions: usize,
+    /// Seed of the first repetition.
+    pub seed: u64,
+    /// Keep a time breakdown natively.
+    pub breakdown: bool,
+    /// Where the certificate comes from.
+    pub evidence: Evidence,
+}
+
+/// The history that a certificate is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Evidence {
+    /// None: not checked.
+    None,
+    /// What is measured is recorded, at the price that recording has.
+    Measured,
+    /// Another run of the same configuration is recorded, so many seconds long; what is measured is not.
+    #[expect(dead_code, reason = "compare is next")]
+    Companion(f64),
+}
+
+/// What came of a configuration.
+#[derive(Debug)]
+pub struct Measured {
+    /// Its record.
+    pub record: RunRecord,
+    /// Why a verdict failed, with the command that runs it again. Also for verdicts that nobody promised.
+    pub counterexample: Option<Counterexample>,
+}
+
+/// Where records come from: the same for all of one command.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    host: String,
+    commit: &'static str,
+}
+
+impl Origin {
+    /// This computer and this build.
+    pub fn here() -> Origin {
+        Origin { host: host::host(), commit: env!("KILOCORE_COMMIT") }
+    }
+}
+
+/// A certificate and the seed of the run that it is about.
+type Certified = (u64, checker::Certificate);
+
+impl Configuration {
+    /// Measures. None when it was stopped before anything was measured.
+    pub fn measure<W: Workload>(
+        &self,
+        workload: &W,
+        facts: &Facts,
+        origin: &Origin,
+        stop: &Word,
+    ) -> Result<Option<Measured>, Failure> {
+        let plan = self.plan();
+        let mut repetitions = Vec::new();
+        let mut certified = None;
+        if self.evidence == Evidence::Measured {
+            // One at a time: a history is checked and forgotten before the next one grows.
+            for number in 0..self.repetitions {
+                let seed = self.seed.wrapping_add(number as u64);
+                let one = Plan { repetitions: 1, seed, record_history: true, ..plan.clone() };
+                for mut repetition in self.run(workload, &one, stop)? {
+                    worst(&mut certified, seed, &repetition);
+                    repetition.history = None;
+                    repetitions.push(repetition);
+                }
+            }
+        } else {
+            repetitions = self.run(workload, &plan, stop)?;
+        }
+        // Stopped during its warm-up: nothing was measured.
+        repetitions.retain(|repetition| repetition.interval_ticks > 0);
+        if repetitions.is_empty() {
+            return Ok(None);
+        }
+        if let Evidence::Companion(measured_s) = self.evidence {
+            let warm_up_s = 0.0;
+            let short = Plan {
+                repetitions: 1,
+                warm_up_s,
+                measured_s,
+                record_history: true,
+                ..plan.clone()
+            };
+            for repetition in self.run(workload, &short, stop)? {
+                worst(&mut certified, self.seed, &repetition);
+            }
+        }
+        let declaration = assemble::declaration::<Native>(&plan)
+            .ok_or_else(|| HarnessError::UnknownProtocol(plan.protocol.clone()))?;
+        let mut blank = self.blank(facts, origin);
+        self.describe_evidence(&mut blank);
+        let certificate = certified.as_ref().map(|(_, certificate)| certificate);
+        let kind = self.machine.kind();
+        let record = assemble::record(blank, kind, &plan, &declaration, &repetitions, certificate);
+        let counterexample = certified.and_then(|(seed, certificate)| {
+            let command = self.command_line(facts, seed);
+            certificate.with_replay(command).counterexample
+        });
+        Ok(Some(Measured { record, counterexample }))
+    }
+
+    fn run<W: Workload>(
+        &self,
+        workload: &W,
+        plan: &Plan,
+        stop: &Word,
+    ) -> Result<Vec<Repetition>, HarnessError> {
+        match &self.machine {
+            MachineChoice::Native => {
+                let options = NativeOptions { breakdown: self.breakdown, ..Default::default() };
+                run(&|_| Native::new(options.clone()), workload, plan, stop, &mut |_| {})
+            }
+            MachineChoice::Simulated { description, .. } => {
+                let make = |seed| {
+                    let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
+                    Simulated::new(description.clone(), options)
+                };
+                run(&make, workload, plan, stop, &mut |_| {})
+            }
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let native = self.machine.kind() == MachineKind::Native;
+        Plan {
+            protocol: self.protocol.to_owned(),
+            protocol_options: ProtocolOptions { timestamps: self.timestamps },
+            cores: self.cores,
+            warm_up_s: self.warm_up_s,
+            measured_s: self.measured_s,
+            repetitions: self.repetitions,
+            seed: self.seed,
+            record_history: false,
+            back_off: BackOff::default(),
+            load_threads: if native { Native::available_cores() } else { 1 },
+            // 40 ms are SILO's; a simulated run is over by then.
+            epoch_interval_s: if native { 0.04 } else { 0.0001 },
+        }
+    }
+
+    fn blank(&self, facts: &Facts, origin: &Origin) -> RunRecord {
+        RunRecord {
+            workload: facts.name.to_owned(),
+            workload_options: facts.options.clone(),
+            machine: self.machine.name().to_owned(),
+            machine_description: self.machine.description(),
+            placement: self.machine.placement().to_owned(),
+            commit: origin.commit.to_owned(),
+            host: origin.host.clone(),
+            ..RunRecord::blank()
+        }
+    }
+
+    /// Recording slows a native run down, so a record says whether it was recorded itself.
+    fn describe_evidence(&self, blank: &mut RunRecord) {
+        let history = match self.evidence {
+            Evidence::None => return,
+            Evidence::Measured => "the measured run, recorded".to_owned(),
+            Evidence::Companion(seconds) => format!("a recorded companion run of {seconds} s"),
+        };
+        blank.architecture_options.insert("certificate_of".to_owned(), Setting::Text(history));
+    }
+
+    /// The command that runs this configuration, with another seed, and certifies it.
+    fn command_line(&self, facts: &Facts, seed: u64) -> String {
+        let (warm_up_s, measured_s) = match self.evidence {
+            Evidence::Companion(measured_s) => (0.0, measured_s),
+            _ => (self.warm_up_s, self.measured_s),
+        };
+        format!(
+            "kilocore run {} --cc {} --cores {} --machine {} --timestamps {} --warm-up {warm_up_s} \
+             --seconds {measured_s} --seed {seed} --certify{}",
+            facts.command_line(),
+            self.protocol,
+            self.cores,
+            self.machine.given(),
+            self.timestamps,
+            match self.machine.kind() {
+                MachineKind::Native => " (native runs differ: repeat it)",
+                _ => "",
+            }
+        )
+    }
+}
+
+/// Replaces `so_far` by the certificate of `repetition` if that is worse.
+fn worst(so_far: &mut Option<Certified>, seed: u64, repetition: &Repetition) {
+    let failed = |verdict| u8::from(verdict == checker::Verdict::Fail);
+    let rank = |c: &checker::Certificate| 2 * failed(c.serializable) + failed(c.strict);
+    if let Some(found) = assemble::certify(std::slice::from_ref(repetition))
+        && so_far.as_ref().is_none_or(|(_, known)| rank(known) < rank(&found))
+    {
+        *so_far = Some((seed, found));
+    }
+}

@@ -1,0 +1,69 @@
+//! What is said below a table: broken certificates, runs that were not steady, where time went.
+
+use crate::measurement::Measured;
+use comfy_table::{CellAlignment, Table, presets};
+use harness::record::{RunRecord, Verdict};
+use machine::Category;
+
+/// Why certificates failed. A broken promise is told in full; what nobody promised too if `all` is set.
+pub fn certificates(measured: &[Measured], all: bool) -> String {
+    let mut text = String::new();
+    for Measured { record, counterexample } in measured {
+        let certificate = &record.certificate;
+        let Some(counterexample) = counterexample else { continue };
+        let broken = certificate.breaks_promise();
+        // A protocol that promises no strictness proves nothing by not having it.
+        let telling = certificate.serializable == Verdict::Fail;
+        if broken || all && telling {
+            let said = if broken { "BROKEN PROMISE" } else { "as expected, it promises nothing" };
+            let (name, cores) = (&record.protocol, record.cores);
+            text.push_str(&format!("{name} on {cores} cores ({said}): {counterexample}\n\n"));
+        }
+    }
+    text
+}
+
+/// Which records are not to be trusted because throughput still changed while it was measured.
+pub fn steadiness(records: &[RunRecord]) -> String {
+    let unsteady: Vec<String> = records
+        .iter()
+        .filter(|record| record.steady == Some(false))
+        .map(|record| format!("{} on {} cores", record.protocol, record.cores))
+        .collect();
+    if unsteady.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Not steady (the halves of the measured interval differ; try a longer --warm-up): {}\n",
+        unsteady.join(", ")
+    )
+}
+
+/// Where time went, in percent, for the records that know.
+pub fn breakdown(records: &[RunRecord]) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    let header = ["protocol", "cores"].into_iter().map(str::to_owned);
+    table.set_header(header.chain(Category::ALL.iter().map(|c| c.name().replace('_', " "))));
+    for record in records {
+        let Some(shares) = &record.breakdown else { continue };
+        let share = |category: &Category| {
+            let share = shares.get(category.name()).copied().unwrap_or(0.0);
+            format!("{:.1}%", 100.0 * share)
+        };
+        let name = [record.protocol.clone(), record.cores.to_string()];
+        table.add_row(name.into_iter().chain(Category::ALL.iter().map(share)));
+    }
+    if table.row_count() == 0 {
+        return String::new();
+    }
+    for (number, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if number > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines = table.to_string();
+    let lines: Vec<&str> = lines.lines().map(str::trim_end).collect();
+    format!("Where the workers' time went\n{}\n\n", lines.join("\n"))
+}

@@ -1,0 +1,38 @@
+//! Standard output and standard error: what they can show, and writing to them.
+
+use crate::failure::Failure;
+use crate::report::Terminal;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+
+/// What standard output can show. Pipes get neither colours nor a width of their own.
+pub fn terminal() -> Terminal {
+    let plain = Terminal::default();
+    if !std::io::stdout().is_terminal() {
+        return plain;
+    }
+    let width = terminal_size::terminal_size().map_or(plain.width, |(width, _)| width.0.into());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Terminal { width, colour: wanted && !dumb, unicode: !dumb }
+}
+
+/// Writes to standard output.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// A bar over `length` steps on standard error, invisible where that is no terminal.
+pub fn bar(length: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = "{bar:30} {percent:>3} %  {elapsed_precise} gone, {eta_precise} to go  {wide_msg}";
+    let bar = ProgressBar::new(length)
+        .with_style(ProgressStyle::with_template(style).expect("the template is well-formed"));
+    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    bar
+}

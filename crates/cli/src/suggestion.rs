@@ -1,0 +1,39 @@
+//! What was probably meant by a name that nobody knows.
+
+/// `unknown protocol 'SLIO': did you mean 'SILO'? allowed: ...`
+pub fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
+    let meant = nearest(name, known).map_or(String::new(), |n| format!(": did you mean '{n}'?"));
+    let separator = if meant.is_empty() { ";" } else { "" };
+    format!("unknown {kind} '{name}'{meant}{separator} allowed: {}", known.join(", "))
+}
+
+/// The known name that looks most alike, if one looks alike at all.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace('-', "_");
+    let alike = |candidate: &&str| strsim::jaro_winkler(&plain(name), &plain(candidate));
+    known
+        .iter()
+        .map(|candidate| (alike(candidate), *candidate))
+        .filter(|(alike, _)| *alike > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised_and_nonsense_is_not() {
+        let known = ["NO_CC", "NO_WAIT", "WAIT_DIE", "SILO"];
+        assert_eq!(nearest("SLIO", &known), Some("SILO"));
+        assert_eq!(nearest("no-wait", &known), Some("NO_WAIT"));
+        assert_eq!(nearest("xyz", &known), None);
+        let text = unknown("protocol", "SLIO", &known);
+        assert_eq!(
+            text,
+            "unknown protocol 'SLIO': did you mean 'SILO'? allowed: NO_CC, NO_WAIT, WAIT_DIE, SILO"
+        );
+        assert!(unknown("protocol", "xyz", &known).starts_with("unknown protocol 'xyz'; allowed"));
+    }
+}
