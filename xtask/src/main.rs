@@ -1,2 +1,139 @@
-//! Chores of the repository.
-fn main() {}
+//! Chores of the Kilocore repository: `cargo xtask help` lists them.
+
+mod cycles;
+mod explore;
+mod instructions;
+mod json;
+mod tidy;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+/// What a chore says when it could not be done.
+type Outcome = Result<(), String>;
+
+/// Something that is done to the repository by hand or by its checks.
+struct Chore {
+    name: &'static str,
+    line: &'static str,
+    run: fn(&Path, &[String]) -> Outcome,
+}
+
+const CHORES: &[Chore] = &[
+    Chore {
+        name: "tidy",
+        line: "the house rules: layers, words, unsafe, orderings, lengths (seconds)",
+        run: tidy::run,
+    },
+    Chore {
+        name: "cycles",
+        line: "exact simulated runs against the committed ones; --bless writes them anew (a minute)",
+        run: cycles::run,
+    },
+    Chore {
+        name: "instructions",
+        line: "what the machine trait costs, counted by valgrind, into results/ (minutes)",
+        run: instructions::run,
+    },
+    Chore {
+        name: "explore",
+        line: "schedules of every protocol, in batches, resumed where it stopped (hours): \
+               [--schedules 100000] [--batch 2000] [--workload counters] [--cc NAME,...]",
+        run: explore::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) => (name.as_str(), rest),
+        None => ("help", &[][..]),
+    };
+    if matches!(name, "help" | "--help" | "-h") {
+        print!("{}", help());
+        return ExitCode::SUCCESS;
+    }
+    let Some(chore) = CHORES.iter().find(|chore| chore.name == name) else {
+        eprintln!("no chore {name:?}\n\n{}", help());
+        return ExitCode::from(2);
+    };
+    match (chore.run)(&root(), rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() -> String {
+    let mut text = "cargo xtask CHORE [OPTIONS]\n\n".to_owned();
+    for chore in CHORES {
+        text += &format!("  {:<13} {}\n", chore.name, chore.line);
+    }
+    text
+}
+
+/// The repository's root: this crate's parent.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// Where cargo puts what it builds.
+fn target_directory(root: &Path) -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(path) => root.join(path),
+        None => root.join("target"),
+    }
+}
+
+/// The cargo that runs this.
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Runs a command whose output goes where ours goes.
+fn must(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
+}
+
+/// The value behind `--name`, if it is there.
+fn option<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
+    let at = arguments.iter().position(|a| a == name)?;
+    arguments.get(at + 1).map(String::as_str)
+}
+
+/// As [`option`], as a number.
+fn number(arguments: &[String], name: &str, otherwise: u64) -> Result<u64, String> {
+    match option(arguments, name) {
+        None => Ok(otherwise),
+        Some(text) => {
+            text.parse().map_err(|_| format!("{name} {text:?}: a whole number is allowed"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_chore() {
+        let text = help();
+        assert!(CHORES.iter().all(|chore| text.contains(chore.name)));
+    }
+
+    #[test]
+    fn options_are_found_and_checked() {
+        let arguments = ["--batch".to_owned(), "7".to_owned(), "--seed".to_owned(), "x".to_owned()];
+        assert_eq!(number(&arguments, "--batch", 1), Ok(7));
+        assert_eq!(number(&arguments, "--other", 1), Ok(1));
+        assert!(number(&arguments, "--seed", 1).is_err());
+    }
+}

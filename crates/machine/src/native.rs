@@ -239,6 +239,7 @@ impl Core for NativeCore {
 
     #[inline(always)]
     fn fence(&self) {
+        // Stores before it are visible before loads after it: only the strongest order says so.
         fence(Ordering::SeqCst);
     }
 
@@ -313,6 +314,7 @@ impl Core for NativeCore {
 
     #[inline]
     fn now_fenced(&self) -> u64 {
+        // Own stores have left the store buffer before the clock is read, and loads wait until it is.
         fence(Ordering::SeqCst);
         let now = fenced_timestamp_counter();
         fence(Ordering::SeqCst);

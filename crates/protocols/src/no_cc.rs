@@ -3,6 +3,8 @@
 //! It reads what is there, installs what it wrote, and never waits, validates or aborts, so it bounds from
 //! above what any protocol can reach on a workload and measures the harness. Its histories are not
 //! serializable as soon as two workers meet: it proves that the checker can fail.
+//!
+//! Source: none; the null member of the family, as noop is BenchBase's.
 
 use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,

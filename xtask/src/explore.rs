@@ -1,0 +1,133 @@
+//! Long exploration, in batches that are recorded one by one: stopped at any time, it goes on where it
+//! was. The records are committed.
+
+use crate::{Outcome, cargo, json, must, number, option, target_directory};
+use std::{fs, io::Write, path::Path, process::Command, time::Instant};
+
+const RECORDS: &str = "results/explore/progress.jsonl";
+
+/// Explores every protocol until `--schedules` schedules of each are on record.
+pub fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let wanted = number(arguments, "--schedules", 100_000)?;
+    let batch = number(arguments, "--batch", 2_000)?.max(1);
+    let workload = option(arguments, "--workload").unwrap_or("counters");
+    must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
+    let program = target_directory(root).join("release").join("kilocore");
+    let protocols = match option(arguments, "--cc") {
+        Some(names) => names.split(',').map(str::to_owned).collect(),
+        None => promising_protocols(&program)?,
+    };
+    let records = root.join(RECORDS);
+    fs::create_dir_all(records.parent().unwrap_or(root)).map_err(|e| e.to_string())?;
+    let past = fs::read_to_string(&records).unwrap_or_default();
+    for protocol in &protocols {
+        let mut done = schedules_done(&past, workload, protocol);
+        while done < wanted {
+            let count = batch.min(wanted - done);
+            let started = Instant::now();
+            // Seeds count up from 1, so that a batch's first seed says where it stands.
+            let output = Command::new(&program)
+                .args(["explore", workload, "--cc", protocol])
+                .args(["--schedules", &count.to_string(), "--seed", &(done + 1).to_string()])
+                .output()
+                .map_err(|error| format!("{}: {error}", program.display()))?;
+            if !output.status.success() {
+                return Err(format!(
+                    "{protocol}, seeds from {}: {}\n{}{}",
+                    done + 1,
+                    output.status,
+                    String::from_utf8_lossy(&output.stdout),
+                    String::from_utf8_lossy(&output.stderr),
+                ));
+            }
+            let line = format!(
+                "{{\"workload\": {}, \"protocol\": {}, \"first_seed\": {}, \"schedules\": {count}, \
+                 \"violations\": 0, \"seconds\": {:.1}, \"commit\": {}}}\n",
+                json::quoted(workload),
+                json::quoted(protocol),
+                done + 1,
+                started.elapsed().as_secs_f64(),
+                json::quoted(&commit(root)),
+            );
+            let file = fs::OpenOptions::new().create(true).append(true).open(&records);
+            file.and_then(|mut file| file.write_all(line.as_bytes()))
+                .map_err(|error| format!("{RECORDS}: {error}"))?;
+            done += count;
+            println!("{protocol}: {done} of {wanted} schedules");
+        }
+    }
+    Ok(())
+}
+
+/// The schedules of a protocol that are on record, from seed 1 without a gap.
+fn schedules_done(records: &str, workload: &str, protocol: &str) -> u64 {
+    let number = |line: &str, key| json::field(line, key).and_then(|n| n.parse::<u64>().ok());
+    let mut done = 0;
+    let mut batches: Vec<(u64, u64)> = records
+        .lines()
+        .filter(|line| json::field(line, "workload") == Some(workload))
+        .filter(|line| json::field(line, "protocol") == Some(protocol))
+        .filter_map(|line| Some((number(line, "first_seed")?, number(line, "schedules")?)))
+        .collect();
+    batches.sort_unstable();
+    for (first, count) in batches {
+        if first <= done + 1 {
+            done = done.max(first + count - 1);
+        }
+    }
+    done
+}
+
+/// Names of the protocols that promise something, as the command lists them.
+fn promising_protocols(program: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new(program).args(["list", "--json"]).output();
+    let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = names_in(&text);
+    if names.is_empty() {
+        return Err(format!(
+            "`kilocore list --json` named no protocols; say --cc NAME,...\n{text}"
+        ));
+    }
+    Ok(names)
+}
+
+fn names_in(text: &str) -> Vec<String> {
+    let protocols = text.split_once("\"protocols\"").map_or("", |(_, rest)| rest);
+    let protocols = protocols.split(']').next().unwrap_or("");
+    let objects = protocols.split('}').filter(|o| json::field(o, "isolation") != Some("none"));
+    objects.filter_map(|o| json::field(o, "name").map(str::to_owned)).collect()
+}
+
+fn commit(root: &Path) -> String {
+    let output =
+        Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(root).output();
+    output.map_or_else(|_| "unknown".into(), |o| String::from_utf8_lossy(&o.stdout).trim().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_on_behind_the_last_batch_without_a_gap() {
+        let line = |protocol: &str, first: u64, count: u64| {
+            format!(
+                "{{\"workload\": \"counters\", \"protocol\": \"{protocol}\", \"first_seed\": {first}, \
+                 \"schedules\": {count}}}\n"
+            )
+        };
+        let records = line("A", 1, 10) + &line("B", 1, 5) + &line("A", 11, 10) + &line("A", 31, 10);
+        assert_eq!(schedules_done(&records, "counters", "A"), 20);
+        assert_eq!(schedules_done(&records, "counters", "B"), 5);
+        assert_eq!(schedules_done(&records, "ycsb", "A"), 0);
+    }
+
+    #[test]
+    fn protocols_that_promise_nothing_are_left_out() {
+        let text = "{\"protocols\": [{\"name\": \"A\", \"isolation\": \"none\"}, \
+                    {\"name\": \"B\", \"isolation\": \"serializable\"}], \
+                    \"workloads\": [{\"name\": \"w\"}]}";
+        assert_eq!(names_in(text), ["B"]);
+    }
+}

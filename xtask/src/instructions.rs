@@ -1,0 +1,138 @@
+//! Counts instructions: what the machine trait costs over plain atomics, and what a transaction of the
+//! real thing costs. Counted, not timed, so the answer is the same on a busy machine.
+
+use crate::{Outcome, cargo, json, must, target_directory};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The most that the two loops may differ, in per cent of the one written by hand.
+const MOST_PER_CENT: f64 = 3.0;
+const RECORD: &str = "results/instructions.json";
+
+/// What is counted: a package, its example and the arguments before the number of transactions.
+const COUNTED: &[(&str, &str, &[&str])] = &[
+    ("kilocore-machine", "trait_cost", &["hand"]),
+    ("kilocore-machine", "trait_cost", &["trait"]),
+    ("kilocore-machine", "trait_cost", &["accounted"]),
+    ("kilocore-harness", "transaction_cost", &["NO_WAIT", "1.0"]),
+    ("kilocore-harness", "transaction_cost", &["NO_WAIT", "0.5"]),
+];
+
+/// Two lengths of a run; the difference leaves start-up, loading and ending out.
+const TRANSACTIONS: [u64; 2] = [2_000, 12_000];
+
+/// Counts, prints, records, and fails if the trait costs too much.
+pub fn run(root: &Path, _: &[String]) -> Outcome {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("valgrind absent: no instructions counted");
+        return Ok(());
+    }
+    let mut counts = Vec::new();
+    for (package, example, arguments) in COUNTED {
+        must(cargo(root).args(["build", "--release", "--package", package, "--example", example]))?;
+        let program = target_directory(root).join("release/examples").join(example);
+        let name = format!("{example} {}", arguments.join(" "));
+        let runs = TRANSACTIONS.map(|transactions| {
+            let mut command = vec![program.display().to_string()];
+            command.extend(arguments.iter().map(|a| (*a).to_owned()));
+            command.push(transactions.to_string());
+            count(&target_directory(root), &command)
+        });
+        let [short, long] = runs;
+        let (short, long) = (short?, long?);
+        let each = per_transaction(TRANSACTIONS, [short, long]);
+        println!("{name:<28} {each:>9.1} instructions a transaction");
+        counts.push(Count { name, short, long, each });
+    }
+    let cost = per_cent(counts[0].each, counts[1].each);
+    println!("the trait costs {cost:+.2} % ({MOST_PER_CENT} % either way allowed)");
+    let path = root.join(RECORD);
+    fs::create_dir_all(path.parent().unwrap_or(root)).map_err(|e| e.to_string())?;
+    fs::write(&path, record(&counts, cost)).map_err(|error| format!("{RECORD}: {error}"))?;
+    println!("recorded in {RECORD}");
+    // Much less would say as clearly that two different loops were compared.
+    if cost.abs() > MOST_PER_CENT {
+        return Err(format!("the two loops differ by {cost:.2} %, more than {MOST_PER_CENT} %"));
+    }
+    Ok(())
+}
+
+struct Count {
+    name: String,
+    short: u64,
+    long: u64,
+    each: f64,
+}
+
+fn per_transaction(transactions: [u64; 2], instructions: [u64; 2]) -> f64 {
+    let more = instructions[1] as f64 - instructions[0] as f64;
+    more / (transactions[1] - transactions[0]) as f64
+}
+
+fn per_cent(hand: f64, other: f64) -> f64 {
+    (other - hand) / hand * 100.0
+}
+
+/// Instructions that a command executes, start-up included.
+fn count(target: &Path, command: &[String]) -> Result<u64, String> {
+    let out: PathBuf = target.join("callgrind.out");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", &format!("--callgrind-out-file={}", out.display())])
+        .args(command)
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(format!("valgrind {}: {}\n{text}", command.join(" "), output.status));
+    }
+    collected(&text).ok_or_else(|| format!("valgrind said nothing of instructions:\n{text}"))
+}
+
+/// The number behind valgrind's "Collected :".
+fn collected(text: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.split_once("Collected :"))?.1;
+    rest.trim().parse().ok()
+}
+
+fn record(counts: &[Count], cost: f64) -> String {
+    let rows: Vec<String> = counts
+        .iter()
+        .map(|count| {
+            format!(
+                "    {{\"run\": {}, \"instructions\": [{}, {}], \"instructions_per_txn\": {:.1}}}",
+                json::quoted(&count.name),
+                count.short,
+                count.long,
+                count.each
+            )
+        })
+        .collect();
+    format!(
+        "{{\n  \"counter\": \"callgrind\",\n  \"architecture\": {},\n  \"transactions\": [{}, {}],\n  \
+         \"trait_cost_per_cent\": {cost:.3},\n  \"counts\": [\n{}\n  ]\n}}\n",
+        json::quoted(std::env::consts::ARCH),
+        TRANSACTIONS[0],
+        TRANSACTIONS[1],
+        rows.join(",\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_up_is_subtracted() {
+        assert_eq!(per_transaction([10, 110], [1_500, 21_500]), 200.0);
+        assert!((per_cent(200.0, 205.0) - 2.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn valgrinds_count_is_read() {
+        assert_eq!(collected("==1== Events : Ir\n==1== Collected : 123456\n"), Some(123_456));
+        assert_eq!(collected("nothing"), None);
+    }
+}

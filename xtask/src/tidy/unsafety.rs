@@ -1,0 +1,102 @@
+//! `unsafe` only in listed files, each with its argument beside it.
+
+use super::{
+    Problem, Tree, problem,
+    source::{File, Kind},
+};
+
+/// Files in which `unsafe` may stand, with the reason. Tests, benchmarks and examples need no row, but
+/// their arguments all the same.
+const LISTED: &[(&str, &str)] = &[
+    ("crates/machine/src/arena.rs", "maps memory and hands out values in it"),
+    ("crates/machine/src/fiber.rs", "stacks of coroutines"),
+    ("crates/machine/src/native.rs", "the time-stamp counter and prefetching"),
+    ("crates/machine/src/word.rs", "zeros are valid: the trait and its first members"),
+    ("crates/machine/src/explored.rs", "coroutines that borrow from the run that holds them"),
+    ("crates/machine/src/explored/core.rs", "a core's turn lies on its coroutine's stack"),
+    ("crates/simulator/src/cache.rs", "indices masked to the table's size"),
+    ("crates/simulator/src/core.rs", "a core's turn lies on its coroutine's stack"),
+    ("crates/simulator/src/simulated.rs", "coroutines that borrow from the run that holds them"),
+    ("crates/simulator/src/line.rs", "zeros are valid: a line nobody has touched"),
+    (
+        "crates/simulator/src/scheduler.rs",
+        "coroutines are moved between lists, not between threads",
+    ),
+    ("crates/storage/src/record.rs", "records are words at offsets of an arena"),
+    ("crates/storage/src/reclaim.rs", "zeros are valid: epoch slots"),
+    ("crates/storage/src/table.rs", "names records by their slots"),
+    ("crates/storage/src/index/hash.rs", "buckets are words at offsets of an arena"),
+    ("crates/protocols/src/silo.rs", "zeros are valid: the record's words"),
+    ("crates/protocols/src/tictoc.rs", "zeros are valid: the record's words"),
+    ("crates/protocols/src/timestamp.rs", "zeros are valid: the record's words"),
+    ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),
+    ("crates/protocols/src/parts/timestamp_allocator.rs", "zeros are valid: the counter's words"),
+    ("crates/harness/src/run.rs", "zeros are valid: the gate at which workers meet"),
+];
+
+pub fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for file in tree.rust() {
+        let listed = LISTED.iter().any(|(path, _)| *path == file.path);
+        for (at, token) in file.tokens.iter().enumerate() {
+            if token.kind != Kind::Word || token.text != "unsafe" {
+                continue;
+            }
+            // `#![forbid(unsafe)]`-like attributes and types of pointers state, they do nothing.
+            if !file.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word || t.text == "{")
+                || file.follows(at + 1, &["fn", "("])
+            {
+                continue;
+            }
+            if !listed && !file.is_test(token.line) {
+                let message = "unsafe outside the listed files (tidy/unsafety.rs, with a reason)";
+                problems.push(problem(file, token.line, message));
+            }
+            if !argued(file, at) {
+                let message =
+                    "unsafe without its argument: // SAFETY: ... (or # Safety on a fn, trait)";
+                problems.push(problem(file, token.line, message));
+            }
+        }
+    }
+    problems
+}
+
+fn argued(file: &File, at: usize) -> bool {
+    let line = file.tokens[at].line;
+    let block = file.tokens[at + 1].text == "{";
+    // A block's argument stands above its statement, which may have begun some lines before; an item's
+    // above its attributes.
+    let gap = if block { 4 } else { 2 };
+    let comment = file.comment_above(line, gap);
+    // Where the nearest comment is of something else in the statement, the one above it may be it.
+    let further = file.comment_above(line.saturating_sub(1), gap);
+    let states = |text: &str| text.contains("SAFETY:") || (!block && text.contains("# Safety"));
+    states(&comment) || states(&further)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        check(&Tree::fixture(&[(path, text)])).iter().map(|p| p.line).collect()
+    }
+
+    #[test]
+    fn only_listed_files_may() {
+        let text = "// SAFETY: zeros.\nunsafe impl Zeroed for X {}\n";
+        assert_eq!(lines("crates/workloads/src/a.rs", text), [2]);
+        assert!(lines("crates/machine/src/word.rs", text).is_empty());
+        assert!(lines("crates/workloads/tests/a.rs", text).is_empty());
+    }
+
+    #[test]
+    fn every_use_has_its_argument() {
+        let text = "unsafe impl A for X {}\n\n// a remark\nfn f() {\n    unsafe { g() };\n}\n\n\
+                    /// Does.\npub unsafe fn h() {}\n\n/// # Safety\n/// Never call it.\n#[inline]\n\
+                    pub unsafe fn i() {}\n\nfn j() {\n    // SAFETY: read only.\n    let x =\n\
+                    \u{20}       unsafe { g() };\n}\ntype K = unsafe fn();\n";
+        assert_eq!(lines("crates/machine/src/word.rs", text), [1, 5, 9]);
+    }
+}
