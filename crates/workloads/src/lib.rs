@@ -10,12 +10,14 @@
 //! | [`ycsb`] | independent accesses to records chosen by Zipf's law |
 //! | [`micro::counters`] | nothing: it is built to be broken by a wrong protocol, with laws that notice |
 //! | [`micro::timestamps`] | the allocation of timestamps alone |
+//! | [`tpcc_accesses`] | a stand-in for the accesses of TPC-C's orders and payments |
 
 pub mod catalogue;
 mod distinct;
 pub mod micro;
 mod options;
 pub mod stream;
+pub mod tpcc_accesses;
 pub mod ycsb;
 pub mod zipf;
 

@@ -1,0 +1,167 @@
+//! One worker's stream of orders and payments.
+
+use super::draw::{Drawn, OrderLine, draw};
+use super::{CUSTOMER, DISTRICT, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
+use crate::stream::Stream;
+use txn::{Abort, Access, Client, ColumnSet, TableId};
+
+/// Every table's only column.
+const ROW: ColumnSet = ColumnSet::one(0);
+
+/// One worker's stream of procedures.
+#[derive(Clone, Debug)]
+pub struct TpccAccessesClient {
+    options: TpccAccessesOptions,
+    records: Records,
+    stream: Stream,
+    home: u64,
+    /// Key of this worker's first item.
+    items: u64,
+    drawn: Drawn,
+    lines: Vec<OrderLine>,
+    stamp: u64,
+    buffer: Vec<u8>,
+    checksum: u64,
+}
+
+impl TpccAccessesClient {
+    pub(super) fn of_worker(
+        options: &TpccAccessesOptions,
+        worker: usize,
+        workers: usize,
+        seed: u64,
+    ) -> TpccAccessesClient {
+        let records = options.records();
+        let replica = worker as u64 * options.item_replicas / workers.max(1) as u64;
+        TpccAccessesClient {
+            records,
+            stream: Stream::of_worker(seed, worker),
+            home: worker as u64 % options.warehouses,
+            items: replica * records.items,
+            drawn: Drawn::Payment { district: 0, customer: 0 },
+            lines: Vec::with_capacity(16),
+            stamp: (worker as u64) << 40,
+            buffer: vec![0; records.customer.max(records.stock).max(records.district) as usize],
+            checksum: 0,
+            options: options.clone(),
+        }
+    }
+
+    /// The warehouse on which this worker works.
+    pub fn home(&self) -> u64 {
+        self.home
+    }
+
+    /// A digest of every byte read so far, aborted attempts included. It exists so that reads happen.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
+    fn fold(&mut self, bytes: usize) {
+        for part in self.buffer[..bytes].chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.checksum = self.checksum.rotate_left(5) ^ u64::from_le_bytes(word);
+        }
+    }
+
+    fn read<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        table: TableId,
+        key: u64,
+        bytes: u64,
+    ) -> Result<(), Abort> {
+        let bytes = bytes as usize;
+        let found = access.read(table, key, ROW, &mut self.buffer[..bytes])?;
+        assert!(found, "row {key} of table {} was loaded and never deleted", table.0);
+        self.fold(bytes);
+        Ok(())
+    }
+
+    /// Reads the row, stamps it with a value that no other update writes, and writes it back.
+    fn update<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        table: TableId,
+        key: u64,
+        bytes: u64,
+    ) -> Result<(), Abort> {
+        let bytes = bytes as usize;
+        let found = access.read_for_update(table, key, ROW, &mut self.buffer[..bytes])?;
+        assert!(found, "row {key} of table {} was loaded and never deleted", table.0);
+        self.fold(bytes);
+        self.buffer[..8].copy_from_slice(&self.stamp.to_le_bytes());
+        access.update(table, key, ROW, &self.buffer[..bytes])?;
+        Ok(())
+    }
+
+    /// Charges for rows that would be inserted.
+    fn insert<A: Access + ?Sized>(&self, access: &mut A, bytes: u64) {
+        access.compute(bytes.div_ceil(64) * self.options.insert_line_cycles);
+    }
+
+    fn order<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        district: u64,
+        customer: u64,
+    ) -> Result<(), Abort> {
+        let r = self.records;
+        if self.options.bypass {
+            access.compute(self.options.bypassed_warehouse_cycles);
+        } else {
+            self.read(access, WAREHOUSE, self.home, r.warehouse)?;
+        }
+        self.update(access, DISTRICT, district, r.district)?;
+        self.read(access, CUSTOMER, customer, r.customer)?;
+        for at in 0..self.lines.len() {
+            let line = self.lines[at];
+            if self.options.bypass {
+                access.compute(self.options.bypassed_item_cycles);
+            } else {
+                self.read(access, ITEM, self.items + line.item, r.item)?;
+            }
+            self.update(access, STOCK, line.stock, r.stock)?;
+        }
+        self.insert(access, r.order);
+        self.insert(access, r.undelivered);
+        self.insert(access, r.order_line * self.lines.len() as u64);
+        Ok(())
+    }
+
+    fn payment<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        district: u64,
+        customer: u64,
+    ) -> Result<(), Abort> {
+        let r = self.records;
+        self.update(access, WAREHOUSE, self.home, r.warehouse)?;
+        self.update(access, DISTRICT, district, r.district)?;
+        self.update(access, CUSTOMER, customer, r.customer)?;
+        self.insert(access, r.history);
+        Ok(())
+    }
+}
+
+impl Client for TpccAccessesClient {
+    fn next(&mut self) {
+        self.stamp += 1;
+        self.drawn = draw(&self.options, self.home, &mut self.stream, &mut self.lines);
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        match self.drawn {
+            Drawn::NewOrder { district, customer } => self.order(access, district, customer),
+            Drawn::Payment { district, customer } => self.payment(access, district, customer),
+        }
+    }
+
+    fn kind(&self) -> usize {
+        match self.drawn {
+            Drawn::NewOrder { .. } => 0,
+            Drawn::Payment { .. } => 1,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A stand-in for the accesses of TPC-C narrow: the same records in about the same places, no TPC-C.
+//!
+//! The narrow mix of "The Full Story of 1000 Cores" (2022) is half NewOrder, half Payment, on the records
+//! that DBx1000 keeps. This workload reads and updates records of those sizes under the same rules of choice, so
+//! that a simulated machine meets the same conflicts and moves about the same bytes. TPC-C itself, with its logic,
+//! its inserts and its consistency conditions, is another workload.
+//!
+//! | procedure | accesses |
+//! | --- | --- |
+//! | NewOrder | reads the warehouse; updates a district; reads a customer; 5 to 15 lines: reads an item, updates its stock |
+//! | Payment | updates the warehouse, a district and a customer |
+//!
+//! Worker `t` works on warehouse `t mod W`. A share of the lines takes stock of another warehouse, a share of the
+//! payments is for a customer of another warehouse. Items and customers are drawn by TPC-C's non-uniform rule; a
+//! second line for the same item is dropped. Every access reads or updates the whole record, as DBx1000 does.
+//!
+//! # What it is not
+//! - Nothing is inserted: an order's and a history's bytes cost
+//!   [`TpccAccessesOptions::insert_line_cycles`] for each line of memory, privately.
+//! - With [`TpccAccessesOptions::bypass`] (the measured program's eighth optimisation) warehouse and items are read
+//!   without concurrency control. No engine here can do that yet, so such a read costs a number of cycles that the caller
+//!   takes from the machine, and touches no shared memory. The customer is read through the protocol all the same: it is
+//!   one access in twelve, and hardly ever contended.
+//! - A payment finds its customer by number. The measured program looks 60 % of them up by name.
+//! - Records are opaque: no law holds between their values.
+
+mod client;
+mod draw;
+mod options;
+
+pub use client::TpccAccessesClient;
+pub use options::{Records, TpccAccessesOptions};
+
+use crate::options::OptionError;
+use txn::{Column, ColumnType, Loader, Schema, TableId, TableSchema, Workload};
+
+/// Names of the kinds of procedures, in the order of their numbers.
+pub const KIND_NAMES: [&str; 2] = ["new_order", "payment"];
+
+/// Districts of a warehouse.
+pub const DISTRICTS: u64 = 10;
+
+/// Warehouses: warehouse number.
+pub const WAREHOUSE: TableId = TableId(0);
+/// Districts: warehouse × 10 + district.
+pub const DISTRICT: TableId = TableId(1);
+/// Customers: the district's key × customers of a district + customer.
+pub const CUSTOMER: TableId = TableId(2);
+/// Stock: warehouse × items + item.
+pub const STOCK: TableId = TableId(3);
+/// Items: replica × items + item.
+pub const ITEM: TableId = TableId(4);
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct TpccAccesses {
+    options: TpccAccessesOptions,
+}
+
+impl TpccAccesses {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: TpccAccessesOptions) -> Result<TpccAccesses, OptionError> {
+        options.validate()?;
+        Ok(TpccAccesses { options })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &TpccAccessesOptions {
+        &self.options
+    }
+}
+
+impl Workload for TpccAccesses {
+    type Client = TpccAccessesClient;
+
+    fn schema(&self) -> Schema {
+        let records = self.options.records();
+        let table = |name, bytes: u64| {
+            let row = Column::new("row", ColumnType::Bytes(bytes as u32));
+            TableSchema::new(name, vec![row]).opaque()
+        };
+        Schema {
+            tables: vec![
+                table("warehouse", records.warehouse),
+                table("district", records.district),
+                table("customer", records.customer),
+                table("stock", records.stock),
+                table("item", records.item),
+            ],
+        }
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        let (warehouses, records) = (self.options.warehouses, self.options.records());
+        match table {
+            WAREHOUSE => warehouses,
+            DISTRICT => warehouses * DISTRICTS,
+            CUSTOMER => warehouses * DISTRICTS * records.customers,
+            STOCK => warehouses * records.items,
+            _ => self.options.item_replicas * records.items,
+        }
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        for table in [WAREHOUSE, DISTRICT, CUSTOMER, STOCK, ITEM] {
+            loader.load_dense(table, self.rows(table), &|key, row| {
+                let bytes = key.to_le_bytes();
+                row[..8].copy_from_slice(&bytes);
+            });
+        }
+    }
+
+    fn client(&self, worker: usize, workers: usize, seed: u64) -> TpccAccessesClient {
+        TpccAccessesClient::of_worker(&self.options, worker, workers, seed)
+    }
+}

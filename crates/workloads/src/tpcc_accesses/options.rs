@@ -1,0 +1,181 @@
+//! What can be set, and the sizes that follow from it.
+
+use super::DISTRICTS;
+use crate::options::{self, OptionError, OptionValue};
+
+/// The most warehouses.
+const MAX_WAREHOUSES: u64 = 1 << 20;
+
+/// The most cycles that one of the private costs may be.
+const MAX_CYCLES: u64 = 1 << 20;
+
+/// All that can be set. [`TpccAccesses::new`](super::TpccAccesses::new) checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TpccAccessesOptions {
+    /// Warehouses.
+    pub warehouses: u64,
+    /// Records of full length and number; else DBx1000's small schema.
+    pub full_schema: bool,
+    /// Warehouse and items are read without concurrency control.
+    pub bypass: bool,
+    /// Share of the lines whose stock is another warehouse's, from 0 to 1.
+    pub remote_lines: f64,
+    /// Share of the payments for a customer of another warehouse, from 0 to 1.
+    pub remote_payments: f64,
+    /// Copies of the item table, each for an equal share of the workers.
+    pub item_replicas: u64,
+    /// What a read without concurrency control of the warehouse costs, in cycles.
+    pub bypassed_warehouse_cycles: u64,
+    /// What a read without concurrency control of an item costs, in cycles.
+    pub bypassed_item_cycles: u64,
+    /// What 64 bytes of an inserted row cost, in cycles.
+    pub insert_line_cycles: u64,
+}
+
+impl Default for TpccAccessesOptions {
+    fn default() -> TpccAccessesOptions {
+        TpccAccessesOptions {
+            warehouses: 4,
+            full_schema: true,
+            bypass: false,
+            remote_lines: 0.01,
+            remote_payments: 0.15,
+            item_replicas: 1,
+            bypassed_warehouse_cycles: 100,
+            bypassed_item_cycles: 100,
+            insert_line_cycles: 2,
+        }
+    }
+}
+
+/// Lengths of records in bytes, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Records {
+    /// Bytes of a warehouse.
+    pub warehouse: u64,
+    /// Bytes of a district.
+    pub district: u64,
+    /// Bytes of a customer.
+    pub customer: u64,
+    /// Bytes of a stock record.
+    pub stock: u64,
+    /// Bytes of an item.
+    pub item: u64,
+    /// Bytes of an order.
+    pub order: u64,
+    /// Bytes of an order line.
+    pub order_line: u64,
+    /// Bytes of a new-order record.
+    pub undelivered: u64,
+    /// Bytes of a history record.
+    pub history: u64,
+    /// Items, and stock records of a warehouse.
+    pub items: u64,
+    /// Customers of a district.
+    pub customers: u64,
+}
+
+const FULL: Records = Records {
+    warehouse: 105,
+    district: 121,
+    customer: 703,
+    stock: 338,
+    item: 98,
+    order: 64,
+    order_line: 80,
+    undelivered: 24,
+    history: 80,
+    items: 100_000,
+    customers: 3000,
+};
+
+const SMALL: Records = Records {
+    customer: 78,
+    stock: 32,
+    order_line: 40,
+    history: 56,
+    items: 10_000,
+    customers: 2000,
+    ..FULL
+};
+
+impl TpccAccessesOptions {
+    /// Lengths and numbers of records.
+    pub fn records(&self) -> Records {
+        if self.full_schema { FULL } else { SMALL }
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("warehouses", self.warehouses, 1, MAX_WAREHOUSES)?;
+        options::ratio("remote-lines", self.remote_lines)?;
+        options::ratio("remote-payments", self.remote_payments)?;
+        options::integer("item-replicas", self.item_replicas, 1, MAX_WAREHOUSES)?;
+        let warehouse = self.bypassed_warehouse_cycles;
+        options::integer("bypassed-warehouse-cycles", warehouse, 0, MAX_CYCLES)?;
+        options::integer("bypassed-item-cycles", self.bypassed_item_cycles, 0, MAX_CYCLES)?;
+        options::integer("insert-line-cycles", self.insert_line_cycles, 0, MAX_CYCLES)
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("warehouses", OptionValue::Integer(self.warehouses)),
+            ("full-schema", OptionValue::Flag(self.full_schema)),
+            ("bypass", OptionValue::Flag(self.bypass)),
+            ("remote-lines", OptionValue::Number(self.remote_lines)),
+            ("remote-payments", OptionValue::Number(self.remote_payments)),
+            ("item-replicas", OptionValue::Integer(self.item_replicas)),
+            ("bypassed-warehouse-cycles", OptionValue::Integer(self.bypassed_warehouse_cycles)),
+            ("bypassed-item-cycles", OptionValue::Integer(self.bypassed_item_cycles)),
+            ("insert-line-cycles", OptionValue::Integer(self.insert_line_cycles)),
+        ]
+    }
+
+    /// The key of a district.
+    pub(super) fn district(&self, warehouse: u64, district: u64) -> u64 {
+        warehouse * DISTRICTS + district
+    }
+
+    /// The key of a customer.
+    pub(super) fn customer(&self, warehouse: u64, district: u64, customer: u64) -> u64 {
+        self.district(warehouse, district) * self.records().customers + customer
+    }
+
+    /// The key of a stock record.
+    pub(super) fn stock(&self, warehouse: u64, item: u64) -> u64 {
+        warehouse * self.records().items + item
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |change: fn(&mut TpccAccessesOptions)| {
+            let mut options = TpccAccessesOptions::default();
+            change(&mut options);
+            options.validate().unwrap_err().to_string()
+        };
+        assert_eq!(error(|o| o.warehouses = 0), "warehouses is 0; allowed: 1 to 1048576");
+        assert_eq!(error(|o| o.remote_lines = 1.5), "remote-lines is 1.5; allowed: 0 to 1");
+        assert_eq!(error(|o| o.remote_payments = -0.1), "remote-payments is -0.1; allowed: 0 to 1");
+        assert!(error(|o| o.item_replicas = 0).starts_with("item-replicas is 0"));
+    }
+
+    #[test]
+    fn a_full_warehouse_is_as_large_as_the_measured_one() {
+        let r = TpccAccessesOptions::default().records();
+        let customers = DISTRICTS * r.customers;
+        // Every customer came with one order of ten lines and one history record.
+        let orders = customers * (r.order + 10 * r.order_line + r.history);
+        let bytes = r.warehouse
+            + DISTRICTS * r.district
+            + customers * r.customer
+            + r.items * r.stock
+            + orders;
+        assert!((83.0e6..84.5e6).contains(&(bytes as f64)), "{bytes}");
+    }
+}

@@ -1,0 +1,107 @@
+//! What the stand-in for TPC-C's accesses does to the database.
+
+mod store;
+
+use store::{Event, Mistake, Store};
+use txn::{Client, Intent, Workload};
+use workloads::tpcc_accesses::{
+    CUSTOMER, DISTRICT, ITEM, STOCK, TpccAccesses, TpccAccessesOptions, WAREHOUSE,
+};
+
+fn workload(bypass: bool) -> TpccAccesses {
+    let options = TpccAccessesOptions {
+        warehouses: 2,
+        full_schema: false,
+        bypass,
+        ..TpccAccessesOptions::default()
+    };
+    TpccAccesses::new(options).unwrap()
+}
+
+/// What `transactions` of one client do, by procedure: its kind and its events.
+fn procedures(
+    workload: &TpccAccesses,
+    worker: usize,
+    seed: u64,
+    transactions: usize,
+) -> Vec<(usize, Vec<Event>)> {
+    let mut store = Store::loaded(workload, Mistake::None);
+    store.record_events = true;
+    let mut client = workload.client(worker, 4, seed);
+    (0..transactions)
+        .map(|_| {
+            client.next();
+            store.commit(&mut client);
+            (client.kind(), std::mem::take(&mut store.events))
+        })
+        .collect()
+}
+
+#[test]
+fn seed_and_worker_decide_the_procedures() {
+    let workload = workload(false);
+    assert_eq!(procedures(&workload, 1, 5, 30), procedures(&workload, 1, 5, 30));
+    assert_ne!(procedures(&workload, 1, 5, 30), procedures(&workload, 3, 5, 30));
+    assert_ne!(procedures(&workload, 1, 5, 30), procedures(&workload, 1, 6, 30));
+}
+
+#[test]
+fn a_retry_repeats_the_procedure() {
+    let workload = workload(false);
+    let mut store = Store::loaded(&workload, Mistake::None);
+    store.record_events = true;
+    let mut client = workload.client(0, 1, 5);
+    for _ in 0..20 {
+        client.next();
+        store.abort_after = Some(2);
+        assert!(store.attempt(&mut client).is_err());
+        store.abort_after = None;
+        let before = std::mem::take(&mut store.events);
+        store.commit(&mut client);
+        let after = std::mem::take(&mut store.events);
+        // Reads carry no values, so they are the same events; writes may have seen other rows.
+        assert_eq!(before[..1], after[..1]);
+        assert!(after.len() > before.len());
+    }
+}
+
+#[test]
+fn procedures_touch_what_they_say_and_each_update_is_read_for_update() {
+    for bypass in [false, true] {
+        let workload = workload(bypass);
+        for (kind, events) in procedures(&workload, 1, 7, 200) {
+            let mut tables = Vec::new();
+            for event in &events {
+                match event {
+                    Event::Read(table, _, _, intent) => tables.push((*table, *intent)),
+                    Event::Update(table, ..) => {
+                        assert_eq!(tables.last(), Some(&(*table, Intent::Update)));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            let count = |table| tables.iter().filter(|t| **t == table).count();
+            if kind == 1 {
+                let all = [WAREHOUSE, DISTRICT, CUSTOMER].map(|t| (t, Intent::Update));
+                assert_eq!(tables, all);
+                continue;
+            }
+            assert_eq!(count((DISTRICT, Intent::Update)), 1);
+            assert_eq!(count((CUSTOMER, Intent::Read)), 1);
+            let lines = count((STOCK, Intent::Update));
+            assert_eq!(count((WAREHOUSE, Intent::Read)), usize::from(!bypass));
+            assert_eq!(count((ITEM, Intent::Read)), if bypass { 0 } else { lines });
+        }
+    }
+}
+
+#[test]
+fn workers_share_homes_and_replicas_evenly() {
+    let options =
+        TpccAccessesOptions { warehouses: 3, item_replicas: 2, ..TpccAccessesOptions::default() };
+    let workload = TpccAccesses::new(options).unwrap();
+    let homes: Vec<u64> = (0..7).map(|worker| workload.client(worker, 7, 1).home()).collect();
+    assert_eq!(homes, [0, 1, 2, 0, 1, 2, 0]);
+    assert_eq!(workload.rows(ITEM), 200_000);
+    assert_eq!(workload.rows(STOCK), 300_000);
+}
