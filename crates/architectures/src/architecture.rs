@@ -16,6 +16,10 @@ pub trait Session: Access {
     /// Ends the attempt as if it had never been.
     fn rollback(&mut self);
 
+    /// As [`Session::rollback`], and says whether all that the attempt has read could have been committed:
+    /// only then may an error that a procedure computed from it be believed.
+    fn check_and_rollback(&mut self) -> Result<(), Abort>;
+
     /// True between begin and the end of the attempt.
     fn in_transaction(&self) -> bool;
 
@@ -27,6 +31,9 @@ pub trait Session: Access {
 
     /// Takes absent rows out of their indexes and their memory back. Between transactions, now and then.
     fn maintain(&mut self);
+
+    /// As [`Session::maintain`], at once, and leaves the memory to whoever needs it: when there is none left.
+    fn reclaim(&mut self);
 }
 
 /// How an engine is made.

@@ -17,6 +17,10 @@ use txn::{
     Abort, AbortReason, Access, ColumnSet, Intent, TableId, TxnId, Version, WorkerHistory, Workload,
 };
 
+/// Free slots of a table that a session keeps to itself: more are for sessions that insert what this one
+/// deletes.
+const KEPT_SLOTS: usize = 128;
+
 /// The engine.
 pub struct SharedEverything<M: Machine, P: Protocol<M>> {
     store: Store<M, P::Record>,
@@ -124,7 +128,10 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     #[cold]
     fn make_record(&mut self, table: TableId, key: u64) -> Result<Record<'s, M, P>, Abort> {
         let (core, home) = (self.core, self.table(table));
-        match home.find_or_make(core, self.space(table), key).map_err(no_memory)? {
+        let protocol = &self.engine.protocol;
+        let prepare = |record: &RecordRef<'_, M, P::Record>| protocol.prepare_record(core, record);
+        let found = home.find_or_make(core, self.space(table), key, prepare);
+        match found.map_err(no_memory)? {
             Found::Existing(record) => Ok(record),
             Found::Made(record) => {
                 self.purge_later(table, key);
@@ -234,6 +241,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         match retired {
             Ok(Some(record)) => {
                 self.commit()?;
+                self.engine.protocol.retire(self.core, &record);
                 if home.unlink(self.core, &record) {
                     // Read after the unlinking: who still found the record was pinned by then.
                     let epoch = self.engine.store.epochs().current(self.core);
@@ -388,6 +396,16 @@ impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
         self.abort_attempt();
     }
 
+    fn check_and_rollback(&mut self) -> Result<(), Abort> {
+        assert!(self.open, "rollback outside a transaction");
+        let checked = match self.doomed {
+            Some(abort) => Err(abort),
+            None => self.engine.protocol.prepare(self.core, &mut self.worker).map(|_| ()),
+        };
+        self.abort_attempt();
+        checked
+    }
+
     fn in_transaction(&self) -> bool {
         self.open
     }
@@ -406,6 +424,13 @@ impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
             self.purge_some();
         }
     }
+
+    fn reclaim(&mut self) {
+        self.purge_some();
+        // Two more epochs, and what was retired just now is out of everybody's reach.
+        self.engine.store.epochs().try_advance(self.core);
+        self.give_back(0);
+    }
 }
 
 impl<M: Machine, P: Protocol<M>> SharedEverythingSession<'_, M, P> {
@@ -418,10 +443,17 @@ impl<M: Machine, P: Protocol<M>> SharedEverythingSession<'_, M, P> {
                 self.purge.add(table, key);
             }
         }
-        let epochs = self.engine.store.epochs();
-        let now = epochs.try_advance(self.core);
-        for space in self.spaces.iter_mut().flatten() {
-            space.reclaim(now, Epochs::<M>::is_past);
+        self.give_back(KEPT_SLOTS);
+    }
+
+    /// Makes slots usable again that nobody can see any more; of each table `keep` stay with this session.
+    fn give_back(&mut self, keep: usize) {
+        let now = self.engine.store.epochs().try_advance(self.core);
+        for (at, space) in self.spaces.iter_mut().enumerate() {
+            if let Some(space) = space {
+                space.reclaim(now, Epochs::<M>::is_past);
+                self.engine.store.table(TableId(at as u16)).share_surplus(space, keep);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 //! memory is used again, which a recorded run holds on to as evidence.
 
 use crate::{
+    assemble,
     drive::{BackOff, Length, Loop, Watcher, drive},
     measure::{Latencies, Meter},
     run::HarnessError,
@@ -17,7 +18,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use protocols::{
-    Isolation, Protocol, ProtocolOptions, Start,
+    Protocol, ProtocolOptions, Start,
     mutants::with_mutant,
     registry::{Visitor, with_protocol},
 };
@@ -48,6 +49,8 @@ pub struct Exploration {
     pub procedures: u64,
     /// Steps after which a schedule counts as a live-lock.
     pub step_limit: u64,
+    /// Judge by strict serializability, whatever the protocol promises.
+    pub demand_strict: bool,
 }
 
 impl Default for Exploration {
@@ -61,6 +64,7 @@ impl Default for Exploration {
             workers: 3,
             procedures: 4,
             step_limit: 2_000_000,
+            demand_strict: false,
         }
     }
 }
@@ -168,9 +172,9 @@ impl<W: Workload> Visitor<Explored> for Explorer<'_, W> {
     fn visit<P: Protocol<Explored>>(self) -> Self::Output {
         let exploration = self.exploration;
         let declaration = P::declare(&exploration.protocol_options);
-        let promised = Requirements {
-            serializable: declaration.isolation == Isolation::Serializable,
-            strict: declaration.strict,
+        let promised = match exploration.demand_strict {
+            true => Requirements::STRICT,
+            false => assemble::promised(&declaration),
         };
         let mut machines = Vec::new();
         let mut total =

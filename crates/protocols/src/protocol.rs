@@ -192,6 +192,18 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// Undoes everything and lets go. After a failed call, a failed prepare, or a change of mind.
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>);
 
+    /// Sets up its words of a record that was made for an absent key and that nobody can find yet. The
+    /// slot may have been another record's; and the key may have had a record before, whose last words
+    /// [`Protocol::retire`] has seen.
+    fn prepare_record<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
+        let _ = (core, record);
+    }
+
+    /// Remembers what it must of a retired record's words, before the record leaves its index.
+    fn retire<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
+        let _ = (core, record);
+    }
+
     /// The age by which it decides who gives way (smaller is older), if it does: for invariants.
     fn priority<'s>(&'s self, worker: &Self::Worker<'s>) -> Option<u64> {
         let _ = worker;

@@ -46,5 +46,5 @@ registry! { M:
     WaitDie<M>,
     Timestamp<M>,
     Silo,
-    TicToc,
+    TicToc<M>,
 }

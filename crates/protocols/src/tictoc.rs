@@ -11,6 +11,7 @@ use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
         tid_word::{self, TidRecord},
+        timestamp_floor::TimestampFloor,
         write_set::WriteSet,
     },
 };
@@ -19,7 +20,9 @@ use storage::{Epochs, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
 /// The protocol.
-pub struct TicToc;
+pub struct TicToc<M: Machine> {
+    floor: TimestampFloor<M>,
+}
 
 /// `| locked: 1 | rts - wts: 15 | wts: 48 |`
 #[repr(transparent)]
@@ -75,13 +78,9 @@ fn invalid() -> Abort {
     Abort::because(AbortReason::Validation)
 }
 
-impl TicToc {
+impl<M: Machine> TicToc<M> {
     /// Makes sure that what was read is still valid at `timestamp`, extending it where needed.
-    fn validate<M: Machine>(
-        core: &M::Core,
-        worker: &Worker<'_, M>,
-        timestamp: u64,
-    ) -> Result<(), Abort> {
+    fn validate(core: &M::Core, worker: &Worker<'_, M>, timestamp: u64) -> Result<(), Abort> {
         for read in &worker.reads {
             if rts(read.word) >= timestamp {
                 continue;
@@ -109,7 +108,7 @@ impl TicToc {
     }
 }
 
-impl<M: Machine> Protocol<M> for TicToc {
+impl<M: Machine> Protocol<M> for TicToc<M> {
     type Record = TicTocWord;
     type Worker<'s>
         = Worker<'s, M>
@@ -126,8 +125,8 @@ impl<M: Machine> Protocol<M> for TicToc {
         }
     }
 
-    fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(TicToc)
+    fn create(arena: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
+        Ok(TicToc { floor: TimestampFloor::new(arena)? })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
@@ -222,6 +221,14 @@ impl<M: Machine> Protocol<M> for TicToc {
         worker.locked = 0;
         worker.reads.clear();
         worker.writes.clear();
+    }
+
+    fn prepare_record<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
+        core.store(record.line(), &record.cc().0, self.floor.get(core));
+    }
+
+    fn retire<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
+        self.floor.raise(core, rts(core.load(record.line(), &record.cc().0)));
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     TimestampAllocation,
     parts::{
         timestamp_allocator::{TimestampAllocator, TimestampSource},
+        timestamp_floor::TimestampFloor,
         write_set::WriteSet,
     },
 };
@@ -25,6 +26,7 @@ use txn::{Abort, AbortReason, ColumnSet, Intent};
 /// The protocol.
 pub struct Timestamp<M: Machine> {
     allocator: TimestampAllocator<M>,
+    floor: TimestampFloor<M>,
 }
 
 /// Timestamps of a record, under a latch.
@@ -131,7 +133,10 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
         options: &ProtocolOptions,
         _: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Timestamp { allocator: TimestampAllocator::new(arena, options.timestamps)? })
+        Ok(Timestamp {
+            allocator: TimestampAllocator::new(arena, options.timestamps)?,
+            floor: TimestampFloor::new(arena)?,
+        })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
@@ -229,5 +234,16 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
             core.store(record.line(), &record.cc().pending, 0);
         }
         worker.writes.clear();
+    }
+
+    fn prepare_record<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        let floor = self.floor.get(core);
+        core.store_relaxed(record.line(), &record.cc().wts, floor);
+        core.store_relaxed(record.line(), &record.cc().rts, floor);
+    }
+
+    fn retire<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        let (line, times) = (record.line(), record.cc());
+        self.floor.raise(core, core.load(line, &times.wts).max(core.load(line, &times.rts)));
     }
 }

@@ -68,6 +68,14 @@ impl Space {
         self.retired.push_back((epoch, offset));
     }
 
+    /// Turns what is left of the chunk into free slots.
+    fn free_rest(&mut self, stride: u64) {
+        while self.next < self.end {
+            self.free.push(self.next);
+            self.next += stride;
+        }
+    }
+
     /// Makes the slots usable again that nobody can see in epoch `now`.
     pub fn reclaim(&mut self, now: u64, is_past: impl Fn(u64, u64) -> bool) {
         while let Some(&(epoch, offset)) = self.retired.front()
@@ -203,12 +211,14 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     /// The record of `key`; where there is none, one whose row is absent, so that the absence can be
-    /// locked and validated like a row.
+    /// locked and validated like a row. `prepare` sets up the protocol's words of a fresh record just
+    /// before others can find it.
     pub fn find_or_make(
         &self,
         core: &M::Core,
         space: &mut Space,
         key: u64,
+        prepare: impl FnOnce(&RecordRef<'_, M, C>),
     ) -> Result<Found<'_, M, C>, OutOfMemory> {
         if let Some(record) = self.find(core, key) {
             return Ok(Found::Existing(record));
@@ -216,8 +226,8 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let offset = self.take_slot(space)?;
         let record = self.record_at(offset);
         record.initialise(key, RowState::ABSENT);
-        let inserted =
-            self.index.insert(core, key, offset, |o| self.record_at(o).has_key(core, key));
+        let is_key = |o| self.record_at(o).has_key(core, key);
+        let inserted = self.index.insert(core, key, offset, is_key, || prepare(&record));
         match inserted {
             Ok(Ok(())) => Ok(Found::Made(record)),
             Ok(Err(other)) => {
@@ -236,6 +246,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             return Ok(offset);
         }
         if space.next == space.end {
+            if let Some(offset) = self.take_surplus(space) {
+                return Ok(offset);
+            }
             let slots = SLOTS_PER_CHUNK.min((1 << 20) / self.stride).max(1);
             let bytes = slots * self.stride;
             space.next = self.arena.allocate(bytes, 64, Place::Any)?;
@@ -244,6 +257,34 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let offset = space.next;
         space.next += self.stride;
         Ok(offset)
+    }
+
+    /// A slot that another session has left over.
+    #[cold]
+    fn take_surplus(&self, space: &mut Space) -> Option<u64> {
+        let mut spaces = self.spaces.lock();
+        while let Some(mut other) = spaces.pop() {
+            other.free_rest(self.stride);
+            space.free.append(&mut other.free);
+            space.retired.append(&mut other.retired);
+            // Reclaiming goes from the front, so the oldest must stand there.
+            space.retired.make_contiguous().sort_unstable();
+            if let Some(offset) = space.free.pop() {
+                return Some(offset);
+            }
+        }
+        None
+    }
+
+    /// Leaves all but `keep` of the session's free slots to other sessions, if it has twice as many.
+    pub fn share_surplus(&self, space: &mut Space, keep: usize) {
+        if keep == 0 {
+            space.free_rest(self.stride);
+        }
+        if space.free.len() > 2 * keep {
+            let free = space.free.split_off(keep);
+            self.spaces.lock().push(Space { free, ..Space::default() });
+        }
     }
 
     /// True when `record` can be taken out of the index (records that exist by rule cannot).
@@ -308,7 +349,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         record.initialise(key, RowState::PRESENT);
         record.fill(row);
         self.index
-            .insert(core, key, offset, |o| self.record_at(o).has_key(core, key))
+            .insert(core, key, offset, |o| self.record_at(o).has_key(core, key), || ())
             .map(|inserted| inserted.expect("a loader gives every key once"))
     }
 

@@ -4,5 +4,6 @@ pub mod lock_queue;
 pub mod record_set;
 pub mod tid_word;
 pub mod timestamp_allocator;
+pub mod timestamp_floor;
 pub mod two_phase_locking;
 pub mod write_set;

@@ -129,13 +129,15 @@ impl<M: Machine> HashIndex<M> {
         }
     }
 
-    /// Makes `offset` the record of `key`, unless there is one: then that one is returned.
+    /// Makes `offset` the record of `key`, unless there is one: then that one is returned. `prepare` runs
+    /// just before the record can be found, and after any earlier record of the key was taken out.
     pub fn insert(
         &self,
         core: &M::Core,
         key: u64,
         offset: u64,
         is_key: impl FnMut(u64) -> bool,
+        prepare: impl FnOnce(),
     ) -> Result<Result<(), u64>, OutOfMemory> {
         let hash = hash(key);
         let first = self.first_bucket(hash);
@@ -143,7 +145,10 @@ impl<M: Machine> HashIndex<M> {
         let found = self.find(core, key, is_key);
         let done = match found {
             Some(other) => Ok(Err(other)),
-            None => self.add(core, first, slot_of(hash, offset)).map(Ok),
+            None => {
+                prepare();
+                self.add(core, first, slot_of(hash, offset)).map(Ok)
+            }
         };
         self.unlatch(core, first);
         done
@@ -242,13 +247,13 @@ mod tests {
         let mut keys = BTreeMap::new();
         for i in 0..500u64 {
             let (key, offset) = (i * i * 7919, 4096 + i * 64);
-            let inserted = index.insert(&core, key, offset, |o| keys.get(&o) == Some(&key));
+            let inserted = index.insert(&core, key, offset, |o| keys.get(&o) == Some(&key), || ());
             assert_eq!(inserted.unwrap(), Ok(()));
             keys.insert(offset, key);
         }
         for (offset, key) in &keys {
             assert_eq!(index.find(&core, *key, |o| keys[&o] == *key), Some(*offset));
-            let again = index.insert(&core, *key, 64, |o| keys[&o] == *key).unwrap();
+            let again = index.insert(&core, *key, 64, |o| keys[&o] == *key, || ()).unwrap();
             assert_eq!(again, Err(*offset));
         }
         for (offset, key) in &keys {
