@@ -286,8 +286,10 @@ impl<W: Workload> Judgement<'_, W> {
                 })
             })
             .collect();
+        // A machine counts on from schedule to schedule.
+        let before = machine.operations().unwrap_or(0);
         let ended = catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services())));
-        total.operations += machine.operations().unwrap_or(0);
+        total.operations += machine.operations().unwrap_or(0) - before;
         match ended {
             Err(payload) => return Ok(Some(Violation::Panic(message_of(&*payload)))),
             Ok(Err(error)) => return Ok(Some(Violation::Stuck(error))),

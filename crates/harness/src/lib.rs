@@ -9,3 +9,4 @@ pub mod explore;
 pub mod measure;
 pub mod record;
 pub mod run;
+pub mod variation;

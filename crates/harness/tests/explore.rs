@@ -1,25 +1,12 @@
 //! The explorer against every protocol, and against known bugs.
 
 use harness::explore::{Exploration, Violation, explore};
+use harness::variation;
 use machine::Word;
-use workloads::micro::counters::{Counters, CountersOptions};
-
-fn counters(seed: u64) -> Counters {
-    // Contended in different ways: two counters or eight, upgrades or reads for update, duplicates or not.
-    let options = CountersOptions {
-        counters: if seed.is_multiple_of(3) { 2 } else { 8 },
-        accesses: 2,
-        tokens: if seed.is_multiple_of(3) { 1 } else { 4 },
-        distinct: !seed.is_multiple_of(5),
-        lock_upgrade: seed.is_multiple_of(2),
-        ..CountersOptions::mixed()
-    };
-    Counters::new(options).expect("good options")
-}
 
 fn run(exploration: &Exploration) -> harness::explore::Explorations {
     let stop = Word::new(0);
-    explore(&counters, exploration, &stop, &mut |_| {}).expect("can run")
+    explore(&variation::counters, exploration, &stop, &mut |_| {}).expect("can run")
 }
 
 fn passes(protocol: &str) {

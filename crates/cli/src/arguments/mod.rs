@@ -72,7 +72,11 @@ pub enum Command {
     },
     /// Protocols, workloads, architectures and planted bugs, one line each
     #[command(after_help = "Example: kilocore list")]
-    List,
+    List {
+        /// As JSON, for programs.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Workloads for exploration: small, and varied by the schedule's seed.

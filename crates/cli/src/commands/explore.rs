@@ -1,8 +1,172 @@
-//! Not there yet.
+//! `kilocore explore`: adversarial schedules, on two threads of the host.
 
-use crate::arguments::ExploreCommand;
+mod blocks;
+
+use crate::arguments::{ExploreArguments, ExploreCommand, protocol_names, timestamps};
 use crate::failure::{Ending, Failure};
-/// Says that it is not there yet.
-pub fn explore(_: &ExploreCommand) -> Result<Ending, Failure> {
-    Err(Failure::refused("not yet"))
+use crate::report::rate;
+use crate::{interrupt, screen, suggestion};
+use harness::explore::{Exploration, Finding};
+use harness::variation;
+use protocols::mutants::{Detector, MUTANTS, Mutant};
+use protocols::{Isolation, ProtocolOptions};
+use std::panic::{PanicHookInfo, set_hook, take_hook};
+use std::time::Instant;
+
+/// What is explored, and whether it must fail.
+struct Subject {
+    /// Name of the protocol or of the mutant.
+    name: &'static str,
+    exploration: Exploration,
+    /// The detectors that must find something; None if nothing may be found.
+    must_fail: Option<Vec<&'static str>>,
+}
+
+/// Explores what `command` says.
+pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
+    let (workload, asked) = match command {
+        ExploreCommand::Counters(asked) => ("counters", asked),
+        ExploreCommand::Ycsb(asked) => ("ycsb", asked),
+    };
+    let subjects = subjects(asked)?;
+    interrupt::listen()?;
+    silence_explorers();
+    let mut ending = Ending::Good;
+    let width = subjects.iter().map(|s| s.name.len()).max().unwrap_or(0);
+    for subject in &subjects {
+        let bar = screen::bar(subject.exploration.schedules);
+        bar.set_message(subject.name);
+        let started = Instant::now();
+        let outcome = match command {
+            ExploreCommand::Counters(_) => {
+                blocks::explore(&variation::counters, &subject.exploration, &bar)
+            }
+            ExploreCommand::Ycsb(_) => {
+                blocks::explore(&variation::ycsb, &subject.exploration, &bar)
+            }
+        }?;
+        let seconds = started.elapsed().as_secs_f64();
+        bar.finish_and_clear();
+        let verdict = match (&outcome.finding, &subject.must_fail) {
+            (None, None) => "no violation".to_owned(),
+            (None, Some(_)) if interrupt::requested() => "no violation so far".to_owned(),
+            (None, Some(_)) => "NO VIOLATION, though there must be one".to_owned(),
+            (Some(finding), None) => format!("VIOLATION at seed {}", finding.seed),
+            (Some(finding), Some(_)) => {
+                format!("violation at seed {}, as there must be", finding.seed)
+            }
+        };
+        let mut text = format!(
+            "{:width$}  {:>7} schedules  {:>7} commits  {:>7} aborts  {:>7} operations/s  {verdict}\n",
+            subject.name,
+            outcome.schedules,
+            rate(outcome.commits as f64),
+            rate(outcome.aborts as f64),
+            rate(outcome.operations as f64 / seconds.max(1e-9)),
+        );
+        if let Some(finding) = &outcome.finding {
+            text.push_str(&told(finding, subject, workload, asked));
+        }
+        screen::say(&text)?;
+        let as_it_must = match (&outcome.finding, &subject.must_fail) {
+            (None, None) => true,
+            (Some(found), Some(by)) => by.contains(&found.violation.detector()),
+            (None, Some(_)) => interrupt::requested(),
+            (Some(_), None) => false,
+        };
+        if !as_it_must {
+            ending = Ending::Broken;
+        }
+        if interrupt::requested() {
+            screen::say("interrupted\n")?;
+            return Ok(if ending == Ending::Good { Ending::Interrupted } else { ending });
+        }
+    }
+    Ok(ending)
+}
+
+fn subjects(asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
+    let timestamps = timestamps(&asked.timestamps, &[&crate::arguments::MachineChoice::Native])?;
+    let protocol_options = ProtocolOptions { timestamps };
+    if asked.workers > 64 {
+        let workers = asked.workers;
+        return Err(Failure::refused(format!("--workers is {workers}; allowed: 1 to 64")));
+    }
+    let exploration = Exploration {
+        protocol_options: protocol_options.clone(),
+        first_seed: asked.seed,
+        schedules: asked.schedules,
+        workers: asked.workers as usize,
+        procedures: asked.procedures,
+        ..Exploration::default()
+    };
+    if let Some(name) = &asked.mutant {
+        let subject = |mutant: &Mutant| Subject {
+            name: mutant.name,
+            exploration: Exploration { mutant: Some(mutant.name.into()), ..exploration.clone() },
+            must_fail: Some(vec![detector(mutant.detector)]),
+        };
+        let wanted: Vec<Subject> =
+            MUTANTS.iter().filter(|m| m.name == name || name == "all").map(subject).collect();
+        if wanted.is_empty() {
+            let known: Vec<_> = MUTANTS.iter().map(|m| m.name).chain(["all"]).collect();
+            return Err(Failure::refused(suggestion::unknown("planted bug", name, &known)));
+        }
+        return Ok(wanted);
+    }
+    let declarations = crate::arguments::declarations(&protocol_options);
+    let promises_nothing =
+        |name: &str| declarations.iter().any(|d| d.name == name && d.isolation == Isolation::None);
+    let names = protocol_names(&asked.cc)?;
+    let subject = |name: &'static str| Subject {
+        name,
+        exploration: Exploration { protocol: name.into(), ..exploration.clone() },
+        // Without any control everything can go wrong, and whatever comes first is found.
+        must_fail: promises_nothing(name)
+            .then(|| vec!["certificate", "conservation law", "progress", "panic"]),
+    };
+    Ok(names.into_iter().map(subject).collect())
+}
+
+/// The name under which a violation tells who found it.
+fn detector(detector: Detector) -> &'static str {
+    match detector {
+        Detector::Certificate => "certificate",
+        Detector::Conservation => "conservation law",
+        Detector::OldestNeverDies => "the oldest never dies",
+    }
+}
+
+/// What was found, by whom, and how to see it again.
+fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArguments) -> String {
+    let default = Exploration::default();
+    let what = match &subject.exploration.mutant {
+        Some(mutant) => format!("--mutant {mutant}"),
+        None => format!("--cc {}", subject.name),
+    };
+    let mut replay =
+        format!("kilocore explore {workload} {what} --seed {} --schedules 1", finding.seed);
+    if subject.exploration.workers != default.workers {
+        replay.push_str(&format!(" --workers {}", asked.workers));
+    }
+    if subject.exploration.procedures != default.procedures {
+        replay.push_str(&format!(" --procedures {}", asked.procedures));
+    }
+    if subject.exploration.protocol_options != default.protocol_options {
+        replay.push_str(&format!(" --timestamps {}", asked.timestamps));
+    }
+    let violation = finding.violation.to_string();
+    let lines: String = violation.lines().map(|line| format!("  {line}\n")).collect();
+    let detector = finding.violation.detector();
+    format!("  detector: {detector}\n{lines}  replay with: {replay}\n")
+}
+
+/// A panic under an adversarial schedule is a finding, which is told in the report: not on the side.
+fn silence_explorers() {
+    let usual = take_hook();
+    set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        if std::thread::current().name() != Some(blocks::THREAD_NAME) {
+            usual(info);
+        }
+    }));
 }

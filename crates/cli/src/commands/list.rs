@@ -6,10 +6,23 @@ use crate::screen;
 use comfy_table::{Table, presets};
 use protocols::mutants::MUTANTS;
 use protocols::{Isolation, ProtocolOptions};
+use serde_json::json;
 use workloads::catalogue::CATALOGUE;
 
+/// The only one yet.
+const ARCHITECTURE: [&str; 3] = [
+    "shared_everything",
+    "each transaction stays on its core, which touches all records itself",
+    "[Trireme 3.1; the architecture of DBx1000]",
+];
+
 /// Prints protocols, workloads, architectures, machines and planted bugs.
-pub fn list() -> Result<Ending, Failure> {
+pub fn list(as_json: bool) -> Result<Ending, Failure> {
+    if as_json {
+        let text = serde_json::to_string_pretty(&json()).expect("plain data");
+        screen::say(&format!("{text}\n"))?;
+        return Ok(Ending::Good);
+    }
     let mut text = String::new();
     let mut section = |title: &str, rows: Vec<Vec<String>>| {
         text.push_str(&format!("{title}\n{}\n", columns(rows)));
@@ -27,12 +40,7 @@ pub fn list() -> Result<Ending, Failure> {
         vec![entry.name.to_owned(), entry.summary.to_owned(), bracketed(entry.source)]
     });
     section("Workloads", workloads.collect());
-    let architecture = [
-        "shared_everything",
-        "each transaction stays on its core, which touches all records itself",
-        "[Trireme 3.1; the architecture of DBx1000]",
-    ];
-    section("Architectures", vec![architecture.map(str::to_owned).to_vec()]);
+    section("Architectures", vec![ARCHITECTURE.map(str::to_owned).to_vec()]);
     let machines = named_machines().join(", ");
     section("Machines (--machine; see kilocore machines list)", vec![vec![machines]]);
     let mutants = MUTANTS.iter().map(|mutant| {
@@ -47,6 +55,27 @@ pub fn list() -> Result<Ending, Failure> {
     screen::say(text.trim_end_matches('\n'))?;
     screen::say("\n")?;
     Ok(Ending::Good)
+}
+
+fn json() -> serde_json::Value {
+    let protocols = declarations(&ProtocolOptions::default()).into_iter().map(|d| {
+        json!({
+            "name": d.name, "isolation": d.isolation.to_string(), "strict": d.strict,
+            "summary": d.summary, "source": d.source,
+        })
+    });
+    let workloads = CATALOGUE.iter().map(
+        |entry| json!({ "name": entry.name, "summary": entry.summary, "source": entry.source }),
+    );
+    let mutants =
+        MUTANTS.iter().map(|mutant| json!({ "name": mutant.name, "story": mutant.story }));
+    json!({
+        "protocols": protocols.collect::<Vec<_>>(),
+        "workloads": workloads.collect::<Vec<_>>(),
+        "architectures": [{ "name": ARCHITECTURE[0], "summary": ARCHITECTURE[1] }],
+        "machines": named_machines(),
+        "mutants": mutants.collect::<Vec<_>>(),
+    })
 }
 
 fn bracketed(source: &str) -> String {

@@ -16,6 +16,6 @@ pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
         Command::Run { workload } => run::run(&workload),
         Command::Explore { workload } => explore::explore(&workload),
         Command::Machines { command } => machines::machines(&command),
-        Command::List => list::list(),
+        Command::List { json } => list::list(json),
     }
 }

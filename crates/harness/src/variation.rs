@@ -1,0 +1,42 @@
+//! Workloads for exploration: tiny, so that workers meet, and a little different for every seed.
+//!
+//! One place says how they vary, so a seed means the same schedule to every caller. The kind of schedule
+//! follows from the seed as well (its last two bits, see [`crate::explore`]): what varies here must not
+//! follow it, or some combinations would never be tried.
+
+use workloads::{
+    micro::counters::{Counters, CountersOptions},
+    ycsb::{Ycsb, YcsbOptions},
+};
+
+/// Counters under conservation laws, contended in different ways: two counters or eight, upgrades or reads
+/// for update, duplicates or not.
+pub fn counters(seed: u64) -> Counters {
+    let options = CountersOptions {
+        counters: if seed.is_multiple_of(3) { 2 } else { 8 },
+        accesses: 2,
+        tokens: if seed.is_multiple_of(3) { 1 } else { 4 },
+        distinct: !seed.is_multiple_of(5),
+        lock_upgrade: seed.is_multiple_of(2),
+        ..CountersOptions::mixed()
+    };
+    Counters::new(options).expect("good for every seed")
+}
+
+/// YCSB without a law: three rows or eight, blind updates or read-modify-writes, duplicates or not, fields
+/// of one word or of several.
+pub fn ycsb(seed: u64) -> Ycsb {
+    let options = YcsbOptions {
+        records: if seed.is_multiple_of(3) { 3 } else { 8 },
+        fields: 2,
+        field_bytes: if seed.is_multiple_of(7) { 40 } else { 8 },
+        theta: if seed.is_multiple_of(2) { 0.0 } else { 0.9 },
+        read_ratio: 0.5,
+        accesses: 3,
+        read_modify_write: seed / 16 % 2 == 0,
+        distinct: !seed.is_multiple_of(5),
+        prefetch: false,
+        declare_read_only: seed / 32 % 2 == 0,
+    };
+    Ycsb::new(options).expect("good for every seed")
+}
