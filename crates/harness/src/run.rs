@@ -271,9 +271,9 @@ impl<W: Workload> Setting<'_, W> {
         let interrupted = self.stop.peek() != 0;
         if interrupted {
             // The interval that all workers have in common ends with the first of them.
-            let common =
+            let shortest =
                 reports.iter().map(|(_, i, r, _)| r.ended_at.saturating_sub(i.begin)).min();
-            interval_ticks = common.unwrap_or(0).min(interval_ticks);
+            interval_ticks = shortest.unwrap_or(0).min(interval_ticks);
         }
         let begun = reports.first().map_or(0, |(_, i, ..)| i.begin - ticks(plan.warm_up_s));
         reports.iter().for_each(|(_, _, report, _)| total.add(report));

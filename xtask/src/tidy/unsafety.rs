@@ -22,6 +22,7 @@ const LISTED: &[(&str, &str)] = &[
         "crates/simulator/src/scheduler.rs",
         "coroutines are moved between lists, not between threads",
     ),
+    ("crates/simulator/src/slab.rs", "maps memory that costs nothing until touched"),
     ("crates/storage/src/record.rs", "records are words at offsets of an arena"),
     ("crates/storage/src/reclaim.rs", "zeros are valid: epoch slots"),
     ("crates/storage/src/table.rs", "names records by their slots"),
@@ -30,7 +31,9 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/protocols/src/tictoc.rs", "zeros are valid: the record's words"),
     ("crates/protocols/src/timestamp.rs", "zeros are valid: the record's words"),
     ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),
+    ("crates/protocols/src/parts/timestamp_floor.rs", "zeros are valid: the floor's words"),
     ("crates/protocols/src/parts/timestamp_allocator.rs", "zeros are valid: the counter's words"),
+    ("crates/kilocore/src/engine.rs", "a session and the engine that it borrows, in one seat"),
     ("crates/harness/src/run.rs", "zeros are valid: the gate at which workers meet"),
 ];
 

@@ -1,0 +1,116 @@
+//! What an uncontended transaction of 16 accesses costs under each protocol, the architecture left out: one
+//! worker, records found by the index, 100-byte columns, a table that fits the cache and one that doesn't.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
+use protocols::{
+    Change, CommitLog, Protocol, ProtocolOptions, Start,
+    registry::{Visitor, declarations, with_protocol},
+};
+use std::time::Duration;
+use storage::{Store, StoreLoader, StoreOptions};
+use txn::{
+    Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, TxnId, Version,
+};
+
+const TABLE: TableId = TableId(0);
+const ACCESSES: u64 = 16;
+const BYTES: usize = 100;
+/// A table within any second-level cache, and one beyond any last level's share (half a gigabyte).
+const SIZES: [(&str, u64); 2] = [("small", 1 << 10), ("large", 1 << 20)];
+/// Updates among the accesses, in per cent.
+const UPDATES: [u64; 2] = [0, 50];
+
+struct Bench<'c> {
+    criterion: &'c mut Criterion,
+    name: &'static str,
+    records: u64,
+    size: &'static str,
+}
+
+impl Visitor<Native> for Bench<'_> {
+    type Output = ();
+
+    fn visit<P: Protocol<Native>>(self) {
+        let arena = ArenaOptions { reserve_bytes: 8 << 30, ..ArenaOptions::default() };
+        let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() });
+        let machine = Arc::new(machine.expect("8 GiB of address space"));
+        let protocol =
+            P::create(machine.arena(), &ProtocolOptions::default(), 2).expect("room in the arena");
+        let store: Store<Native, P::Record> =
+            Store::new(machine.clone(), StoreOptions { sessions: 2, keep_versions: false })
+                .expect("room in the arena");
+        let columns =
+            (0..4).map(|i| Column::new(format!("c{i}"), ColumnType::Bytes(BYTES as u32))).collect();
+        let schema = Schema { tables: vec![TableSchema::new("records", columns)] };
+        store.create_tables(&schema, |_| self.records).expect("memory for the table");
+        let mut loader = StoreLoader::new(&store, 2);
+        loader.load_dense(TABLE, self.records, &|key, row| row.fill(key as u8));
+        loader.finish().expect("room in the arena");
+        let core = machine.core(0);
+        let mut worker = protocol.worker(store.epochs(), 0);
+        let table = store.table(TABLE);
+        let mut group = self.criterion.benchmark_group(format!("{}/{}", self.name, self.size));
+        group.throughput(Throughput::Elements(ACCESSES));
+        group.sample_size(20).warm_up_time(Duration::from_millis(200));
+        group.measurement_time(Duration::from_millis(800));
+        for updates in UPDATES {
+            let (mut random, mut transaction) = (1u64, 0u64);
+            let mut buffer = [0u8; BYTES];
+            group.bench_function(format!("{updates} % updates"), |bencher| {
+                bencher.iter(|| {
+                    transaction += 1;
+                    store.epochs().pin(&core, 0);
+                    protocol.begin(&core, &mut worker, Start { attempt: 0, read_only: false });
+                    for number in 0..ACCESSES {
+                        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        // Keys differ within a transaction by their last bits.
+                        let key = (random >> 24) % self.records / ACCESSES * ACCESSES + number;
+                        let columns = ColumnSet::one((random >> 60) as usize % 4);
+                        let record = table.find(&core, key).expect("every key is there");
+                        if number * 100 < ACCESSES * updates {
+                            buffer[0] = number as u8;
+                            let change = Change { columns, values: &buffer, state: None };
+                            let written = protocol.write(&core, &mut worker, record, change);
+                            assert!(written.expect("alone, nothing conflicts"));
+                        } else {
+                            protocol
+                                .read(
+                                    &core,
+                                    &mut worker,
+                                    record,
+                                    columns,
+                                    Intent::Read,
+                                    &mut buffer,
+                                )
+                                .expect("alone, nothing conflicts");
+                        }
+                    }
+                    let timestamp =
+                        protocol.prepare(&core, &mut worker).expect("alone, nothing conflicts");
+                    let version = Version::new(TxnId::new(0, transaction), 1);
+                    let mut log = CommitLog { version, writes: None };
+                    protocol.commit(&core, &mut worker, timestamp, &mut log);
+                    store.epochs().unpin(&core, 0);
+                    buffer[1]
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+fn every_protocol(criterion: &mut Criterion) {
+    for (size, records) in SIZES {
+        for declaration in declarations::<Native>(&ProtocolOptions::default()) {
+            let name = declaration.name;
+            let bench = Bench { criterion: &mut *criterion, name, records, size };
+            if with_protocol(name, bench).is_err() {
+                unreachable!("{name} is in the registry");
+            }
+        }
+    }
+}
+
+criterion_group!(access, every_protocol);
+criterion_main!(access);
