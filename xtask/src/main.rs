@@ -4,6 +4,7 @@ mod cycles;
 mod explore;
 mod instructions;
 mod json;
+mod results;
 mod tidy;
 
 use std::{
@@ -42,6 +43,11 @@ const CHORES: &[Chore] = &[
         line: "schedules of every protocol, in batches, resumed where it stopped (hours): \
                [--schedules 100000] [--batch 2000] [--workload counters] [--cc NAME,...]",
         run: explore::run,
+    },
+    Chore {
+        name: "results",
+        line: "the measurements under results/, those that are missing (an hour): [--only TEXT]",
+        run: results::run,
     },
 ];
 

@@ -326,8 +326,11 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
             return;
         }
         let table = self.table(table);
-        for key in keys {
-            table.prefetch_bucket(self.core, *key);
+        // Buckets first, all of them, then what they point to. A single key was part of a list before.
+        if keys.len() > 1 {
+            for key in keys {
+                table.prefetch_bucket(self.core, *key);
+            }
         }
         for key in keys {
             if let Some(record) = table.guess(self.core, *key) {

@@ -1,0 +1,116 @@
+//! The measurements under `results/`: each is one command of the program and one file of raw records. A file
+//! that is there is not measured again, so the job goes on where it stopped; delete a file to renew it.
+
+use crate::{Outcome, cargo, must, option, target_directory};
+use std::{fs, path::Path, process::Command};
+
+/// One file of raw records and how it comes about.
+struct Measurement {
+    file: String,
+    arguments: Vec<String>,
+}
+
+fn measurement(file: &str, command: &str) -> Measurement {
+    let arguments = command.split_whitespace().map(str::to_owned).collect();
+    Measurement { file: file.to_owned(), arguments }
+}
+
+/// Everything that `results/README.md` quotes, in the order in which it is measured.
+fn all() -> Vec<Measurement> {
+    let mut list = vec![
+        measurement(
+            "simulated/timestamps-atomic",
+            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps atomic",
+        ),
+        measurement(
+            "simulated/timestamps-mutex",
+            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps mutex",
+        ),
+        measurement(
+            "simulated/timestamps-batch16",
+            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps batch16",
+        ),
+        measurement(
+            "simulated/timestamps-clock",
+            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps clock",
+        ),
+        measurement(
+            "simulated/timestamps-hardware",
+            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps hardware",
+        ),
+    ];
+    // Contended runs settle slowly: easy transactions commit first. Hence the longer warm-up and three seeds.
+    for (name, setting) in [
+        ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.0002 --seconds 0.001"),
+        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.002 --seconds 0.002"),
+        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.002 --seconds 0.002"),
+    ] {
+        let command = format!(
+            "ycsb --cc all --machine graphite --records 10M --cores 1,4,16,64,256,1024 --repeat 3 {setting}"
+        );
+        list.push(measurement(&format!("simulated/ycsb-{name}"), &command));
+    }
+    list.push(measurement(
+        "simulated/slowdown-2-cores",
+        "ycsb --cc NO_WAIT,SILO --machine graphite --cores 2 --theta 0.6 --read-ratio 0.5 --seconds 0.2",
+    ));
+    list.push(measurement(
+        "native/slowdown-2-cores",
+        "ycsb --cc NO_WAIT,SILO --machine native --cores 2 --theta 0.6 --read-ratio 0.5 --repeat 3",
+    ));
+    for (name, setting) in [
+        ("read-only-theta0", "--theta 0 --read-ratio 1"),
+        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5"),
+        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5"),
+        ("half-theta0.9", "--theta 0.9 --read-ratio 0.5"),
+    ] {
+        let command = format!(
+            "ycsb --cc all --machine native --records 10M --cores 1,2 --repeat 5 --warm-up 0.5 --seconds 1 {setting}"
+        );
+        list.push(measurement(&format!("native/ycsb-10M-{name}"), &command));
+    }
+    for (name, flag) in [("off", ""), ("on", "--certify")] {
+        let command = format!(
+            "ycsb --cc all --machine native --cores 1,2 --theta 0.6 --read-ratio 0.5 --repeat 3 --seconds 0.5 {flag}"
+        );
+        list.push(measurement(&format!("native/recording-{name}"), &command));
+    }
+    list
+}
+
+/// Measures what is missing; `--only TEXT` restricts it to files whose name contains the text.
+pub fn run(root: &Path, arguments: &[String]) -> Outcome {
+    must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
+    let program = target_directory(root).join("release").join("kilocore");
+    let only = option(arguments, "--only").unwrap_or("");
+    for measurement in all().iter().filter(|m| m.file.contains(only)) {
+        let file = root.join("results").join(format!("{}.json", measurement.file));
+        if file.exists() {
+            println!("{}: is there", measurement.file);
+            continue;
+        }
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        println!("{}: kilocore run {}", measurement.file, measurement.arguments.join(" "));
+        // The file appears only when the run is complete, so an interrupted one is measured again.
+        must(
+            Command::new(&program).arg("run").args(&measurement.arguments).arg("--json").arg(&file),
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_measurement_has_a_file_of_its_own() {
+        let mut files: Vec<_> = all().into_iter().map(|m| m.file).collect();
+        files.sort();
+        let count = files.len();
+        files.dedup();
+        assert_eq!(files.len(), count);
+    }
+}
