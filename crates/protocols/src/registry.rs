@@ -8,6 +8,9 @@ use crate::{
 };
 use machine::Machine;
 
+/// The protocol of an embedder who names none: it does best when transactions seldom meet, as most do.
+pub const DEFAULT: &str = "SILO";
+
 /// Something to do with a protocol that is known by name only at run time.
 pub trait Visitor<M: Machine> {
     /// What comes of it.

@@ -1,0 +1,83 @@
+//! What a transaction of an embedder costs: one thread, one row of one million, by row and by field.
+
+use criterion::Criterion;
+use kilocore::{ColumnType, Database, Options, Value};
+use std::hint::black_box;
+
+const ROWS: u64 = 1_000_000;
+
+fn transact(criterion: &mut Criterion) {
+    for protocol in Database::protocols() {
+        let options = Options { protocol: protocol.into(), ..Options::default() };
+        let db = Database::open(options).expect("a database");
+        let columns = [("n", ColumnType::U64), ("name", ColumnType::Bytes(24))];
+        let table = db.create_table_with("t", &columns, ROWS).expect("a table");
+        let n = table.field::<u64>("n").expect("a column");
+        for first in (0..ROWS).step_by(1000) {
+            let load = db.transact(|tx| {
+                (first..first + 1000)
+                    .try_for_each(|key| tx.insert(&table, key, &[Value::U64(key), "x".into()]))
+            });
+            load.expect("loaded");
+        }
+        let mut group = criterion.benchmark_group(protocol);
+        // The same few rows again and again: the cost of the engine, not of the memory behind it.
+        let mut key = 0;
+        let mut next = move || {
+            key = (key + 7) % 1024;
+            key
+        };
+        group.bench_function("empty", |bench| bench.iter(|| db.transact(|_| Ok(()))));
+        group.bench_function("get_field", |bench| {
+            bench.iter(|| db.transact(|tx| tx.get_field(n, black_box(next()))))
+        });
+        group.bench_function("get_row", |bench| {
+            bench.iter(|| {
+                let value = |tx: &mut kilocore::Transaction<'_>, key| {
+                    tx.get(&table, key)?.expect("loaded").get::<u64>("n")
+                };
+                db.transact(|tx| value(tx, black_box(next())))
+            })
+        });
+        group.bench_function("get_16_fields", |bench| {
+            bench.iter(|| {
+                db.transact(|tx| {
+                    (0..16).try_fold(0, |sum, _| {
+                        Ok(sum + tx.get_field(n, black_box(next()))?.expect("loaded"))
+                    })
+                })
+            })
+        });
+        group.bench_function("set_field", |bench| {
+            bench.iter(|| db.transact(|tx| tx.set_field(n, black_box(next()), 1)))
+        });
+        group.bench_function("read_modify_write_field", |bench| {
+            bench.iter(|| {
+                db.transact(|tx| {
+                    let key = black_box(next());
+                    let was = tx.get_field_for_update(n, key)?.expect("loaded");
+                    tx.set_field(n, key, was + 1)
+                })
+            })
+        });
+        group.bench_function("update_row", |bench| {
+            bench.iter(|| {
+                db.transact(|tx| tx.update(&table, black_box(next()), &[("n", Value::U64(1))]))
+            })
+        });
+        group.bench_function("insert_and_delete", |bench| {
+            bench.iter(|| {
+                let key = ROWS + next();
+                db.transact(|tx| tx.insert(&table, key, &[Value::U64(key), "x".into()]))?;
+                db.transact(|tx| tx.delete(&table, key))
+            })
+        });
+        group.finish();
+    }
+}
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    transact(&mut criterion);
+    criterion.final_summary();
+}

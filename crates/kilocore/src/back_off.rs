@@ -1,0 +1,39 @@
+//! Waiting before another attempt: exponential, bounded, with jitter, and holding nothing.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The bound of the first wait; each further one doubles it.
+const FIRST_NANOS: u64 = 500;
+/// Doublings at most: half a millisecond.
+const DOUBLINGS: u32 = 10;
+/// From here on a wait gives the core to other threads.
+const SLEEP_NANOS: u64 = 20_000;
+
+/// Waits after attempt number `attempt` (1 and up) has failed.
+pub(crate) fn wait(attempt: u32, random: &mut u64) {
+    let bound = FIRST_NANOS << (attempt - 1).min(DOUBLINGS);
+    let wait = Duration::from_nanos(next(random) % bound);
+    if wait.as_nanos() as u64 >= SLEEP_NANOS {
+        thread::sleep(wait);
+        return;
+    }
+    let start = Instant::now();
+    while start.elapsed() < wait {
+        std::hint::spin_loop();
+    }
+    // Where threads are more than cores, who is in the way may be waiting for this one's.
+    if attempt > 2 {
+        thread::yield_now();
+    }
+}
+
+/// The next random number (Marsaglia's xorshift, multiplied). `state` is never 0.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+}

@@ -1,0 +1,287 @@
+//! The database: tables by name, transactions by closure.
+
+use crate::{
+    ColumnType, Error, Options, Table, Transaction, back_off,
+    background::Background,
+    engine::{self, Engine, Opened},
+    options,
+    slots::{Slots, Turn},
+};
+use machine::{
+    Core, Machine, Native, Word,
+    cold::{Arc, Mutex},
+};
+use protocols::Start;
+use std::fmt;
+use txn::{Abort, AbortReason, Column, TableId, TableSchema};
+
+/// Rows that a table is meant for when nothing is said.
+const DEFAULT_ROWS: u64 = 1 << 20;
+/// Bytes of index for each row that a table is meant for.
+const INDEX_BYTES_PER_ROW: u64 = 16;
+
+/// A handle of an open database. Clones are handles of the same one; any thread may use them. The
+/// database is closed, and what it holds is gone, when the last handle drops.
+#[derive(Clone)]
+pub struct Database(Arc<Inner>);
+
+struct Inner {
+    // Dropped in this order: the thread ends before anything else goes.
+    _background: Background,
+    slots: Slots,
+    catalogue: Catalogue,
+    engine: Arc<dyn Engine>,
+    machine: Arc<Native>,
+    options: Options,
+    memory_bytes: u64,
+}
+
+/// The tables of a database.
+pub(crate) struct Catalogue {
+    /// The database's number, unique in the process.
+    pub database: u64,
+    tables: Mutex<Vec<Table>>,
+}
+
+impl Catalogue {
+    /// The name of table number `id`.
+    #[cold]
+    pub fn name_of(&self, id: TableId) -> String {
+        self.tables.lock()[id.0 as usize].name().into()
+    }
+}
+
+/// Databases opened so far by this process.
+static OPENED: Word = Word::new(0);
+
+impl Database {
+    /// Opens an empty database. It has one thread in the background, which moves its epochs on.
+    pub fn open(options: Options) -> Result<Database, Error> {
+        let Opened { machine, engine, seats } = engine::open(&options)?;
+        let sessions = options.max_sessions;
+        let database = machine.core(sessions).fetch_add(&(), &OPENED, 1);
+        Ok(Database(Arc::new(Inner {
+            _background: Background::start(
+                machine.clone(),
+                engine.clone(),
+                sessions,
+                options.epoch_interval,
+            )?,
+            slots: Slots::new(seats),
+            catalogue: Catalogue { database, tables: Mutex::new(Vec::new()) },
+            engine,
+            machine,
+            memory_bytes: options.memory_bytes(),
+            options,
+        })))
+    }
+
+    /// The names of all protocols, for [`Options::protocol`].
+    pub fn protocols() -> Vec<&'static str> {
+        options::protocol_names()
+    }
+
+    /// The options with which it was opened.
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// Makes a table of 64-bit keys and the columns given (name and type), for about a million rows. More
+    /// will do, at the price of slower look-ups: its index has a fixed number of buckets.
+    ///
+    /// Any thread may do so at any time, inside a closure too; it belongs to no transaction.
+    pub fn create_table(&self, name: &str, columns: &[(&str, ColumnType)]) -> Result<Table, Error> {
+        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
+        self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false)
+    }
+
+    /// As [`Database::create_table`], meant for `rows` rows. Says so before it allocates anything when that
+    /// many would not fit into memory.
+    pub fn create_table_with(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        rows: u64,
+    ) -> Result<Table, Error> {
+        self.make_table(name, columns, rows, true)
+    }
+
+    fn make_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        rows: u64,
+        must_fit: bool,
+    ) -> Result<Table, Error> {
+        let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
+        let schema = TableSchema::new(name, columns);
+        let mut tables = self.0.catalogue.tables.lock();
+        if tables.iter().any(|table| table.name() == name) {
+            return Err(Error::TableExists { table: name.into() });
+        }
+        let id = TableId(u16::try_from(tables.len()).unwrap_or(u16::MAX));
+        let left = self.0.memory_bytes.saturating_sub(self.memory_used_bytes());
+        let available = if must_fit { left } else { u64::MAX };
+        self.0.engine.create_table(id, schema.clone(), rows, available)?;
+        let table = Table::new(self.0.catalogue.database, id, schema);
+        tables.push(table.clone());
+        Ok(table)
+    }
+
+    /// The table `name`.
+    pub fn table(&self, name: &str) -> Result<Table, Error> {
+        let tables = self.0.catalogue.tables.lock();
+        tables.iter().find(|table| table.name() == name).cloned().ok_or_else(|| {
+            let allowed = tables.iter().map(|table| table.name().into()).collect();
+            Error::UnknownTable { given: name.into(), allowed }
+        })
+    }
+
+    /// All tables, in the order in which they were made.
+    pub fn tables(&self) -> Vec<Table> {
+        self.0.catalogue.tables.lock().clone()
+    }
+
+    /// Bytes that tables, indexes and locks have taken so far. What is deleted is used again, not given back.
+    pub fn memory_used_bytes(&self) -> u64 {
+        self.0.machine.arena().used()
+    }
+
+    /// Runs `body` as one transaction: all of it happens at one moment, or none of it.
+    ///
+    /// When `body` returns `Ok`, its writes are committed. When it returns an error, or panics, nothing of it
+    /// remains. When it loses against another transaction it **runs again**, after a short wait in which it
+    /// holds nothing: so it should do nothing but access the database and compute.
+    ///
+    /// An own error is made with [`Error::user`], or with `?` and `into()` from text; see
+    /// [`Database::transact_as`] for error types of your own. An error is returned only if what `body` has read
+    /// was true at one moment; otherwise it runs again.
+    ///
+    /// Optimistic protocols (SILO, TICTOC, and NO_CC) find out at the end whether what `body` has read was
+    /// consistent. Before that, it may see rows of different moments: it must not loop for ever or panic
+    /// because of them. A panic always goes on up.
+    ///
+    /// A transaction inside a transaction of the same database and thread is refused with [`Error::Nested`].
+    /// Inside a closure, don't wait for another thread's transaction: this one may be what that one waits for.
+    pub fn transact<T>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.run(false, body)
+    }
+
+    /// As [`Database::transact`], with any error type that the database's own errors can be turned into.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType, Database, Error, Options};
+    /// #[derive(Debug)]
+    /// enum Refused { Broke, Database(Error) }
+    /// impl From<Error> for Refused {
+    ///     fn from(error: Error) -> Self { Refused::Database(error) }
+    /// }
+    /// # let db = Database::open(Options::default())?;
+    /// let purse = db.create_table("purse", &[("coins", ColumnType::U64)])?;
+    /// let paid = db.transact_as(|tx| {
+    ///     let coins = tx.get(&purse, 1)?.map_or(Ok(0), |row| row.get::<u64>("coins"))?;
+    ///     if coins == 0 { Err(Refused::Broke) } else { Ok(coins) }
+    /// });
+    /// assert!(matches!(paid, Err(Refused::Broke)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn transact_as<T, E: From<Error>>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.run(false, body)
+    }
+
+    /// As [`Database::transact`], declared to write nothing; writes are refused with [`Error::ReadOnly`].
+    pub fn read_only<T>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.run(true, body)
+    }
+
+    /// As [`Database::read_only`], with any error type that the database's own errors can be turned into.
+    pub fn read_only_as<T, E: From<Error>>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.run(true, body)
+    }
+
+    #[inline]
+    fn run<T, E: From<Error>>(
+        &self,
+        read_only: bool,
+        mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut turn = self.0.slots.enter()?;
+        let mut attempt = 0;
+        let mut squeezed = false;
+        loop {
+            let (session, buffer) = turn.seat.parts();
+            session.begin(Start { attempt, read_only });
+            let mut tx = Transaction::new(session, buffer, &self.0.catalogue, read_only);
+            let result = body(&mut tx);
+            let session = turn.seat.session();
+            let (abort, error) = match result {
+                Ok(value) => match session.commit() {
+                    Ok(()) => {
+                        session.maintain();
+                        return Ok(value);
+                    }
+                    Err(abort) => (abort, None),
+                },
+                Err(error) => match session.check_and_rollback() {
+                    Ok(()) => {
+                        session.maintain();
+                        return Err(error);
+                    }
+                    Err(abort) => (abort, Some(error)),
+                },
+            };
+            if let Some(last) = self.after_failure(&mut turn, abort, attempt, &mut squeezed) {
+                return Err(error.filter(|_| !abort.reason.is_retryable()).unwrap_or(last.into()));
+            }
+            attempt += 1;
+        }
+    }
+
+    /// After attempt number `attempt` (from 0) was rolled back: none, having waited, to run the closure again;
+    /// otherwise what to say.
+    #[cold]
+    fn after_failure(
+        &self,
+        turn: &mut Turn<'_>,
+        abort: Abort,
+        attempt: u32,
+        squeezed: &mut bool,
+    ) -> Option<Error> {
+        turn.seat.session().maintain();
+        if abort.reason == AbortReason::OutOfMemory && !*squeezed {
+            *squeezed = true;
+            self.0.slots.reclaim();
+            turn.seat.session().reclaim();
+            return None;
+        }
+        if !abort.reason.is_retryable() {
+            return Some(abort.into());
+        }
+        if self.0.options.retry_limit.is_some_and(|limit| attempt >= limit) {
+            return Some(Error::TooManyRetries { attempts: attempt + 1, last: abort.reason });
+        }
+        back_off::wait(attempt + 1, &mut turn.seat.random);
+        None
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database")
+            .field("protocol", &self.0.options.protocol)
+            .field("tables", &self.tables())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! From a protocol's name to an engine without type parameters.
+
+use crate::{Error, Options};
+use architectures::{Architecture, EngineError, EngineOptions, Session, SharedEverything};
+use machine::{Native, NativeCore, NativeOptions, Service, available_memory, cold::Arc};
+use protocols::{Protocol, ProtocolOptions, registry};
+use std::rc::Rc;
+use storage::StoreError;
+use txn::{TableId, TableSchema};
+
+/// What the database asks of an engine, whatever its protocol.
+pub(crate) trait Engine: Send + Sync {
+    /// Makes table number `id`, meant for `rows` rows, if it would fit into `available` bytes.
+    fn create_table(
+        &self,
+        id: TableId,
+        schema: TableSchema,
+        rows: u64,
+        available: u64,
+    ) -> Result<(), EngineError>;
+
+    /// Its background work.
+    fn services(&self) -> Vec<Service<'_, Native>>;
+}
+
+impl<P: Protocol<Native>> Engine for SharedEverything<Native, P> {
+    fn create_table(
+        &self,
+        id: TableId,
+        schema: TableSchema,
+        rows: u64,
+        available: u64,
+    ) -> Result<(), EngineError> {
+        schema.check().map_err(StoreError::Schema)?;
+        let available = available_memory().map_or(available, |bytes| bytes.min(available));
+        let needed = storage::Table::<Native, P::Record>::bytes_for(&schema, rows, false);
+        if needed > available {
+            return Err(StoreError::TooLarge { table: schema.name, rows, needed, available });
+        }
+        self.store().create_table(id, schema, rows)
+    }
+
+    fn services(&self) -> Vec<Service<'_, Native>> {
+        Architecture::services(self)
+    }
+}
+
+/// A session together with what it borrows, so that it can be kept and handed from thread to thread.
+pub(crate) struct Seat {
+    // Fields drop in this order: the session before its core and its engine.
+    session: Box<dyn Session>,
+    core: Rc<NativeCore>,
+    _engine: Arc<dyn Engine>,
+    /// Where transactions pack values; kept for its memory.
+    pub buffer: Vec<u8>,
+    /// State of the back-off's random numbers.
+    pub random: u64,
+}
+
+// SAFETY: the session borrows the engine, which is `Sync`, and the core, which no other session uses; its
+// protocol's state is `Send`. The core's only other owner is this seat, which lends it by `&self` only, and
+// a seat is not `Sync`. So wherever the seat goes, all that is not `Sync` goes with it.
+unsafe impl Send for Seat {}
+
+impl Seat {
+    fn new<P: Protocol<Native>>(
+        machine: &Native,
+        engine: &Arc<SharedEverything<Native, P>>,
+        slot: usize,
+    ) -> Seat {
+        let core = Rc::new(machine.core(slot));
+        // SAFETY: both values are on the heap and owned by the seat that is made here, through an `Rc` and an
+        // `Arc`, whose moves neither move nor re-borrow them. The seat drops the session before it lets go
+        // of them, and lends the session only for less than its own life. So neither reference is used
+        // after its referent.
+        let (engine_ref, core_ref) = unsafe { (&*Arc::as_ptr(engine), &*Rc::as_ptr(&core)) };
+        Seat {
+            session: Box::new(engine_ref.session(core_ref, slot)),
+            core,
+            _engine: engine.clone(),
+            buffer: Vec::new(),
+            random: slot as u64 + 1,
+        }
+    }
+
+    /// Its session.
+    #[inline]
+    pub fn session(&mut self) -> &mut (dyn Session + 'static) {
+        &mut *self.session
+    }
+
+    /// Its session and its buffer.
+    #[inline]
+    pub fn parts(&mut self) -> (&mut (dyn Session + 'static), &mut Vec<u8>) {
+        (&mut *self.session, &mut self.buffer)
+    }
+
+    /// Its core.
+    #[inline]
+    pub fn core(&self) -> &NativeCore {
+        &self.core
+    }
+}
+
+/// An engine with all its sessions.
+pub(crate) struct Opened {
+    pub machine: Arc<Native>,
+    pub engine: Arc<dyn Engine>,
+    pub seats: Vec<Seat>,
+}
+
+struct Open<'o> {
+    options: &'o Options,
+    protocol: ProtocolOptions,
+}
+
+impl registry::Visitor<Native> for Open<'_> {
+    type Output = Result<Opened, Error>;
+
+    fn visit<P: Protocol<Native>>(self) -> Self::Output {
+        let limit = self.options.memory_bytes();
+        let arena = machine::ArenaOptions {
+            reserve_bytes: limit,
+            huge_pages: self.options.huge_pages,
+            ..Default::default()
+        };
+        let native = NativeOptions { arena, breakdown: false, pin: false };
+        let machine = Arc::new(Native::new(native).map_err(StoreError::OutOfMemory)?);
+        machine::Machine::arena(&*machine).limit(0, limit);
+        let options = EngineOptions {
+            protocol: self.protocol,
+            sessions: self.options.max_sessions,
+            record_history: false,
+            purge_batch: 64,
+            // The database's own thread drives the services, by the system's clock.
+            epoch_interval_ticks: 0,
+        };
+        let engine = Arc::new(SharedEverything::<Native, P>::create(machine.clone(), &options)?);
+        let seats = (0..options.sessions).map(|slot| Seat::new(&machine, &engine, slot)).collect();
+        Ok(Opened { machine, engine, seats })
+    }
+}
+
+/// Opens the engine that `options` describe.
+pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
+    let protocol = options.check()?;
+    registry::with_protocol(&options.protocol, Open { options, protocol })
+        .unwrap_or_else(|_| unreachable!("the name was checked"))
+}

@@ -1,0 +1,98 @@
+//! How a database is opened.
+
+use crate::Error;
+use machine::available_memory;
+use protocols::{ProtocolOptions, TimestampAllocation, registry};
+use std::time::Duration;
+
+/// The most transactions at a time: a session's number has 12 bits in a timestamp.
+const MAX_SESSIONS: usize = 4000;
+
+/// How a database is opened: plain values, each with a default.
+///
+/// ```
+/// use kilocore::{Database, Options};
+/// let options = Options { protocol: "TICTOC".into(), ..Options::default() };
+/// let db = Database::open(options)?;
+/// # Ok::<(), kilocore::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The concurrency-control protocol, as [`Database::protocols`](crate::Database::protocols) spells it.
+    /// `"SILO"` by default; all but `"NO_CC"`, which checks nothing, are serializable.
+    pub protocol: String,
+    /// Where protocols that need timestamps get them: `"mutex"`, `"atomic"` (default), `"batchN"` (N at a
+    /// time), `"clock"`, or `"hardware"` (atomic where the machine has no such counter).
+    pub timestamps: String,
+    /// Transactions at a time, 1 to 4000; 64 by default. Any number of threads may run transactions: when
+    /// that many are running, further ones wait their turn.
+    pub max_sessions: usize,
+    /// Bytes that tables, indexes and locks may take. By default what the system has available when the
+    /// database is opened. Beyond it, transactions fail with [`Error::OutOfMemory`].
+    pub memory_limit_bytes: Option<u64>,
+    /// Ask the system for huge pages, which make random accesses to large tables faster. Refused silently
+    /// where there are none. True by default.
+    pub huge_pages: bool,
+    /// How often the epoch moves on: what has been deleted is used again two epochs later, and SILO takes
+    /// the high part of its commit order from it. 40 ms by default.
+    pub epoch_interval: Duration,
+    /// Retries after which a transaction gives up with [`Error::TooManyRetries`]. None by default: it goes
+    /// on until it commits.
+    pub retry_limit: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            protocol: registry::DEFAULT.into(),
+            timestamps: TimestampAllocation::default().to_string(),
+            max_sessions: 64,
+            memory_limit_bytes: None,
+            huge_pages: true,
+            epoch_interval: Duration::from_millis(40),
+            retry_limit: None,
+        }
+    }
+}
+
+fn invalid(option: &'static str, given: impl ToString, allowed: impl ToString) -> Error {
+    Error::InvalidOption { option, given: given.to_string(), allowed: allowed.to_string() }
+}
+
+impl Options {
+    /// The protocol's knobs, if every option has an allowed value.
+    pub(crate) fn check(&self) -> Result<ProtocolOptions, Error> {
+        let timestamps = self.timestamps.parse().map_err(|_| {
+            let allowed = "mutex, atomic, batchN (N from 1 to 65536), clock, hardware";
+            invalid("timestamps", &self.timestamps, allowed)
+        })?;
+        if !(1..=MAX_SESSIONS).contains(&self.max_sessions) {
+            let allowed = format!("1 to {MAX_SESSIONS}");
+            return Err(invalid("max_sessions", self.max_sessions, allowed));
+        }
+        if self.epoch_interval < Duration::from_millis(1) {
+            let given = format!("{:?}", self.epoch_interval);
+            return Err(invalid("epoch_interval", given, "1 ms and more"));
+        }
+        if self.memory_limit_bytes == Some(0) {
+            return Err(invalid("memory_limit_bytes", 0, "1 and more, or none"));
+        }
+        let options = ProtocolOptions { timestamps };
+        let allowed = protocol_names();
+        if !allowed.contains(&self.protocol.as_str()) {
+            return Err(Error::UnknownProtocol { given: self.protocol.clone(), allowed });
+        }
+        Ok(options)
+    }
+
+    /// Bytes that the arena may hand out.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_limit_bytes.or_else(available_memory).unwrap_or(1 << 40)
+    }
+}
+
+/// The names of all protocols.
+pub(crate) fn protocol_names() -> Vec<&'static str> {
+    let declarations = registry::declarations::<machine::Native>(&ProtocolOptions::default());
+    declarations.iter().map(|declaration| declaration.name).collect()
+}

@@ -1,0 +1,166 @@
+//! Handles of tables and of their columns.
+
+use crate::{ColumnType, ColumnValue, Error, FixedValue, Value};
+use machine::cold::Arc;
+use std::{fmt, marker::PhantomData};
+use txn::{Column, ColumnSet, TableId, TableSchema};
+
+/// A table of one database: a handle, cheap to clone, that any thread may use.
+///
+/// It does not keep its database open.
+#[derive(Clone)]
+pub struct Table(Arc<Definition>);
+
+/// What a table's handle knows.
+pub(crate) struct Definition {
+    /// The number of its database, unique in the process.
+    pub database: u64,
+    pub id: TableId,
+    pub schema: TableSchema,
+    /// Where each column starts in a packed row; at the end, the row's length.
+    offsets: Vec<usize>,
+}
+
+impl Definition {
+    /// All columns.
+    #[inline]
+    pub fn all(&self) -> ColumnSet {
+        ColumnSet::first(self.schema.columns.len())
+    }
+
+    /// Length of a packed row.
+    #[inline]
+    pub fn row_bytes(&self) -> usize {
+        self.offsets[self.schema.columns.len()]
+    }
+
+    /// Where column number `column` lies in a packed row.
+    #[inline]
+    pub fn place(&self, column: usize) -> std::ops::Range<usize> {
+        self.offsets[column]..self.offsets[column + 1]
+    }
+
+    /// The number of the column `name`.
+    #[inline]
+    pub fn column(&self, name: &str) -> Result<usize, Error> {
+        self.schema.column(name).ok_or_else(|| self.unknown_column(name))
+    }
+
+    #[cold]
+    fn unknown_column(&self, name: &str) -> Error {
+        let allowed = self.schema.columns.iter().map(|column| column.name.clone()).collect();
+        Error::UnknownColumn { table: self.schema.name.clone(), given: name.into(), allowed }
+    }
+
+    #[cold]
+    pub fn wrong_type(&self, column: usize, given: String) -> Error {
+        let Column { name, kind } = self.schema.columns[column].clone();
+        Error::WrongType { table: self.schema.name.clone(), column: name, given, allowed: kind }
+    }
+
+    /// Checks that column number `column` can be read as a `T`.
+    #[inline]
+    pub fn check_type<T: ColumnValue>(&self, column: usize) -> Result<(), Error> {
+        if T::fits(self.schema.columns[column].kind) {
+            return Ok(());
+        }
+        Err(self.wrong_type(column, T::type_name()))
+    }
+
+    /// Checks `value` and writes it into `place`, which is as long as the column.
+    #[inline]
+    pub fn encode(&self, column: usize, value: Value<'_>, place: &mut [u8]) -> Result<(), Error> {
+        match (self.schema.columns[column].kind, value) {
+            (ColumnType::U64, Value::U64(value)) => place.copy_from_slice(&value.to_le_bytes()),
+            (ColumnType::I64, Value::I64(value)) => place.copy_from_slice(&value.to_le_bytes()),
+            (ColumnType::F64, Value::F64(value)) => place.copy_from_slice(&value.to_le_bytes()),
+            (ColumnType::Bytes(_), Value::Bytes(bytes)) if bytes.len() <= place.len() => {
+                let (front, rest) = place.split_at_mut(bytes.len());
+                front.copy_from_slice(bytes);
+                rest.fill(0);
+            }
+            (ColumnType::Bytes(allowed), Value::Bytes(bytes)) => {
+                return Err(Error::TooLong {
+                    table: self.schema.name.clone(),
+                    column: self.schema.columns[column].name.clone(),
+                    given: bytes.len(),
+                    allowed: allowed as usize,
+                });
+            }
+            _ => return Err(self.wrong_type(column, value.type_name())),
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// The handle of table number `id`.
+    pub(crate) fn new(database: u64, id: TableId, schema: TableSchema) -> Table {
+        let mut offsets = vec![0];
+        for column in &schema.columns {
+            offsets.push(offsets[offsets.len() - 1] + column.kind.bytes());
+        }
+        Table(Arc::new(Definition { database, id, schema, offsets }))
+    }
+
+    #[inline]
+    pub(crate) fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.schema.name
+    }
+
+    /// Its columns, in order.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
+        self.0.schema.columns.iter().map(|column| (column.name.as_str(), column.kind))
+    }
+
+    /// A typed handle of one column, for accesses that neither look names up nor copy whole rows.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType, Database, Error, Options};
+    /// # let db = Database::open(Options::default())?;
+    /// let hits = db.create_table("hits", &[("count", ColumnType::U64)])?;
+    /// let count = hits.field::<u64>("count")?;
+    /// assert!(matches!(hits.field::<i64>("count"), Err(Error::WrongType { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn field<T: FixedValue>(&self, column: &str) -> Result<Field<T>, Error> {
+        let index = self.0.column(column)?;
+        self.0.check_type::<T>(index)?;
+        let Definition { database, id: table, .. } = *self.0;
+        Ok(Field { database, table, columns: ColumnSet::one(index), value: PhantomData })
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// A column of a table whose values are `T`s. Made by [`Table::field`], used by
+/// [`Transaction::get_field`](crate::Transaction::get_field) and its like.
+pub struct Field<T> {
+    pub(crate) database: u64,
+    pub(crate) table: TableId,
+    pub(crate) columns: ColumnSet,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Field<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Field<T> {}
+
+impl<T> fmt::Debug for Field<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field").field("table", &self.table.0).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,229 @@
+//! What a closure may do to the database.
+
+use crate::{Error, Field, FixedValue, Row, Table, Value, database::Catalogue, table::Definition};
+use architectures::Session;
+use txn::{ColumnSet, Intent, TableId};
+
+/// A running transaction: the only way to rows. It sees its own writes, and nobody else does before it
+/// has committed.
+pub struct Transaction<'t> {
+    session: &'t mut dyn Session,
+    buffer: &'t mut Vec<u8>,
+    catalogue: &'t Catalogue,
+    read_only: bool,
+}
+
+impl<'t> Transaction<'t> {
+    pub(crate) fn new(
+        session: &'t mut dyn Session,
+        buffer: &'t mut Vec<u8>,
+        catalogue: &'t Catalogue,
+        read_only: bool,
+    ) -> Transaction<'t> {
+        Transaction { session, buffer, catalogue, read_only }
+    }
+
+    /// The row `key`, if there is one.
+    #[inline]
+    pub fn get<'r>(&mut self, table: &'r Table, key: u64) -> Result<Option<Row<'r>>, Error> {
+        self.read_row(table, key, Intent::Read)
+    }
+
+    /// As [`Transaction::get`], for a row that the transaction is going to write: protocols that lock take
+    /// the stronger lock at once, instead of failing to exchange it later.
+    #[inline]
+    pub fn get_for_update<'r>(
+        &mut self,
+        table: &'r Table,
+        key: u64,
+    ) -> Result<Option<Row<'r>>, Error> {
+        self.check_writable(table.definition().id)?;
+        self.read_row(table, key, Intent::Update)
+    }
+
+    #[inline]
+    fn read_row<'r>(
+        &mut self,
+        table: &'r Table,
+        key: u64,
+        intent: Intent,
+    ) -> Result<Option<Row<'r>>, Error> {
+        let definition = self.own(table)?;
+        let mut row = Row::zeros(table);
+        let (id, all) = (definition.id, definition.all());
+        let present = self.session.read_with(id, key, all, intent, row.packed_mut())?;
+        Ok(present.then_some(row))
+    }
+
+    /// Adds the row `key` with one value for each column, in their order.
+    ///
+    /// Fails with [`Error::DuplicateKey`] when there is such a row; nothing has changed then, so the closure
+    /// may go on, with an update for example. See [`Transaction::put`] for both in one.
+    pub fn insert(&mut self, table: &Table, key: u64, values: &[Value<'_>]) -> Result<(), Error> {
+        let definition = self.pack_row(table, values)?;
+        if self.session.insert(definition.id, key, self.buffer)? {
+            return Ok(());
+        }
+        Err(Error::DuplicateKey { table: table.name().into(), key })
+    }
+
+    /// Makes `values` the row `key`, whether there is one already or not.
+    pub fn put(&mut self, table: &Table, key: u64, values: &[Value<'_>]) -> Result<(), Error> {
+        let definition = self.pack_row(table, values)?;
+        let (id, all) = (definition.id, definition.all());
+        if !self.session.update(id, key, all, self.buffer)?
+            && !self.session.insert(id, key, self.buffer)?
+        {
+            // What was absent is present now: only a transaction that cannot commit sees both.
+            return Err(Error::Conflict(txn::AbortReason::Validation));
+        }
+        Ok(())
+    }
+
+    /// Overwrites some columns of the row `key`, in any order. Fails with [`Error::MissingKey`], having
+    /// changed nothing, when there is no such row.
+    pub fn update(
+        &mut self,
+        table: &Table,
+        key: u64,
+        values: &[(&str, Value<'_>)],
+    ) -> Result<(), Error> {
+        let definition = self.own(table)?;
+        self.check_writable(definition.id)?;
+        let columns = self.pack_columns(definition, values)?;
+        if self.session.update(definition.id, key, columns, self.buffer)? {
+            return Ok(());
+        }
+        Err(Error::MissingKey { table: table.name().into(), key })
+    }
+
+    /// Removes the row `key`. False when there is no such row.
+    pub fn delete(&mut self, table: &Table, key: u64) -> Result<bool, Error> {
+        let definition = self.own(table)?;
+        self.check_writable(definition.id)?;
+        Ok(self.session.delete(definition.id, key)?)
+    }
+
+    /// One column of the row `key`, if there is such a row.
+    #[inline]
+    pub fn get_field<T: FixedValue>(
+        &mut self,
+        field: Field<T>,
+        key: u64,
+    ) -> Result<Option<T>, Error> {
+        self.read_field(field, key, Intent::Read)
+    }
+
+    /// As [`Transaction::get_field`], for a row that the transaction is going to write.
+    #[inline]
+    pub fn get_field_for_update<T: FixedValue>(
+        &mut self,
+        field: Field<T>,
+        key: u64,
+    ) -> Result<Option<T>, Error> {
+        self.check_writable(field.table)?;
+        self.read_field(field, key, Intent::Update)
+    }
+
+    #[inline]
+    fn read_field<T: FixedValue>(
+        &mut self,
+        field: Field<T>,
+        key: u64,
+        intent: Intent,
+    ) -> Result<Option<T>, Error> {
+        self.own_field(field)?;
+        let mut bytes = T::zeros();
+        let out = bytes.as_mut();
+        let present = self.session.read_with(field.table, key, field.columns, intent, out)?;
+        Ok(present.then(|| T::from_bytes(bytes.as_ref())))
+    }
+
+    /// Overwrites one column of the row `key`. Fails with [`Error::MissingKey`] when there is no such row.
+    #[inline]
+    pub fn set_field<T: FixedValue>(
+        &mut self,
+        field: Field<T>,
+        key: u64,
+        value: T,
+    ) -> Result<(), Error> {
+        self.own_field(field)?;
+        self.check_writable(field.table)?;
+        if self.session.update(field.table, key, field.columns, value.to_bytes().as_ref())? {
+            return Ok(());
+        }
+        Err(Error::MissingKey { table: self.catalogue.name_of(field.table), key })
+    }
+
+    #[inline]
+    fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
+        let definition = table.definition();
+        if definition.database == self.catalogue.database {
+            return Ok(definition);
+        }
+        Err(Error::ForeignTable { table: table.name().into() })
+    }
+
+    #[inline]
+    fn own_field<T>(&self, field: Field<T>) -> Result<(), Error> {
+        if field.database == self.catalogue.database {
+            return Ok(());
+        }
+        Err(Error::ForeignTable { table: format!("number {}", field.table.0) })
+    }
+
+    #[inline]
+    fn check_writable(&self, table: TableId) -> Result<(), Error> {
+        if self.read_only {
+            return Err(Error::ReadOnly { table: self.catalogue.name_of(table) });
+        }
+        Ok(())
+    }
+
+    /// Packs a whole row into the buffer.
+    fn pack_row<'r>(
+        &mut self,
+        table: &'r Table,
+        values: &[Value<'_>],
+    ) -> Result<&'r Definition, Error> {
+        let definition = self.own(table)?;
+        self.check_writable(definition.id)?;
+        let allowed = definition.schema.columns.len();
+        if values.len() != allowed {
+            let given = values.len();
+            return Err(Error::WrongCount { table: table.name().into(), given, allowed });
+        }
+        self.buffer.resize(definition.row_bytes(), 0);
+        for (column, value) in values.iter().enumerate() {
+            definition.encode(column, *value, &mut self.buffer[definition.place(column)])?;
+        }
+        Ok(definition)
+    }
+
+    /// Packs some columns into the buffer, in the order of the table.
+    fn pack_columns(
+        &mut self,
+        definition: &Definition,
+        values: &[(&str, Value<'_>)],
+    ) -> Result<ColumnSet, Error> {
+        let (mut columns, mut length) = (ColumnSet::NONE, 0);
+        for (name, _) in values {
+            let column = definition.column(name)?;
+            if columns.contains(ColumnSet::one(column)) {
+                let table = definition.schema.name.clone();
+                return Err(Error::RepeatedColumn { table, column: (*name).into() });
+            }
+            columns = columns.with(ColumnSet::one(column));
+            length += definition.place(column).len();
+        }
+        self.buffer.resize(length, 0);
+        for (name, value) in values {
+            let column = definition.column(name)?;
+            let below = columns.iter().take_while(|other| *other < column);
+            let start: usize = below.map(|other| definition.place(other).len()).sum();
+            let end = start + definition.place(column).len();
+            definition.encode(column, *value, &mut self.buffer[start..end])?;
+        }
+        Ok(columns)
+    }
+}

@@ -1,0 +1,265 @@
+//! Bad input: typed errors that name what was given and what is allowed, after which everything goes on.
+
+use kilocore::{ColumnType, Database, Error, Options, Table, Value};
+use std::time::Duration;
+
+fn open() -> (Database, Table) {
+    let db = Database::open(Options::default()).unwrap();
+    let columns = [
+        ("id", ColumnType::U64),
+        ("delta", ColumnType::I64),
+        ("ratio", ColumnType::F64),
+        ("name", ColumnType::Bytes(5)),
+    ];
+    let table = db.create_table("things", &columns).unwrap();
+    let row = [Value::U64(7), Value::I64(-7), Value::F64(0.7), "seven".into()];
+    db.transact(|tx| tx.insert(&table, 7, &row)).unwrap();
+    (db, table)
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    result.unwrap_err().to_string()
+}
+
+#[test]
+fn options() {
+    let with = |protocol: &str| {
+        message(Database::open(Options { protocol: protocol.into(), ..Options::default() }))
+    };
+    let text = with("silo");
+    assert!(text.contains("\"silo\"; did you mean \"SILO\"?"), "{text}");
+    assert!(text.contains("NO_WAIT, WAIT_DIE"), "{text}");
+    assert!(!with("hekaton").contains("did you mean"));
+    let bad = [
+        Options { timestamps: "sundial".into(), ..Options::default() },
+        Options { max_sessions: 0, ..Options::default() },
+        Options { max_sessions: 5000, ..Options::default() },
+        Options { epoch_interval: Duration::ZERO, ..Options::default() },
+        Options { memory_limit_bytes: Some(0), ..Options::default() },
+    ];
+    for options in bad {
+        let error = Database::open(options).unwrap_err();
+        assert!(matches!(error, Error::InvalidOption { .. }), "{error}");
+        assert!(error.to_string().contains("allowed are"), "{error}");
+    }
+    let tiny = Options { memory_limit_bytes: Some(2000), ..Options::default() };
+    assert!(matches!(Database::open(tiny), Err(Error::OutOfMemory)));
+}
+
+#[test]
+fn tables() {
+    let (db, _) = open();
+    let one = [("a", ColumnType::U64)];
+    assert!(matches!(db.create_table("things", &one), Err(Error::TableExists { .. })));
+    let text = message(db.table("thing"));
+    assert!(text.contains("did you mean \"things\"?"), "{text}");
+    let many: Vec<String> = (0..63).map(|i| format!("c{i}")).collect();
+    let many: Vec<_> = many.iter().map(|name| (name.as_str(), ColumnType::U64)).collect();
+    assert!(message(db.create_table("wide", &many)).contains("63 columns given"));
+    assert!(message(db.create_table("none", &[])).contains("0 columns given"));
+    assert!(message(db.create_table("", &one)).contains("must not be empty"));
+    assert!(message(db.create_table("twice", &[one[0], one[0]])).contains("given twice"));
+    let long = [("a", ColumnType::Bytes(u32::MAX))];
+    assert!(message(db.create_table("long", &long)).contains("4294967295 bytes long"));
+    let text = message(db.create_table_with("large", &one, 1 << 50));
+    assert!(text.contains("bytes of memory"), "{text}");
+    // None of them has left anything behind.
+    assert_eq!(db.tables().len(), 1);
+    db.create_table("twice", &one).unwrap();
+    assert_eq!(db.table("twice").unwrap().name(), "twice");
+}
+
+#[test]
+fn as_many_tables_as_there_can_be() {
+    let db = Database::open(Options::default()).unwrap();
+    let made = (0..).map(|i| db.create_table_with(&format!("t{i}"), &[("a", ColumnType::U64)], 1));
+    let error = made.filter_map(Result::err).next().unwrap();
+    assert_eq!(error.to_string(), "table \"t1024\": at most 1024 tables");
+}
+
+#[test]
+fn values() {
+    let (db, things) = open();
+    let cases: [(&[(&str, Value<'_>)], &str); 5] = [
+        (&[("id", Value::I64(1))], "column \"id\": i64 given, the column holds u64"),
+        (&[("name", Value::F64(1.0))], "column \"name\": f64 given, the column holds bytes(5)"),
+        (&[("name", "eleven".into())], "column \"name\": 6 bytes given, allowed are 5 at most"),
+        (&[("nam", "x".into())], "has no column \"nam\"; did you mean \"name\"?"),
+        (&[("id", 1u64.into()), ("id", 2u64.into())], "column \"id\" is given twice"),
+    ];
+    for (values, expected) in cases {
+        let text = message(db.transact(|tx| tx.update(&things, 7, values)));
+        assert!(text.contains(expected) && text.contains("\"things\""), "{text}");
+    }
+    let text = message(db.transact(|tx| tx.insert(&things, 8, &[Value::U64(1)])));
+    assert!(text.contains("1 values given, a row has 4"), "{text}");
+    let row = [Value::I64(1), Value::I64(1), Value::F64(1.0), "x".into()];
+    let text = message(db.transact(|tx| tx.put(&things, 8, &row)));
+    assert!(text.contains("column \"id\": i64 given"), "{text}");
+
+    db.transact(|tx| {
+        let row = tx.get(&things, 7)?.ok_or("gone")?;
+        assert!(matches!(row.get::<i64>("id"), Err(Error::WrongType { .. })));
+        assert!(matches!(row.get::<[u8; 4]>("name"), Err(Error::WrongType { .. })));
+        assert!(matches!(row.bytes("ratio"), Err(Error::WrongType { .. })));
+        assert!(matches!(row.get::<u64>("nothing"), Err(Error::UnknownColumn { .. })));
+        assert_eq!((row.get::<u64>("id")?, row.get::<i64>("delta")?), (7, -7));
+        assert_eq!((row.get::<f64>("ratio")?, row.bytes("name")?), (0.7, &b"seven"[..]));
+        assert_eq!(row.get::<[u8; 5]>("name")?, *b"seven");
+        assert_eq!(row.get::<Vec<u8>>("name")?, b"seven");
+        let text = format!("{row:?}");
+        assert_eq!(
+            text,
+            r#"{"id": 7, "delta": -7, "ratio": 0.7, "name": [115, 101, 118, 101, 110]}"#
+        );
+        Ok(())
+    })
+    .unwrap();
+    assert!(matches!(things.field::<f64>("id"), Err(Error::WrongType { .. })));
+    assert!(matches!(things.field::<f64>("rat"), Err(Error::UnknownColumn { .. })));
+}
+
+#[test]
+fn columns_in_any_order_and_short_bytes() {
+    let (db, things) = open();
+    db.transact(|tx| {
+        tx.update(&things, 7, &[("name", "six".into()), ("delta", 6i64.into())])?;
+        let row = tx.get(&things, 7)?.ok_or("gone")?;
+        assert_eq!((row.bytes("name")?, row.get::<i64>("delta")?), (&b"six\0\0"[..], 6));
+        assert_eq!((row.get::<u64>("id")?, row.get::<f64>("ratio")?), (7, 0.7));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn keys() {
+    let (db, things) = open();
+    let id = things.field::<u64>("id").unwrap();
+    let row = [Value::U64(8), Value::I64(8), Value::F64(8.0), "eight".into()];
+    // An error that the closure deals with costs nothing of what it has done.
+    db.transact(|tx| {
+        tx.insert(&things, 8, &row)?;
+        let again = tx.insert(&things, 8, &row).unwrap_err();
+        assert_eq!(again.to_string(), "table \"things\" has a row 8 already");
+        assert!(matches!(tx.update(&things, 9, &[]), Err(Error::MissingKey { key: 9, .. })));
+        assert!(matches!(tx.set_field(id, 9, 1), Err(Error::MissingKey { key: 9, .. })));
+        assert!(!tx.delete(&things, 9)?);
+        Ok(())
+    })
+    .unwrap();
+    // An error that it hands up rolls everything back.
+    let result = db.transact(|tx| {
+        tx.delete(&things, 8)?;
+        tx.insert(&things, 7, &row)
+    });
+    assert!(matches!(result, Err(Error::DuplicateKey { key: 7, .. })));
+    assert_eq!(db.transact(|tx| tx.get_field(id, 8)).unwrap(), Some(8));
+
+    db.transact(|tx| {
+        assert!(tx.delete(&things, 8)?);
+        assert!(tx.get(&things, 8)?.is_none());
+        tx.put(&things, 8, &row)?;
+        tx.set_field(id, 8, 88)?;
+        assert_eq!(tx.get_field(id, 8)?, Some(88));
+        tx.put(&things, 8, &row)?;
+        assert_eq!(tx.get_field(id, 8)?, Some(8));
+        assert!(tx.delete(&things, 8)?);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(db.read_only(|tx| tx.get_field(id, 8)).unwrap(), None);
+}
+
+#[test]
+fn read_only_transactions_do_not_write() {
+    let (db, things) = open();
+    let id = things.field::<u64>("id").unwrap();
+    let row = [Value::U64(8), Value::I64(8), Value::F64(8.0), "eight".into()];
+    db.read_only(|tx| {
+        let refused = [
+            tx.insert(&things, 8, &row),
+            tx.put(&things, 7, &row),
+            tx.update(&things, 7, &[("id", 8u64.into())]),
+            tx.set_field(id, 7, 8),
+            tx.delete(&things, 7).map(|_| ()),
+            tx.get_for_update(&things, 7).map(|_| ()),
+            tx.get_field_for_update(id, 7).map(|_| ()),
+        ];
+        for result in refused {
+            assert!(matches!(result, Err(Error::ReadOnly { table }) if table == "things"));
+        }
+        assert_eq!(tx.get_field(id, 7)?, Some(7));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn tables_of_another_database() {
+    let ((one, _), (_other, foreign)) = (open(), open());
+    let id = foreign.field::<u64>("id").unwrap();
+    one.transact(|tx| {
+        assert!(
+            matches!(tx.get(&foreign, 7), Err(Error::ForeignTable { table }) if table == "things")
+        );
+        assert!(matches!(tx.delete(&foreign, 7), Err(Error::ForeignTable { .. })));
+        assert!(matches!(tx.update(&foreign, 7, &[]), Err(Error::ForeignTable { .. })));
+        assert!(matches!(tx.get_field(id, 7), Err(Error::ForeignTable { .. })));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_swallowed_conflict_is_not_committed() {
+    // Whatever the closure makes of it, an attempt that has lost runs again.
+    let options = Options { protocol: "NO_WAIT".into(), ..Options::default() };
+    let db = Database::open(options).unwrap();
+    let table = db.create_table("t", &[("n", ColumnType::U64)]).unwrap();
+    let n = table.field::<u64>("n").unwrap();
+    db.transact(|tx| tx.insert(&table, 0, &[Value::U64(0)])).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..2000 {
+                    db.transact(|tx| {
+                        if let Ok(Some(was)) = tx.get_field_for_update(n, 0) {
+                            let _ = tx.set_field(n, 0, was + 1);
+                        }
+                        Ok(())
+                    })
+                    .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(db.read_only(|tx| tx.get_field(n, 0)).unwrap(), Some(8000));
+}
+
+#[test]
+fn a_retry_limit_is_kept() {
+    let options =
+        Options { protocol: "NO_WAIT".into(), retry_limit: Some(3), ..Options::default() };
+    let db = Database::open(options).unwrap();
+    let table = db.create_table("t", &[("n", ColumnType::U64)]).unwrap();
+    db.transact(|tx| tx.insert(&table, 0, &[Value::U64(0)])).unwrap();
+    db.transact(|tx| {
+        tx.get_for_update(&table, 0)?;
+        // The row is locked until this closure ends, so the other thread cannot win.
+        let mut runs = 0;
+        let lost = std::thread::scope(|scope| {
+            let body = || {
+                db.transact(|tx| {
+                    runs += 1;
+                    tx.delete(&table, 0)
+                })
+            };
+            scope.spawn(body).join().unwrap()
+        });
+        assert!(matches!(lost, Err(Error::TooManyRetries { attempts: 4, .. })));
+        assert_eq!(runs, 4);
+        Ok(())
+    })
+    .unwrap();
+}

@@ -1,0 +1,111 @@
+//! Memory stays bounded, and its end is an error from which the database recovers.
+
+use kilocore::{ColumnType, Database, Error, Options, Table, Value};
+use std::{sync::mpsc, thread};
+
+const ROW: [Value<'static>; 2] = [Value::U64(1), Value::Bytes(b"payload")];
+
+fn open(protocol: &str, memory_limit_bytes: Option<u64>) -> (Database, Table) {
+    let options = Options {
+        protocol: protocol.into(),
+        memory_limit_bytes,
+        max_sessions: 8,
+        ..Options::default()
+    };
+    let db = Database::open(options).unwrap();
+    let columns = [("n", ColumnType::U64), ("bytes", ColumnType::Bytes(100))];
+    let table = db.create_table("t", &columns).unwrap();
+    (db, table)
+}
+
+#[test]
+fn inserting_and_deleting_for_ever() {
+    for protocol in Database::protocols() {
+        let (db, table) = open(protocol, None);
+        let mut early = 0;
+        for key in 0..200_000 {
+            db.transact(|tx| tx.insert(&table, key, &ROW)).unwrap();
+            db.transact(|tx| tx.delete(&table, key)).unwrap();
+            if key == 10_000 {
+                early = db.memory_used_bytes();
+            }
+        }
+        let grown = db.memory_used_bytes() - early;
+        assert!(grown < 1 << 20, "{protocol}: {grown} bytes more");
+    }
+}
+
+#[test]
+fn one_thread_inserts_what_another_deletes() {
+    for protocol in Database::protocols() {
+        let (db, table) = open(protocol, None);
+        let (inserted, to_delete) = mpsc::sync_channel(100);
+        let early = thread::scope(|scope| {
+            scope.spawn(|| {
+                for key in to_delete {
+                    assert!(db.transact(|tx| tx.delete(&table, key)).unwrap());
+                }
+            });
+            let mut early = 0;
+            for key in 0..100_000 {
+                db.transact(|tx| tx.insert(&table, key, &ROW)).unwrap();
+                inserted.send(key).unwrap();
+                if key == 20_000 {
+                    early = db.memory_used_bytes();
+                }
+            }
+            drop(inserted);
+            early
+        });
+        let grown = db.memory_used_bytes() - early;
+        assert!(grown < 3 << 20, "{protocol}: {grown} bytes more");
+    }
+}
+
+#[test]
+fn keys_looked_for_in_vain() {
+    let (db, table) = open("SILO", None);
+    for key in 0..100_000 {
+        assert!(db.read_only(|tx| tx.get(&table, key).map(|row| row.is_none())).unwrap());
+    }
+    assert!(db.memory_used_bytes() < 24 << 20, "{} bytes", db.memory_used_bytes());
+}
+
+#[test]
+fn an_exhausted_database_goes_on() {
+    for protocol in Database::protocols() {
+        let (db, table) = open(protocol, Some(4 << 20));
+        let n = table.field::<u64>("n").unwrap();
+        let mut rows = 0;
+        let error = loop {
+            match db.transact(|tx| tx.insert(&table, rows, &ROW)) {
+                Ok(()) => rows += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::OutOfMemory), "{protocol}: {error}");
+        assert!(rows > 5_000, "{protocol}: {rows} rows");
+        // Everything that needs no more memory works, on this thread and on others.
+        thread::scope(|scope| {
+            for t in 0..4 {
+                let (db, table) = (&db, &table);
+                scope.spawn(move || {
+                    for key in (t * 100)..(t * 100 + 50) {
+                        db.transact(|tx| {
+                            let was = tx.get_field_for_update(n, key)?.ok_or("gone")?;
+                            tx.set_field(n, key, was + 1)
+                        })
+                        .unwrap();
+                        assert!(db.transact(|tx| tx.delete(table, key)).unwrap());
+                    }
+                });
+            }
+        });
+        assert!(db.transact(|tx| tx.delete(&table, rows - 1)).unwrap());
+        // What was deleted can be used again, although each session has only seen a part of it.
+        let deleted = (0..400).filter(|key| key % 100 < 50).chain([rows - 1]);
+        let again = deleted.filter(|key| db.transact(|tx| tx.insert(&table, *key, &ROW)).is_ok());
+        assert_eq!(again.count(), 201, "{protocol}");
+        assert_eq!(db.read_only(|tx| tx.get_field(n, 60)).unwrap(), Some(1));
+    }
+}
