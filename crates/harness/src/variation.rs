@@ -33,10 +33,10 @@ pub fn ycsb(seed: u64) -> Ycsb {
         theta: if seed.is_multiple_of(2) { 0.0 } else { 0.9 },
         read_ratio: 0.5,
         accesses: 3,
-        read_modify_write: seed / 16 % 2 == 0,
+        read_modify_write: (seed / 16).is_multiple_of(2),
         distinct: !seed.is_multiple_of(5),
         prefetch: false,
-        declare_read_only: seed / 32 % 2 == 0,
+        declare_read_only: (seed / 32).is_multiple_of(2),
     };
     Ycsb::new(options).expect("good for every seed")
 }

@@ -1,6 +1,9 @@
 //! What an uncontended transaction of 16 accesses costs under each protocol, the architecture left out: one
 //! worker, records found by the index, 100-byte columns, a table that fits the cache and one that doesn't.
 
+// The functions that criterion's macros make have no documentation.
+#![allow(missing_docs)]
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{

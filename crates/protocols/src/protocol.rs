@@ -195,12 +195,12 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// Sets up its words of a record that was made for an absent key and that nobody can find yet. The
     /// slot may have been another record's; and the key may have had a record before, whose last words
     /// [`Protocol::retire`] has seen.
-    fn prepare_record<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
+    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
         let _ = (core, record);
     }
 
     /// Remembers what it must of a retired record's words, before the record leaves its index.
-    fn retire<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
+    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
         let _ = (core, record);
     }
 

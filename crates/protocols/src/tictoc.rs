@@ -223,11 +223,11 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         worker.writes.clear();
     }
 
-    fn prepare_record<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
+    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
         core.store(record.line(), &record.cc().0, self.floor.get(core));
     }
 
-    fn retire<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
+    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
         self.floor.raise(core, rts(core.load(record.line(), &record.cc().0)));
     }
 }

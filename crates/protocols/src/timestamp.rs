@@ -236,13 +236,13 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
         worker.writes.clear();
     }
 
-    fn prepare_record<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
         let floor = self.floor.get(core);
         core.store_relaxed(record.line(), &record.cc().wts, floor);
         core.store_relaxed(record.line(), &record.cc().rts, floor);
     }
 
-    fn retire<'s>(&'s self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
         let (line, times) = (record.line(), record.cc());
         self.floor.raise(core, core.load(line, &times.wts).max(core.load(line, &times.rts)));
     }
