@@ -87,8 +87,10 @@ impl Task for Job<'_> {
             }
         }
         bar.finish_and_clear();
-        if failure.is_some() && measured.is_empty() {
-            return Err(failure.expect("just seen"));
+        if measured.is_empty()
+            && let Some(failure) = failure
+        {
+            return Err(failure);
         }
         let ending = self.report(&outputs, &measured)?;
         failure.map_or(Ok(ending), Err)
