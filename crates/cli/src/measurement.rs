@@ -46,7 +46,6 @@ pub enum Evidence {
     /// What is measured is recorded, at the price that recording has.
     Measured,
     /// Another run of the same configuration is recorded, so many seconds long; what is measured is not.
-    #[expect(dead_code, reason = "compare is next")]
     Companion(f64),
 }
 
@@ -190,10 +189,12 @@ impl Configuration {
     fn describe_evidence(&self, blank: &mut RunRecord) {
         let history = match self.evidence {
             Evidence::None => return,
-            Evidence::Measured => "the measured run, recorded".to_owned(),
-            Evidence::Companion(seconds) => format!("a recorded companion run of {seconds} s"),
+            Evidence::Measured => "the measured run, recorded",
+            // How long is left out: records that differ in it belong together all the same.
+            Evidence::Companion(_) => "a shorter run of the same configuration, recorded",
         };
-        blank.architecture_options.insert("certificate_of".to_owned(), Setting::Text(history));
+        let history = Setting::Text(history.to_owned());
+        blank.architecture_options.insert("certificate_of".to_owned(), history);
     }
 
     /// The command that runs this configuration, with another seed, and certifies it.

@@ -4,6 +4,7 @@ use crate::measurement::Measured;
 use comfy_table::{CellAlignment, Table, presets};
 use harness::record::{RunRecord, Verdict};
 use machine::Category;
+use std::collections::BTreeMap;
 
 /// Why certificates failed. A broken promise is told in full; what nobody promised too if `all` is set.
 pub fn certificates(measured: &[Measured], all: bool) -> String {
@@ -25,17 +26,21 @@ pub fn certificates(measured: &[Measured], all: bool) -> String {
 
 /// Which records are not to be trusted because throughput still changed while it was measured.
 pub fn steadiness(records: &[RunRecord]) -> String {
-    let unsteady: Vec<String> = records
-        .iter()
-        .filter(|record| record.steady == Some(false))
-        .map(|record| format!("{} on {} cores", record.protocol, record.cores))
-        .collect();
+    let mut unsteady: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.steady == Some(false)) {
+        let place = (record.machine.as_str(), record.protocol.as_str());
+        unsteady.entry(place).or_default().push(record.cores.to_string());
+    }
     if unsteady.is_empty() {
         return String::new();
     }
+    let places: Vec<String> = unsteady
+        .into_iter()
+        .map(|((machine, protocol), cores)| format!("{machine} {protocol} {}", cores.join(",")))
+        .collect();
     format!(
-        "Not steady (the halves of the measured interval differ; try a longer --warm-up): {}\n",
-        unsteady.join(", ")
+        "Not steady, the two halves of the measured interval differ (machine, protocol, cores): {}\n",
+        places.join("; ")
     )
 }
 

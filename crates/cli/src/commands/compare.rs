@@ -1,8 +1,204 @@
-//! Not there yet.
+//! `kilocore compare`: the main job. Every protocol on the cores at hand and on a simulated machine, with
+//! a certificate beside every number, as a table, a chart and a page.
 
-use crate::arguments::{CompareArguments, WorkloadCommand};
+mod schedule;
+
+use crate::arguments::{
+    CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, protocol_names,
+    timestamps,
+};
 use crate::failure::{Ending, Failure};
-/// Says that it is not there yet.
-pub fn compare(_: &WorkloadCommand<CompareArguments>) -> Result<Ending, Failure> {
-    Err(Failure::refused("not yet"))
+use crate::measurement::{Configuration, Measured, Origin};
+use crate::{interrupt, notes, report, screen};
+use harness::record::{MachineKind, RunRecord, check_writable, to_json, write_whole};
+use indicatif::ProgressBar;
+use machine::Word;
+use machine::cold::Mutex;
+use schedule::{native_configuration, native_cores, simulated_configuration, simulated_cores};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+use txn::Workload;
+use workloads::micro::counters::CountersOptions;
+use workloads::ycsb::YcsbOptions;
+
+/// Compares what `workload` and its command say.
+pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, Failure> {
+    let asked = workload.command();
+    let simulated = MachineChoice::load(&asked.machine)?;
+    if simulated.kind() == MachineKind::Native {
+        return Err(Failure::refused(
+            "--machine is native, which is always compared; allowed: a machine to simulate beside it",
+        ));
+    }
+    let protocols = protocol_names(&asked.cc)?;
+    let native = MachineChoice::Native;
+    let timestamps = timestamps(&asked.timestamps, &[&native, &simulated])?;
+    simulated.check_cores(&asked.cores)?;
+    let mut configurations = Vec::new();
+    let each = native_cores(native.cores(), asked.quick);
+    let count = each.len() * protocols.len();
+    for &cores in &each {
+        for protocol in &protocols {
+            let configuration = native_configuration(protocol, cores, count, asked.quick);
+            configurations.push(Configuration { timestamps, seed: asked.seed, ..configuration });
+        }
+    }
+    for cores in simulated_cores(simulated.cores(), &asked.cores, asked.quick) {
+        for protocol in &protocols {
+            let configuration = simulated_configuration(&simulated, protocol, cores, asked.quick);
+            configurations.push(Configuration { timestamps, seed: asked.seed, ..configuration });
+        }
+    }
+    // With these the protocols differ; on uncontended reads there is nothing to compare.
+    let defaults = Defaults {
+        ycsb: YcsbOptions { theta: 0.6, read_ratio: 0.5, ..YcsbOptions::default() },
+        counters: CountersOptions { counters: 4096, ..CountersOptions::default() },
+    };
+    workload.perform(defaults, Job { folder: &asked.out, configurations })
+}
+
+struct Job<'a> {
+    folder: &'a Path,
+    configurations: Vec<Configuration>,
+}
+
+/// What came of the configurations, in their order.
+type Results = Vec<Option<Result<Option<Measured>, Failure>>>;
+
+impl Task for Job<'_> {
+    type Output = Ending;
+
+    fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Ending, Failure> {
+        let files = Files::checked(self.folder)?;
+        let stop = interrupt::listen()?;
+        let started = Instant::now();
+        let results = self.measure(workload, facts, stop);
+        let mut measured = Vec::new();
+        let mut failure = None;
+        for result in results.into_iter().flatten() {
+            match result {
+                Ok(found) => measured.extend(found),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        if measured.is_empty() {
+            return match failure {
+                Some(error) => Err(error),
+                None => {
+                    eprintln!("interrupted before anything was measured");
+                    Ok(Ending::Interrupted)
+                }
+            };
+        }
+        let records: Vec<RunRecord> = measured.iter().map(|m| m.record.clone()).collect();
+        let title = format!("kilocore compare {}", facts.command_line());
+        files.write(&title, &records)?;
+        let terminal = screen::terminal();
+        let mut text = format!("{title}\n\n");
+        text.push_str(&report::table(&records, terminal));
+        text.push_str(&report::chart(&records, terminal));
+        text.push_str(&notes::certificates(&measured, false));
+        text.push_str(&notes::steadiness(&records));
+        text.push_str(&format!(
+            "{} of {} configurations in {:.0} s. Report: {}, records: {}\n",
+            records.len(),
+            self.configurations.len(),
+            started.elapsed().as_secs_f64(),
+            files.page.display(),
+            files.records.display(),
+        ));
+        screen::say(&text)?;
+        let broken = records.iter().any(|record| record.certificate.breaks_promise());
+        match failure {
+            Some(error) => Err(error),
+            None if broken => Ok(Ending::Broken),
+            None if interrupt::requested() => Ok(Ending::Interrupted),
+            None => Ok(Ending::Good),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Native measurements alone, one after the other; then simulations, two at a time.
+    fn measure<W: Workload>(&self, workload: &W, facts: &Facts, stop: &Word) -> Results {
+        let origin = Origin::here();
+        let cost = self.configurations.iter().map(schedule::expected_ms).sum();
+        let bar = screen::bar(cost);
+        let results = Mutex::new(Results::new());
+        results.lock().resize_with(self.configurations.len(), || None);
+        let one = |at: usize| {
+            let configuration = &self.configurations[at];
+            announce(&bar, configuration);
+            let outcome = configuration.measure(workload, facts, &origin, stop);
+            bar.inc(schedule::expected_ms(configuration));
+            let failed = outcome.is_err();
+            results.lock()[at] = Some(outcome);
+            failed
+        };
+        let kind = |at: &usize| self.configurations[*at].machine.kind();
+        let (native, mut simulated): (Vec<usize>, Vec<usize>) =
+            (0..self.configurations.len()).partition(|at| kind(at) == MachineKind::Native);
+        let refused = native.into_iter().any(|at| interrupt::requested() || one(at));
+        if !refused {
+            // The long ones first, so that neither thread is left alone with one at the end.
+            simulated.reverse();
+            let next = AtomicUsize::new(0);
+            let threads = thread::available_parallelism().map_or(1, |n| n.get().min(2));
+            thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        while !interrupt::requested()
+                            && let Some(at) = simulated.get(next.fetch_add(1, Ordering::Relaxed))
+                        {
+                            one(*at);
+                        }
+                    });
+                }
+            });
+        }
+        bar.finish_and_clear();
+        results.into_inner()
+    }
+}
+
+fn announce(bar: &ProgressBar, configuration: &Configuration) {
+    let (name, cores) = (configuration.protocol, configuration.cores);
+    bar.set_message(format!("{name}, {cores} cores, {}", configuration.machine.name()));
+}
+
+/// Where the report goes.
+struct Files {
+    page: PathBuf,
+    records: PathBuf,
+    table: PathBuf,
+}
+
+impl Files {
+    /// Makes the folder and checks that its files can be written.
+    fn checked(folder: &Path) -> Result<Files, Failure> {
+        fs::create_dir_all(folder).map_err(|error| {
+            Failure::refused(format!("{}: cannot be made a folder: {error}", folder.display()))
+        })?;
+        let files = Files {
+            page: folder.join("index.html"),
+            records: folder.join("records.json"),
+            table: folder.join("table.txt"),
+        };
+        for file in [&files.page, &files.records, &files.table] {
+            check_writable(file)?;
+        }
+        Ok(files)
+    }
+
+    fn write(&self, title: &str, records: &[RunRecord]) -> Result<(), Failure> {
+        let plain = report::Terminal::default();
+        write_whole(&self.records, to_json(records).as_bytes())?;
+        write_whole(&self.page, report::page(title, records).as_bytes())?;
+        let table = report::table(records, plain) + &report::chart(records, plain);
+        write_whole(&self.table, table.as_bytes())?;
+        Ok(())
+    }
 }

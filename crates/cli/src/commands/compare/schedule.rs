@@ -1,0 +1,104 @@
+//! What a comparison measures for how long, so that it ends within three minutes on two cores.
+
+use crate::arguments::MachineChoice;
+use crate::measurement::{Configuration, Evidence};
+use harness::record::MachineKind;
+use protocols::TimestampAllocation;
+
+/// Native configurations beyond which each is measured once only.
+const REPEATED: usize = 16;
+
+/// Native numbers of cores: 1, 2, 4, ... and all.
+pub fn native_cores(available: usize, quick: bool) -> Vec<usize> {
+    let mut cores: Vec<usize> = (0..).map(|i| 1 << i).take_while(|&n| n < available).collect();
+    if quick {
+        cores.truncate(1);
+    }
+    cores.push(available);
+    cores
+}
+
+/// Simulated numbers of cores: those asked for, or powers of four as far as the machine has them.
+pub fn simulated_cores(available: usize, asked: &[u64], quick: bool) -> Vec<usize> {
+    if !asked.is_empty() {
+        return asked.iter().map(|&n| n as usize).collect();
+    }
+    let all: &[usize] = if quick { &[1, 32, 1024] } else { &[1, 4, 16, 64, 256, 1024] };
+    let mut cores: Vec<usize> = all.iter().copied().filter(|&n| n <= available).collect();
+    if available < 1024 && cores.last() != Some(&available) {
+        cores.push(available);
+    }
+    cores
+}
+
+/// One of `count` native configurations. Loading the table takes longer than measuring.
+pub fn native_configuration(
+    protocol: &'static str,
+    cores: usize,
+    count: usize,
+    quick: bool,
+) -> Configuration {
+    let (warm_up_s, measured_s) = if quick { (0.1, 0.2) } else { (0.2, 0.5) };
+    Configuration {
+        machine: MachineChoice::Native,
+        protocol,
+        timestamps: TimestampAllocation::Atomic,
+        cores,
+        warm_up_s,
+        measured_s,
+        repetitions: if quick || count > REPEATED { 1 } else { 3 },
+        seed: 1,
+        breakdown: false,
+        evidence: Evidence::Companion(if quick { 0.1 } else { 0.2 }),
+    }
+}
+
+/// A simulated configuration. Few cores run for longer: what costs the host is the number of transactions.
+pub fn simulated_configuration(
+    machine: &MachineChoice,
+    protocol: &'static str,
+    cores: usize,
+    quick: bool,
+) -> Configuration {
+    let core_seconds = if quick { 0.25 } else { 1.0 };
+    let least_s = if quick { 0.0005 } else { 0.002 };
+    let measured_s = (core_seconds / cores as f64).clamp(least_s, 0.03);
+    Configuration {
+        machine: machine.clone(),
+        protocol,
+        timestamps: TimestampAllocation::Atomic,
+        cores,
+        warm_up_s: measured_s / 2.0,
+        measured_s,
+        repetitions: 1,
+        seed: 1,
+        breakdown: false,
+        // The bound on the number of transactions is one on time: a core does a hundred thousand a second.
+        evidence: Evidence::Companion((0.25 / cores as f64).clamp(0.0005, 0.01)),
+    }
+}
+
+/// What a configuration takes on the host, in ms, roughly: for the progress bar.
+pub fn expected_ms(configuration: &Configuration) -> u64 {
+    let measured = configuration.warm_up_s + configuration.measured_s;
+    match configuration.machine.kind() {
+        MachineKind::Native => 2000 + (configuration.repetitions as f64 * measured * 1000.0) as u64,
+        _ => 200 + (configuration.cores as f64 * measured * 300.0) as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_end_with_what_the_machine_has() {
+        assert_eq!(native_cores(1, false), [1]);
+        assert_eq!(native_cores(2, false), [1, 2]);
+        assert_eq!(native_cores(12, false), [1, 2, 4, 8, 12]);
+        assert_eq!(native_cores(12, true), [1, 12]);
+        assert_eq!(simulated_cores(1024, &[], false), [1, 4, 16, 64, 256, 1024]);
+        assert_eq!(simulated_cores(72, &[], false), [1, 4, 16, 64, 72]);
+        assert_eq!(simulated_cores(1568, &[8], false), [8]);
+    }
+}

@@ -1,0 +1,101 @@
+//! What was asked for and can't be done: one line that names it and says what is allowed, exit code 2,
+//! nothing half-written.
+
+mod command;
+
+use command::{Folder, kilocore};
+
+/// Runs `kilocore` with `words` and expects a refusal whose only line holds all of `parts`.
+fn refused(words: &str, parts: &[&str]) {
+    let output = kilocore(words.split_whitespace());
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words}: {told}");
+    assert_eq!(told.lines().count(), 1, "{words}: {told}");
+    assert!(told.starts_with("error: "), "{words}: {told}");
+    for part in parts {
+        assert!(told.contains(part), "{words}: {told:?} lacks {part:?}");
+    }
+    assert!(output.stdout.is_empty(), "{words}");
+}
+
+#[test]
+fn numbers_of_cores() {
+    refused("run ycsb --cores 0", &["'0'", "--cores", "from 1"]);
+    refused("run ycsb --cores -1", &["'-1'", "--cores", "from 1"]);
+    refused("run ycsb --cores 1,100000", &["--cores is 100000", "allowed: 1 to "]);
+    refused("run ycsb --machine graphite --cores 1025", &["1025", "1 to 1024", "graphite"]);
+    refused("compare ycsb --machine graphite --cores 2000", &["2000", "1 to 1024"]);
+}
+
+#[test]
+fn options_of_workloads() {
+    refused("run ycsb --theta 1", &["--theta is 1;", "at least 0 and less than 1"]);
+    refused("run ycsb --theta -0.1", &["--theta is -0.1;", "at least 0 and less than 1"]);
+    refused("run ycsb --theta NaN", &["--theta is NaN"]);
+    refused("run ycsb --read-ratio 1.1", &["--read-ratio is 1.1;", "0 to 1"]);
+    refused("run ycsb --records 0", &["--records is 0;", "1 to "]);
+    refused("run ycsb --records many", &["'many'", "--records", "whole numbers"]);
+    refused("run counters --counters 7 --transfers 0.5", &["--counters is 7;", "even"]);
+    refused("run ycsb --seconds 0", &["'0'", "--seconds", "more than 0"]);
+    refused("run ycsb --repeat 0", &["'0'", "--repeat", "from 1"]);
+}
+
+#[test]
+fn tables_beyond_memory_are_refused_before_they_are_made() {
+    let words = "run ycsb --cc NO_WAIT --records 10G --field-bytes 100";
+    refused(words, &["10000000000 rows", "needs", "GB", "are available"]);
+}
+
+#[test]
+fn unknown_names_get_a_suggestion_and_the_list() {
+    refused("run ycsb --cc SLIO", &["'SLIO'", "did you mean 'SILO'?", "NO_WAIT"]);
+    refused("run ycbs", &["'ycbs'", "did you mean 'ycsb'?", "counters"]);
+    refused("rum ycsb", &["'rum'", "did you mean 'run'?", "explore"]);
+    refused("run ycsb --machine graphit", &["'graphit'", "did you mean 'graphite'?", "native"]);
+    refused("machines show grafite", &["'grafite'", "did you mean 'graphite'?"]);
+    refused("explore counters --cc wait", &["'wait'", "WAIT_DIE"]);
+    refused("explore counters --mutant silo", &["'silo'", "silo_without_lock_check"]);
+    refused("run ycsb --read-ratoi 1", &["--read-ratoi", "'--read-ratio'"]);
+    refused("run ycsb --timestamps bach16", &["bach16", "batchN"]);
+    refused("run ycsb --timestamps hardware", &["hardware", "native", "atomic"]);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_noticed_before_the_run() {
+    refused("run ycsb --json /nowhere/at/all.json", &["/nowhere/at/all.json", "written"]);
+    refused("run ycsb --csv /", &["/:", "written"]);
+    refused("run ycsb --json x --csv x", &["--json and --csv are both x"]);
+    refused("compare ycsb --out /dev/null/report", &["/dev/null/report"]);
+}
+
+#[test]
+fn a_refused_run_leaves_existing_files_and_makes_no_others() {
+    let folder = Folder::fresh("refused");
+    let file = folder.path().join("records.json");
+    std::fs::write(&file, "before").unwrap();
+    for words in ["run ycsb --theta 2", "run ycsb --records 10G --cc SILO"] {
+        let output =
+            kilocore(words.split(' ').chain(["--json", file.to_str().expect("plain letters")]));
+        assert_eq!(output.status.code(), Some(2));
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "before");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn machine_files_are_blamed_by_file_line_and_key() {
+    let folder = Folder::fresh("machines");
+    let good = String::from_utf8(kilocore(["machines", "show", "graphite", "--toml"]).stdout);
+    let good = good.unwrap();
+    let missing = good.replace("clock_mhz = 1000", "");
+    let negative = good.replace("clock_mhz = 1000", "clock_mhz = -1000");
+    for (name, text, part) in
+        [("missing.toml", missing, "missing.toml:"), ("negative.toml", negative, "negative.toml:")]
+    {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        let words = format!("run ycsb --machine {}", file.display());
+        refused(&words, &[part, "clock_mhz"]);
+    }
+    refused("run ycsb --machine ./absent.toml", &["./absent.toml"]);
+}
