@@ -4,7 +4,7 @@ use crate::{
     ColumnType, Error, Options, Table, Transaction, back_off,
     background::Background,
     engine::{self, Engine, Opened},
-    options,
+    options, rehearsal,
     slots::{Slots, Turn},
 };
 use machine::{
@@ -36,7 +36,10 @@ struct Inner {
     memory_bytes: u64,
 }
 
-/// The tables of a database.
+/// Number of the first table that users make.
+const FIRST_TABLE: u16 = rehearsal::TABLE.0 + 1;
+
+/// The tables of a database, in order of their numbers.
 pub(crate) struct Catalogue {
     /// The database's number, unique in the process.
     pub database: u64,
@@ -47,7 +50,7 @@ impl Catalogue {
     /// The name of table number `id`.
     #[cold]
     pub fn name_of(&self, id: TableId) -> String {
-        self.tables.lock()[id.0 as usize].name().into()
+        self.tables.lock()[(id.0 - FIRST_TABLE) as usize].name().into()
     }
 }
 
@@ -119,7 +122,7 @@ impl Database {
         if tables.iter().any(|table| table.name() == name) {
             return Err(Error::TableExists { table: name.into() });
         }
-        let id = TableId(u16::try_from(tables.len()).unwrap_or(u16::MAX));
+        let id = TableId(FIRST_TABLE.saturating_add(tables.len() as u16));
         let left = self.0.memory_bytes.saturating_sub(self.memory_used_bytes());
         let available = if must_fit { left } else { u64::MAX };
         self.0.engine.create_table(id, schema.clone(), rows, available)?;
@@ -160,6 +163,8 @@ impl Database {
     /// Optimistic protocols (SILO, TICTOC, and NO_CC) find out at the end whether what `body` has read was
     /// consistent. Before that, it may see rows of different moments: it must not loop for ever or panic
     /// because of them. A panic always goes on up.
+    ///
+    /// While `body` runs, memory that other transactions free is not used again, so it should not take long.
     ///
     /// A transaction inside a transaction of the same database and thread is refused with [`Error::Nested`].
     /// Inside a closure, don't wait for another thread's transaction: this one may be what that one waits for.

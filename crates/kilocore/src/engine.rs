@@ -1,6 +1,6 @@
 //! From a protocol's name to an engine without type parameters.
 
-use crate::{Error, Options};
+use crate::{Error, Options, rehearsal};
 use architectures::{Architecture, EngineError, EngineOptions, Session, SharedEverything};
 use machine::{Native, NativeCore, NativeOptions, Service, available_memory, cold::Arc};
 use protocols::{Protocol, ProtocolOptions, registry};
@@ -136,7 +136,9 @@ impl registry::Visitor<Native> for Open<'_> {
             epoch_interval_ticks: 0,
         };
         let engine = Arc::new(SharedEverything::<Native, P>::create(machine.clone(), &options)?);
-        let seats = (0..options.sessions).map(|slot| Seat::new(&machine, &engine, slot)).collect();
+        let seats = (0..options.sessions).map(|slot| Seat::new(&machine, &engine, slot));
+        let mut seats: Vec<Seat> = seats.collect();
+        rehearsal::rehearse(&*engine, &mut seats)?;
         Ok(Opened { machine, engine, seats })
     }
 }

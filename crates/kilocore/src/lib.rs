@@ -36,6 +36,7 @@ mod database;
 mod engine;
 mod error;
 mod options;
+mod rehearsal;
 mod row;
 mod slots;
 mod suggestion;

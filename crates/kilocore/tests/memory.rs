@@ -6,12 +6,7 @@ use std::{sync::mpsc, thread};
 const ROW: [Value<'static>; 2] = [Value::U64(1), Value::Bytes(b"payload")];
 
 fn open(protocol: &str, memory_limit_bytes: Option<u64>) -> (Database, Table) {
-    let options = Options {
-        protocol: protocol.into(),
-        memory_limit_bytes,
-        max_sessions: 8,
-        ..Options::default()
-    };
+    let options = Options { protocol: protocol.into(), memory_limit_bytes, ..Options::default() };
     let db = Database::open(options).unwrap();
     let columns = [("n", ColumnType::U64), ("bytes", ColumnType::Bytes(100))];
     let table = db.create_table("t", &columns).unwrap();
@@ -85,9 +80,14 @@ fn an_exhausted_database_goes_on() {
         };
         assert!(matches!(error, Error::OutOfMemory), "{protocol}: {error}");
         assert!(rows > 5_000, "{protocol}: {rows} rows");
+        // Not even the smallest table finds room.
+        let column = [("n", ColumnType::U64)];
+        let small = (0..).map(|i| db.create_table_with(&format!("small{i}"), &column, 1));
+        let refused = small.filter_map(Result::err).next().unwrap();
+        assert!(matches!(refused, Error::TooLarge { .. }), "{protocol}: {refused}");
         // Everything that needs no more memory works, on this thread and on others.
         thread::scope(|scope| {
-            for t in 0..4 {
+            for t in 0..16 {
                 let (db, table) = (&db, &table);
                 scope.spawn(move || {
                     for key in (t * 100)..(t * 100 + 50) {
@@ -103,9 +103,9 @@ fn an_exhausted_database_goes_on() {
         });
         assert!(db.transact(|tx| tx.delete(&table, rows - 1)).unwrap());
         // What was deleted can be used again, although each session has only seen a part of it.
-        let deleted = (0..400).filter(|key| key % 100 < 50).chain([rows - 1]);
+        let deleted = (0..1600).filter(|key| key % 100 < 50).chain([rows - 1]);
         let again = deleted.filter(|key| db.transact(|tx| tx.insert(&table, *key, &ROW)).is_ok());
-        assert_eq!(again.count(), 201, "{protocol}");
+        assert_eq!(again.count(), 801, "{protocol}");
         assert_eq!(db.read_only(|tx| tx.get_field(n, 60)).unwrap(), Some(1));
     }
 }

@@ -192,6 +192,16 @@ fn tables_are_created_while_others_transact() {
 }
 
 #[test]
+fn handles_go_wherever_they_like() {
+    fn anywhere<T: Send + Sync + Clone + 'static>() {}
+    anywhere::<Database>();
+    anywhere::<Table>();
+    anywhere::<kilocore::Field<u64>>();
+    fn to_another_thread<T: Send + 'static>() {}
+    to_another_thread::<Error>();
+}
+
+#[test]
 fn databases_come_and_go() {
     for _ in 0..30 {
         let (db, table) = open("SILO", 64);
