@@ -44,6 +44,11 @@ fn timestamp_passes() {
 }
 
 #[test]
+fn occ_passes() {
+    passes("OCC");
+}
+
+#[test]
 fn silo_passes() {
     passes("SILO");
 }

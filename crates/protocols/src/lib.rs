@@ -7,6 +7,7 @@
 pub mod mutants;
 pub mod no_cc;
 pub mod no_wait;
+pub mod occ;
 pub mod parts;
 mod protocol;
 pub mod registry;

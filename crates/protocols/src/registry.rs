@@ -3,7 +3,7 @@
 //! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
 
 use crate::{
-    Declaration, Protocol, ProtocolOptions, no_cc::NoCc, no_wait::NoWait, silo::Silo,
+    Declaration, Protocol, ProtocolOptions, no_cc::NoCc, no_wait::NoWait, occ::Occ, silo::Silo,
     tictoc::TicToc, timestamp::Timestamp, wait_die::WaitDie,
 };
 use machine::Machine;
@@ -48,6 +48,7 @@ registry! { M:
     NoWait,
     WaitDie<M>,
     Timestamp<M>,
+    Occ<M>,
     Silo,
     TicToc<M>,
 }
