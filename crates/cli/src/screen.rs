@@ -30,7 +30,7 @@ pub fn bar(length: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = "{bar:30} {percent:>3} %  {elapsed_precise} gone, {eta_precise} to go  {wide_msg}";
+    let style = "{bar:20} {percent:>3}%  {elapsed} gone, {eta} to go  {wide_msg}";
     let bar = ProgressBar::new(length)
         .with_style(ProgressStyle::with_template(style).expect("the template is well-formed"));
     bar.enable_steady_tick(std::time::Duration::from_millis(200));

@@ -6,6 +6,7 @@ mod options;
 mod output;
 mod protocols;
 mod workload;
+mod workload_options;
 
 pub use machine::{MachineChoice, named as named_machines};
 pub use options::{CompareArguments, ExploreArguments, RunArguments};

@@ -1,4 +1,4 @@
-//! The options of commands. Those of workloads are in [`super::workload`].
+//! The options of commands. Those of workloads are in [`super::workload_options`].
 
 use super::numbers::{count, seconds, seconds_or_none, whole};
 use clap::Args;

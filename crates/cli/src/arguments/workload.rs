@@ -1,6 +1,6 @@
 //! Workloads by name, each with its own options.
 
-use super::numbers::{real, whole};
+use super::workload_options::{CountersArguments, TpccAccessesArguments, YcsbArguments};
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use harness::record::{Settings, settings};
@@ -8,6 +8,7 @@ use txn::Workload;
 use workloads::OptionError;
 use workloads::micro::counters::{Counters, CountersOptions};
 use workloads::micro::timestamps::Timestamps;
+use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
 /// A workload, its options, and those of the command.
@@ -33,6 +34,18 @@ pub enum WorkloadCommand<C: Args> {
         /// Options of the workload.
         #[command(flatten)]
         options: CountersArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// A stand-in for the accesses of TPC-C's orders and payments: no TPC-C
+    #[command(
+        after_help = "Example: kilocore run tpcc-accesses --machine superdome-flex --cores 1,56 --warehouses 4"
+    )]
+    TpccAccesses {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: TpccAccessesArguments,
         /// Options of the command.
         #[command(flatten)]
         command: C,
@@ -72,6 +85,7 @@ impl Facts {
         let defaults = match self.name {
             "ycsb" => settings(YcsbOptions::default().list()),
             "counters" => settings(CountersOptions::default().list()),
+            "tpcc-accesses" => settings(TpccAccessesOptions::default().list()),
             _ => Settings::new(),
         };
         let changed =
@@ -102,6 +116,7 @@ impl<C: Args> WorkloadCommand<C> {
         match self {
             WorkloadCommand::Ycsb { command, .. }
             | WorkloadCommand::Counters { command, .. }
+            | WorkloadCommand::TpccAccesses { command, .. }
             | WorkloadCommand::Timestamps { command } => command,
         }
     }
@@ -123,116 +138,15 @@ impl<C: Args> WorkloadCommand<C> {
                 let facts = Facts { name: "counters", options: settings(options.list()) };
                 task.perform(&Counters::new(options).map_err(refused)?, &facts)
             }
+            WorkloadCommand::TpccAccesses { options, .. } => {
+                let options = options.over(TpccAccessesOptions::default());
+                let facts = Facts { name: "tpcc-accesses", options: settings(options.list()) };
+                task.perform(&TpccAccesses::new(options).map_err(refused)?, &facts)
+            }
             WorkloadCommand::Timestamps { .. } => {
                 let facts = Facts { name: "timestamps", options: Settings::new() };
                 task.perform(&Timestamps, &facts)
             }
-        }
-    }
-}
-
-/// YCSB's options.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Workload")]
-pub struct YcsbArguments {
-    /// Rows of the table [default: 1M]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    records: Option<u64>,
-    /// Fields of a row [default: 10]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    fields: Option<u64>,
-    /// Bytes of a field [default: 100]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    field_bytes: Option<u64>,
-    /// Skew of the keys, from 0 (uniform) to less than 1 [default: 0; compare: 0.6]
-    #[arg(long, value_name = "X", value_parser = real)]
-    theta: Option<f64>,
-    /// Share of accesses that are reads, 0 to 1; the others are updates [default: 1; compare: 0.5]
-    #[arg(long, value_name = "X", value_parser = real)]
-    read_ratio: Option<f64>,
-    /// Accesses of a transaction [default: 16]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    accesses: Option<u64>,
-    /// An update reads the field first, and writes what it makes of it
-    #[arg(long)]
-    read_modify_write: bool,
-    /// A transaction may access a key twice
-    #[arg(long)]
-    no_distinct: bool,
-    /// Don't announce a transaction's keys before the first access
-    #[arg(long)]
-    no_prefetch: bool,
-    /// Declare transactions that drew no update read-only at their begin
-    #[arg(long)]
-    declare_read_only: bool,
-}
-
-impl YcsbArguments {
-    fn over(&self, default: YcsbOptions) -> YcsbOptions {
-        YcsbOptions {
-            records: self.records.unwrap_or(default.records),
-            fields: self.fields.unwrap_or(default.fields),
-            field_bytes: self.field_bytes.unwrap_or(default.field_bytes),
-            theta: self.theta.unwrap_or(default.theta),
-            read_ratio: self.read_ratio.unwrap_or(default.read_ratio),
-            accesses: self.accesses.unwrap_or(default.accesses),
-            read_modify_write: self.read_modify_write || default.read_modify_write,
-            distinct: !self.no_distinct && default.distinct,
-            prefetch: !self.no_prefetch && default.prefetch,
-            declare_read_only: self.declare_read_only || default.declare_read_only,
-        }
-    }
-}
-
-/// The counters' options.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Workload")]
-pub struct CountersArguments {
-    /// How many counters there are [default: 64; compare: 4096]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    counters: Option<u64>,
-    /// Tables that they are spread over [default: 1]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    tables: Option<u64>,
-    /// Counters of an increment or of a sum [default: 2]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    accesses: Option<u64>,
-    /// Skew of the choice, from 0 (uniform) to less than 1 [default: 0]
-    #[arg(long, value_name = "X", value_parser = real)]
-    theta: Option<f64>,
-    /// An increment may add to a counter twice
-    #[arg(long)]
-    no_distinct: bool,
-    /// Read plainly, then update: a locking protocol has to upgrade its lock
-    #[arg(long)]
-    lock_upgrade: bool,
-    /// Share of the procedures that are transfers [default: 0]
-    #[arg(long, value_name = "X", value_parser = real)]
-    transfers: Option<f64>,
-    /// Share of the procedures that are sums [default: 0]
-    #[arg(long, value_name = "X", value_parser = real)]
-    sums: Option<f64>,
-    /// Share of the procedures that are moves; what the shares leave are increments [default: 0]
-    #[arg(long, value_name = "X", value_parser = real)]
-    moves: Option<f64>,
-    /// Tokens, when there are moves [default: 0]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    tokens: Option<u64>,
-}
-
-impl CountersArguments {
-    fn over(&self, default: CountersOptions) -> CountersOptions {
-        CountersOptions {
-            counters: self.counters.unwrap_or(default.counters),
-            tables: self.tables.unwrap_or(default.tables),
-            accesses: self.accesses.unwrap_or(default.accesses),
-            theta: self.theta.unwrap_or(default.theta),
-            distinct: !self.no_distinct && default.distinct,
-            lock_upgrade: self.lock_upgrade || default.lock_upgrade,
-            transfers: self.transfers.unwrap_or(default.transfers),
-            sums: self.sums.unwrap_or(default.sums),
-            moves: self.moves.unwrap_or(default.moves),
-            tokens: self.tokens.unwrap_or(default.tokens),
         }
     }
 }

@@ -129,8 +129,9 @@ impl Job<'_> {
         let bar = screen::bar(cost);
         let results = Mutex::new(Results::new());
         results.lock().resize_with(self.configurations.len(), || None);
+        let started = Instant::now();
         let one = |at: usize| {
-            let configuration = &self.configurations[at];
+            let configuration = &schedule::hurried(&self.configurations[at], started.elapsed());
             announce(&bar, configuration);
             let outcome = configuration.measure(workload, facts, &origin, stop);
             bar.inc(schedule::expected_ms(configuration));

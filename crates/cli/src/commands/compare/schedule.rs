@@ -4,9 +4,13 @@ use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
 use harness::record::MachineKind;
 use protocols::TimestampAllocation;
+use std::time::Duration;
 
 /// Native configurations beyond which each is measured once only.
 const REPEATED: usize = 16;
+
+/// Native measurements that begin later than this are not repeated.
+const NATIVE_BUDGET: Duration = Duration::from_secs(45);
 
 /// Native numbers of cores: 1, 2, 4, ... and all.
 pub fn native_cores(available: usize, quick: bool) -> Vec<usize> {
@@ -76,6 +80,13 @@ pub fn simulated_configuration(
         // The bound on the number of transactions is one on time: a core does a hundred thousand a second.
         evidence: Evidence::Companion((0.25 / cores as f64).clamp(0.0005, 0.01)),
     }
+}
+
+/// `planned`, without repetitions if the computer turns out to be too slow or too busy for them. What is
+/// simulated stays as it is: the same seed has to give the same bits.
+pub fn hurried(planned: &Configuration, elapsed: Duration) -> Configuration {
+    let late = elapsed > NATIVE_BUDGET && planned.machine.kind() == MachineKind::Native;
+    Configuration { repetitions: if late { 1 } else { planned.repetitions }, ..planned.clone() }
 }
 
 /// What a configuration takes on the host, in ms, roughly: for the progress bar.

@@ -1,0 +1,167 @@
+//! The options of workloads, each set of them over its defaults.
+
+use super::numbers::{real, whole};
+use clap::Args;
+use workloads::micro::counters::CountersOptions;
+use workloads::tpcc_accesses::TpccAccessesOptions;
+use workloads::ycsb::YcsbOptions;
+
+/// YCSB's options.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub struct YcsbArguments {
+    /// Rows of the table [default: 1M]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    records: Option<u64>,
+    /// Fields of a row [default: 10]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    fields: Option<u64>,
+    /// Bytes of a field [default: 100]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    field_bytes: Option<u64>,
+    /// Skew of the keys, from 0 (uniform) to less than 1 [default: 0; compare: 0.6]
+    #[arg(long, value_name = "X", value_parser = real)]
+    theta: Option<f64>,
+    /// Share of accesses that are reads, 0 to 1; the others are updates [default: 1; compare: 0.5]
+    #[arg(long, value_name = "X", value_parser = real)]
+    read_ratio: Option<f64>,
+    /// Accesses of a transaction [default: 16]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    accesses: Option<u64>,
+    /// An update reads the field first, and writes what it makes of it
+    #[arg(long)]
+    read_modify_write: bool,
+    /// A transaction may access a key twice
+    #[arg(long)]
+    no_distinct: bool,
+    /// Don't announce a transaction's keys before the first access
+    #[arg(long)]
+    no_prefetch: bool,
+    /// Declare transactions that drew no update read-only at their begin
+    #[arg(long)]
+    declare_read_only: bool,
+}
+
+impl YcsbArguments {
+    /// `default`, with what was said in its place.
+    pub fn over(&self, default: YcsbOptions) -> YcsbOptions {
+        YcsbOptions {
+            records: self.records.unwrap_or(default.records),
+            fields: self.fields.unwrap_or(default.fields),
+            field_bytes: self.field_bytes.unwrap_or(default.field_bytes),
+            theta: self.theta.unwrap_or(default.theta),
+            read_ratio: self.read_ratio.unwrap_or(default.read_ratio),
+            accesses: self.accesses.unwrap_or(default.accesses),
+            read_modify_write: self.read_modify_write || default.read_modify_write,
+            distinct: !self.no_distinct && default.distinct,
+            prefetch: !self.no_prefetch && default.prefetch,
+            declare_read_only: self.declare_read_only || default.declare_read_only,
+        }
+    }
+}
+
+/// The counters' options.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub struct CountersArguments {
+    /// How many counters there are [default: 64; compare: 4096]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    counters: Option<u64>,
+    /// Tables that they are spread over [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    tables: Option<u64>,
+    /// Counters of an increment or of a sum [default: 2]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    accesses: Option<u64>,
+    /// Skew of the choice, from 0 (uniform) to less than 1 [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    theta: Option<f64>,
+    /// An increment may add to a counter twice
+    #[arg(long)]
+    no_distinct: bool,
+    /// Read plainly, then update: a locking protocol has to upgrade its lock
+    #[arg(long)]
+    lock_upgrade: bool,
+    /// Share of the procedures that are transfers [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    transfers: Option<f64>,
+    /// Share of the procedures that are sums [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    sums: Option<f64>,
+    /// Share of the procedures that are moves; what the shares leave are increments [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    moves: Option<f64>,
+    /// Tokens, when there are moves [default: 0]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    tokens: Option<u64>,
+}
+
+impl CountersArguments {
+    /// `default`, with what was said in its place.
+    pub fn over(&self, default: CountersOptions) -> CountersOptions {
+        CountersOptions {
+            counters: self.counters.unwrap_or(default.counters),
+            tables: self.tables.unwrap_or(default.tables),
+            accesses: self.accesses.unwrap_or(default.accesses),
+            theta: self.theta.unwrap_or(default.theta),
+            distinct: !self.no_distinct && default.distinct,
+            lock_upgrade: self.lock_upgrade || default.lock_upgrade,
+            transfers: self.transfers.unwrap_or(default.transfers),
+            sums: self.sums.unwrap_or(default.sums),
+            moves: self.moves.unwrap_or(default.moves),
+            tokens: self.tokens.unwrap_or(default.tokens),
+        }
+    }
+}
+
+/// Options of the stand-in for TPC-C's accesses.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub struct TpccAccessesArguments {
+    /// Warehouses; each is about 84 MB of memory natively [default: 4]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    warehouses: Option<u64>,
+    /// DBx1000's small schema: shorter and fewer records
+    #[arg(long)]
+    no_full_schema: bool,
+    /// Warehouse and items are read without concurrency control, for a fixed number of cycles
+    #[arg(long)]
+    bypass: bool,
+    /// Share of the lines whose stock is another warehouse's, 0 to 1 [default: 0.01]
+    #[arg(long, value_name = "X", value_parser = real)]
+    remote_lines: Option<f64>,
+    /// Share of the payments for a customer of another warehouse, 0 to 1 [default: 0.15]
+    #[arg(long, value_name = "X", value_parser = real)]
+    remote_payments: Option<f64>,
+    /// Copies of the item table [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    item_replicas: Option<u64>,
+    /// Cycles of a read that bypasses concurrency control, of the warehouse [default: 100]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    bypassed_warehouse_cycles: Option<u64>,
+    /// Cycles of a read that bypasses concurrency control, of an item [default: 100]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    bypassed_item_cycles: Option<u64>,
+    /// Cycles of 64 bytes of an inserted row [default: 2]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    insert_line_cycles: Option<u64>,
+}
+
+impl TpccAccessesArguments {
+    /// `default`, with what was said in its place.
+    pub fn over(&self, default: TpccAccessesOptions) -> TpccAccessesOptions {
+        let warehouse = self.bypassed_warehouse_cycles;
+        let item = self.bypassed_item_cycles;
+        TpccAccessesOptions {
+            warehouses: self.warehouses.unwrap_or(default.warehouses),
+            full_schema: !self.no_full_schema && default.full_schema,
+            bypass: self.bypass || default.bypass,
+            remote_lines: self.remote_lines.unwrap_or(default.remote_lines),
+            remote_payments: self.remote_payments.unwrap_or(default.remote_payments),
+            item_replicas: self.item_replicas.unwrap_or(default.item_replicas),
+            bypassed_warehouse_cycles: warehouse.unwrap_or(default.bypassed_warehouse_cycles),
+            bypassed_item_cycles: item.unwrap_or(default.bypassed_item_cycles),
+            insert_line_cycles: self.insert_line_cycles.unwrap_or(default.insert_line_cycles),
+        }
+    }
+}
