@@ -1,13 +1,16 @@
-//! What one physical core holds in its private caches: direct-mapped arrays of (line, version).
+//! What one physical core holds in its private caches: direct-mapped arrays of fingerprints of
+//! (line, version).
 //!
 //! An entry is good while the line still has the version it had when it was fetched; a core that takes a
-//! line for writing changes its version, so nobody keeps lists of sharers to invalidate.
+//! line for writing changes its version, so nobody keeps lists of sharers to invalidate. Fingerprints have
+//! 16 bits, so one probe of 65,536 that should miss hits; it costs too few cycles then, and nothing else.
+//! Wider ones would cost the host its own second-level cache at a thousand cores.
 
-use crate::{line::VERSION_MASK, slab::Slab};
+use crate::slab::Slab;
 use std::{cell::Cell, io};
 
-const VERSION_BITS: u32 = 14;
-const TAG_SHIFT: u32 = 64 - 18;
+/// The index comes from the low bits of an identity, the fingerprint from the high ones.
+const TAG_SHIFT: u32 = 32;
 
 /// The identity of a line, spread over 64 bits.
 ///
@@ -22,7 +25,7 @@ pub(crate) fn identity(offset: u64, part: u64) -> u64 {
 
 /// The private caches of one level, a cache per physical core, one behind the other.
 pub(crate) struct PrivateCaches {
-    entries: Slab<Cell<u32>>,
+    entries: Slab,
     lines: usize,
 }
 
@@ -45,32 +48,33 @@ impl PrivateCaches {
 /// One private cache.
 #[derive(Clone, Copy)]
 pub(crate) struct PrivateCache<'a> {
-    entries: &'a [Cell<u32>],
+    entries: &'a [Cell<u16>],
 }
 
 impl<'a> PrivateCache<'a> {
     #[inline(always)]
-    fn entry(self, identity: u64) -> &'a Cell<u32> {
+    fn entry(self, identity: u64) -> &'a Cell<u16> {
         // A power of two long, so the mask keeps the index inside.
         &self.entries[(identity as usize) & (self.entries.len() - 1)]
     }
 
     #[inline(always)]
-    fn tag(identity: u64) -> u32 {
-        ((identity >> TAG_SHIFT) as u32) << VERSION_BITS
+    fn fingerprint(identity: u64, version: u32) -> u16 {
+        let mixed = (identity >> TAG_SHIFT) as u32 ^ version.wrapping_mul(0x9E37_79B1);
+        // 0 is kept for entries that hold nothing.
+        ((mixed ^ (mixed >> 16)) as u16).max(1)
     }
 
-    /// The version under which the line is held; 0 where it is not.
+    /// True when the line is held under `version`. Version 0 is never held.
     #[inline(always)]
-    pub(crate) fn version(self, identity: u64) -> u32 {
-        let entry = self.entry(identity).get();
-        if entry & !VERSION_MASK == Self::tag(identity) { entry & VERSION_MASK } else { 0 }
+    pub(crate) fn holds(self, identity: u64, version: u32) -> bool {
+        version != 0 && self.entry(identity).get() == Self::fingerprint(identity, version)
     }
 
     /// From now on the line is held under `version`, in place of whatever was there.
     #[inline(always)]
     pub(crate) fn fill(self, identity: u64, version: u32) {
-        self.entry(identity).set(Self::tag(identity) | version);
+        self.entry(identity).set(Self::fingerprint(identity, version));
     }
 
     /// Where on the host the entry lies, for prefetching.
@@ -89,14 +93,14 @@ mod tests {
         let caches = PrivateCaches::new(3, 512).unwrap();
         let cache = caches.get(1).unwrap();
         let id = identity(4096, 0);
-        assert_eq!(cache.version(id), 0);
+        assert!(!cache.holds(id, 7));
         cache.fill(id, 7);
-        assert_eq!(cache.version(id), 7);
+        assert!(cache.holds(id, 7) && !cache.holds(id, 8));
         let displacing = (1..).map(|n| identity(4096 + 16 * n, 0)).find(|i| i & 511 == id & 511);
         cache.fill(displacing.unwrap(), 3);
-        assert_eq!(cache.version(id), 0);
+        assert!(!cache.holds(id, 7));
         assert!(caches.get(3).is_none());
-        assert_eq!(caches.get(2).unwrap().version(id), 0);
+        assert!(!caches.get(2).unwrap().holds(id, 7));
     }
 
     #[test]

@@ -15,7 +15,7 @@ const OWNER_SHIFT: u32 = SHARER_BITS;
 const STAMP_SHIFT: u32 = SHARER_BITS + OWNER_BITS;
 
 /// Versions count the changes of hands of a line, modulo this.
-pub(crate) const VERSION_MASK: u32 = (1 << VERSION_BITS) - 1;
+const VERSION_MASK: u32 = (1 << VERSION_BITS) - 1;
 /// Fill stamps count modulo this.
 pub(crate) const STAMP_MASK: u32 = (1 << STAMP_BITS) - 1;
 const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;

@@ -21,11 +21,32 @@ pub enum Homes {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     /// Tile or socket.
-    pub node: u32,
+    node: u16,
     /// The physical core, which owns lines; SMT siblings share it.
-    pub physical: u32,
+    physical: u16,
     /// How much longer local work takes because of siblings, in 1/256.
-    pub slowdown: u32,
+    slowdown: u16,
+}
+
+impl Seat {
+    fn at(node: u32, physical: u32, slowdown: u32) -> Seat {
+        Seat { node: node as u16, physical: physical as u16, slowdown: slowdown as u16 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn node(&self) -> u32 {
+        u32::from(self.node)
+    }
+
+    #[inline(always)]
+    pub(crate) fn physical(&self) -> u32 {
+        u32::from(self.physical)
+    }
+
+    #[inline(always)]
+    pub(crate) fn slowdown(&self) -> u64 {
+        u64::from(self.slowdown)
+    }
 }
 
 enum Space {
@@ -84,7 +105,7 @@ impl Model {
             (Some(mesh), _) => {
                 let tiles = if mesh.fitted { workers.max(1) as u32 } else { mesh.tiles as u32 };
                 let width = (1..=tiles).find(|w| w * w >= tiles).expect("a square is large enough");
-                let seat = |i| Seat { node: i, physical: i, slowdown: 256 };
+                let seat = |i: u32| Seat::at(i, i, 256);
                 let seats = (0..workers as u32).map(seat).collect();
                 (Space::Mesh { width, hop: mesh.hop_cycles as u32 }, tiles, seats)
             }
@@ -92,14 +113,14 @@ impl Model {
             (None, None) => unreachable!("a description that was checked has one of them"),
         };
         // Services get cores beside the workers', so that measuring is not disturbed by housekeeping.
-        let first = seats.iter().map(|s: &Seat| s.physical + 1).max().unwrap_or(0);
+        let first = seats.iter().map(|s: &Seat| s.physical() + 1).max().unwrap_or(0);
         for i in 0..services as u32 {
-            seats.push(Seat { node: (first + i) % nodes, physical: first + i, slowdown: 256 });
+            seats.push(Seat::at((first + i) % nodes, first + i, 256));
         }
         let physical = seats.iter().map(|s| s.physical as usize + 1).max().unwrap_or(1);
         let mut node_of_physical = vec![0; physical];
         for seat in &seats {
-            node_of_physical[seat.physical as usize] = seat.node;
+            node_of_physical[seat.physical as usize] = seat.node();
         }
         let l2 = d.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let lookup = l2.max(d.l1.latency_cycles);
@@ -259,11 +280,7 @@ fn seats_on_sockets(
                     }
                     let physical = socket * cores + core;
                     siblings[physical] += 1;
-                    seats.push(Seat {
-                        node: socket as u32,
-                        physical: physical as u32,
-                        slowdown: 0,
-                    });
+                    seats.push(Seat::at(socket as u32, physical as u32, 0));
                 }
             }
             before = step;
@@ -271,9 +288,9 @@ fn seats_on_sockets(
     }
     for seat in &mut seats {
         let n = siblings[seat.physical as usize].min(threads);
-        seat.slowdown = (256.0 * n as f64 / d.core.smt_throughput[n - 1] + 0.5) as u32;
+        seat.slowdown = (256.0 * n as f64 / d.core.smt_throughput[n - 1] + 0.5) as u16;
     }
-    let used = seats.iter().map(|seat| seat.node + 1).max().unwrap_or(1);
+    let used = seats.iter().map(|seat| seat.node() + 1).max().unwrap_or(1);
     let nodes = if homes == Homes::ByNode { s.count as u32 } else { used };
     let local = d.cycles(s.level[0].latency_ns);
     let pairs = || (0..u64::from(nodes)).flat_map(|a| (0..u64::from(nodes)).map(move |b| (a, b)));

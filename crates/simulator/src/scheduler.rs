@@ -18,10 +18,14 @@ pub(crate) type Fiber = Coroutine<u64, u64, (), PooledStack>;
 /// Rounds of services in a row that may leave every worker stuck before the run counts as deadlocked.
 const PATIENCE: u32 = 1000;
 
+/// A core's coroutine, on a line of the host's cache of its own.
+#[repr(align(64))]
+struct Berth(Option<Fiber>);
+
 pub(crate) struct Scheduler<'a> {
     world: &'a World,
     cores: &'a [SimCore],
-    fibers: Vec<Option<Fiber>>,
+    berths: Vec<Berth>,
     workers: usize,
     live: usize,
     /// Service rounds since a worker did something.
@@ -49,9 +53,9 @@ impl<'a> Scheduler<'a> {
         fibers: Vec<Fiber>,
         workers: usize,
     ) -> Scheduler<'a> {
-        let fibers = fibers.into_iter().map(Some).collect();
+        let berths = fibers.into_iter().map(|fiber| Berth(Some(fiber))).collect();
         let running = Cell::new(0);
-        Scheduler { world, cores, fibers, workers, live: workers, rounds: 0, running, panic: None }
+        Scheduler { world, cores, berths, workers, live: workers, rounds: 0, running, panic: None }
     }
 
     pub(crate) fn run(mut self) -> Outcome {
@@ -61,7 +65,7 @@ impl<'a> Scheduler<'a> {
         let error = loop {
             match catch_unwind(AssertUnwindSafe(|| self.turns())) {
                 Ok(Pause::Ended(core)) => self.ended(core),
-                Ok(Pause::Idle) if self.fibers.iter().all(Option::is_none) => break None,
+                Ok(Pause::Idle) if self.berths.iter().all(|berth| berth.0.is_none()) => break None,
                 Ok(Pause::Idle | Pause::Stuck) => break Some(self.deadlock()),
                 Err(payload) => {
                     self.panic.get_or_insert(payload);
@@ -71,7 +75,7 @@ impl<'a> Scheduler<'a> {
         };
         // What is left unwinds, and may still touch memory while it does.
         self.world.ending.set(true);
-        self.fibers.clear();
+        self.berths.clear();
         Outcome { error, panic: self.panic }
     }
 
@@ -90,7 +94,7 @@ impl<'a> Scheduler<'a> {
                 return Pause::Stuck;
             }
             self.running.set(id);
-            let fiber = self.fibers[id].as_mut().expect("only live cores have keys");
+            let fiber = self.berths[id].0.as_mut().expect("only live cores have keys");
             match fiber.resume(limit) {
                 CoroutineResult::Yield(key) => world.queue.set(id, key),
                 CoroutineResult::Return(()) => return Pause::Ended(id),
@@ -98,29 +102,30 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The second-earliest core probably goes next.
+    /// The second-earliest core probably goes next: what it will touch had better be near by then.
     #[inline(always)]
     fn prefetch(&self, key: u64) {
         if key == IDLE {
             return;
         }
         let id = core_of(key) & (MAX_CORES - 1);
-        if let Some(hint) = self.world.hints.get(id) {
+        if let (Some(hint), Some(berth)) = (self.world.hints.get(id), self.berths.get(id)) {
             let hint = hint.get();
-            prefetch(hint.line);
-            prefetch(hint.entry);
-            prefetch(hint.core);
-            prefetch(hint.core.wrapping_add(64));
+            prefetch(std::ptr::from_ref(berth).cast());
+            prefetch(std::ptr::from_ref(&self.cores[id]).cast());
             for line in 0..4 {
                 prefetch(hint.stack.wrapping_add(64 * line));
             }
+            prefetch(hint.line);
+            prefetch(hint.entry);
         }
     }
 
     fn is_stuck_after(&mut self, service: usize) -> bool {
         let world = self.world;
         let asleep = world.waiting.is_asleep(service);
-        let stuck = |i: usize| self.fibers[i].is_none() || world.waiting.is_stuck(i, &world.queue);
+        let stuck =
+            |i: usize| self.berths[i].0.is_none() || world.waiting.is_stuck(i, &world.queue);
         if !asleep || self.live == 0 || !(0..self.workers).all(stuck) {
             self.rounds = 0;
             return false;
@@ -132,7 +137,7 @@ impl<'a> Scheduler<'a> {
     fn ended(&mut self, core: usize) {
         let now = time_of(self.world.queue.key_of(core)).max(machine::Core::now(&self.cores[core]));
         self.world.queue.set(core, IDLE);
-        self.fibers[core] = None;
+        self.berths[core].0 = None;
         if core < self.workers {
             self.live -= 1;
             if self.live == 0 {

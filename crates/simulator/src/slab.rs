@@ -1,33 +1,23 @@
 //! Zeroed memory for tables that every simulated core dips into, on huge pages where the host has them:
 //! with pages of 4 KiB a thousand cores' tables miss the host's TLB at every turn.
 
-use std::{io, ptr::NonNull};
+use std::{cell::Cell, io, ptr::NonNull};
 
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A run of `T`s that started as zero bytes.
-pub(crate) struct Slab<T> {
-    values: NonNull<T>,
+/// A run of 16-bit cells that started as zeros.
+pub(crate) struct Slab {
+    values: NonNull<Cell<u16>>,
     count: usize,
-    mapping: NonNull<u8>,
+    mapping: NonNull<u16>,
     mapped: usize,
 }
 
-/// Types that zero bytes are a value of, that need no drop.
-///
-/// # Safety
-/// All-zero bytes must be a valid value and dropping it must do nothing.
-pub(crate) unsafe trait FromZeros {}
-// SAFETY: an integer in a cell.
-unsafe impl FromZeros for std::cell::Cell<u32> {}
-// SAFETY: an integer in a cell.
-unsafe impl FromZeros for std::cell::Cell<u64> {}
-
-impl<T: FromZeros> Slab<T> {
+impl Slab {
     /// Room for `count` values, all zeros; what is never touched is never resident, but for the rest of
     /// a huge page.
-    pub(crate) fn new(count: usize) -> io::Result<Slab<T>> {
-        let bytes = (count * size_of::<T>()).max(1);
+    pub(crate) fn new(count: usize) -> io::Result<Slab> {
+        let bytes = (count * size_of::<Cell<u16>>()).max(1);
         let huge = bytes >= HUGE_PAGE / 2;
         let mapped = bytes.next_multiple_of(HUGE_PAGE) + if huge { HUGE_PAGE } else { 0 };
         // SAFETY: a fresh private anonymous mapping; nobody else knows the address.
@@ -44,7 +34,7 @@ impl<T: FromZeros> Slab<T> {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let mapping: NonNull<u8> =
+        let mapping: NonNull<u16> =
             NonNull::new(base.cast()).expect("a mapping is never at address 0");
         let mut start = base as usize;
         if huge {
@@ -57,17 +47,17 @@ impl<T: FromZeros> Slab<T> {
     }
 }
 
-impl<T> std::ops::Deref for Slab<T> {
-    type Target = [T];
+impl std::ops::Deref for Slab {
+    type Target = [Cell<u16>];
 
     #[inline(always)]
-    fn deref(&self) -> &[T] {
-        // SAFETY: room for `count` values that zero bytes are valid for, mapped until `self` is dropped.
+    fn deref(&self) -> &[Cell<u16>] {
+        // SAFETY: room for `count` integers, for which zeros are valid, mapped until `self` is dropped.
         unsafe { std::slice::from_raw_parts(self.values.as_ptr(), self.count) }
     }
 }
 
-impl<T> Drop for Slab<T> {
+impl Drop for Slab {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours; references into it borrow `self`.
         unsafe { libc::munmap(self.mapping.as_ptr().cast(), self.mapped) };
@@ -77,12 +67,11 @@ impl<T> Drop for Slab<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
 
     #[test]
     fn slabs_of_any_size_start_as_zeros() {
-        for count in [0, 1, 1000, 300_000, 600_001] {
-            let slab: Slab<Cell<u64>> = Slab::new(count).unwrap();
+        for count in [0, 1, 1000, 600_000, 2_000_001] {
+            let slab: Slab = Slab::new(count).unwrap();
             assert_eq!(slab.len(), count);
             assert!(slab.iter().step_by(1000).all(|v| v.get() == 0));
             if let Some(last) = slab.last() {

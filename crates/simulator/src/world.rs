@@ -28,7 +28,6 @@ pub(crate) struct Hint {
     pub stack: *const u8,
     pub line: *const u8,
     pub entry: *const u8,
-    pub core: *const u8,
 }
 
 pub(crate) struct World {
@@ -62,7 +61,7 @@ impl World {
         let cores = model.seats.len();
         let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
         let null = std::ptr::null();
-        let hint = Hint { stack: null, line: null, entry: null, core: null };
+        let hint = Hint { stack: null, line: null, entry: null };
         let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
         Ok(World {
             queue: Tournament::new(cores),
@@ -101,7 +100,7 @@ impl World {
     /// True when `physical` still has the line under `version` in a private cache.
     fn holds(&self, physical: u32, identity: u64, version: u32) -> bool {
         let held =
-            |cache: Option<PrivateCache<'_>>| cache.is_some_and(|c| c.version(identity) == version);
+            |cache: Option<PrivateCache<'_>>| cache.is_some_and(|c| c.holds(identity, version));
         held(self.l1.get(physical)) || held(self.l2.get(physical))
     }
 
@@ -113,9 +112,9 @@ impl World {
             start
         };
         let mut at = wait(&self.memories[home as usize], now << 8, self.model.memory_line_time);
-        let link_time = self.model.link_time(home, seat.node);
+        let link_time = self.model.link_time(home, seat.node());
         if link_time != 0 {
-            at = wait(&self.links[(home * self.model.nodes + seat.node) as usize], at, link_time);
+            at = wait(&self.links[(home * self.model.nodes + seat.node()) as usize], at, link_time);
         }
         at >> 8
     }
@@ -136,22 +135,22 @@ impl World {
         let id = identity(offset, 0);
         let mut s = line.state();
         let home = m.home(id, offset, |o| self.arena.node_of(o));
-        let mine = m.cluster_bit(seat.node);
+        let mine = m.cluster_bit(seat.node());
         let fills = self.fills.get();
         let touched = s.version != 0;
         let cached = touched && m.is_cached(s.stamp, fills);
         // Whoever holds it alone may have changed it, so it must come from there.
         let exclusive = s.flags & EXCLUSIVE != 0;
-        let owner = s.owner.filter(|o| exclusive && *o != seat.physical);
+        let owner = s.owner.filter(|o| exclusive && *o != seat.physical());
         let owner = owner.filter(|o| self.holds(*o, id, s.version));
         let owner_node = owner.and_then(|o| m.node_of(o));
         let own_cache = m.cache_per_node
             && match owner_node {
-                Some(node) => node == seat.node,
+                Some(node) => node == seat.node(),
                 None => cached && s.sharers & mine != 0 && (!write || s.sharers == mine),
             };
-        let hub = if own_cache { seat.node } else { home };
-        let trip = m.one_way(seat.node, hub);
+        let hub = if own_cache { seat.node() } else { home };
+        let trip = m.one_way(seat.node(), hub);
         let arrived = now + m.lookup + trip;
         let busy = s.busy;
         let start = if intent.ordered { arrived.max(busy) } else { arrived };
@@ -161,7 +160,7 @@ impl World {
             s.busy = done;
         } else if cached {
             let others = s.sharers & !mine;
-            let alone = others == 0 && s.owner == Some(seat.physical);
+            let alone = others == 0 && s.owner == Some(seat.physical());
             let data = start + m.shared + m.transfer;
             if write && !alone && s.sharers != 0 {
                 let invalidated = start + m.directory + 2 * m.farthest(hub, s.sharers);
@@ -191,11 +190,11 @@ impl World {
         }
         s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
         if write {
-            if s.owner != Some(seat.physical) && s.flags & BODY_DIRTY != 0 {
+            if s.owner != Some(seat.physical()) && s.flags & BODY_DIRTY != 0 {
                 s.flags = s.flags & !BODY_DIRTY | BODY_AWAY;
             }
             s.version = next_version(s.version);
-            s.owner = Some(seat.physical);
+            s.owner = Some(seat.physical());
             s.sharers = mine;
             s.flags |= EXCLUSIVE;
         } else {
@@ -203,7 +202,7 @@ impl World {
             let alone = s.sharers == 0 && owner.is_none();
             s.flags &= !EXCLUSIVE;
             if alone {
-                s.owner = Some(seat.physical);
+                s.owner = Some(seat.physical());
                 s.flags |= if m.exclusive_reads { EXCLUSIVE } else { 0 };
             }
             s.sharers |= mine;
@@ -216,8 +215,8 @@ impl World {
     /// The core at `seat` has the line in its private caches from now on.
     #[inline]
     pub(crate) fn hold(&self, seat: &Seat, identity: u64, version: u32) {
-        self.l1(seat.physical).fill(identity, version);
-        if let Some(l2) = self.l2(seat.physical) {
+        self.l1(seat.physical()).fill(identity, version);
+        if let Some(l2) = self.l2(seat.physical()) {
             l2.fill(identity, version);
         }
     }
@@ -234,18 +233,18 @@ impl World {
     ) -> u64 {
         let m = &self.model;
         let id = identity(offset, part);
-        if self.l1(seat.physical).version(id) == s.version {
+        if self.l1(seat.physical()).holds(id, s.version) {
             return m.l1;
         }
-        if let Some(l2) = self.l2(seat.physical)
-            && l2.version(id) == s.version
+        if let Some(l2) = self.l2(seat.physical())
+            && l2.holds(id, s.version)
         {
-            self.l1(seat.physical).fill(id, s.version);
+            self.l1(seat.physical()).fill(id, s.version);
             return m.l2;
         }
         self.hold(seat, id, s.version);
         let home = m.home(id, offset, |o| self.arena.node_of(o));
-        let trip = m.one_way(seat.node, home);
+        let trip = m.one_way(seat.node(), home);
         if s.flags & BODY_COLD != 0 {
             self.fills.set(self.fills.get() + 1);
             let arrived = now + m.lookup + trip + m.directory;
@@ -254,7 +253,7 @@ impl World {
             return m.lookup + 2 * trip + cold;
         }
         let dirty = s.flags & BODY_DIRTY != 0;
-        let holder = s.owner.filter(|o| dirty && *o != seat.physical).and_then(|o| m.node_of(o));
+        let holder = s.owner.filter(|o| dirty && *o != seat.physical()).and_then(|o| m.node_of(o));
         if let Some(node) = holder {
             let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
             return m.lookup + 2 * trip + owned + m.transfer;
@@ -262,13 +261,13 @@ impl World {
         if s.flags & BODY_AWAY != 0 {
             return m.lookup + 2 * trip + m.directory + 2 * m.mean_trip + m.owner + m.transfer;
         }
-        let near = m.cache_per_node && s.sharers & m.cluster_bit(seat.node) != 0;
+        let near = m.cache_per_node && s.sharers & m.cluster_bit(seat.node()) != 0;
         m.lookup + if near { 0 } else { 2 * trip } + m.shared + m.transfer
     }
 
     /// The value of the counter at the chip's centre, and when the answer is back.
     pub(crate) fn count(&self, seat: &Seat, now: u64, occupancy: u64) -> (u64, u64) {
-        let trip = self.model.one_way(seat.node, self.model.centre);
+        let trip = self.model.one_way(seat.node(), self.model.centre);
         let done = (now + trip).max(self.counter_busy.get()) + occupancy;
         self.counter_busy.set(done);
         let value = self.counter.get();
