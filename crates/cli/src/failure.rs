@@ -61,7 +61,12 @@ impl From<RecordError> for Failure {
 
 impl From<HarnessError> for Failure {
     fn from(error: HarnessError) -> Failure {
-        Failure::refused(error.to_string())
+        let text = error.to_string();
+        // An arena knows bytes, not what they are for.
+        Failure::refused(match text.starts_with("out of memory") {
+            true => format!("the workload's tables do not fit into the machine: {text}"),
+            false => text,
+        })
     }
 }
 
