@@ -1,0 +1,223 @@
+//! From a measured row to a simulation.
+
+use super::{ValidateError, ValidateOptions, measurements::Measurement, placement::home_sockets};
+use harness::{drive::BackOff, run::Plan};
+use machine::cold::Arc;
+use protocols::{ProtocolOptions, TimestampAllocation};
+use serde::{Deserialize, Serialize};
+use simulator::{Homes, LINE_BYTES, MachineDescription};
+use workloads::tpcc_accesses::TpccAccessesOptions;
+
+/// How much is simulated of each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Everything.
+    Full,
+    /// Rows of few cores, for less time.
+    Quick,
+}
+
+/// The most cores that are simulated quickly.
+const QUICK_CORES: u64 = 112;
+
+impl Effort {
+    /// Why a row is left out, if it is.
+    pub fn leaves_out(self, row: &Measurement) -> Option<String> {
+        let large = self == Effort::Quick && row.cores > QUICK_CORES;
+        large.then(|| format!("with more than {QUICK_CORES} cores"))
+    }
+
+    /// Seconds of the machine's time for the warm-up, and again for the measurement. Few cores need longer to
+    /// fill the caches that they use; many cores do as much in less time.
+    fn seconds(self, cores: u64) -> f64 {
+        let cores = cores as f64;
+        let full = (0.1 / cores).max(0.002).min(0.3 / cores);
+        if self == Effort::Full { full } else { full / 4.0 }
+    }
+}
+
+/// Where the simulated warehouses lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// One socket is in use, so there is only one place.
+    OneSocket,
+    /// All on the first socket, where the measured program's loader put them.
+    FirstSocket,
+    /// Pages alternate over the sockets in use; the measured program had something else.
+    Alternating,
+}
+
+impl Placement {
+    /// The words in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Placement::OneSocket => "one socket",
+            Placement::FirstSocket => "first socket",
+            Placement::Alternating => "alternating (not as measured)",
+        }
+    }
+}
+
+/// A simulation to be run.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    /// The row.
+    pub measured: Measurement,
+    /// The part of the machine that is in use.
+    pub machine: Arc<MachineDescription>,
+    /// Where memory lies.
+    pub placement: Placement,
+    /// The workload.
+    pub workload: TpccAccessesOptions,
+    /// How it is run.
+    pub plan: Plan,
+}
+
+impl Configuration {
+    /// The simulation for `row`.
+    pub fn of(
+        row: &Measurement,
+        options: &ValidateOptions,
+    ) -> Result<Configuration, ValidateError> {
+        let whole = MachineDescription::load(row.machine())?;
+        let available = whole.cores() as u64;
+        if row.cores > available {
+            return Err(ValidateError::BadValue {
+                file: format!("a row of {} with {}", row.platform, row.scheme),
+                line: 0,
+                column: "cores",
+                given: row.cores.to_string(),
+                allowed: format!("1 to {available} on {}", whole.name),
+            });
+        }
+        let used = used_part(whole, row.cores);
+        let sockets = used.memory_nodes() as u64;
+        let per_socket = used.cores() as u64 / sockets;
+        let homes = home_sockets(row.warehouses, row.cores, per_socket);
+        let placement = match (sockets, row.numa.as_str(), homes) {
+            (1, ..) => Placement::OneSocket,
+            (_, "all", 1) => Placement::FirstSocket,
+            _ => Placement::Alternating,
+        };
+        let seconds = options.effort.seconds(row.cores);
+        Ok(Configuration {
+            workload: workload(row, &used, sockets),
+            plan: Plan {
+                protocol: row.scheme.clone(),
+                // The measured program's first optimisation step, as all later ones, has them from the clock.
+                protocol_options: ProtocolOptions { timestamps: TimestampAllocation::Clock },
+                cores: row.cores as usize,
+                warm_up_s: seconds,
+                measured_s: seconds,
+                repetitions: 1,
+                seed: options.seed,
+                record_history: false,
+                back_off: BackOff::default(),
+                load_threads: 1,
+                epoch_interval_s: 0.04,
+            },
+            machine: Arc::new(used),
+            placement,
+            measured: row.clone(),
+        })
+    }
+
+    /// How the simulator places pages.
+    pub fn homes(&self) -> Homes {
+        match self.placement {
+            // Everything that is not placed explicitly is on the first node.
+            Placement::FirstSocket => Homes::ByNode,
+            Placement::OneSocket | Placement::Alternating => Homes::Interleaved,
+        }
+    }
+
+    /// One line about it, for progress and errors.
+    pub fn title(&self) -> String {
+        let m = &self.measured;
+        let (warehouses, cores) = (m.warehouses, m.cores);
+        format!("{} {} {} {warehouses} warehouses {cores} cores", m.platform, m.variant, m.scheme)
+    }
+}
+
+/// The sockets that `cores` threads fill: idle sockets lend nobody their caches.
+fn used_part(mut machine: MachineDescription, cores: u64) -> MachineDescription {
+    if let Some(sockets) = &mut machine.sockets {
+        let per_socket = sockets.cores_per_socket * sockets.threads_per_core();
+        sockets.count = cores.div_ceil(per_socket);
+    }
+    machine
+}
+
+/// The workload of a row. What it does beside the protocol is priced by the machine's file alone.
+fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> TpccAccessesOptions {
+    let options = TpccAccessesOptions {
+        warehouses: row.warehouses,
+        full_schema: true,
+        bypass: row.bypasses(),
+        remote_lines: row.remote_lines_pct / 100.0,
+        remote_payments: row.remote_payments_pct / 100.0,
+        // From the fourth optimisation on read-only tables are replicated for each socket.
+        item_replicas: sockets,
+        ..TpccAccessesOptions::default()
+    };
+    let cycles = |ns: f64| ns * machine.clock_mhz as f64 / 1000.0;
+    let memory = match (&machine.sockets, &machine.mesh) {
+        (Some(sockets), _) => cycles(sockets.level[0].latency_ns),
+        (None, Some(mesh)) => cycles(mesh.memory_latency_ns),
+        (None, None) => unreachable!("a machine file has one of them"),
+    };
+    let private = machine.l2.as_ref().unwrap_or(&machine.l1).latency_cycles;
+    let shared = (private + machine.shared_cache.latency_cycles) as f64;
+    let overlap = machine.core.memory_parallelism;
+    // A row of so many bytes, the first line at full latency, the others overlapped.
+    let row_cycles = |bytes: u64, latency: f64| {
+        latency * (1.0 + (bytes.div_ceil(LINE_BYTES) - 1) as f64 / overlap)
+    };
+    let records = options.records();
+    TpccAccessesOptions {
+        // Everybody reads it all the time, and payments write it.
+        bypassed_warehouse_cycles: row_cycles(records.warehouse, shared) as u64,
+        // Its index entry from the shared cache, its row from the socket's own memory.
+        bypassed_item_cycles: (shared + row_cycles(records.item, memory)) as u64,
+        insert_line_cycles: (memory / overlap) as u64,
+        ..options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::validate::Measurements;
+
+    fn of(row: &str) -> Configuration {
+        let header = "platform,variant,scheme,warehouses,cores,smt,numa,remote_neworder_pct,\
+                      remote_payment_pct,throughput_txn_per_s,abort_ratio,split";
+        let rows = Measurements::parse(&format!("{header}\n{row}\n"), "t.csv").unwrap().rows;
+        Configuration::of(&rows[0], &ValidateOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn only_used_sockets_are_modelled_and_placement_is_known_where_it_is() {
+        let one = of("hpe,opt8,SILO,4,56,2,all,1,15,1,0,calib");
+        assert_eq!((one.machine.memory_nodes(), one.placement), (1, Placement::OneSocket));
+        let two = of("hpe,opt8,SILO,4,57,2,all,1,15,1,0,calib");
+        assert_eq!((two.machine.memory_nodes(), two.placement), (2, Placement::FirstSocket));
+        assert_eq!((two.homes(), two.workload.item_replicas), (Homes::ByNode, 2));
+        let many = of("hpe,opt7,SILO,1568,448,2,all,1,15,1,0,calib");
+        assert_eq!((many.machine.memory_nodes(), many.placement), (8, Placement::Alternating));
+        let forced = of("hpe,numa-isolated,SILO,1568,1568,2,local,0,0,1,0,calib");
+        assert_eq!((forced.machine.memory_nodes(), forced.placement), (28, Placement::Alternating));
+        assert_eq!((forced.workload.remote_lines, forced.workload.bypass), (0.0, true));
+    }
+
+    #[test]
+    fn private_costs_follow_from_the_machine_file() {
+        let row = of("hpe,opt8,SILO,4,1,2,all,1,15,1,0,calib");
+        // 97 ns at 2.5 GHz are 242.5 cycles, four misses overlap; the shared cache takes 14 + 56.
+        assert_eq!(row.workload.insert_line_cycles, 60);
+        assert_eq!(row.workload.bypassed_item_cycles, 70 + 303);
+        assert_eq!(row.workload.bypassed_warehouse_cycles, 87);
+    }
+}

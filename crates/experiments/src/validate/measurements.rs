@@ -1,0 +1,340 @@
+//! Rows of a measured `throughput.csv`.
+
+use super::error::ValidateError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// The rows that the program carries.
+const CARRIED: &str = include_str!("../../../../data/full-story/throughput.csv");
+
+/// Platforms of the measurements, with the machine file of each where there is one.
+const PLATFORMS: &[(&str, Option<&str>)] =
+    &[("hpe", Some("superdome-flex")), ("power8", None), ("power9", None), ("power9ri", None)];
+
+/// Schemes of the measurements, and whether they are here to be simulated.
+const SCHEMES: &[(&str, bool)] = &[
+    ("NO_WAIT", true),
+    ("WAIT_DIE", true),
+    ("TIMESTAMP", true),
+    ("SILO", true),
+    ("TICTOC", true),
+    ("DL_DETECT", false),
+    ("MVCC", false),
+    ("OCC", false),
+    ("HSTORE", false),
+];
+
+/// Builds of the measured program that the simulated one resembles, and whether warehouses and items bypass
+/// concurrency control in them.
+const SIMULATED_VARIANTS: &[(&str, bool)] = &[
+    ("opt7", false),
+    ("opt8", true),
+    ("optimised", true),
+    ("numa-isolated", true),
+    ("numa-home+remote", true),
+];
+
+/// Builds that would need options that the engine does not have yet.
+const OTHER_VARIANTS: &[&str] = &[
+    "original",
+    "hw-clock",
+    "hw-clock+full-schema",
+    "hw-clock+full-schema+inserts",
+    "opt0",
+    "opt1",
+    "opt2",
+    "opt3",
+    "opt4",
+    "opt5",
+    "opt6",
+];
+
+/// What a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Split {
+    /// Sets the scale of its machine; not scored.
+    Anchor,
+    /// Is predicted, and scored.
+    Scored,
+}
+
+/// One measured configuration. Rows with equal keys are merged into one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The measured machine.
+    pub platform: String,
+    /// The build of the measured program.
+    pub variant: String,
+    /// The concurrency-control scheme.
+    pub scheme: String,
+    /// Warehouses.
+    pub warehouses: u64,
+    /// Hardware threads.
+    pub cores: u64,
+    /// `all` for memory as the program's loader left it, or the distance that was forced.
+    pub numa: String,
+    /// Per cent of the lines that are remote.
+    pub remote_lines_pct: f64,
+    /// Per cent of the payments that are remote.
+    pub remote_payments_pct: f64,
+    /// Transactions a second; the geometric mean of merged rows.
+    pub throughput_txn_per_s: f64,
+    /// Aborts / attempts; the mean of merged rows.
+    pub abort_ratio: f64,
+    /// What it is for.
+    pub split: Split,
+    /// Rows that were merged.
+    pub merged: usize,
+}
+
+impl Measurement {
+    /// The machine file of its platform.
+    pub fn machine(&self) -> &'static str {
+        let known = PLATFORMS.iter().find(|(name, _)| *name == self.platform);
+        known.and_then(|(_, machine)| *machine).expect("rows without a machine file are skipped")
+    }
+
+    /// Whether warehouses and items bypass concurrency control.
+    pub fn bypasses(&self) -> bool {
+        SIMULATED_VARIANTS.iter().any(|(name, bypass)| *name == self.variant && *bypass)
+    }
+}
+
+/// Rows left out, by reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Skipped(pub BTreeMap<String, usize>);
+
+impl Skipped {
+    /// One more row was left out because of `why`.
+    pub fn add(&mut self, why: impl Into<String>) {
+        *self.0.entry(why.into()).or_default() += 1;
+    }
+
+    /// True when every row was taken.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> =
+            self.0.iter().map(|(why, count)| format!("{count} {why}")).collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// The rows of one directory that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Measurements {
+    /// Where they come from, for messages.
+    pub file: String,
+    /// The rows, equal keys merged, in the order of the file.
+    pub rows: Vec<Measurement>,
+    /// Rows that can't be simulated yet.
+    pub skipped: Skipped,
+}
+
+impl Measurements {
+    /// The rows that the program carries: some of "The Full Story of 1000 Cores" (Bang, May, Petrov, Binnig).
+    pub fn carried() -> Measurements {
+        Measurements::parse(CARRIED, "data/full-story/throughput.csv")
+            .expect("the rows in the program are well-formed")
+    }
+
+    /// The `throughput.csv` in the directory `path`.
+    pub fn read(path: &Path) -> Result<Measurements, ValidateError> {
+        let file = path.join("throughput.csv");
+        let name = file.display().to_string();
+        match std::fs::read_to_string(&file) {
+            Ok(text) => Measurements::parse(&text, &name),
+            Err(error) => Err(ValidateError::Unreadable { file: name, reason: error.to_string() }),
+        }
+    }
+
+    /// Rows from the text of `file`. Values hold no commas, so no quotes are understood.
+    pub fn parse(text: &str, file: &str) -> Result<Measurements, ValidateError> {
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let header: Vec<&str> =
+            lines.next().map_or(vec![], |(_, line)| line.split(',').map(str::trim).collect());
+        let columns = Columns::find(&header, file)?;
+        let (mut rows, mut skipped, mut any) =
+            (Vec::<Measurement>::new(), Skipped::default(), false);
+        for (at, line) in lines {
+            any = true;
+            let values: Vec<&str> = line.split(',').map(str::trim).collect();
+            let (line, width) = (at + 1, header.len());
+            if values.len() != width {
+                let (file, values) = (file.to_owned(), values.len());
+                return Err(ValidateError::RaggedLine { file, line, values, columns: width });
+            }
+            match (Line { file, line, columns: &columns, values: &values }).measurement()? {
+                Ok(row) => merge(&mut rows, row),
+                Err(why) => skipped.add(why),
+            }
+        }
+        if !any {
+            return Err(ValidateError::NoRows { file: file.to_owned() });
+        }
+        if rows.is_empty() {
+            let (file, skipped) = (file.to_owned(), skipped.to_string());
+            return Err(ValidateError::NothingLeft { file, skipped });
+        }
+        Ok(Measurements { file: file.to_owned(), rows, skipped })
+    }
+}
+
+/// Adds `row`, or merges it with the row of the same key.
+fn merge(rows: &mut Vec<Measurement>, row: Measurement) {
+    let same = |other: &&mut Measurement| {
+        let unmeasured = |m: &Measurement| Measurement {
+            throughput_txn_per_s: 0.0,
+            abort_ratio: 0.0,
+            merged: 0,
+            ..m.clone()
+        };
+        unmeasured(other) == unmeasured(&row)
+    };
+    match rows.iter_mut().find(same) {
+        None => rows.push(row),
+        Some(first) => {
+            let n = first.merged as f64;
+            let logs = n * first.throughput_txn_per_s.ln() + row.throughput_txn_per_s.ln();
+            first.throughput_txn_per_s = (logs / (n + 1.0)).exp();
+            first.abort_ratio = (n * first.abort_ratio + row.abort_ratio) / (n + 1.0);
+            first.merged += 1;
+        }
+    }
+}
+
+const NEEDED: [&str; 12] = [
+    "platform",
+    "variant",
+    "scheme",
+    "warehouses",
+    "cores",
+    "smt",
+    "numa",
+    "remote_neworder_pct",
+    "remote_payment_pct",
+    "throughput_txn_per_s",
+    "abort_ratio",
+    "split",
+];
+
+/// Where each needed column stands.
+struct Columns([usize; NEEDED.len()]);
+
+impl Columns {
+    fn find(header: &[&str], file: &str) -> Result<Columns, ValidateError> {
+        let at = NEEDED.map(|name| header.iter().position(|column| *column == name));
+        let missing: Vec<_> =
+            NEEDED.iter().zip(&at).filter(|(_, at)| at.is_none()).map(|(name, _)| *name).collect();
+        if !missing.is_empty() {
+            return Err(ValidateError::MissingColumns { file: file.to_owned(), missing });
+        }
+        Ok(Columns(at.map(|at| at.expect("nothing is missing"))))
+    }
+}
+
+/// One line, being read.
+struct Line<'a> {
+    file: &'a str,
+    line: usize,
+    columns: &'a Columns,
+    values: &'a [&'a str],
+}
+
+impl Line<'_> {
+    fn text(&self, column: &'static str) -> &str {
+        let at = NEEDED.iter().position(|name| *name == column).expect("a needed column");
+        self.values[self.columns.0[at]]
+    }
+
+    fn bad(&self, column: &'static str, allowed: impl Into<String>) -> ValidateError {
+        ValidateError::BadValue {
+            file: self.file.to_owned(),
+            line: self.line,
+            column,
+            given: self.text(column).to_owned(),
+            allowed: allowed.into(),
+        }
+    }
+
+    fn count(&self, column: &'static str) -> Result<u64, ValidateError> {
+        let count = self.text(column).parse().ok().filter(|n| (1..=1 << 20).contains(n));
+        count.ok_or_else(|| self.bad(column, "1 to 1048576"))
+    }
+
+    fn number(
+        &self,
+        column: &'static str,
+        allowed: &str,
+        good: impl Fn(f64) -> bool,
+    ) -> Result<f64, ValidateError> {
+        let number = self.text(column).parse().ok().filter(|n: &f64| n.is_finite() && good(*n));
+        number.ok_or_else(|| self.bad(column, allowed))
+    }
+
+    /// The row, or why it can't be simulated.
+    fn measurement(&self) -> Result<Result<Measurement, String>, ValidateError> {
+        let (platform, scheme, variant) =
+            (self.text("platform"), self.text("scheme"), self.text("variant"));
+        let names = |names: Vec<&str>| names.join(", ");
+        let Some((_, machine)) = PLATFORMS.iter().find(|(name, _)| *name == platform) else {
+            let known = names(PLATFORMS.iter().map(|(name, _)| *name).collect());
+            return Err(self.bad("platform", known));
+        };
+        let Some((_, here)) = SCHEMES.iter().find(|(name, _)| *name == scheme) else {
+            let known = names(SCHEMES.iter().map(|(name, _)| *name).collect());
+            return Err(self.bad("scheme", known));
+        };
+        let modelled = SIMULATED_VARIANTS.iter().any(|(name, _)| *name == variant);
+        if !modelled && !OTHER_VARIANTS.contains(&variant) {
+            let all = SIMULATED_VARIANTS.iter().map(|(name, _)| *name);
+            return Err(
+                self.bad("variant", names(all.chain(OTHER_VARIANTS.iter().copied()).collect()))
+            );
+        }
+        let numa = ["all", "local", "1hop", "2hop", "remote"];
+        if !numa.contains(&self.text("numa")) {
+            return Err(self.bad("numa", numa.join(", ")));
+        }
+        let split = match self.text("split") {
+            "anchor" => Split::Anchor,
+            "calib" => Split::Scored,
+            _ => return Err(self.bad("split", "anchor, calib")),
+        };
+        let percent = |column| self.number(column, "0 to 100", |n| (0.0..=100.0).contains(&n));
+        let row = Measurement {
+            platform: platform.to_owned(),
+            variant: variant.to_owned(),
+            scheme: scheme.to_owned(),
+            warehouses: self.count("warehouses")?,
+            cores: self.count("cores")?,
+            numa: self.text("numa").to_owned(),
+            remote_lines_pct: percent("remote_neworder_pct")?,
+            remote_payments_pct: percent("remote_payment_pct")?,
+            throughput_txn_per_s: self
+                .number("throughput_txn_per_s", "more than 0", |n| n > 0.0)?,
+            abort_ratio: self.number("abort_ratio", "0 to 1", |n| (0.0..=1.0).contains(&n))?,
+            split,
+            merged: 1,
+        };
+        let smt = self.count("smt")?;
+        Ok(match (machine, *here, modelled) {
+            (None, ..) => Err(format!("on {platform}, which has no machine file yet")),
+            (_, false, _) => Err(format!("with {scheme}, which is not here yet")),
+            (_, _, false) => Err(format!("of the build {variant}, whose options are not here yet")),
+            (Some(_), true, true) if smt != 2 => Err(format!("with {smt} threads a core")),
+            (Some(_), true, true) => Ok(row),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Good and bad files.
+
+use super::*;
+
+const HEADER: &str = "platform,variant,scheme,warehouses,cores,smt,numa,remote_neworder_pct,\
+                      remote_payment_pct,throughput_txn_per_s,abort_ratio,split";
+const GOOD: &str = "hpe,opt8,SILO,4,8,2,all,1,15,1526722,0.11689,calib";
+
+fn parse(lines: &[&str]) -> Result<Measurements, String> {
+    let text = format!("{HEADER}\n{}\n", lines.join("\n"));
+    Measurements::parse(&text, "t.csv").map_err(|error| error.to_string())
+}
+
+/// The message about the good line with `from` replaced by `to`.
+fn error(from: &str, to: &str) -> String {
+    parse(&[&GOOD.replacen(from, to, 1)]).unwrap_err()
+}
+
+#[test]
+fn a_good_row_is_read_whatever_the_order_of_its_columns() {
+    let found = parse(&[GOOD]).unwrap();
+    let row = &found.rows[0];
+    assert_eq!((row.scheme.as_str(), row.warehouses, row.cores), ("SILO", 4, 8));
+    assert_eq!((row.throughput_txn_per_s, row.abort_ratio), (1526722.0, 0.11689));
+    assert_eq!((row.split, row.merged, row.machine()), (Split::Scored, 1, "superdome-flex"));
+    assert!(row.bypasses());
+    let reverse = |line: &str| line.split(',').rev().collect::<Vec<_>>().join(",");
+    let text = format!("{}\n{}\n", reverse(HEADER), reverse(GOOD));
+    assert_eq!(Measurements::parse(&text, "t.csv").unwrap().rows, found.rows);
+}
+
+#[test]
+fn rows_with_one_key_become_one() {
+    let found = parse(&[
+        "hpe,opt7,SILO,4,8,2,all,1,15,100,0.2,calib",
+        "hpe,opt7,SILO,4,8,2,all,1,15,400,0.4,calib",
+        "hpe,opt7,SILO,4,9,2,all,1,15,400,0.4,calib",
+    ])
+    .unwrap();
+    assert_eq!(found.rows.len(), 2);
+    assert!((found.rows[0].throughput_txn_per_s - 200.0).abs() < 1e-9);
+    assert!((found.rows[0].abort_ratio - 0.3).abs() < 1e-9);
+    assert_eq!((found.rows[0].merged, found.rows[1].merged), (2, 1));
+    assert!(!found.rows[0].bypasses());
+}
+
+#[test]
+fn missing_columns_are_all_named() {
+    let text = "platform,variant,scheme,cores\nhpe,opt8,SILO,4\n";
+    let error = Measurements::parse(text, "t.csv").unwrap_err().to_string();
+    assert!(error.starts_with("t.csv, line 1: no column warehouses, smt, numa,"), "{error}");
+    let error = Measurements::parse("", "t.csv").unwrap_err().to_string();
+    assert!(error.contains("no column platform"), "{error}");
+}
+
+#[test]
+fn bad_values_are_named_with_line_column_and_what_is_allowed() {
+    let allowed = "hpe, power8, power9, power9ri";
+    let unknown = format!("t.csv, line 2: platform is \"cray\"; allowed: {allowed}");
+    assert_eq!(error("hpe", "cray"), unknown);
+    assert!(
+        error("SILO", "SLIO").starts_with("t.csv, line 2: scheme is \"SLIO\"; allowed: NO_WAIT,")
+    );
+    assert!(
+        error("opt8", "opt9").starts_with("t.csv, line 2: variant is \"opt9\"; allowed: opt7,")
+    );
+    assert_eq!(error(",8,", ",0,"), "t.csv, line 2: cores is \"0\"; allowed: 1 to 1048576");
+    assert_eq!(
+        error("1526722", "-1"),
+        "t.csv, line 2: throughput_txn_per_s is \"-1\"; allowed: more than 0"
+    );
+    assert!(error("1526722", "nan").contains("throughput_txn_per_s is \"nan\""));
+    assert_eq!(error("0.11689", "1.5"), "t.csv, line 2: abort_ratio is \"1.5\"; allowed: 0 to 1");
+    assert_eq!(error("calib", "test"), "t.csv, line 2: split is \"test\"; allowed: anchor, calib");
+    assert!(error("all", "near").contains("numa is \"near\"; allowed: all, local"));
+    assert_eq!(error(",calib", ""), "t.csv, line 2: 11 values; allowed: 12, as in line 1");
+}
+
+#[test]
+fn no_rows_and_no_usable_rows_are_different_things() {
+    assert_eq!(parse(&[]).unwrap_err(), "t.csv: no rows below line 1");
+    let power = GOOD.replace("hpe", "power9");
+    let hstore = GOOD.replace("SILO", "HSTORE");
+    let error = parse(&[&power, &hstore, &hstore]).unwrap_err();
+    assert_eq!(
+        error,
+        "t.csv: no row that can be simulated (1 on power9, which has no machine file yet, \
+         2 with HSTORE, which is not here yet)"
+    );
+    let found = parse(&[GOOD, &power]).unwrap();
+    assert_eq!((found.rows.len(), found.skipped.0.len()), (1, 1));
+}
+
+#[test]
+fn a_directory_without_the_file_is_named() {
+    let error = Measurements::read(Path::new("no-such-directory")).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read no-such-directory/throughput.csv: "), "{error}");
+}
+
+#[test]
+fn the_carried_rows_are_about_twenty_with_anchors() {
+    let carried = Measurements::carried();
+    assert!(carried.skipped.is_empty());
+    let anchors = carried.rows.iter().filter(|row| row.split == Split::Anchor).count();
+    assert_eq!((carried.rows.len(), anchors), (26, 2));
+}

@@ -1,0 +1,266 @@
+//! Errors: of each row, of blocks of rows, and of the order of schemes.
+
+use super::statistics::{Concordance, mean, median, quantile};
+use super::{Effort, Measurement, Simulation, Skipped, Split, ValidateOptions};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Measured throughputs that differ by no more than this share are equal as far as anybody can tell.
+const NOISE: f64 = 0.15;
+
+/// The version of the outcome's form.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that a validation found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// How much was simulated.
+    pub effort: Effort,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// It was stopped before the last row.
+    pub interrupted: bool,
+    /// The only fitted constants: one a platform.
+    pub scales: Vec<Scale>,
+    /// Every simulated row, in the order of the measurements.
+    pub rows: Vec<Row>,
+    /// Rows by platform, variant and scheme; then all of them, with empty names.
+    pub blocks: Vec<Block>,
+    /// The order of schemes at each core count; then all pairs, with empty names.
+    pub ranks: Vec<Ranks>,
+    /// Rows that were left out, by reason.
+    pub skipped: Skipped,
+}
+
+/// One platform's scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scale {
+    /// The platform.
+    pub platform: String,
+    /// The machine file.
+    pub machine: String,
+    /// Simulated throughputs are multiplied by it.
+    pub factor: f64,
+    /// Rows that it is the geometric mean of.
+    pub anchors: usize,
+    /// What they are: `anchor` rows, or one-core rows where there is no anchor, or none (and the factor is 1).
+    pub from: String,
+}
+
+/// One row: measured, simulated, and how far apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was measured.
+    pub measured: Measurement,
+    /// Where the simulated warehouses lay.
+    pub placement: String,
+    /// Simulated transactions a second, before scaling.
+    pub simulated_txn_per_s: f64,
+    /// ln(scaled simulated / measured throughput): 0 is right, 0.69 twice too fast, -0.69 half as fast.
+    pub ln_error: f64,
+    /// Simulated aborts / attempts.
+    pub simulated_abort_ratio: f64,
+    /// Simulated minus measured abort ratio.
+    pub abort_ratio_error: f64,
+    /// Simulated share of time by category.
+    pub breakdown: BTreeMap<String, f64>,
+    /// Transactions committed in the simulated intervals.
+    pub commits: u64,
+    /// The simulated throughput neither rose nor fell during its interval. None where nobody can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<bool>,
+    /// Seconds that the simulation took the host. Not the same in two runs.
+    pub wall_s: f64,
+}
+
+/// Errors of a group of rows. Anchors are not in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// The platform; empty for all.
+    pub platform: String,
+    /// The build; empty for all.
+    pub variant: String,
+    /// The scheme; empty for all.
+    pub scheme: String,
+    /// Rows.
+    pub rows: usize,
+    /// Median of |ln|.
+    pub median_abs_ln: f64,
+    /// 90th percentile of |ln|.
+    pub p90_abs_ln: f64,
+    /// Mean of ln: above 0 the simulation is too fast on the whole.
+    pub mean_ln: f64,
+    /// Median of |simulated - measured| abort ratio.
+    pub median_abort_ratio_error: f64,
+}
+
+/// Whether the schemes come in the measured order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ranks {
+    /// The platform; empty for all.
+    pub platform: String,
+    /// The build; empty for all.
+    pub variant: String,
+    /// Warehouses; 0 for all.
+    pub warehouses: u64,
+    /// Cores; 0 for all.
+    pub cores: u64,
+    /// The forced distance of memory, or `all`; empty for all groups.
+    pub numa: String,
+    /// Pairs of schemes whose measured throughputs differ by more than 15 %.
+    pub pairs: usize,
+    /// Kendall's rank correlation over them. None without pairs.
+    pub kendall: Option<f64>,
+}
+
+impl Outcome {
+    /// Compares.
+    pub fn of(
+        simulations: Vec<Simulation>,
+        skipped: Skipped,
+        options: &ValidateOptions,
+        interrupted: bool,
+    ) -> Outcome {
+        let mut rows: Vec<Row> = simulations.into_iter().map(Row::unscaled).collect();
+        let scales = scales(&rows);
+        for row in &mut rows {
+            let scale = scales.iter().find(|s| s.platform == row.measured.platform);
+            row.ln_error += scale.expect("every row's platform has a scale").factor.ln();
+        }
+        let (blocks, ranks) = (blocks(&rows), ranks(&rows));
+        let (schema_version, effort, seed) = (SCHEMA_VERSION, options.effort, options.seed);
+        Outcome { schema_version, effort, seed, interrupted, scales, rows, blocks, ranks, skipped }
+    }
+}
+
+impl Row {
+    fn unscaled(simulation: Simulation) -> Row {
+        let (measured, record) = (simulation.configuration.measured, simulation.record);
+        Row {
+            placement: simulation.configuration.placement.name().to_owned(),
+            simulated_txn_per_s: record.throughput_txn_per_s,
+            // A simulation that committed nothing at all is wrong without bounds; say so in finite numbers.
+            ln_error: (record.throughput_txn_per_s.max(1.0) / measured.throughput_txn_per_s).ln(),
+            simulated_abort_ratio: record.abort_ratio,
+            abort_ratio_error: record.abort_ratio - measured.abort_ratio,
+            breakdown: record.breakdown.unwrap_or_default(),
+            commits: record.commits,
+            steady: record.steady,
+            wall_s: record.wall_s.unwrap_or(0.0),
+            measured,
+        }
+    }
+
+    fn is_scored(&self) -> bool {
+        self.measured.split == Split::Scored
+    }
+}
+
+/// One factor a platform, from its anchors; from its one-core rows where it has none.
+fn scales(rows: &[Row]) -> Vec<Scale> {
+    let mut scales: Vec<Scale> = Vec::new();
+    for row in rows {
+        let platform = &row.measured.platform;
+        if scales.iter().any(|scale| scale.platform == *platform) {
+            continue;
+        }
+        let errors = |good: &dyn Fn(&Row) -> bool| -> Vec<f64> {
+            let own = rows.iter().filter(|row| row.measured.platform == *platform);
+            own.filter(|row| good(row)).map(|row| row.ln_error).collect()
+        };
+        let anchors = errors(&|row| !row.is_scored());
+        let (anchors, from) = match anchors.is_empty() {
+            false => (anchors, "anchor rows"),
+            true => (errors(&|row| row.measured.cores == 1), "one-core rows"),
+        };
+        scales.push(Scale {
+            platform: platform.clone(),
+            machine: row.measured.machine().to_owned(),
+            factor: (-mean(&anchors).unwrap_or(0.0)).exp(),
+            from: if anchors.is_empty() { "none" } else { from }.to_owned(),
+            anchors: anchors.len(),
+        });
+    }
+    scales
+}
+
+/// Groups in the order in which they first come.
+fn grouped<'a, K: PartialEq>(
+    rows: &'a [Row],
+    key: impl Fn(&'a Measurement) -> K,
+) -> Vec<(K, Vec<&'a Row>)> {
+    let mut groups: Vec<(K, Vec<&Row>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.is_scored()) {
+        let key = key(&row.measured);
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    groups
+}
+
+fn blocks(rows: &[Row]) -> Vec<Block> {
+    let groups = grouped(rows, |m| (m.platform.as_str(), m.variant.as_str(), m.scheme.as_str()));
+    let all = grouped(rows, |_| ("", "", ""));
+    let blocks = groups.into_iter().chain(all);
+    blocks
+        .map(|((platform, variant, scheme), group)| {
+            let of = |value: &dyn Fn(&Row) -> f64| -> Vec<f64> {
+                group.iter().map(|row| value(row)).collect()
+            };
+            let sizes = of(&|row| row.ln_error.abs());
+            let aborts = of(&|row| row.abort_ratio_error.abs());
+            Block {
+                platform: platform.to_owned(),
+                variant: variant.to_owned(),
+                scheme: scheme.to_owned(),
+                rows: group.len(),
+                median_abs_ln: median(&sizes).unwrap_or(0.0),
+                p90_abs_ln: quantile(&sizes, 0.9).unwrap_or(0.0),
+                mean_ln: mean(&of(&|row| row.ln_error)).unwrap_or(0.0),
+                median_abort_ratio_error: median(&aborts).unwrap_or(0.0),
+            }
+        })
+        .collect()
+}
+
+fn ranks(rows: &[Row]) -> Vec<Ranks> {
+    let groups = grouped(rows, |m| {
+        let remote = (m.remote_lines_pct.to_bits(), m.remote_payments_pct.to_bits());
+        (m.platform.as_str(), m.variant.as_str(), m.warehouses, m.cores, m.numa.as_str(), remote)
+    });
+    let mut all = Concordance::default();
+    let mut ranks = Vec::new();
+    for ((platform, variant, warehouses, cores, numa, _), group) in groups {
+        let pair = |row: &&Row| (row.measured.throughput_txn_per_s, row.simulated_txn_per_s);
+        let found = Concordance::of(&group.iter().map(pair).collect::<Vec<_>>(), NOISE);
+        all.add(found);
+        if found.pairs() > 0 {
+            ranks.push(Ranks {
+                platform: platform.to_owned(),
+                variant: variant.to_owned(),
+                warehouses,
+                cores,
+                numa: numa.to_owned(),
+                pairs: found.pairs(),
+                kendall: found.kendall(),
+            });
+        }
+    }
+    ranks.push(Ranks {
+        platform: String::new(),
+        variant: String::new(),
+        warehouses: 0,
+        cores: 0,
+        numa: String::new(),
+        pairs: all.pairs(),
+        kendall: all.kendall(),
+    });
+    ranks
+}
+
+#[cfg(test)]
+mod tests;

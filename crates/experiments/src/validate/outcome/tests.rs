@@ -1,0 +1,68 @@
+//! Errors of made-up rows.
+
+use super::*;
+
+fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Split) -> Row {
+    let measured = Measurement {
+        platform: "hpe".into(),
+        variant: "opt8".into(),
+        scheme: scheme.into(),
+        warehouses: 4,
+        cores,
+        numa: "all".into(),
+        remote_lines_pct: 1.0,
+        remote_payments_pct: 15.0,
+        throughput_txn_per_s: measured,
+        abort_ratio: 0.25,
+        split,
+        merged: 1,
+    };
+    Row {
+        placement: String::new(),
+        simulated_txn_per_s: simulated,
+        ln_error: (simulated / measured.throughput_txn_per_s).ln(),
+        simulated_abort_ratio: 0.5,
+        abort_ratio_error: 0.25,
+        breakdown: BTreeMap::new(),
+        commits: 1,
+        steady: None,
+        wall_s: 0.0,
+        measured,
+    }
+}
+
+#[test]
+fn anchors_set_the_scale_and_one_core_rows_do_without_them() {
+    let anchored = [
+        row("TICTOC", 1, 100.0, 200.0, Split::Anchor),
+        row("TICTOC", 1, 100.0, 800.0, Split::Anchor),
+        row("SILO", 1, 100.0, 100.0, Split::Scored),
+    ];
+    let found = scales(&anchored);
+    assert_eq!((found.len(), found[0].anchors, found[0].from.as_str()), (1, 2, "anchor rows"));
+    assert!((found[0].factor - 0.25).abs() < 1e-9);
+    let found = scales(&anchored[2..]);
+    assert_eq!((found[0].anchors, found[0].from.as_str()), (1, "one-core rows"));
+    let found = scales(&[row("SILO", 2, 1.0, 5.0, Split::Scored)]);
+    assert_eq!((found[0].factor, found[0].from.as_str()), (1.0, "none"));
+}
+
+#[test]
+fn blocks_and_ranks_leave_anchors_out() {
+    let rows = [
+        row("TICTOC", 8, 100.0, 100.0, Split::Anchor),
+        row("SILO", 8, 100.0, 200.0, Split::Scored),
+        row("NO_WAIT", 8, 200.0, 100.0, Split::Scored),
+        row("WAIT_DIE", 8, 210.0, 400.0, Split::Scored),
+    ];
+    let blocks = blocks(&rows);
+    assert_eq!(blocks.len(), 4);
+    let all = &blocks[3];
+    assert_eq!((all.scheme.as_str(), all.rows), ("", 3));
+    assert!((all.median_abs_ln - 2f64.ln()).abs() < 1e-9);
+    assert_eq!(all.median_abort_ratio_error, 0.25);
+    let ranks = ranks(&rows);
+    // SILO-NO_WAIT is the wrong way round, SILO-WAIT_DIE right, NO_WAIT-WAIT_DIE within the noise.
+    assert_eq!((ranks[0].cores, ranks[0].pairs, ranks[0].kendall), (8, 2, Some(0.0)));
+    assert_eq!((ranks[1].cores, ranks[1].pairs), (0, 2));
+}

@@ -1,0 +1,192 @@
+//! The outcome as text for people, as CSV and as JSON.
+
+use super::{Outcome, Row, Split};
+use std::fmt::Write;
+
+/// The whole outcome, as JSON.
+pub fn to_json(outcome: &Outcome) -> String {
+    let mut text = serde_json::to_string_pretty(outcome).expect("names, numbers and lists of them");
+    text.push('\n');
+    text
+}
+
+/// One line a row.
+pub fn to_csv(outcome: &Outcome) -> String {
+    let mut text = String::from(
+        "platform,variant,scheme,warehouses,cores,numa,placement,split,measured_txn_per_s,simulated_txn_per_s,\
+         ln_error,measured_abort_ratio,simulated_abort_ratio,steady\n",
+    );
+    for row in &outcome.rows {
+        let m = &row.measured;
+        let steady = row.steady.map_or(String::new(), |steady| steady.to_string());
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{},{},{},{:.0},{:.0},{:.3},{:.5},{:.5},{steady}",
+            m.platform,
+            m.variant,
+            m.scheme,
+            m.warehouses,
+            m.cores,
+            m.numa,
+            row.placement,
+            split(row),
+            m.throughput_txn_per_s,
+            row.simulated_txn_per_s,
+            row.ln_error,
+            m.abort_ratio,
+            row.simulated_abort_ratio,
+        );
+    }
+    text
+}
+
+fn split(row: &Row) -> &'static str {
+    match row.measured.split {
+        Split::Anchor => "anchor",
+        Split::Scored => "scored",
+    }
+}
+
+/// Tables and a summary.
+pub fn to_text(outcome: &Outcome) -> String {
+    let mut text = rows(outcome);
+    text.push('\n');
+    text.push_str(&blocks(outcome));
+    text.push('\n');
+    text.push_str(&ranks(outcome));
+    text.push('\n');
+    for scale in &outcome.scales {
+        let _ = writeln!(
+            text,
+            "scale of {} ({}): {:.3}, from {} {}; no other constant is fitted",
+            scale.platform, scale.machine, scale.factor, scale.anchors, scale.from
+        );
+    }
+    if let Some(all) = outcome.blocks.last() {
+        let _ = writeln!(
+            text,
+            "error of {} rows: median |ln| {:.2} (a factor of {:.2}), 90th percentile {:.2} (a factor of {:.2})",
+            all.rows,
+            all.median_abs_ln,
+            all.median_abs_ln.exp(),
+            all.p90_abs_ln,
+            all.p90_abs_ln.exp()
+        );
+    }
+    let unsteady = outcome.rows.iter().filter(|row| row.steady == Some(false)).count();
+    if unsteady > 0 {
+        let _ =
+            writeln!(text, "{unsteady} simulated rows had not reached a steady state (marked ~)");
+    }
+    if !outcome.skipped.is_empty() {
+        let _ = writeln!(text, "left out: {}", outcome.skipped);
+    }
+    if outcome.interrupted {
+        text.push_str("interrupted: what is above was done before\n");
+    }
+    text
+}
+
+fn rows(outcome: &Outcome) -> String {
+    let mut lines = vec![
+        [
+            "platform",
+            "variant",
+            "scheme",
+            "wh",
+            "cores",
+            "memory",
+            "measured/s",
+            "simulated/s",
+            "ln",
+            "aborts",
+            "sim.",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
+    for row in &outcome.rows {
+        let m = &row.measured;
+        let anchor = if m.split == Split::Anchor { " anchor" } else { "" };
+        let unsteady = if row.steady == Some(false) { "~" } else { "" };
+        let forced = if m.numa == "all" { String::new() } else { format!("{}: ", m.numa) };
+        lines.push(vec![
+            m.platform.clone(),
+            m.variant.clone(),
+            format!("{}{anchor}", m.scheme),
+            m.warehouses.to_string(),
+            m.cores.to_string(),
+            format!("{forced}{}", row.placement),
+            format!("{:.0}", m.throughput_txn_per_s),
+            format!("{unsteady}{:.0}", row.simulated_txn_per_s),
+            format!("{:+.2}", row.ln_error),
+            format!("{:.3}", m.abort_ratio),
+            format!("{:.3}", row.simulated_abort_ratio),
+        ]);
+    }
+    aligned(&lines, 3)
+}
+
+fn blocks(outcome: &Outcome) -> String {
+    let mut lines = vec![
+        ["block", "", "", "rows", "median |ln|", "p90 |ln|", "mean ln", "abort error"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for block in &outcome.blocks {
+        let name = if block.scheme.is_empty() { "all" } else { &block.platform };
+        lines.push(vec![
+            name.to_owned(),
+            block.variant.clone(),
+            block.scheme.clone(),
+            block.rows.to_string(),
+            format!("{:.2}", block.median_abs_ln),
+            format!("{:.2}", block.p90_abs_ln),
+            format!("{:+.2}", block.mean_ln),
+            format!("{:.3}", block.median_abort_ratio_error),
+        ]);
+    }
+    aligned(&lines, 3)
+}
+
+fn ranks(outcome: &Outcome) -> String {
+    let mut lines = vec![
+        ["order of schemes", "", "", "wh", "cores", "pairs", "Kendall"].map(str::to_owned).to_vec(),
+    ];
+    for ranks in &outcome.ranks {
+        let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
+        let name = if ranks.cores == 0 { "all" } else { &ranks.platform };
+        let forced = if ranks.numa == "all" { "" } else { &ranks.numa };
+        lines.push(vec![
+            name.to_owned(),
+            ranks.variant.clone(),
+            forced.to_owned(),
+            number(ranks.warehouses),
+            number(ranks.cores),
+            ranks.pairs.to_string(),
+            ranks.kendall.map_or("-".to_owned(), |k| format!("{k:+.2}")),
+        ]);
+    }
+    aligned(&lines, 3)
+}
+
+/// Columns of equal width: the first `left` begin at the left, the others end at the right.
+fn aligned(lines: &[Vec<String>], left: usize) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
+    let widths: Vec<usize> = (0..lines[0].len()).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for line in lines {
+        let cells: Vec<String> = line
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| match column < left {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            })
+            .collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}

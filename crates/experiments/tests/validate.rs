@@ -1,0 +1,62 @@
+//! A validation from the file to the report, on two small rows.
+
+use experiments::validate::{Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text};
+use machine::Word;
+
+const ROWS: &str = "\
+platform,variant,scheme,warehouses,cores,smt,numa,remote_neworder_pct,remote_payment_pct,throughput_txn_per_s,abort_ratio,split
+hpe,opt8,TICTOC,4,1,2,all,1,15,326156,0,anchor
+hpe,opt8,NO_WAIT,4,8,2,all,1,15,1788579,0.17812,calib
+hpe,opt8,NO_WAIT,1568,1568,2,all,1,15,1,0,calib
+";
+
+fn options() -> ValidateOptions {
+    ValidateOptions { effort: Effort::Quick, ..ValidateOptions::default() }
+}
+
+#[test]
+fn two_rows_from_the_file_to_the_report() {
+    let measurements = Measurements::parse(ROWS, "t.csv").unwrap();
+    let stop = Word::new(0);
+    let heard = std::sync::atomic::AtomicUsize::new(0);
+    let done = |_: usize, total: usize, _: &_| {
+        assert_eq!(total, 2);
+        heard.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    };
+    let outcome = run(&measurements, &options(), &stop, &done).unwrap();
+    assert_eq!(heard.into_inner(), 2);
+    assert_eq!((outcome.rows.len(), outcome.scales[0].anchors), (2, 1));
+    assert!(outcome.rows[0].ln_error.abs() < 1e-9, "the only anchor sets the scale");
+    assert_eq!(outcome.blocks.last().unwrap().rows, 1);
+    assert!(outcome.rows[1].simulated_abort_ratio > 0.0);
+    let shares: f64 = outcome.rows[1].breakdown.values().sum();
+    assert!((shares - 1.0).abs() < 1e-6);
+
+    let text = to_text(&outcome);
+    assert!(text.contains("scale of hpe (superdome-flex): "), "{text}");
+    assert!(text.contains("left out: 1 with more than 112 cores"), "{text}");
+    assert_eq!(to_csv(&outcome).lines().count(), 3);
+    let back: experiments::validate::Outcome = serde_json::from_str(&to_json(&outcome)).unwrap();
+    assert_eq!(back.rows.len(), 2);
+
+    // The same seed gives the same bits, whatever runs beside it.
+    let alone = ValidateOptions { threads: 1, ..options() };
+    let again = run(&measurements, &alone, &stop, &|_, _, _| {}).unwrap();
+    assert_eq!(to_csv(&outcome), to_csv(&again));
+}
+
+#[test]
+fn nothing_to_do_and_stopped_are_said() {
+    let measurements = Measurements::parse(ROWS, "t.csv").unwrap();
+    let stop = Word::new(1);
+    let error = run(&measurements, &options(), &stop, &|_, _, _| {}).unwrap_err();
+    assert_eq!(error.to_string(), "interrupted before a row was simulated");
+
+    let mut large = measurements.clone();
+    large.rows.retain(|row| row.cores > 1000);
+    let error = run(&large, &options(), &Word::new(0), &|_, _, _| {}).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "t.csv: no row that can be simulated (1 with more than 112 cores)"
+    );
+}
