@@ -17,6 +17,7 @@ mod core;
 mod description;
 mod line;
 mod model;
+pub mod probe;
 mod queue;
 mod scheduler;
 mod simulated;

@@ -1,0 +1,183 @@
+//! Describing the machine at hand: what the system says about its topology, and what a few seconds of
+//! measuring say about its speed.
+
+mod memory;
+mod threads;
+mod topology;
+
+use crate::description::{
+    CacheDescription, CoreDescription, DescriptionError, LevelDescription, MachineDescription,
+    SharedCacheDescription, SocketsDescription,
+};
+use std::path::Path;
+use topology::Topology;
+
+/// How thorough a probe is.
+#[derive(Clone, Debug)]
+pub struct ProbeOptions {
+    /// No buffer is larger, in bytes. Memory is only seen by buffers larger than the last-level cache.
+    pub largest_buffer: usize,
+    /// Each figure is the best of so many attempts: disturbances only ever slow things down.
+    pub attempts: usize,
+}
+
+impl Default for ProbeOptions {
+    fn default() -> Self {
+        ProbeOptions { largest_buffer: 1 << 30, attempts: 3 }
+    }
+}
+
+/// What a probe found.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The machine.
+    pub description: MachineDescription,
+    /// What was assumed rather than measured, and why.
+    pub notes: Vec<String>,
+}
+
+impl Probe {
+    /// A machine file: the notes as comments, then the figures.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::from("# Measured by a probe of the machine at hand.\n");
+        for note in &self.notes {
+            text.push_str("# ");
+            text.push_str(note);
+            text.push('\n');
+        }
+        text + "\n" + &self.description.to_toml()
+    }
+}
+
+/// Measures the machine at hand in a few seconds.
+pub fn probe(options: &ProbeOptions) -> Result<Probe, DescriptionError> {
+    // On a thread of its own, because it pins itself.
+    threads::apart(|| measure(options))
+}
+
+fn measure(options: &ProbeOptions) -> Result<Probe, DescriptionError> {
+    let topology = Topology::read(Path::new("/sys/devices/system"));
+    let memory = machine::available_memory().map_or(usize::MAX, |bytes| (bytes / 4) as usize);
+    let limit = options.largest_buffer.min(memory).max(1 << 20);
+    let attempts = options.attempts.max(1);
+    let mut notes = topology.notes.clone();
+
+    threads::pin(topology.cpu(0, 0));
+    let mhz = memory::clock_mhz(attempts).round().max(100.0);
+    let cycles = |ns: f64| (ns * mhz / 1000.0).round().max(0.0) as u64;
+    let chase = |bytes: usize| memory::chase_ns(bytes.clamp(4096, limit), attempts);
+    let caches = &topology.caches;
+    let l1 = cycles(chase(caches.l1 / 2)).max(1);
+    let l2 = caches.l2.map(|bytes| cycles(chase(bytes / 2)).max(l1));
+    let lookup = l2.unwrap_or(l1);
+    // Far beyond the second level, well inside of the third.
+    let inside = (caches.shared / 4).min(caches.l2.unwrap_or(caches.l1) * 16);
+    let shared = cycles(chase(inside)).max(lookup + 1);
+    let large = (caches.shared * 4).min(limit);
+    if large <= caches.shared {
+        notes.push(format!(
+            "the last-level cache ({} MiB) is too large to get past it with {} MiB: memory figures are its own",
+            caches.shared >> 20,
+            large >> 20
+        ));
+    }
+    let mut level = Vec::new();
+    let mut memory_parallelism = 1.0;
+    for (number, (distance, from, to)) in topology.levels().into_iter().enumerate() {
+        let near = topology.cpu(from, 0);
+        let buffer = threads::on(topology.cpu(to, 0), || memory::Chase::new(large));
+        let ns = threads::on(near, || buffer.ns(attempts));
+        if number == 0 {
+            let measured = threads::on(near, || memory::parallelism(&buffer, attempts));
+            memory_parallelism = tenths(measured).clamp(1.0, 64.0);
+        }
+        drop(buffer);
+        let cpus = topology.cpus_of(from);
+        let gbps = threads::bandwidth_gbps(&cpus, topology.cpu(to, 0), to != from, large);
+        let least = shared as f64 * 1000.0 / mhz;
+        let latency_ns = tenths(if number == 0 { ns.max(least + 0.1) } else { ns });
+        level.push(LevelDescription {
+            name: if number == 0 { "local".to_owned() } else { format!("distance {distance}") },
+            latency_ns,
+            bandwidth_gbps: tenths(gbps).max(0.1),
+        });
+    }
+    // Farther memory that measured as nearer is noise; the model wants distances to be ordered.
+    let local = level[0].latency_ns;
+    for far in &mut level {
+        far.latency_ns = far.latency_ns.max(local);
+    }
+    let transfer = topology.neighbours().map(|(a, b)| threads::transfer_ns(a, b, attempts));
+    if transfer.is_none() {
+        notes.push("one core only: what a line takes from core to core is assumed".to_owned());
+    }
+    let owner_cycles =
+        transfer.filter(|ns| ns.is_finite()).map_or(60, |ns| cycles(ns).saturating_sub(shared));
+    let threads_per_core = topology.threads_per_core() as u64;
+    if threads_per_core > 1 {
+        notes.push(
+            "throughput of SMT siblings is assumed: 1.3 for two, 0.1 more for each other"
+                .to_owned(),
+        );
+    }
+    notes.push("directory and read occupancy of the shared cache are assumed".to_owned());
+    let smt = |n| if n == 0 { 1.0 } else { 1.2 + 0.1 * n as f64 };
+    let within = topology.level_matrix();
+    let description = MachineDescription {
+        name: "probed".to_owned(),
+        title: topology.model.clone(),
+        clock_mhz: mhz as u64,
+        page_bytes: threads::page_bytes(),
+        core: CoreDescription {
+            memory_parallelism,
+            atomic_cycles: cycles(memory::atomic_ns(attempts)).saturating_sub(l1),
+            copy_bytes_per_cycle: memory::copy_bytes_per_cycle(mhz, attempts),
+            smt_throughput: (0..threads_per_core).map(|n| tenths(smt(n))).collect(),
+        },
+        l1: CacheDescription { size_kib: (caches.l1 as u64 / 1024).max(1), latency_cycles: l1 },
+        l2: caches.l2.zip(l2).map(|(bytes, latency_cycles)| CacheDescription {
+            size_kib: (bytes as u64 / 1024).max(1),
+            latency_cycles,
+        }),
+        shared_cache: SharedCacheDescription {
+            size_kib: (caches.shared as u64 / 1024).max(1),
+            latency_cycles: shared - lookup,
+            directory_cycles: ((shared - lookup) * 2 / 3).max(1),
+            owner_cycles,
+            read_occupancy_cycles: 2,
+            exclusive_reads: true,
+        },
+        mesh: None,
+        sockets: Some(SocketsDescription {
+            count: topology.nodes() as u64,
+            cores_per_socket: topology.cores_per_node() as u64,
+            chassis_sockets: topology.nodes() as u64,
+            thread_steps: vec![threads_per_core],
+            within_chassis: within,
+            between_chassis: None,
+            same_position: None,
+            level,
+        }),
+        hardware_counter: None,
+    };
+    // Whatever was measured has to be a machine file that loads.
+    let description = MachineDescription::parse(&description.to_toml(), "probed.toml")?;
+    Ok(Probe { description, notes })
+}
+
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_probe_finds_is_a_machine_file() {
+        let found = probe(&ProbeOptions { largest_buffer: 4 << 20, attempts: 1 }).unwrap();
+        let text = found.to_toml();
+        assert_eq!(MachineDescription::parse(&text, "probed.toml").unwrap(), found.description);
+        assert!(found.description.cores() >= 1, "{text}");
+    }
+}
