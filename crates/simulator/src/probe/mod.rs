@@ -89,7 +89,7 @@ fn measure(options: &ProbeOptions) -> Result<Probe, DescriptionError> {
         let ns = threads::on(near, || buffer.ns(attempts));
         if number == 0 {
             let measured = threads::on(near, || memory::parallelism(&buffer, attempts));
-            memory_parallelism = tenths(measured).clamp(1.0, 64.0);
+            memory_parallelism = tenths(measured).clamp(1.0, 16.0);
         }
         drop(buffer);
         let cpus = topology.cpus_of(from);

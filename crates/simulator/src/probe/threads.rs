@@ -94,11 +94,6 @@ pub(super) fn transfer_ns(a: usize, b: usize, attempts: usize) -> f64 {
                 if round % STRETCH == STRETCH - 1 {
                     times.push(start.elapsed().as_nanos() as f64 / (2 * STRETCH) as f64);
                     start = Instant::now();
-                    // On a busy system the two seldom run at once: enough is enough.
-                    if mine == 0 && start - begin > PATIENCE {
-                        ball.0.store(OVER, Ordering::Release);
-                        return quartile(times);
-                    }
                 }
                 let turn = 2 * round + mine;
                 let mut spins = 0u32;
@@ -114,6 +109,11 @@ pub(super) fn transfer_ns(a: usize, b: usize, attempts: usize) -> f64 {
                     if spins.is_multiple_of(1 << 14) {
                         std::thread::yield_now();
                     }
+                }
+                // On a busy system the two seldom run at once: enough is enough.
+                if mine == 0 && start - begin > PATIENCE {
+                    ball.0.store(OVER, Ordering::Release);
+                    return quartile(times);
                 }
                 ball.0.store(turn + 1, Ordering::Release);
             }
