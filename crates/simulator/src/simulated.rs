@@ -25,6 +25,10 @@ pub struct SimulatedOptions {
     pub lookahead: bool,
     /// Address space for everything shared, in bytes; costs nothing until touched.
     pub reserve_bytes: u64,
+    /// Put the arena on huge pages of the host, where it has them: 1.2 to 1.4 times faster, but a touched
+    /// record then makes its 2 MiB resident, so turn it off for tables that would not fit as a whole.
+    /// Changes where things lie in the arena, and with it results a little; what the host has does not.
+    pub huge_pages: bool,
     /// Where memory lies on a machine of several sockets.
     pub homes: Homes,
     /// Cores start within so many cycles of each other: in lock-step they would hand lines over in turn.
@@ -39,6 +43,7 @@ impl Default for SimulatedOptions {
             seed: 1,
             lookahead: true,
             reserve_bytes: 1 << 40,
+            huge_pages: true,
             homes: Homes::default(),
             start_spread_cycles: 1000,
             stack_bytes: 256 * 1024,
@@ -78,7 +83,8 @@ impl Simulated {
             Homes::Interleaved => 1,
         };
         let reserve_bytes = options.reserve_bytes;
-        let arena = Arena::new(&ArenaOptions { reserve_bytes, nodes, huge_pages: true })?;
+        let arena =
+            Arena::new(&ArenaOptions { reserve_bytes, nodes, huge_pages: options.huge_pages })?;
         Ok(Simulated {
             description,
             options,
