@@ -30,7 +30,7 @@ pub const CATALOGUE: [Entry; 4] = [
     },
     Entry {
         name: "tpcc-accesses",
-        summary: "a stand-in for the accesses of TPC-C's orders and payments (run by validate)",
+        summary: "a stand-in for the accesses of TPC-C's orders and payments",
         source: "the narrow mix of The Full Story of 1000 Cores; TPC-C itself is not this",
     },
 ];

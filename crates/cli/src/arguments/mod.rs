@@ -78,6 +78,9 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Simulate what was measured on a real machine, and report the error
+    #[command(after_help = "Example: kilocore validate --csv errors.csv")]
+    Validate(crate::commands::validate::ValidateArguments),
 }
 
 /// Workloads for exploration: small, and varied by the schedule's seed.

@@ -5,6 +5,7 @@ mod explore;
 mod list;
 mod machines;
 mod run;
+pub mod validate;
 
 use crate::arguments::{Cli, Command};
 use crate::failure::{Ending, Failure};
@@ -17,5 +18,6 @@ pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
         Command::Explore { workload } => explore::explore(&workload),
         Command::Machines { command } => machines::machines(&command),
         Command::List { json } => list::list(json),
+        Command::Validate(asked) => validate::validate(&asked),
     }
 }
