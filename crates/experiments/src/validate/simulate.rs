@@ -77,7 +77,9 @@ fn one(configuration: &Configuration, stop: &Word) -> Result<Option<RunRecord>, 
         .expect("a measured row was checked, and the rest follows from a machine file");
     let make = |seed| {
         let homes = configuration.homes();
-        let options = SimulatedOptions { seed, homes, ..SimulatedOptions::default() };
+        // Thousands of warehouses are touched here and there: huge pages would fill the host's memory.
+        let options =
+            SimulatedOptions { seed, homes, huge_pages: false, ..SimulatedOptions::default() };
         Simulated::new(machine.clone(), options)
     };
     let repetitions: Vec<Repetition> =
