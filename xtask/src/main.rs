@@ -40,7 +40,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "explore",
-        line: "schedules of every protocol, in batches, resumed where it stopped (hours): \
+        line: "schedules of every protocol, in batches, resumed where it stopped (minutes to hours): \
                [--schedules 100000] [--batch 2000] [--workload counters] [--cc NAME,...]",
         run: explore::run,
     },
