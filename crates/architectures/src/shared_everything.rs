@@ -44,7 +44,11 @@ impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
         let arena = machine.arena().clone();
         Ok(SharedEverything {
             protocol: P::create(&arena, &options.protocol, options.sessions)?,
-            allocator: TimestampAllocator::new(&arena, options.protocol.timestamps)?,
+            allocator: TimestampAllocator::new(
+                &arena,
+                options.protocol.timestamps,
+                options.sessions,
+            )?,
             store: Store::new(machine, store_options(options))?,
             options: options.clone(),
         })

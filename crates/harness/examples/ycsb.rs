@@ -31,7 +31,9 @@ fn main() {
         protocol_options: ProtocolOptions::default(),
         cores: cores.parse().unwrap(),
         warm_up_s: if modelled { 0.0002 } else { 0.5 },
-        measured_s: arguments.get(6).map_or(if modelled { 0.001 } else { 1.0 }, |s| s.parse().unwrap()),
+        measured_s: arguments
+            .get(6)
+            .map_or(if modelled { 0.001 } else { 1.0 }, |s| s.parse().unwrap()),
         repetitions: 3,
         seed: 1,
         record_history: false,

@@ -382,7 +382,8 @@ impl Ages {
     }
 }
 
-/// Watches that the oldest transaction never dies (Rosenkrantz et al. 1978: that is why WAIT_DIE ends).
+/// Watches that the oldest transaction never dies and is never wounded (Rosenkrantz et al. 1978: that is
+/// why WAIT_DIE and WOUND_WAIT end).
 struct AgeWatcher<'a> {
     worker: usize,
     ages: &'a Mutex<Ages>,
@@ -400,7 +401,7 @@ impl Watcher for AgeWatcher<'_> {
     fn aborted(&mut self, abort: Abort, again: bool) {
         let mut ages = self.ages.lock();
         if self.watching
-            && abort.reason == AbortReason::Died
+            && matches!(abort.reason, AbortReason::Died | AbortReason::Wounded)
             && let Some(own) = ages.live.get(&self.worker)
             && !own.met_older
         {

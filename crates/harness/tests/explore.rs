@@ -39,6 +39,11 @@ fn wait_die_passes() {
 }
 
 #[test]
+fn wound_wait_passes() {
+    passes("WOUND_WAIT");
+}
+
+#[test]
 fn timestamp_passes() {
     passes("TIMESTAMP");
 }

@@ -15,6 +15,7 @@ pub mod silo;
 pub mod tictoc;
 pub mod timestamp;
 pub mod wait_die;
+pub mod wound_wait;
 
 pub use protocol::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,

@@ -108,9 +108,9 @@ impl<M: Machine> Protocol<M> for Occ<M> {
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
-        _: usize,
+        sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Occ { allocator: TimestampAllocator::new(arena, options.timestamps)? })
+        Ok(Occ { allocator: TimestampAllocator::new(arena, options.timestamps, sessions)? })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {

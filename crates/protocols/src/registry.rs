@@ -4,7 +4,7 @@
 
 use crate::{
     Declaration, Protocol, ProtocolOptions, no_cc::NoCc, no_wait::NoWait, occ::Occ, silo::Silo,
-    tictoc::TicToc, timestamp::Timestamp, wait_die::WaitDie,
+    tictoc::TicToc, timestamp::Timestamp, wait_die::WaitDie, wound_wait::WoundWait,
 };
 use machine::Machine;
 
@@ -47,6 +47,7 @@ registry! { M:
     NoCc,
     NoWait,
     WaitDie<M>,
+    WoundWait<M>,
     Timestamp<M>,
     Occ<M>,
     Silo,

@@ -14,6 +14,7 @@ use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     TimestampAllocation,
     parts::{
+        queue_latch::{LatchNodes, Latcher},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         timestamp_floor::TimestampFloor,
         write_set::WriteSet,
@@ -27,6 +28,7 @@ use txn::{Abort, AbortReason, ColumnSet, Intent};
 pub struct Timestamp<M: Machine> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
+    latches: LatchNodes,
 }
 
 /// Timestamps of a record, under a latch.
@@ -48,6 +50,7 @@ unsafe impl Zeroed for Times {}
 pub struct Worker<'s, M: Machine> {
     timestamp: u64,
     source: TimestampSource,
+    latcher: Latcher<M>,
     writes: WriteSet<'s, M, Times>,
 }
 
@@ -55,37 +58,33 @@ fn too_late() -> Abort {
     Abort::because(AbortReason::TimestampOrder)
 }
 
-impl<M: Machine> Timestamp<M> {
-    fn latch(core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        let (line, latch) = (record.line(), &record.cc().latch);
-        loop {
-            core.wait_while(line, latch, |latch| latch != 0);
-            if core.cas(line, latch, 0, 1).is_ok() {
-                return;
-            }
-        }
+impl<M: Machine> Worker<'_, M> {
+    fn latch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        self.latcher.latch(core, record.line(), &record.cc().latch);
     }
 
-    fn unlatch(core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        core.store(record.line(), &record.cc().latch, 0);
+    fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        self.latcher.unlatch(core, record.line(), &record.cc().latch);
     }
 
     /// Latches the record once no earlier transaction's prewrite is undecided. Returns the timestamp of
     /// the prewrite there is: none, the own, or a later one.
-    fn latch_decided(core: &M::Core, record: &RecordRef<'_, M, Times>, timestamp: u64) -> u64 {
+    fn latch_decided(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) -> u64 {
+        let timestamp = self.timestamp;
         let (line, times) = (record.line(), record.cc());
         loop {
-            Self::latch(core, record);
+            self.latch(core, record);
             let pending = core.load_relaxed(line, &times.pending);
             if pending == 0 || pending >= timestamp {
                 return pending;
             }
-            Self::unlatch(core, record);
+            self.unlatch(core, record);
             core.wait_while(line, &times.pending, |now| now == pending);
         }
     }
 
-    fn mark_read(core: &M::Core, record: &RecordRef<'_, M, Times>, timestamp: u64) {
+    fn mark_read(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        let timestamp = self.timestamp;
         let (line, rts) = (record.line(), &record.cc().rts);
         if core.load_relaxed(line, rts) < timestamp {
             core.store_relaxed(line, rts, timestamp);
@@ -94,17 +93,18 @@ impl<M: Machine> Timestamp<M> {
 
     /// Latches the record for a write by `timestamp`, or says that it comes too late.
     fn latch_for_write(
+        &self,
         core: &M::Core,
         record: &RecordRef<'_, M, Times>,
-        timestamp: u64,
     ) -> Result<(), Abort> {
+        let timestamp = self.timestamp;
         let (line, times) = (record.line(), record.cc());
-        let pending = Self::latch_decided(core, record, timestamp);
+        let pending = self.latch_decided(core, record);
         let late = pending > timestamp
             || core.load_relaxed(line, &times.rts) > timestamp
             || core.load_relaxed(line, &times.wts) > timestamp;
         if late {
-            Self::unlatch(core, record);
+            self.unlatch(core, record);
             return Err(too_late());
         }
         Ok(())
@@ -131,16 +131,22 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
-        _: usize,
+        sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         Ok(Timestamp {
-            allocator: TimestampAllocator::new(arena, options.timestamps)?,
+            allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             floor: TimestampFloor::new(arena)?,
+            latches: LatchNodes::new::<M>(arena, sessions)?,
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
-        Worker { timestamp: 0, source: TimestampSource::default(), writes: WriteSet::default() }
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+        Worker {
+            timestamp: 0,
+            source: TimestampSource::default(),
+            latcher: self.latches.latcher(slot),
+            writes: WriteSet::default(),
+        }
     }
 
     #[inline]
@@ -160,19 +166,19 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
         let (line, times) = (record.line(), record.cc());
         let mut at = worker.writes.find(&record);
         if intent == Intent::Update && at.is_none() {
-            Self::latch_for_write(core, &record, worker.timestamp)?;
+            worker.latch_for_write(core, &record)?;
             core.store_relaxed(line, &times.pending, worker.timestamp);
             at = Some(worker.writes.announce(record));
         } else {
-            Self::latch_decided(core, &record, worker.timestamp);
+            worker.latch_decided(core, &record);
             if core.load_relaxed(line, &times.wts) > worker.timestamp {
-                Self::unlatch(core, &record);
+                worker.unlatch(core, &record);
                 return Err(too_late());
             }
         }
         let head = record.copy_out(core, columns, out);
-        Self::mark_read(core, &record, worker.timestamp);
-        Self::unlatch(core, &record);
+        worker.mark_read(core, &record);
+        worker.unlatch(core, &record);
         Ok(match at {
             None => head,
             Some(at) => worker.writes.overlay(at, columns, out, head),
@@ -188,17 +194,17 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
     ) -> Result<bool, Abort> {
         let at = worker.writes.find(&record);
         if at.is_none() {
-            Self::latch_for_write(core, &record, worker.timestamp)?;
+            worker.latch_for_write(core, &record)?;
         }
         let state = worker.writes.state_over(at, record.head(core).state);
         let missing = change.state.is_none() && !state.is_present();
         if at.is_none() {
             if missing {
-                Self::mark_read(core, &record, worker.timestamp);
+                worker.mark_read(core, &record);
             } else {
                 core.store_relaxed(record.line(), &record.cc().pending, worker.timestamp);
             }
-            Self::unlatch(core, &record);
+            worker.unlatch(core, &record);
         }
         if !missing {
             worker.writes.put(core, record, at, change);
@@ -220,11 +226,11 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
     ) {
         for at in 0..worker.writes.len() {
             let record = worker.writes.record(at);
-            Self::latch(core, &record);
+            worker.latch(core, &record);
             worker.writes.install(core, at, log);
             core.store_relaxed(record.line(), &record.cc().wts, timestamp);
             core.store(record.line(), &record.cc().pending, 0);
-            Self::unlatch(core, &record);
+            worker.unlatch(core, &record);
         }
         worker.writes.clear();
     }

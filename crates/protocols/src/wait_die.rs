@@ -11,6 +11,7 @@ use crate::{
     Declaration, Isolation, ProtocolOptions, Start,
     parts::{
         lock_queue::{Held, LockQueue, Requests},
+        queue_latch::LatchNodes,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
     },
@@ -39,6 +40,7 @@ pub type WaitDie<M, V = AsPublished> = TwoPhaseLocking<AgedLocks<M, V>>;
 pub struct AgedLocks<M: Machine, V> {
     allocator: TimestampAllocator<M>,
     arena: Arc<Arena>,
+    latches: LatchNodes,
     variant: PhantomData<V>,
 }
 
@@ -75,17 +77,18 @@ impl<M: Machine, V: Variant> Locks<M> for AgedLocks<M, V> {
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
-        _: usize,
+        sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        let allocator = TimestampAllocator::new(arena, options.timestamps)?;
-        Ok(AgedLocks { allocator, arena: arena.clone(), variant: PhantomData })
+        let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
+        let latches = LatchNodes::new::<M>(arena, sessions)?;
+        Ok(AgedLocks { allocator, arena: arena.clone(), latches, variant: PhantomData })
     }
 
-    fn owner(&self, _: usize) -> Owner<M> {
+    fn owner(&self, slot: usize) -> Owner<M> {
         Owner {
             timestamp: 0,
             source: TimestampSource::default(),
-            requests: Requests::new(&self.arena),
+            requests: Requests::new(&self.arena, self.latches.latcher(slot)),
         }
     }
 

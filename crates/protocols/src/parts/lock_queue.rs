@@ -2,20 +2,20 @@
 //!
 //! Requests live in the sessions' own memory and are named by arena offset, so a record needs three words. A
 //! latch in the record protects both lists. Waiters stand youngest first: each is older than everybody
-//! that it waits for, owners and waiters before it alike, so waits never form a circle (WAIT_DIE's rule,
-//! which WOUND_WAIT turns round).
+//! that it waits for, owners and waiters before it alike, so waits never form a circle (WAIT_DIE's rule).
+//! Who waits here waits to the end; [`super::cancellable_queue`] keeps the same lists for protocols that
+//! call waiters away.
 
-use super::two_phase_locking::Mode;
+use super::{queue_latch::Latcher, two_phase_locking::Mode};
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
 use storage::RecordRef;
 
 /// The lock in a record: a latch, and the heads of two lists of requests.
 #[repr(C)]
 pub struct LockQueue {
     latch: Word,
-    owners: Word,
-    waiters: Word,
+    pub(super) owners: Word,
+    pub(super) waiters: Word,
 }
 
 // SAFETY: words.
@@ -23,16 +23,19 @@ unsafe impl Zeroed for LockQueue {}
 
 /// One session's request for one lock.
 #[repr(C, align(16))]
-struct Request<M: Machine> {
-    line: M::Line,
-    next: Word,
-    timestamp: Word,
+pub(super) struct Request<M: Machine> {
+    pub(super) line: M::Line,
+    pub(super) next: Word,
+    /// The requester's age, or another name by which its protocol knows it.
+    pub(super) timestamp: Word,
     /// 1 for exclusive.
     exclusive: Word,
     /// 1 once the lock is owned; waited on.
     granted: Word,
     /// For a waiting upgrade: the request by which its owner shares the lock already.
-    upgrades: Word,
+    pub(super) upgrades: Word,
+    /// Where the requester is told, if not in `granted`.
+    pub(super) session: Word,
 }
 
 // SAFETY: a line and words.
@@ -41,7 +44,7 @@ unsafe impl<M: Machine> Zeroed for Request<M> {}
 /// A request that is in a queue; give it back with [`Requests::release`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    request: u64,
+    pub(super) request: u64,
     /// How the lock is held.
     pub mode: Mode,
 }
@@ -53,25 +56,30 @@ pub type MayWait = fn(u64, u64) -> bool;
 /// The requests of one session.
 pub struct Requests<M: Machine> {
     arena: Arc<Arena>,
-    free: Vec<u64>,
-    machine: PhantomData<fn() -> M>,
+    latcher: Latcher<M>,
+    pub(super) free: Vec<u64>,
 }
 
 const REQUESTS_PER_CHUNK: u64 = 32;
 
 impl<M: Machine> Requests<M> {
-    /// A session's requests, in `arena`.
-    pub fn new(arena: &Arc<Arena>) -> Requests<M> {
-        Requests { arena: arena.clone(), free: Vec::new(), machine: PhantomData }
+    /// A session's requests, in `arena`, and its way to take latches.
+    pub fn new(arena: &Arc<Arena>, latcher: Latcher<M>) -> Requests<M> {
+        Requests { arena: arena.clone(), latcher, free: Vec::new() }
     }
 
     #[inline(always)]
-    fn at(&self, request: u64) -> &Request<M> {
+    pub(super) fn at(&self, request: u64) -> &Request<M> {
         // SAFETY: offsets in queues come from `take`, whose chunks hold requests only.
         unsafe { self.arena.at::<Request<M>>(request) }
     }
 
-    fn take(&mut self, core: &M::Core, timestamp: u64, mode: Mode) -> Result<u64, OutOfMemory> {
+    pub(super) fn take(
+        &mut self,
+        core: &M::Core,
+        timestamp: u64,
+        mode: Mode,
+    ) -> Result<u64, OutOfMemory> {
         if self.free.is_empty() {
             let size = size_of::<Request<M>>() as u64;
             let first = self.arena.allocate(size * REQUESTS_PER_CHUNK, 64, Place::Any)?;
@@ -86,40 +94,39 @@ impl<M: Machine> Requests<M> {
         Ok(offset)
     }
 
-    fn latch(core: &M::Core, line: &M::Line, queue: &LockQueue) {
-        loop {
-            core.wait_while(line, &queue.latch, |latch| latch != 0);
-            if core.cas(line, &queue.latch, 0, 1).is_ok() {
-                return;
-            }
-        }
+    pub(super) fn latch(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        self.latcher.latch(core, line, &queue.latch);
     }
 
-    fn unlatch(core: &M::Core, line: &M::Line, queue: &LockQueue) {
-        core.store(line, &queue.latch, 0);
+    pub(super) fn unlatch(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        self.latcher.unlatch(core, line, &queue.latch);
     }
 
-    fn timestamp_of(&self, core: &M::Core, request: u64) -> u64 {
+    pub(super) fn timestamp_of(&self, core: &M::Core, request: u64) -> u64 {
         core.load_relaxed(&self.at(request).line, &self.at(request).timestamp)
     }
 
-    fn is_exclusive(&self, core: &M::Core, request: u64) -> bool {
+    pub(super) fn is_exclusive(&self, core: &M::Core, request: u64) -> bool {
         core.load_relaxed(&self.at(request).line, &self.at(request).exclusive) != 0
     }
 
-    fn next_of(&self, core: &M::Core, request: u64) -> u64 {
+    pub(super) fn make_exclusive(&self, core: &M::Core, request: u64) {
+        core.store_relaxed(&self.at(request).line, &self.at(request).exclusive, 1);
+    }
+
+    pub(super) fn next_of(&self, core: &M::Core, request: u64) -> u64 {
         core.load_relaxed(&self.at(request).line, &self.at(request).next)
     }
 
     /// Puts `request` at the front of the list `head`.
-    fn link(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
+    pub(super) fn link(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
         let first = core.load_relaxed(line, head);
         core.store_relaxed(&self.at(request).line, &self.at(request).next, first);
         core.store_relaxed(line, head, request);
     }
 
     /// Takes `request` out of the list `head`.
-    fn unlink(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
+    pub(super) fn unlink(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
         let after = self.next_of(core, request);
         let mut at = core.load_relaxed(line, head);
         if at == request {
@@ -145,14 +152,14 @@ impl<M: Machine> Requests<M> {
     ) -> Result<Option<Held>, OutOfMemory> {
         let (line, queue) = (record.line(), record.cc());
         let request = self.take(core, timestamp, mode)?;
-        Self::latch(core, line, queue);
+        self.latch(core, line, queue);
         let first_owner = core.load_relaxed(line, &queue.owners);
         let first_waiter = core.load_relaxed(line, &queue.waiters);
         let conflict =
             first_owner != 0 && (mode == Mode::Exclusive || self.is_exclusive(core, first_owner));
         if !conflict && first_waiter == 0 {
             self.link(core, line, &queue.owners, request);
-            Self::unlatch(core, line, queue);
+            self.unlatch(core, line, queue);
             return Ok(Some(Held { request, mode }));
         }
         let allowed = match conflict {
@@ -160,12 +167,12 @@ impl<M: Machine> Requests<M> {
             false => self.all(core, first_waiter, |waiter| may_wait(timestamp, waiter)),
         };
         if !allowed {
-            Self::unlatch(core, line, queue);
+            self.unlatch(core, line, queue);
             self.free.push(request);
             return Ok(None);
         }
         self.enqueue(core, line, queue, request, timestamp, may_wait);
-        Self::unlatch(core, line, queue);
+        self.unlatch(core, line, queue);
         self.wait(core, request);
         Ok(Some(Held { request, mode }))
     }
@@ -181,7 +188,7 @@ impl<M: Machine> Requests<M> {
     ) -> Result<bool, OutOfMemory> {
         let (line, queue) = (record.line(), record.cc());
         let request = self.take(core, timestamp, Mode::Exclusive)?;
-        Self::latch(core, line, queue);
+        self.latch(core, line, queue);
         let own = self.at(held.request);
         let first_owner = core.load_relaxed(line, &queue.owners);
         let alone = first_owner == held.request && self.next_of(core, held.request) == 0;
@@ -195,7 +202,7 @@ impl<M: Machine> Requests<M> {
             core.store_relaxed(&upgrade.line, &upgrade.upgrades, held.request);
             self.link(core, line, &queue.waiters, request);
         }
-        Self::unlatch(core, line, queue);
+        self.unlatch(core, line, queue);
         if granted && !alone {
             self.wait(core, request);
         }
@@ -209,10 +216,10 @@ impl<M: Machine> Requests<M> {
     /// Gives the lock back and grants it to whoever is next.
     pub fn release(&mut self, core: &M::Core, record: &RecordRef<'_, M, LockQueue>, held: Held) {
         let (line, queue) = (record.line(), record.cc());
-        Self::latch(core, line, queue);
+        self.latch(core, line, queue);
         self.unlink(core, line, &queue.owners, held.request);
-        self.grant(core, line, queue);
-        Self::unlatch(core, line, queue);
+        self.grant(core, line, queue, |request| core.store(&request.line, &request.granted, 1));
+        self.unlatch(core, line, queue);
         self.free.push(held.request);
     }
 
@@ -259,8 +266,14 @@ impl<M: Machine> Requests<M> {
         core.wait_while(&request.line, &request.granted, |granted| granted == 0);
     }
 
-    /// Grants the lock to waiters from the front for as long as they are compatible.
-    fn grant(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+    /// Grants the lock to waiters from the front for as long as they are compatible, and tells them.
+    pub(super) fn grant(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        tell: impl Fn(&Request<M>),
+    ) {
         loop {
             let waiter = core.load_relaxed(line, &queue.waiters);
             if waiter == 0 {
@@ -276,7 +289,7 @@ impl<M: Machine> Requests<M> {
                 let shared = self.at(upgrades);
                 core.store_relaxed(&shared.line, &shared.exclusive, 1);
                 self.unlink(core, line, &queue.waiters, waiter);
-                core.store(&request.line, &request.granted, 1);
+                tell(request);
                 return;
             }
             let compatible = first_owner == 0
@@ -286,7 +299,7 @@ impl<M: Machine> Requests<M> {
             }
             self.unlink(core, line, &queue.waiters, waiter);
             self.link(core, line, &queue.owners, waiter);
-            core.store(&request.line, &request.granted, 1);
+            tell(request);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What several protocols are made of.
 
+pub mod cancellable_queue;
 pub mod lock_queue;
+pub mod queue_latch;
 pub mod record_set;
 pub mod tid_word;
 pub mod timestamp_allocator;

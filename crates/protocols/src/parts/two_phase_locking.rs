@@ -72,6 +72,13 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         held: Self::Held,
     );
 
+    /// The last moment at which the transaction may still be told to abort.
+    #[inline(always)]
+    fn prepare(&self, core: &M::Core, owner: &mut Self::Owner) -> Result<(), Abort> {
+        let _ = (core, owner);
+        Ok(())
+    }
+
     /// How a lock is held.
     fn mode(held: &Self::Held) -> Mode;
 
@@ -206,7 +213,8 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, _: &M::Core, _: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
+        self.locks.prepare(core, &mut worker.owner)?;
         Ok(0)
     }
 

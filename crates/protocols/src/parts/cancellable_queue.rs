@@ -1,0 +1,343 @@
+//! A record's lock with a queue from which a waiter can be called away.
+//!
+//! The lists are those of [`super::lock_queue`]. What differs: who waits, waits for a word of its session, the
+//! *fate* of its attempt, which both a grant and a call change. A call (a wound, a choice as victim) is a
+//! compare-and-swap on that word, so it meets the attempt that it is meant for, or nobody. In what
+//! order waiters stand, and what happens to whom a requester meets, is the protocol's [`Policy`].
+
+use super::{
+    lock_queue::{Held, LockQueue, Request, Requests},
+    queue_latch::LatchNodes,
+    two_phase_locking::Mode,
+};
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
+use storage::RecordRef;
+use txn::AbortReason;
+
+/// Set in a fate while its session waits for a lock.
+pub const WAITING: u64 = 1;
+/// Set in a fate when its attempt must abort.
+pub const CALLED: u64 = 2;
+/// Set in a fate once its attempt commits and cannot be called any more.
+pub const COMMITTING: u64 = 4;
+/// The number of the attempt stands above the flags.
+pub const ATTEMPT_SHIFT: u32 = 3;
+
+/// What others may know of a session.
+#[repr(C, align(64))]
+pub struct Session<M: Machine> {
+    /// Its line.
+    pub line: M::Line,
+    /// The number of the running attempt, and its flags. Waited on.
+    pub fate: Word,
+    /// For the protocol: what is published about a wait.
+    pub published: Word,
+    /// For the protocol: locks that the waiting attempt holds.
+    pub locks: Word,
+}
+
+// SAFETY: a line and words.
+unsafe impl<M: Machine> Zeroed for Session<M> {}
+
+impl<M: Machine> Session<M> {
+    /// Calls the running attempt unless it commits already. To be used while the attempt cannot end:
+    /// under the latch of a record whose queue it stands in.
+    pub fn call(&self, core: &M::Core) {
+        let mut seen = core.load(&self.line, &self.fate);
+        while seen & (CALLED | COMMITTING) == 0 {
+            match core.cas(&self.line, &self.fate, seen, seen | CALLED) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    fn granted(&self, core: &M::Core) {
+        core.fetch_add(&self.line, &self.fate, WAITING.wrapping_neg());
+    }
+}
+
+/// The sessions of a database, by number.
+pub struct Sessions<M: Machine> {
+    arena: Arc<Arena>,
+    first: u64,
+    latches: LatchNodes,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M: Machine> Sessions<M> {
+    /// Places `sessions` of them.
+    pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Sessions<M>, OutOfMemory> {
+        let bytes = (size_of::<Session<M>>() * sessions.max(1)) as u64;
+        let first = arena.allocate(bytes, 64, Place::Any)?;
+        let latches = LatchNodes::new::<M>(arena, sessions)?;
+        Ok(Sessions { arena: arena.clone(), first, latches, machine: PhantomData })
+    }
+
+    fn offset(&self, slot: usize) -> u64 {
+        self.first + (slot * size_of::<Session<M>>()) as u64
+    }
+
+    /// Session number `slot`.
+    #[inline(always)]
+    pub fn at(&self, slot: usize) -> &Session<M> {
+        // SAFETY: `new` has allocated as many as there are slots; slots come from the architecture.
+        unsafe { self.arena.at::<Session<M>>(self.offset(slot)) }
+    }
+}
+
+/// How a protocol waits.
+pub trait Policy<M: Machine> {
+    /// Waiters stand by their names, smallest first; otherwise as they came, upgrades in front.
+    const BY_NAME: bool;
+
+    /// The requester conflicts with the request named `name` of session `other`, which owns the lock
+    /// or waits for it ahead. Under the record's latch.
+    fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64);
+
+    /// All have been met; the wait begins. Under the record's latch.
+    fn waits(&mut self, core: &M::Core) {
+        let _ = core;
+    }
+
+    /// Waits until the fate of `session` says that the lock is granted or that the attempt is called,
+    /// or gives up by itself.
+    fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason>;
+}
+
+/// One session's locks.
+pub struct Claims<M: Machine> {
+    requests: Requests<M>,
+    arena: Arc<Arena>,
+    session: u64,
+    attempt: u64,
+}
+
+impl<M: Machine> Claims<M> {
+    /// Those of session `slot`.
+    pub fn new(sessions: &Sessions<M>, slot: usize) -> Claims<M> {
+        let arena = sessions.arena.clone();
+        let session = sessions.offset(slot);
+        let requests = Requests::new(&arena, sessions.latches.latcher(slot));
+        Claims { requests, arena, session, attempt: 0 }
+    }
+
+    #[inline(always)]
+    fn session(&self) -> &Session<M> {
+        session_at(&self.arena, self.session)
+    }
+
+    /// The number of the running attempt.
+    #[inline(always)]
+    pub fn attempt(&self) -> u64 {
+        self.attempt
+    }
+
+    /// An attempt begins. No other session can reach this one: it stands in no queue.
+    #[inline]
+    pub fn begin(&mut self, core: &M::Core) {
+        self.attempt += 1;
+        let session = self.session();
+        core.store(&session.line, &session.fate, self.attempt << ATTEMPT_SHIFT);
+    }
+
+    /// Whether the running attempt has been called.
+    #[inline]
+    pub fn is_called(&self, core: &M::Core) -> bool {
+        let session = self.session();
+        core.load(&session.line, &session.fate) & CALLED != 0
+    }
+
+    /// From here on the attempt cannot be called; false if it has been.
+    #[inline]
+    pub fn begin_commit(&self, core: &M::Core) -> bool {
+        let session = self.session();
+        let running = self.attempt << ATTEMPT_SHIFT;
+        core.cas(&session.line, &session.fate, running, running | COMMITTING).is_ok()
+    }
+
+    /// Takes the lock of `record` in the name of `name`, waiting as `policy` says; `called` is why the
+    /// attempt aborts if it is called away.
+    pub fn acquire<P: Policy<M>>(
+        &mut self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, LockQueue>,
+        name: u64,
+        mode: Mode,
+        policy: &mut P,
+        called: AbortReason,
+    ) -> Result<Held, AbortReason> {
+        let (line, queue) = (record.line(), record.cc());
+        let request = self.take(core, name, mode)?;
+        self.requests.latch(core, line, queue);
+        let owner = core.load_relaxed(line, &queue.owners);
+        let conflict =
+            owner != 0 && (mode == Mode::Exclusive || self.requests.is_exclusive(core, owner));
+        if !conflict && core.load_relaxed(line, &queue.waiters) == 0 {
+            self.requests.link(core, line, &queue.owners, request);
+            self.requests.unlatch(core, line, queue);
+            return Ok(Held { request, mode });
+        }
+        match self.wait(core, record, request, policy, called) {
+            Ok(()) => Ok(Held { request, mode }),
+            Err((reason, granted)) => {
+                if granted {
+                    self.release(core, record, Held { request, mode });
+                } else {
+                    self.requests.free.push(request);
+                }
+                Err(reason)
+            }
+        }
+    }
+
+    /// Makes a shared lock exclusive, in the same way. On failure the lock is still held.
+    pub fn upgrade<P: Policy<M>>(
+        &mut self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, LockQueue>,
+        name: u64,
+        held: &mut Held,
+        policy: &mut P,
+        called: AbortReason,
+    ) -> Result<(), AbortReason> {
+        let (line, queue) = (record.line(), record.cc());
+        let request = self.take(core, name, Mode::Exclusive)?;
+        self.requests.latch(core, line, queue);
+        let alone = core.load_relaxed(line, &queue.owners) == held.request
+            && self.requests.next_of(core, held.request) == 0;
+        let outcome = if alone {
+            self.requests.make_exclusive(core, held.request);
+            self.requests.unlatch(core, line, queue);
+            Ok(())
+        } else {
+            let upgrade = self.requests.at(request);
+            core.store_relaxed(&upgrade.line, &upgrade.upgrades, held.request);
+            self.wait(core, record, request, policy, called)
+        };
+        self.requests.free.push(request);
+        if matches!(outcome, Ok(()) | Err((_, true))) {
+            held.mode = Mode::Exclusive;
+        }
+        outcome.map_err(|(reason, _)| reason)
+    }
+
+    /// Gives the lock back and grants it to whoever is next.
+    pub fn release(&mut self, core: &M::Core, record: &RecordRef<'_, M, LockQueue>, held: Held) {
+        let (line, queue) = (record.line(), record.cc());
+        self.requests.latch(core, line, queue);
+        self.requests.unlink(core, line, &queue.owners, held.request);
+        self.grant(core, line, queue);
+        self.requests.unlatch(core, line, queue);
+        self.requests.free.push(held.request);
+    }
+
+    fn take(&mut self, core: &M::Core, name: u64, mode: Mode) -> Result<u64, AbortReason> {
+        let taken = self.requests.take(core, name, mode);
+        let offset = taken.map_err(|_| AbortReason::OutOfMemory)?;
+        let request = self.requests.at(offset);
+        core.store_relaxed(&request.line, &request.session, self.session);
+        Ok(offset)
+    }
+
+    fn grant(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        self.requests.grant(core, line, queue, |request| {
+            let session = core.load_relaxed(&request.line, &request.session);
+            session_at::<M>(&self.arena, session).granted(core);
+        });
+    }
+
+    /// Queues and waits. Called with the latch held, returns without it. An error says whether the lock
+    /// was granted nevertheless.
+    fn wait<P: Policy<M>>(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, LockQueue>,
+        request: u64,
+        policy: &mut P,
+        called: AbortReason,
+    ) -> Result<(), (AbortReason, bool)> {
+        let (line, queue) = (record.line(), record.cc());
+        let session = self.session();
+        self.enqueue(core, line, queue, request, policy);
+        policy.waits(core);
+        core.fetch_add(&session.line, &session.fate, WAITING);
+        if P::BY_NAME {
+            // Its place may be ahead of those that wait, and its mode that of the owners.
+            self.grant(core, line, queue);
+        }
+        self.requests.unlatch(core, line, queue);
+        let told = policy.until_told(core, session);
+        let reason = match told {
+            Ok(()) if core.load(&session.line, &session.fate) & CALLED == 0 => return Ok(()),
+            Ok(()) => called,
+            Err(reason) => reason,
+        };
+        self.requests.latch(core, line, queue);
+        // Only who holds the latch grants, so this is final.
+        let granted = core.load(&session.line, &session.fate) & WAITING == 0;
+        if !granted {
+            self.requests.unlink(core, line, &queue.waiters, request);
+            session.granted(core);
+            self.grant(core, line, queue);
+        }
+        self.requests.unlatch(core, line, queue);
+        Err((reason, granted))
+    }
+
+    /// Finds the request's place, and meets all that it conflicts with on the way.
+    fn enqueue<P: Policy<M>>(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        request: u64,
+        policy: &mut P,
+    ) {
+        let requests = &self.requests;
+        let own = requests.at(request);
+        let name = requests.timestamp_of(core, request);
+        let exclusive = requests.is_exclusive(core, request);
+        let upgrades = core.load_relaxed(&own.line, &own.upgrades);
+        let mut meet = |other: u64| {
+            if other != upgrades && (exclusive || requests.is_exclusive(core, other)) {
+                let (other, name) = (requests.at(other), requests.timestamp_of(core, other));
+                let session = core.load_relaxed(&other.line, &other.session);
+                policy.meets(core, session_at(&self.arena, session), name);
+            }
+        };
+        let mut at = core.load_relaxed(line, &queue.owners);
+        while at != 0 {
+            meet(at);
+            at = requests.next_of(core, at);
+        }
+        let mut before = 0;
+        at = core.load_relaxed(line, &queue.waiters);
+        while at != 0 {
+            let ahead = match P::BY_NAME {
+                true => requests.timestamp_of(core, at) < name,
+                false => upgrades == 0,
+            };
+            if !ahead {
+                break;
+            }
+            meet(at);
+            (before, at) = (at, requests.next_of(core, at));
+        }
+        core.store_relaxed(&own.line, &own.next, at);
+        match before {
+            0 => core.store_relaxed(line, &queue.waiters, request),
+            _ => {
+                let before: &Request<M> = requests.at(before);
+                core.store_relaxed(&before.line, &before.next, request);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn session_at<M: Machine>(arena: &Arena, offset: u64) -> &Session<M> {
+    // SAFETY: offsets of sessions come from `Sessions::offset` alone.
+    unsafe { arena.at::<Session<M>>(offset) }
+}

@@ -1,0 +1,180 @@
+//! WOUND_WAIT: two-phase locking in which the older wounds the younger, and the younger waits.
+//!
+//! Source: Rosenkrantz, Stearns and Lewis, TODS 1978. A transaction gets a timestamp when it is new and keeps it
+//! through its restarts. A requester that meets a younger transaction in its way wounds it: the younger
+//! aborts, unless it has begun to commit, which needs no lock any more. A requester that meets an older
+//! one waits. Waiters stand oldest first. So everybody waits for older transactions, for wounded
+//! ones and for committing ones; waits form no circle, and the oldest transaction is never wounded.
+//! Deviations: a wounded transaction notices while it waits, when it asks for its next lock and when it
+//! begins to commit, not in the midst of computing; buffered writes, see
+//! [`crate::parts::two_phase_locking`].
+
+use crate::{
+    Declaration, Isolation, ProtocolOptions, Start,
+    parts::{
+        cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
+        lock_queue::{Held, LockQueue},
+        timestamp_allocator::{TimestampAllocator, TimestampSource},
+        two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+    },
+};
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use std::marker::PhantomData;
+use storage::RecordRef;
+use txn::{Abort, AbortReason};
+
+/// What mutants may turn round; the protocol itself is as published.
+pub trait Variant: Send + Sync + 'static {
+    /// Whether a transaction of timestamp `own` wounds one of timestamp `other`.
+    fn wounds(own: u64, other: u64) -> bool {
+        own < other
+    }
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// The protocol.
+pub type WoundWait<M, V = AsPublished> = TwoPhaseLocking<WoundingLocks<M, V>>;
+
+/// Locks that the older takes from the younger.
+pub struct WoundingLocks<M: Machine, V> {
+    allocator: TimestampAllocator<M>,
+    sessions: Sessions<M>,
+    variant: PhantomData<V>,
+}
+
+/// A session's age and its locks.
+pub struct Owner<M: Machine> {
+    timestamp: u64,
+    source: TimestampSource,
+    claims: Claims<M>,
+}
+
+/// What a requester of this age does to whom it meets.
+struct Wound<V> {
+    timestamp: u64,
+    variant: PhantomData<V>,
+}
+
+impl<V> Wound<V> {
+    fn by(timestamp: u64) -> Wound<V> {
+        Wound { timestamp, variant: PhantomData }
+    }
+}
+
+impl<M: Machine, V: Variant> Policy<M> for Wound<V> {
+    const BY_NAME: bool = true;
+
+    fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64) {
+        if V::wounds(self.timestamp, name) {
+            other.call(core);
+        }
+    }
+
+    fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
+        core.wait_while(&session.line, &session.fate, |fate| fate & (WAITING | CALLED) == WAITING);
+        Ok(())
+    }
+}
+
+const WOUNDED: AbortReason = AbortReason::Wounded;
+
+impl<M: Machine, V: Variant> Locks<M> for WoundingLocks<M, V> {
+    type Record = LockQueue;
+    type Held = Held;
+    type Owner = Owner<M>;
+
+    fn declare(_: &ProtocolOptions) -> Declaration {
+        Declaration {
+            name: "WOUND_WAIT",
+            summary: "two-phase locking; the older wounds the younger, the younger waits",
+            source: "Rosenkrantz et al. 1978",
+            isolation: Isolation::Serializable,
+            strict: true,
+        }
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
+        let sessions = Sessions::new(arena, sessions)?;
+        Ok(WoundingLocks { allocator, sessions, variant: PhantomData })
+    }
+
+    fn owner(&self, slot: usize) -> Owner<M> {
+        Owner {
+            timestamp: 0,
+            source: TimestampSource::default(),
+            claims: Claims::new(&self.sessions, slot),
+        }
+    }
+
+    #[inline]
+    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, start: Start) {
+        if start.attempt == 0 {
+            owner.timestamp = self.allocator.draw(core, &mut owner.source);
+        }
+        owner.claims.begin(core);
+    }
+
+    #[inline]
+    fn acquire(
+        &self,
+        core: &M::Core,
+        owner: &mut Owner<M>,
+        record: &RecordRef<'_, M, LockQueue>,
+        mode: Mode,
+    ) -> Result<Held, Abort> {
+        if owner.claims.is_called(core) {
+            return Err(Abort::because(WOUNDED));
+        }
+        let (age, mut wound) = (owner.timestamp, Wound::<V>::by(owner.timestamp));
+        let held = owner.claims.acquire(core, record, age, mode, &mut wound, WOUNDED);
+        held.map_err(Abort::because)
+    }
+
+    fn upgrade(
+        &self,
+        core: &M::Core,
+        owner: &mut Owner<M>,
+        record: &RecordRef<'_, M, LockQueue>,
+        held: &mut Held,
+    ) -> Result<(), Abort> {
+        if owner.claims.is_called(core) {
+            return Err(Abort::because(WOUNDED));
+        }
+        let (age, mut wound) = (owner.timestamp, Wound::<V>::by(owner.timestamp));
+        let upgraded = owner.claims.upgrade(core, record, age, held, &mut wound, WOUNDED);
+        upgraded.map_err(Abort::because)
+    }
+
+    #[inline]
+    fn release(
+        &self,
+        core: &M::Core,
+        owner: &mut Owner<M>,
+        record: &RecordRef<'_, M, LockQueue>,
+        held: Held,
+    ) {
+        owner.claims.release(core, record, held);
+    }
+
+    #[inline]
+    fn prepare(&self, core: &M::Core, owner: &mut Owner<M>) -> Result<(), Abort> {
+        if owner.claims.begin_commit(core) { Ok(()) } else { Err(Abort::because(WOUNDED)) }
+    }
+
+    #[inline(always)]
+    fn mode(held: &Held) -> Mode {
+        held.mode
+    }
+
+    fn priority(owner: &Owner<M>) -> Option<u64> {
+        Some(owner.timestamp)
+    }
+}
