@@ -28,6 +28,16 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/table.rs", "names records by their slots"),
     ("crates/storage/src/index/hash.rs", "buckets are words at offsets of an arena"),
     ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),
+    (
+        "crates/protocols/src/parts/cancellable_queue.rs",
+        "sessions are placed by number in an arena",
+    ),
+    ("crates/protocols/src/parts/queue_latch.rs", "latch nodes are named by offsets of an arena"),
+    (
+        "crates/simulator/src/probe/memory.rs",
+        "chases pointers through a buffer that it has laid out",
+    ),
+    ("crates/simulator/src/probe/threads.rs", "pins threads by system calls"),
     ("crates/kilocore/src/engine.rs", "a session and the engine that it borrows, in one seat"),
     ("crates/harness/src/run.rs", "zeros are valid: the gate at which workers meet"),
 ];

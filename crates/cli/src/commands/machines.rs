@@ -4,16 +4,16 @@ use super::list::columns;
 use crate::arguments::{MachineChoice, MachinesCommand, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
-use simulator::MachineDescription;
+use harness::record::{check_writable, write_whole};
+use simulator::{MachineDescription, probe::ProbeOptions};
+use std::path::Path;
 
 /// Lists, shows, or measures.
 pub fn machines(command: &MachinesCommand) -> Result<Ending, Failure> {
     match command {
         MachinesCommand::List => list()?,
         MachinesCommand::Show { name, toml } => show(name, *toml)?,
-        MachinesCommand::Probe { .. } => {
-            return Err(Failure::refused("machines probe is not there yet; allowed: list, show"));
-        }
+        MachinesCommand::Probe { out } => probe(out.as_deref())?,
     }
     Ok(Ending::Good)
 }
@@ -42,5 +42,20 @@ fn show(name: &str, toml: bool) -> Result<(), Failure> {
             screen::say(&builtin.unwrap_or_else(|| description.to_toml()))
         }
         MachineChoice::Simulated { description, .. } => screen::say(&description.describe()),
+    }
+}
+
+fn probe(out: Option<&Path>) -> Result<(), Failure> {
+    if let Some(path) = out {
+        check_writable(path)?;
+    }
+    let found = simulator::probe::probe(&ProbeOptions::default())?;
+    let text = found.to_toml();
+    match out {
+        None => screen::say(text.trim_end()),
+        Some(path) => {
+            write_whole(path, text.as_bytes())?;
+            screen::say(&format!("{}: {}", path.display(), found.description.title))
+        }
     }
 }
