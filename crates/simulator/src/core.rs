@@ -251,6 +251,9 @@ impl SimCore {
         let (version, flags) = line.version_and_flags();
         if (write && !owned(flags)) || version == 0 {
             self.miss(line, at, id, write, true);
+            // The miss has put this core's clock ahead of others that may still ask for memory before
+            // then; claiming the memory queue now would let them wait behind a request of the future.
+            self.take_turn();
         }
         let state = line.state();
         let (mut total, mut fetched) = (0u64, false);
