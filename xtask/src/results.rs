@@ -65,7 +65,7 @@ fn all() -> Vec<Measurement> {
         ("half-theta0.9", "--theta 0.9 --read-ratio 0.5"),
     ] {
         let command = format!(
-            "ycsb --cc all --machine native --records 10M --cores 1,2 --repeat 5 --warm-up 0.5 --seconds 1 {setting}"
+            "ycsb --cc all --machine native --records 10M --cores 1,2 --repeat 3 --warm-up 0.5 --seconds 1 {setting}"
         );
         list.push(measurement(&format!("native/ycsb-10M-{name}"), &command));
     }
