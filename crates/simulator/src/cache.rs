@@ -12,15 +12,19 @@ use std::{cell::Cell, io};
 /// The index comes from the low bits of an identity, the fingerprint from the high ones.
 const TAG_SHIFT: u32 = 32;
 
-/// The identity of a line, spread over 64 bits.
-///
-/// `offset` is where the line's metadata lies in the arena, `part` counts the lines of the body behind it.
+/// The identity of a line, spread over 64 bits. `offset` is where the line's metadata lies in the arena.
 #[inline(always)]
-pub(crate) fn identity(offset: u64, part: u64) -> u64 {
-    let x = ((offset >> 3) + part.wrapping_mul(0x2545_F491_4F6C_DD1D))
-        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+pub(crate) fn identity(offset: u64) -> u64 {
+    let x = (offset >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     // The low bits of a product depend on few bits of its factor: fold the high ones in.
     (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// The identity of line `part` of the body behind a line: in the set beside it, as lines that follow each
+/// other are in hardware. Its entry then mostly lies on the same line of the host's cache, too.
+#[inline(always)]
+pub(crate) fn behind(identity: u64, part: u64) -> u64 {
+    identity.wrapping_add(part)
 }
 
 /// The private caches of one level, a cache per physical core, one behind the other.
@@ -92,11 +96,11 @@ mod tests {
     fn it_holds_versions_until_displaced() {
         let caches = PrivateCaches::new(3, 512).unwrap();
         let cache = caches.get(1).unwrap();
-        let id = identity(4096, 0);
+        let id = identity(4096);
         assert!(!cache.holds(id, 7));
         cache.fill(id, 7);
         assert!(cache.holds(id, 7) && !cache.holds(id, 8));
-        let displacing = (1..).map(|n| identity(4096 + 16 * n, 0)).find(|i| i & 511 == id & 511);
+        let displacing = (1..).map(|n| identity(4096 + 16 * n)).find(|i| i & 511 == id & 511);
         cache.fill(displacing.unwrap(), 3);
         assert!(!cache.holds(id, 7));
         assert!(caches.get(3).is_none());
@@ -107,7 +111,7 @@ mod tests {
     fn identities_spread_over_the_sets() {
         let mut counts = [0u32; 512];
         for n in 0..512 * 64 {
-            counts[(identity(4096 + 128 * n, 0) & 511) as usize] += 1;
+            counts[(identity(4096 + 128 * n) & 511) as usize] += 1;
         }
         assert!(counts.iter().all(|c| (20..140).contains(c)), "{counts:?}");
     }

@@ -6,7 +6,7 @@
 //! resumed, takes a miss and a directory's answer at least to reach a line held here.
 
 use crate::{
-    cache::{PrivateCache, identity},
+    cache::{PrivateCache, behind, identity},
     line::{BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, SimLine, WAITERS},
     model::Seat,
     queue::{IDLE, key, time_of},
@@ -134,7 +134,7 @@ impl SimCore {
         // of the operation before is considered.
         if clock < self.ahead.get() && std::ptr::eq(self.latest.get(), line) {
             let (version, flags) = line.version_and_flags();
-            let mine = !write || flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical());
+            let mine = !write || self.owns(line, flags);
             if mine && self.l1().holds(identity, version) {
                 return;
             }
@@ -179,7 +179,7 @@ impl SimCore {
         self.operations.set(self.operations.get() + 1);
         self.latest.set(line);
         let (version, flags) = line.version_and_flags();
-        let mine = !write || flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical());
+        let mine = !write || self.owns(line, flags);
         if mine && self.l1().holds(identity, version) {
             self.spend(self.world.model.l1);
             return;
@@ -190,7 +190,7 @@ impl SimCore {
     #[inline(never)]
     fn miss(&self, line: &SimLine, offset: u64, identity: u64, write: bool, ordered: bool) {
         let (version, flags) = line.version_and_flags();
-        let mine = !write || flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical());
+        let mine = !write || self.owns(line, flags);
         if let Some(l2) = self.world.l2(self.seat.physical())
             && mine
             && l2.holds(identity, version)
@@ -200,14 +200,14 @@ impl SimCore {
             return;
         }
         let intent = Intent { write, ordered };
-        let done = self.world.fetch(&self.seat, line, offset, intent, self.clock.get());
+        let done = self.world.fetch(&self.seat, line, (offset, identity), intent, self.clock.get());
         self.clock.set(done);
     }
 
     #[inline(always)]
     fn read(&self, line: &SimLine) {
         let offset = self.world.offset(line);
-        let identity = identity(offset, 0);
+        let identity = identity(offset);
         self.order(line, identity, false);
         self.access(line, offset, identity, false, true);
     }
@@ -215,7 +215,7 @@ impl SimCore {
     #[inline(always)]
     fn write<R>(&self, line: &SimLine, atomic: bool, change: impl FnOnce() -> R) -> R {
         let offset = self.world.offset(line);
-        let identity = identity(offset, 0);
+        let identity = identity(offset);
         self.order(line, identity, true);
         self.access(line, offset, identity, true, true);
         if atomic {
@@ -230,27 +230,41 @@ impl SimCore {
     }
 
     /// Moves the lines of `bytes` bytes of a body from `offset` on, and charges for it.
+    ///
+    /// A body whose head line this core has just asked for is fetched with it, as hardware overlaps the
+    /// two: only what others can feel, a fetch from memory or the loss of the head line, waits for a turn.
     #[inline(always)]
     fn body(&self, line: &SimLine, offset: usize, bytes: usize, write: bool) {
         if bytes != 0 {
             let first = ((offset + HEADER_BYTES) / 64) as u64;
             let last = ((offset + HEADER_BYTES + bytes - 1) / 64) as u64;
             let at = self.world.offset(line);
-            self.order(line, identity(at, first), write);
-            self.body_in_turn(line, at, first, last, write);
+            let id = identity(at);
+            let with_head = std::ptr::eq(self.latest.get(), line) && {
+                let (version, flags) = line.version_and_flags();
+                version != 0 && flags & BODY_COLD == 0 && (!write || self.owns(line, flags))
+            };
+            if !with_head {
+                self.order(line, behind(id, first), write);
+            }
+            self.body_in_turn(line, (at, id), first, last, write);
             self.copied(bytes);
         }
     }
 
+    /// True when this core alone holds the line, which has these flags.
+    #[inline(always)]
+    fn owns(&self, line: &SimLine, flags: u64) -> bool {
+        flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical())
+    }
+
     #[inline(never)]
-    fn body_in_turn(&self, line: &SimLine, at: u64, first: u64, last: u64, write: bool) {
+    fn body_in_turn(&self, line: &SimLine, at: (u64, u64), first: u64, last: u64, write: bool) {
         self.operations.set(self.operations.get() + 1);
         self.latest.set(line);
-        let id = identity(at, 0);
-        let owned = |flags| flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical());
         let (version, flags) = line.version_and_flags();
-        if (write && !owned(flags)) || version == 0 {
-            self.miss(line, at, id, write, true);
+        if (write && !self.owns(line, flags)) || version == 0 {
+            self.miss(line, at.0, at.1, write, true);
             // The miss has put this core's clock ahead of others that may still ask for memory before
             // then; claiming the memory queue now would let them wait behind a request of the future.
             self.take_turn();
@@ -348,7 +362,7 @@ impl Core for SimCore {
     fn load_const(&self, line: &SimLine, word: &Word) -> u64 {
         // Nobody changes it, so it does not matter when others go.
         let offset = self.world.offset(line);
-        self.access(line, offset, identity(offset, 0), false, false);
+        self.access(line, offset, identity(offset), false, false);
         word.peek()
     }
 

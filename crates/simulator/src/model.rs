@@ -50,8 +50,17 @@ impl Seat {
 }
 
 enum Space {
-    Mesh { width: u32, hop: u32 },
-    Sockets { one_way: Box<[u32]>, line_times: Box<[u32]>, page_homes: bool },
+    /// Where each tile lies, row and column; distances are asked for at every operation, and a table
+    /// costs the host less than two divisions do.
+    Mesh {
+        places: Box<[(u8, u8)]>,
+        hop: u32,
+    },
+    Sockets {
+        one_way: Box<[u32]>,
+        line_times: Box<[u32]>,
+        page_homes: bool,
+    },
 }
 
 /// Everything that costs are computed from.
@@ -63,6 +72,7 @@ pub(crate) struct Model {
     pub seats: Vec<Seat>,
     node_of_physical: Vec<u32>,
     cluster_nodes: u32,
+    cluster_of_node: Box<[u8]>,
     pub l1_lines: usize,
     pub l1: u64,
     pub l2_lines: usize,
@@ -107,7 +117,9 @@ impl Model {
                 let width = (1..=tiles).find(|w| w * w >= tiles).expect("a square is large enough");
                 let seat = |i: u32| Seat::at(i, i, 256);
                 let seats = (0..workers as u32).map(seat).collect();
-                (Space::Mesh { width, hop: mesh.hop_cycles as u32 }, tiles, seats)
+                let place = |i: u32| ((i / width) as u8, (i % width) as u8);
+                let places = (0..tiles).map(place).collect();
+                (Space::Mesh { places, hop: mesh.hop_cycles as u32 }, tiles, seats)
             }
             (None, Some(_)) => seats_on_sockets(d, workers, homes),
             (None, None) => unreachable!("a description that was checked has one of them"),
@@ -146,6 +158,9 @@ impl Model {
             seats,
             node_of_physical,
             cluster_nodes: nodes.div_ceil(CLUSTERS as u32),
+            cluster_of_node: (0..nodes)
+                .map(|node| (node / nodes.div_ceil(CLUSTERS as u32)) as u8)
+                .collect(),
             l1_lines: (d.l1.size_kib * 1024 / LINE_BYTES) as usize,
             l1: d.l1.latency_cycles,
             l2_lines: d.l2.as_ref().map_or(0, |l2| (l2.size_kib * 1024 / LINE_BYTES) as usize),
@@ -171,7 +186,8 @@ impl Model {
             counter_occupancy: d.hardware_counter.as_ref().map(|c| c.occupancy_cycles),
             centre: 0,
         };
-        if let Space::Mesh { width, .. } = model.space {
+        if let Space::Mesh { .. } = model.space {
+            let width = (1..=nodes).find(|w| w * w >= nodes).expect("a square is large enough");
             model.centre = ((width / 2) * width + width / 2).min(nodes - 1);
         }
         let pairs = u64::from(nodes) * u64::from(nodes);
@@ -184,9 +200,10 @@ impl Model {
     #[inline(always)]
     pub(crate) fn one_way(&self, a: u32, b: u32) -> u64 {
         match &self.space {
-            Space::Mesh { width, hop } => {
-                let (ax, ay, bx, by) = (a % width, a / width, b % width, b / width);
-                u64::from((ax.abs_diff(bx) + ay.abs_diff(by)) * hop)
+            Space::Mesh { places, hop } => {
+                let (a, b) = (places[a as usize], places[b as usize]);
+                let hops = u32::from(a.0.abs_diff(b.0)) + u32::from(a.1.abs_diff(b.1));
+                u64::from(hops * hop)
             }
             Space::Sockets { one_way, .. } => u64::from(one_way[(a * self.nodes + b) as usize]),
         }
@@ -203,15 +220,21 @@ impl Model {
         }
     }
 
-    /// The node whose directory and memory are responsible for a line.
+    /// The node whose directory and memory are responsible for line `part` of what begins at `offset`.
     #[inline(always)]
-    pub(crate) fn home(&self, identity: u64, offset: u64, arena_node: impl Fn(u64) -> u16) -> u32 {
+    pub(crate) fn home(
+        &self,
+        identity: u64,
+        part: u64,
+        offset: u64,
+        arena_node: impl Fn(u64) -> u16,
+    ) -> u32 {
         let spread = |hash: u64| (((hash >> 32) * u64::from(self.nodes)) >> 32) as u32;
         match &self.space {
-            Space::Mesh { .. } => spread(identity),
-            Space::Sockets { page_homes: true, .. } => {
-                spread(crate::cache::identity(offset >> 9, 0))
+            Space::Mesh { .. } => {
+                spread(identity.wrapping_add(part.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
             }
+            Space::Sockets { page_homes: true, .. } => spread(crate::cache::identity(offset >> 9)),
             Space::Sockets { .. } => u32::from(arena_node(offset)).min(self.nodes - 1),
         }
     }
@@ -219,7 +242,7 @@ impl Model {
     /// The bit that stands for a node in a set of sharers.
     #[inline(always)]
     pub(crate) fn cluster_bit(&self, node: u32) -> u32 {
-        if self.cluster_nodes == 1 { 1 << node } else { 1 << (node / self.cluster_nodes) }
+        1 << self.cluster_of_node[node as usize]
     }
 
     /// The longest trip from `node` to one of the clusters in `sharers`.

@@ -52,32 +52,48 @@ impl Tournament {
     /// The key of `core`.
     #[inline]
     pub(crate) fn key_of(&self, core: usize) -> u64 {
-        self.nodes[self.leaves + core].get()
+        self.nodes[self.leaf(core)].get()
+    }
+
+    /// The leaf of `core`: beyond it are only its ancestors, halves of its number.
+    #[inline(always)]
+    fn leaf(&self, core: usize) -> usize {
+        assert!(core < self.leaves);
+        self.leaves + core
+    }
+
+    /// A node's key. This is most of what a turn costs the host, so the one check is made at the leaf.
+    #[inline(always)]
+    fn node(&self, node: usize) -> &Cell<u64> {
+        // SAFETY: callers start at a leaf, whose number and whose sibling's are below the length (`leaf`
+        // checks), and from there only halve the number.
+        unsafe { self.nodes.get_unchecked(node) }
     }
 
     /// The smallest key of all cores but `core`.
     #[inline(always)]
     pub(crate) fn first_without(&self, core: usize) -> u64 {
-        let mut node = self.leaves + core;
+        let mut node = self.leaf(core);
         let mut least = IDLE;
         while node > 1 {
-            least = least.min(self.nodes[node ^ 1].get());
+            least = least.min(self.node(node ^ 1).get());
             node >>= 1;
         }
         least
     }
 
-    /// Gives `core` the key `key` and replays its matches.
+    /// Gives `core` the key `key` and replays its matches. Returns the smallest key.
     #[inline(always)]
-    pub(crate) fn set(&self, core: usize, key: u64) {
-        let mut node = self.leaves + core;
+    pub(crate) fn set(&self, core: usize, key: u64) -> u64 {
+        let mut node = self.leaf(core);
         let mut least = key;
         while node > 1 {
-            self.nodes[node].set(least);
-            least = least.min(self.nodes[node ^ 1].get());
+            self.node(node).set(least);
+            least = least.min(self.node(node ^ 1).get());
             node >>= 1;
         }
-        self.nodes[1].set(least);
+        self.node(1).set(least);
+        least
     }
 }
 

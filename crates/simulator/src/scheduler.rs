@@ -82,8 +82,8 @@ impl<'a> Scheduler<'a> {
     /// Resumes one core after the other until something out of the ordinary happens.
     fn turns(&mut self) -> Pause {
         let world = self.world;
+        let mut first = world.queue.first();
         loop {
-            let first = world.queue.first();
             if first == IDLE {
                 return Pause::Idle;
             }
@@ -96,7 +96,7 @@ impl<'a> Scheduler<'a> {
             self.running.set(id);
             let fiber = self.berths[id].0.as_mut().expect("only live cores have keys");
             match fiber.resume(limit) {
-                CoroutineResult::Yield(key) => world.queue.set(id, key),
+                CoroutineResult::Yield(key) => first = world.queue.set(id, key),
                 CoroutineResult::Return(()) => return Pause::Ended(id),
             }
         }
@@ -113,8 +113,8 @@ impl<'a> Scheduler<'a> {
             let hint = hint.get();
             prefetch(std::ptr::from_ref(berth).cast());
             prefetch(std::ptr::from_ref(&self.cores[id]).cast());
-            for line in 0..4 {
-                prefetch(hint.stack.wrapping_add(64 * line));
+            for line in 0..5 {
+                prefetch(hint.stack.wrapping_sub(64).wrapping_add(64 * line));
             }
             prefetch(hint.line);
             prefetch(hint.entry);

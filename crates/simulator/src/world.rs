@@ -1,7 +1,7 @@
 //! What the cores of a run share: caches, directory, memory, and who waits for what.
 
 use crate::{
-    cache::{PrivateCache, PrivateCaches, identity},
+    cache::{PrivateCache, PrivateCaches, behind},
     line::{
         BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS,
         next_version,
@@ -24,6 +24,7 @@ pub(crate) struct Intent {
 
 /// What a core is about to touch when it next goes, as addresses on the host.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Hint {
     pub stack: *const u8,
     pub line: *const u8,
@@ -126,15 +127,14 @@ impl World {
         &self,
         seat: &Seat,
         line: &SimLine,
-        offset: u64,
+        (offset, id): (u64, u64),
         intent: Intent,
         now: u64,
     ) -> u64 {
         let m = &self.model;
         let write = intent.write;
-        let id = identity(offset, 0);
         let mut s = line.state();
-        let home = m.home(id, offset, |o| self.arena.node_of(o));
+        let home = m.home(id, 0, offset, |o| self.arena.node_of(o));
         let mine = m.cluster_bit(seat.node());
         let fills = self.fills.get();
         let touched = s.version != 0;
@@ -227,12 +227,12 @@ impl World {
         &self,
         seat: &Seat,
         s: &State,
-        offset: u64,
+        (offset, head): (u64, u64),
         part: u64,
         now: u64,
     ) -> u64 {
         let m = &self.model;
-        let id = identity(offset, part);
+        let id = behind(head, part);
         if self.l1(seat.physical()).holds(id, s.version) {
             return m.l1;
         }
@@ -243,7 +243,7 @@ impl World {
             return m.l2;
         }
         self.hold(seat, id, s.version);
-        let home = m.home(id, offset, |o| self.arena.node_of(o));
+        let home = m.home(head, part, offset, |o| self.arena.node_of(o));
         let trip = m.one_way(seat.node(), home);
         if s.flags & BODY_COLD != 0 {
             self.fills.set(self.fills.get() + 1);

@@ -17,6 +17,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/simulator/src/cache.rs", "indices masked to the table's size"),
     ("crates/simulator/src/core.rs", "a core's turn lies on its coroutine's stack"),
     ("crates/simulator/src/simulated.rs", "coroutines that borrow from the run that holds them"),
+    ("crates/simulator/src/queue.rs", "a path from a leaf to the root, checked at the leaf"),
     ("crates/simulator/src/line.rs", "zeros are valid: a line nobody has touched"),
     (
         "crates/simulator/src/scheduler.rs",

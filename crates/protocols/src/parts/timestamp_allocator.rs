@@ -1,5 +1,6 @@
 //! Unique, increasing timestamps, in the five ways that Abyss 4.3 compares.
 
+use super::queue_latch::{LatchNodes, Latcher};
 use crate::TimestampAllocation;
 use machine::{
     Arena, Category, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc,
@@ -14,6 +15,7 @@ struct Counter<M: Machine> {
     /// The next timestamp; under a clock, the reading from which the clock is counted.
     next: Word,
     latch_line: M::Line,
+    /// The queue for the counter, where it is under a latch.
     latch: Word,
 }
 
@@ -24,6 +26,8 @@ unsafe impl<M: Machine> Zeroed for Counter<M> {}
 pub struct TimestampAllocator<M: Machine> {
     counter: Shared<Counter<M>>,
     allocation: TimestampAllocation,
+    /// Each core's way to the latch, where there is one.
+    latchers: Box<[Latcher<M>]>,
     /// Low bits of a clock timestamp that hold the core's number.
     core_bits: u32,
 }
@@ -47,7 +51,14 @@ impl<M: Machine> TimestampAllocator<M> {
         // Timestamp 0 belongs to the loader.
         counter.next.poke(1);
         let core_bits = usize::BITS - sessions.leading_zeros();
-        Ok(TimestampAllocator { counter, allocation, core_bits })
+        let latchers = match allocation {
+            TimestampAllocation::Mutex => {
+                let nodes = LatchNodes::new::<M>(arena, sessions + 1)?;
+                (0..=sessions).map(|core| nodes.latcher(core)).collect()
+            }
+            _ => Box::default(),
+        };
+        Ok(TimestampAllocator { counter, allocation, latchers, core_bits })
     }
 
     /// A timestamp that nobody else gets, larger than all that this worker got before.
@@ -58,15 +69,11 @@ impl<M: Machine> TimestampAllocator<M> {
         let timestamp = match self.allocation {
             TimestampAllocation::Atomic => core.fetch_add(&counter.line, &counter.next, 1),
             TimestampAllocation::Mutex => {
-                loop {
-                    core.wait_while(&counter.latch_line, &counter.latch, |latch| latch != 0);
-                    if core.cas(&counter.latch_line, &counter.latch, 0, 1).is_ok() {
-                        break;
-                    }
-                }
+                let latcher = &self.latchers[core.id()];
+                latcher.latch(core, &counter.latch_line, &counter.latch);
                 let timestamp = core.load_relaxed(&counter.line, &counter.next);
                 core.store_relaxed(&counter.line, &counter.next, timestamp + 1);
-                core.store(&counter.latch_line, &counter.latch, 0);
+                latcher.unlatch(core, &counter.latch_line, &counter.latch);
                 timestamp
             }
             TimestampAllocation::Batched(size) => {
