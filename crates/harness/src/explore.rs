@@ -1,7 +1,7 @@
 //! Exploration: many short runs under adversarial schedules, each checked in every way there is.
 //!
 //! A schedule is judged by the certificate that the protocol promises, by the workload's conservation law, by
-//! the invariant that the oldest transaction never dies, and by its end: no dead-lock, no live-lock, no panic.
+//! the invariant that the oldest transaction never dies, by deadlocks found where none can be, and by its end: no dead-lock, no live-lock, no panic.
 //! Every fourth schedule runs without recording, so that retired records leave their indexes and their
 //! memory is used again, which a recorded run holds on to as evidence.
 
@@ -105,6 +105,11 @@ pub enum Violation {
         /// Its timestamp.
         timestamp: u64,
     },
+    /// Transactions were made victims of deadlocks in a workload that can have none.
+    FalseDeadlock {
+        /// How many.
+        victims: u64,
+    },
     /// The run came to no end.
     Stuck(RunError),
     /// Something panicked.
@@ -118,6 +123,7 @@ impl Violation {
             Violation::Certificate(_) => "certificate",
             Violation::Conservation(_) => "conservation law",
             Violation::OldestDied { .. } => "the oldest never dies",
+            Violation::FalseDeadlock { .. } => "no false deadlock",
             Violation::Stuck(_) => "progress",
             Violation::Panic(_) => "panic",
         }
@@ -134,6 +140,9 @@ impl fmt::Display for Violation {
             Violation::Conservation(law) => f.write_str(law),
             Violation::OldestDied { timestamp } => {
                 write!(f, "the transaction with timestamp {timestamp} died, and none was older")
+            }
+            Violation::FalseDeadlock { victims } => {
+                write!(f, "{victims} victims of deadlocks, though all locks are taken in one order")
             }
             Violation::Stuck(error) => error.fmt(f),
             Violation::Panic(message) => f.write_str(message),
@@ -303,6 +312,10 @@ impl<W: Workload> Judgement<'_, W> {
         let committed: u64 = reports.iter().map(|(_, report, _)| report.commits()).sum();
         total.commits += committed;
         total.aborts += reports.iter().flat_map(|(_, r, _)| r.aborts).sum::<u64>();
+        let victims = reports.iter().map(|(_, r, _)| r.aborted_for(AbortReason::Deadlock)).sum();
+        if self.workload.in_key_order() && victims > 0 {
+            return Ok(Some(Violation::FalseDeadlock { victims }));
+        }
         if recorded {
             let workers = reports.into_iter().map(|(.., history)| history).collect();
             // NO_CC promises nothing; it is judged as if it did, because that it fails is what it is for.

@@ -111,6 +111,12 @@ impl WorkerReport {
         self.aborts[at.expect("ALL has every reason")] += 1;
     }
 
+    /// Attempts aborted for `reason`.
+    pub fn aborted_for(&self, reason: AbortReason) -> u64 {
+        let at = AbortReason::ALL.iter().position(|r| *r == reason);
+        self.aborts[at.expect("ALL has every reason")]
+    }
+
     /// Commits of all kinds.
     pub fn commits(&self) -> u64 {
         self.commits.iter().sum()

@@ -23,10 +23,35 @@ pub fn counters(seed: u64) -> Counters {
     Counters::new(options).expect("good for every seed")
 }
 
+/// Counters whose rows are accessed in order, so that no deadlock can be: who finds one is mistaken.
+pub fn counters_in_order(seed: u64) -> Counters {
+    let options = CountersOptions {
+        counters: if seed.is_multiple_of(3) { 4 } else { 8 },
+        accesses: 3,
+        transfers: 0.25,
+        sums: 0.0,
+        moves: 0.0,
+        tokens: 0,
+        key_order: true,
+        ..CountersOptions::mixed()
+    };
+    Counters::new(options).expect("good for every seed")
+}
+
 /// YCSB without a law: three rows or eight, blind updates or read-modify-writes, duplicates or not, fields
 /// of one word or of several.
 pub fn ycsb(seed: u64) -> Ycsb {
-    let options = YcsbOptions {
+    Ycsb::new(ycsb_options(seed)).expect("good for every seed")
+}
+
+/// The same without duplicates, its rows accessed in order.
+pub fn ycsb_in_order(seed: u64) -> Ycsb {
+    let options = YcsbOptions { distinct: true, key_order: true, ..ycsb_options(seed) };
+    Ycsb::new(options).expect("good for every seed")
+}
+
+fn ycsb_options(seed: u64) -> YcsbOptions {
+    YcsbOptions {
         records: if seed.is_multiple_of(3) { 3 } else { 8 },
         fields: 2,
         field_bytes: if seed.is_multiple_of(7) { 40 } else { 8 },
@@ -35,8 +60,8 @@ pub fn ycsb(seed: u64) -> Ycsb {
         accesses: 3,
         read_modify_write: (seed / 16).is_multiple_of(2),
         distinct: !seed.is_multiple_of(5),
+        key_order: false,
         prefetch: false,
         declare_read_only: (seed / 32).is_multiple_of(2),
-    };
-    Ycsb::new(options).expect("good for every seed")
+    }
 }

@@ -33,6 +33,12 @@ pub trait Workload: Send + Sync {
     fn conservation(&self) -> Option<Conservation> {
         None
     }
+
+    /// True when every procedure accesses its rows in ascending order of table and key, and says at the
+    /// first access to a row whether it will write it. Locks then cannot form a deadlock.
+    fn in_key_order(&self) -> bool {
+        false
+    }
 }
 
 /// Checks a law of the workload in one transaction, given how many procedures committed.

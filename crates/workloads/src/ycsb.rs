@@ -49,6 +49,8 @@ pub struct YcsbOptions {
     pub read_modify_write: bool,
     /// A transaction's keys differ from each other.
     pub distinct: bool,
+    /// A transaction accesses its keys in ascending order (Abyss 4.2, figure 4).
+    pub key_order: bool,
     /// All keys are announced before the first is accessed, so that cache misses overlap.
     pub prefetch: bool,
     /// Transactions that drew no update are declared read-only at begin. DBx1000 declares nothing.
@@ -66,6 +68,7 @@ impl Default for YcsbOptions {
             accesses: 16,
             read_modify_write: false,
             distinct: true,
+            key_order: false,
             prefetch: true,
             declare_read_only: false,
         }
@@ -98,6 +101,7 @@ impl YcsbOptions {
             ("accesses", OptionValue::Integer(self.accesses)),
             ("read-modify-write", OptionValue::Flag(self.read_modify_write)),
             ("distinct", OptionValue::Flag(self.distinct)),
+            ("key-order", OptionValue::Flag(self.key_order)),
             ("prefetch", OptionValue::Flag(self.prefetch)),
             ("declare-read-only", OptionValue::Flag(self.declare_read_only)),
         ]
@@ -156,6 +160,7 @@ impl Workload for Ycsb {
             // Compared with 32 random bits, so that a ratio of 1 is always and 0 is never.
             reads_below: (options.read_ratio * (1u64 << 32) as f64) as u64,
             read_modify_write: options.read_modify_write,
+            key_order: options.key_order,
             prefetch: options.prefetch,
             declare_read_only: options.declare_read_only,
             updates: false,
@@ -163,6 +168,11 @@ impl Workload for Ycsb {
             buffer: vec![0; options.field_bytes as usize],
             checksum: 0,
         }
+    }
+
+    fn in_key_order(&self) -> bool {
+        // A key that comes twice may be read first and written then.
+        self.options.key_order && self.options.distinct
     }
 }
 
@@ -183,6 +193,7 @@ pub struct YcsbClient {
     fields: u64,
     reads_below: u64,
     read_modify_write: bool,
+    key_order: bool,
     prefetch: bool,
     declare_read_only: bool,
     updates: bool,
@@ -218,6 +229,9 @@ impl Client for YcsbClient {
     fn next(&mut self) {
         self.stamp = value::next_stamp(self.stamp);
         self.draw.fill(&mut self.keys, self.accesses.len(), &mut self.stream);
+        if self.key_order {
+            self.keys.sort_unstable();
+        }
         self.updates = false;
         for what in &mut self.accesses {
             let bits = self.stream.bits();

@@ -33,6 +33,7 @@ fn all_options() -> Vec<CountersOptions> {
         CountersOptions { lock_upgrade: true, theta: 0.7, ..mixed.clone() },
         CountersOptions { transfers: 0.5, sums: 0.5, moves: 0.0, ..mixed.clone() },
         CountersOptions { transfers: 0.0, sums: 0.0, moves: 1.0, ..mixed.clone() },
+        CountersOptions { key_order: true, ..mixed.clone() },
         mixed,
     ]
 }
@@ -125,4 +126,23 @@ fn a_retry_repeats_the_procedure_and_the_upgrade_reads_plainly() {
         let intent = if lock_upgrade { Intent::Read } else { Intent::Update };
         assert!(matches!(first[0], Event::Read(_, _, _, i) if i == intent));
     }
+}
+
+#[test]
+fn what_is_said_of_the_order_is_so() {
+    for options in all_options() {
+        for tables in [1, 2] {
+            for key_order in [false, true] {
+                let options = CountersOptions { tables, key_order, ..options.clone() };
+                let workload = Counters::new(options).unwrap();
+                let said = workload.in_key_order();
+                assert!(key_order || !said);
+                assert!(!said || Store::keeps_order(&workload, 1000), "{workload:?}");
+            }
+        }
+    }
+    let in_order = CountersOptions { accesses: 3, key_order: true, ..CountersOptions::default() };
+    let unsaid = CountersOptions { key_order: false, ..in_order.clone() };
+    assert!(Counters::new(in_order).unwrap().in_key_order());
+    assert!(!Store::keeps_order(&Counters::new(unsaid).unwrap(), 1000));
 }

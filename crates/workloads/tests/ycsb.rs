@@ -188,3 +188,15 @@ fn a_timestamp_is_drawn_a_transaction() {
         assert_eq!(client.last(), i);
     }
 }
+
+#[test]
+fn what_is_said_of_the_order_is_so() {
+    for (key_order, distinct) in [(true, true), (true, false), (false, true)] {
+        for read_modify_write in [false, true] {
+            let options = YcsbOptions { key_order, distinct, read_modify_write, ..small() };
+            let workload = Ycsb::new(options).unwrap();
+            assert_eq!(workload.in_key_order(), key_order && distinct);
+            assert_eq!(Store::keeps_order(&workload, 300), key_order && distinct);
+        }
+    }
+}

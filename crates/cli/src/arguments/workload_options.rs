@@ -34,6 +34,9 @@ pub struct YcsbArguments {
     /// A transaction may access a key twice
     #[arg(long)]
     no_distinct: bool,
+    /// A transaction accesses its keys in ascending order
+    #[arg(long)]
+    key_order: bool,
     /// Don't announce a transaction's keys before the first access
     #[arg(long)]
     no_prefetch: bool,
@@ -54,6 +57,7 @@ impl YcsbArguments {
             accesses: self.accesses.unwrap_or(default.accesses),
             read_modify_write: self.read_modify_write || default.read_modify_write,
             distinct: !self.no_distinct && default.distinct,
+            key_order: self.key_order || default.key_order,
             prefetch: !self.no_prefetch && default.prefetch,
             declare_read_only: self.declare_read_only || default.declare_read_only,
         }
@@ -79,6 +83,9 @@ pub struct CountersArguments {
     /// An increment may add to a counter twice
     #[arg(long)]
     no_distinct: bool,
+    /// Rows are accessed in ascending order of table and key
+    #[arg(long)]
+    key_order: bool,
     /// Read plainly, then update: a locking protocol has to upgrade its lock
     #[arg(long)]
     lock_upgrade: bool,
@@ -105,6 +112,7 @@ impl CountersArguments {
             accesses: self.accesses.unwrap_or(default.accesses),
             theta: self.theta.unwrap_or(default.theta),
             distinct: !self.no_distinct && default.distinct,
+            key_order: self.key_order || default.key_order,
             lock_upgrade: self.lock_upgrade || default.lock_upgrade,
             transfers: self.transfers.unwrap_or(default.transfers),
             sums: self.sums.unwrap_or(default.sums),

@@ -70,6 +70,36 @@ impl Store {
         store
     }
 
+    /// Whether a client's transactions access their rows in ascending order, and say at the first access
+    /// to a row whether they will write it.
+    pub fn keeps_order(workload: &impl Workload, transactions: usize) -> bool {
+        let mut store = Store::loaded(workload, Mistake::None);
+        store.record_events = true;
+        let mut client = workload.client(0, 1, 11);
+        (0..transactions).all(|_| {
+            client.next();
+            store.commit(&mut client);
+            let mut met = BTreeMap::new();
+            std::mem::take(&mut store.events).into_iter().all(|event| {
+                let (row, write) = match event {
+                    Event::Read(table, key, _, intent) => ((table, key), intent == Intent::Update),
+                    Event::Update(table, key, ..)
+                    | Event::Insert(table, key)
+                    | Event::Delete(table, key) => ((table, key), true),
+                    Event::Prefetch(..) => return true,
+                };
+                let last = met.last_key_value().map(|(row, _)| *row);
+                match met.get(&row) {
+                    Some(written) => *written || !write,
+                    None => {
+                        met.insert(row, write);
+                        last < Some(row)
+                    }
+                }
+            })
+        })
+    }
+
     /// Runs the drawn procedure until it commits.
     pub fn commit(&mut self, client: &mut impl Client) {
         while self.attempt(client).is_err() {}

@@ -87,8 +87,11 @@ impl CountersClient {
         // Half of the transfers go the other way, so that locks are taken in both orders.
         let (from, to) = if amount > 0 { (left, right) } else { (right, left) };
         let amount = amount.abs();
-        let given = cell(access, from.0, from.1, BALANCE, self.intent())?;
-        let taken = cell(access, to.0, to.1, BALANCE, self.intent())?;
+        let turned = self.options.key_order && to < from;
+        let (first, second) = if turned { (to, from) } else { (from, to) };
+        let first = cell(access, first.0, first.1, BALANCE, self.intent())?;
+        let second = cell(access, second.0, second.1, BALANCE, self.intent())?;
+        let (given, taken) = if turned { (second, first) } else { (first, second) };
         access.update(from.0, from.1, BALANCE, &given.wrapping_sub(amount).to_le_bytes())?;
         access.update(to.0, to.1, BALANCE, &taken.wrapping_add(amount).to_le_bytes())?;
         if given.wrapping_add(taken) != PAIR_TOTAL {
@@ -156,6 +159,9 @@ impl Client for CountersClient {
         match pick(&options.shares(), stream.unit()) {
             0 => {
                 self.each.fill(&mut self.keys, options.accesses as usize, stream);
+                if options.key_order {
+                    self.keys.sort_unstable_by_key(|counter| options.place(*counter));
+                }
                 self.drawn = Drawn::Increment;
             }
             1 => {
@@ -167,10 +173,16 @@ impl Client for CountersClient {
             2 => {
                 let pairs = (options.accesses / 2).clamp(1, options.counters / 2);
                 self.pairs.fill(&mut self.keys, pairs as usize, stream);
+                if options.key_order {
+                    self.keys.sort_unstable();
+                }
                 self.drawn = Drawn::Sum;
             }
             _ => {
                 self.places.fill(&mut self.keys, 2, stream);
+                if options.key_order {
+                    self.keys.sort_unstable();
+                }
                 self.drawn = Drawn::Move { in_place: stream.below(4) == 0 };
             }
         }
