@@ -9,7 +9,7 @@ use harness::drive::BackOff;
 use harness::record::{MachineKind, RunRecord, Setting};
 use harness::run::{HarnessError, Plan, Repetition, run};
 use machine::{Native, NativeOptions, Word};
-use protocols::{ProtocolOptions, TimestampAllocation};
+use protocols::{KNOBS, ProtocolOptions};
 use simulator::{Simulated, SimulatedOptions};
 use txn::Workload;
 
@@ -20,8 +20,8 @@ pub struct Configuration {
     pub machine: MachineChoice,
     /// Name of the protocol.
     pub protocol: &'static str,
-    /// Where timestamps come from.
-    pub timestamps: TimestampAllocation,
+    /// Its options.
+    pub protocol_options: ProtocolOptions,
     /// Workers, one a core.
     pub cores: usize,
     /// Seconds that don't count.
@@ -158,7 +158,7 @@ impl Configuration {
         let native = self.machine.kind() == MachineKind::Native;
         Plan {
             protocol: self.protocol.to_owned(),
-            protocol_options: ProtocolOptions { timestamps: self.timestamps },
+            protocol_options: self.protocol_options.clone(),
             cores: self.cores,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
@@ -204,19 +204,31 @@ impl Configuration {
             _ => (self.warm_up_s, self.measured_s),
         };
         format!(
-            "kilocore run {} --cc {} --cores {} --machine {} --timestamps {} --warm-up {warm_up_s} \
+            "kilocore run {} --cc {} --cores {} --machine {} {} --warm-up {warm_up_s} \
              --seconds {measured_s} --seed {seed} --certify{}",
             facts.command_line(),
             self.protocol,
             self.cores,
             self.machine.given(),
-            self.timestamps,
+            protocol_arguments(&self.protocol_options),
             match self.machine.kind() {
                 MachineKind::Native => " (native runs differ: repeat it)",
                 _ => "",
             }
         )
     }
+}
+
+/// The options of protocols as they are said on the command line.
+pub fn protocol_arguments(options: &ProtocolOptions) -> String {
+    let mut line = format!("--timestamps {}", options.timestamps);
+    for knob in KNOBS {
+        let (value, default) = (knob.value(options), knob.value(&ProtocolOptions::default()));
+        if let Some(value) = value.filter(|value| Some(value) != default.as_ref()) {
+            line.push_str(&format!(" --cc-option {}={value}", knob.name));
+        }
+    }
+    line
 }
 
 /// Replaces `so_far` by the certificate of `repetition` if that is worse.

@@ -41,6 +41,18 @@ fn options_of_workloads() {
 }
 
 #[test]
+fn options_of_protocols() {
+    refused("run ycsb --cc-option waits-for", &["--cc-option", "'waits-for'", "NAME=VALUE"]);
+    refused("run ycsb --cc-option waits-for=both", &["waits-for is both;", "per-core, central"]);
+    let words = "compare ycsb --cc-option lock-timeout=1m";
+    refused(words, &["--cc-option lock-timeout is 1m;", "off, or 0ns to 1000s"]);
+    let words = "explore counters --cc-option deadlock-search=1ns";
+    refused(words, &["deadlock-search is 1ns;", "100ns to 1000s"]);
+    let words = "run ycsb --cc SILO,NO_WAIT --cc-option waits-for=central";
+    refused(words, &["waits-for is only for DL_DETECT", "--cc"]);
+}
+
+#[test]
 fn tables_beyond_memory_are_refused_before_they_are_made() {
     let words = "run ycsb --cc NO_WAIT --records 10G --field-bytes 100";
     refused(words, &["10000000000 rows", "needs", "GB", "are available"]);
@@ -57,6 +69,10 @@ fn unknown_names_get_a_suggestion_and_the_list() {
     refused("explore counters --mutant silo", &["'silo'", "silo_without_lock_check"]);
     refused("run ycsb --read-ratoi 1", &["--read-ratoi", "'--read-ratio'"]);
     refused("run ycsb --timestamps bach16", &["bach16", "batchN"]);
+    refused(
+        "run ycsb --cc-option wait-for=central",
+        &["'wait-for'", "did you mean 'waits-for'?", "deadlocks"],
+    );
     refused("run ycsb --timestamps hardware", &["hardware", "native", "atomic"]);
 }
 

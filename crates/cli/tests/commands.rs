@@ -26,6 +26,26 @@ fn json_on_standard_output_is_all_that_goes_there() {
 }
 
 #[test]
+fn records_say_how_protocols_were_set() {
+    let words = ["run", "ycsb", "--cc", "DL_DETECT,SILO", "--machine", "graphite", "--cores", "4"];
+    let words = words.into_iter().chain(["--cc-option", "deadlock-preset=2022", "--json", "-"]);
+    let words = words.chain(["--cc-option", "waits-for=central"]).chain(SMALL.into_iter().take(4));
+    let output = kilocore(words.chain(["--seconds", "0.001", "--theta", "0.9", "--certify"]));
+    let records: Vec<RunRecord> = serde_json::from_str(&text(&output)).unwrap();
+    let set = |record: &RunRecord, name: &str| {
+        record.protocol_options.get(name).map(ToString::to_string).unwrap_or_default()
+    };
+    for (name, value) in
+        [("waits-for", "central"), ("lock-timeout", "1ms"), ("deadlock-search", "1us")]
+    {
+        assert_eq!((set(&records[0], name).as_str(), set(&records[1], name).as_str()), (value, ""));
+    }
+    assert_eq!(records[0].certificate.strict, Verdict::Pass);
+    let list = text(&kilocore(["list"]));
+    assert!(list.contains("deadlock-preset") && list.contains("[100us]"), "{list}");
+}
+
+#[test]
 fn pipes_get_a_table_without_colours() {
     let words = ["run", "counters", "--cc", "all", "--cores", "1", "--seconds", "0.02"];
     let output = kilocore(words.into_iter().chain(["--warm-up", "0", "--certify", "--breakdown"]));

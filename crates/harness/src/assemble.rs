@@ -1,13 +1,13 @@
 //! From repetitions to the record of a run.
 
 use crate::{
-    record::{Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Verdict},
+    record::{Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Settings, Verdict},
     run::{Plan, Repetition},
 };
 use checker::Requirements;
 use hdrhistogram::Histogram;
-use machine::{Category, Machine};
-use protocols::{Declaration, Isolation, registry};
+use machine::{Category, Machine, Native};
+use protocols::{Declaration, Isolation, KNOBS, registry};
 use std::collections::BTreeMap;
 use txn::AbortReason;
 
@@ -39,6 +39,22 @@ pub fn certify(repetitions: &[Repetition]) -> Option<checker::Certificate> {
     repetitions.iter().filter_map(check).max_by_key(rank)
 }
 
+/// Where timestamps come from, and every option that the protocol of `plan` heeds, the defaults too.
+fn protocol_settings(plan: &Plan) -> Settings {
+    let timestamps = Setting::Text(plan.protocol_options.timestamps.to_string());
+    let mut settings = BTreeMap::from([("timestamp_allocation".to_owned(), timestamps)]);
+    let declared = registry::declarations::<Native>(&plan.protocol_options);
+    let heeded = declared.iter().zip(registry::knobs::<Native>());
+    for (_, knobs) in heeded.filter(|(declared, _)| declared.name == plan.protocol) {
+        for knob in KNOBS.iter().filter(|knob| knobs.contains(&knob.name)) {
+            if let Some(value) = knob.value(&plan.protocol_options) {
+                settings.insert(knob.name.to_owned(), Setting::Text(value));
+            }
+        }
+    }
+    settings
+}
+
 /// Fills in what was measured. `blank` has what the caller knows: workload, machine, host.
 pub fn record(
     blank: RunRecord,
@@ -50,10 +66,7 @@ pub fn record(
 ) -> RunRecord {
     let mut record = blank;
     record.protocol = plan.protocol.clone();
-    record.protocol_options = BTreeMap::from([(
-        "timestamp_allocation".to_owned(),
-        Setting::Text(plan.protocol_options.timestamps.to_string()),
-    )]);
+    record.protocol_options = protocol_settings(plan);
     record.architecture = "shared_everything".to_owned();
     record.machine_kind = kind;
     record.cores = plan.cores;

@@ -77,7 +77,7 @@ impl Options {
         if self.memory_limit_bytes == Some(0) {
             return Err(invalid("memory_limit_bytes", 0, "1 and more, or none"));
         }
-        let options = ProtocolOptions { timestamps };
+        let options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
         let allowed = protocol_names();
         if !allowed.contains(&self.protocol.as_str()) {
             return Err(Error::UnknownProtocol { given: self.protocol.clone(), allowed });

@@ -3,11 +3,13 @@
 //! One file per protocol, its paper cited at the top and its deviations listed; what several share is
 //! in [`parts`]. [`registry`] is the only other place that names them.
 
+pub mod dl_detect;
 #[doc(hidden)]
 pub mod mutants;
 pub mod no_cc;
 pub mod no_wait;
 pub mod occ;
+mod options;
 pub mod parts;
 mod protocol;
 pub mod registry;
@@ -17,7 +19,7 @@ pub mod timestamp;
 pub mod wait_die;
 pub mod wound_wait;
 
+pub use options::{Deadlocks, KNOBS, Knob, KnobError, ProtocolOptions, WaitsForGraph};
 pub use protocol::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
-    TimestampAllocation,
+    Change, CommitLog, Declaration, Isolation, Protocol, Start, TimestampAllocation,
 };

@@ -3,8 +3,9 @@
 //! Each mutant is the protocol's own text with one thing turned; it names the detector that must catch it.
 
 use crate::{
-    Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, parts::two_phase_locking,
-    registry::Visitor, silo, silo::Silo, wait_die, wait_die::AgedLocks,
+    Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, dl_detect,
+    dl_detect::DlDetect, parts::two_phase_locking, registry::Visitor, silo, silo::Silo, wait_die,
+    wait_die::AgedLocks,
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, RecordRef, RowHead};
@@ -19,6 +20,10 @@ pub enum Detector {
     Conservation,
     /// The oldest transaction died.
     OldestNeverDies,
+    /// A deadlock was found where none can be.
+    NoFalseDeadlock,
+    /// The run comes to no end.
+    Progress,
 }
 
 /// A planted bug.
@@ -33,7 +38,7 @@ pub struct Mutant {
 }
 
 /// All mutants.
-pub const MUTANTS: [Mutant; 3] = [
+pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "bypassing_writes",
         story: "a write goes to the shared record at once instead of into the write set \
@@ -50,6 +55,23 @@ pub const MUTANTS: [Mutant; 3] = [
         story: "SILO's validation does not look whether a record read is locked by another",
         detector: Detector::Certificate,
     },
+    Mutant {
+        name: "dl_detect_without_search",
+        story: "DL_DETECT in which nobody searches for deadlocks, nor gives up a wait",
+        detector: Detector::Progress,
+    },
+    Mutant {
+        name: "dl_detect_stale_edges",
+        story: "DL_DETECT that follows edges whatever has become of the attempts that they name, and \
+                does not look at a circle twice",
+        detector: Detector::NoFalseDeadlock,
+    },
+    Mutant {
+        name: "dl_detect_without_readers_ahead",
+        story: "DL_DETECT that waits for whom it conflicts with, and forgets that a reader ahead of a \
+                reader may become a writer",
+        detector: Detector::Progress,
+    },
 ];
 
 /// Calls `visitor` with the mutant `name`; gives the visitor back if there is none.
@@ -58,6 +80,11 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "bypassing_writes" => Ok(visitor.visit::<BypassingWrites<Silo>>()),
         "wait_die_inverted" => {
             Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<AgedLocks<M, Inverted>>>())
+        }
+        "dl_detect_without_search" => Ok(visitor.visit::<DlDetect<M, WithoutSearch>>()),
+        "dl_detect_stale_edges" => Ok(visitor.visit::<DlDetect<M, StaleEdges>>()),
+        "dl_detect_without_readers_ahead" => {
+            Ok(visitor.visit::<DlDetect<M, WithoutReadersAhead>>())
         }
         "silo_without_lock_check" => Ok(visitor.visit::<Silo<WithoutLockCheck>>()),
         _ => Err(visitor),
@@ -70,6 +97,26 @@ impl wait_die::Variant for Inverted {
     fn may_wait(own: u64, other: u64) -> bool {
         own > other
     }
+}
+
+/// DL_DETECT's search, left out.
+pub struct WithoutSearch;
+impl dl_detect::Variant for WithoutSearch {
+    const SEARCHES: bool = false;
+    const TIMES_OUT: bool = false;
+}
+
+/// DL_DETECT's edges, to those in conflict only.
+pub struct WithoutReadersAhead;
+impl dl_detect::Variant for WithoutReadersAhead {
+    const MEETS_ALL: bool = false;
+    const TIMES_OUT: bool = false;
+}
+
+/// DL_DETECT's edges, followed for ever.
+pub struct StaleEdges;
+impl dl_detect::Variant for StaleEdges {
+    const CURRENT_EDGES: bool = false;
 }
 
 /// SILO's validation without its second half.

@@ -1,5 +1,6 @@
 //! The trait that every protocol implements.
 
+use crate::ProtocolOptions;
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
 use std::{fmt, str::FromStr};
 use storage::{Epochs, RecordRef, RowHead, RowState};
@@ -90,13 +91,6 @@ impl FromStr for TimestampAllocation {
     }
 }
 
-/// All knobs of all protocols, as plain values.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct ProtocolOptions {
-    /// Where timestamps come from.
-    pub timestamps: TimestampAllocation,
-}
-
 /// How an attempt starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
@@ -142,6 +136,11 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
 
     /// What it says of itself with these options.
     fn declare(options: &ProtocolOptions) -> Declaration;
+
+    /// The knobs in [`crate::KNOBS`] that it heeds, by name.
+    fn knobs() -> &'static [&'static str] {
+        &[]
+    }
 
     /// The protocol's shared state, for `sessions` sessions.
     fn create(

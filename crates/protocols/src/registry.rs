@@ -3,8 +3,9 @@
 //! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
 
 use crate::{
-    Declaration, Protocol, ProtocolOptions, no_cc::NoCc, no_wait::NoWait, occ::Occ, silo::Silo,
-    tictoc::TicToc, timestamp::Timestamp, wait_die::WaitDie, wound_wait::WoundWait,
+    Declaration, Protocol, ProtocolOptions, dl_detect::DlDetect, no_cc::NoCc, no_wait::NoWait,
+    occ::Occ, silo::Silo, tictoc::TicToc, timestamp::Timestamp, wait_die::WaitDie,
+    wound_wait::WoundWait,
 };
 use machine::Machine;
 
@@ -26,6 +27,11 @@ macro_rules! registry {
             vec![$(<$protocol as Protocol<$machine>>::declare(options)),*]
         }
 
+        /// The knobs that each protocol heeds, by name, in the same order.
+        pub fn knobs<$machine: Machine>() -> Vec<&'static [&'static str]> {
+            vec![$(<$protocol as Protocol<$machine>>::knobs()),*]
+        }
+
         /// Calls `visitor` with the protocol `name`; gives the visitor back if there is none.
         pub fn with_protocol<$machine: Machine, V: Visitor<$machine>>(
             name: &str,
@@ -45,6 +51,7 @@ macro_rules! registry {
 // One line per protocol.
 registry! { M:
     NoCc,
+    DlDetect<M>,
     NoWait,
     WaitDie<M>,
     WoundWait<M>,

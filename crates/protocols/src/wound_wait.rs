@@ -66,6 +66,7 @@ impl<V> Wound<V> {
 
 impl<M: Machine, V: Variant> Policy<M> for Wound<V> {
     const BY_NAME: bool = true;
+    const MEETS_ALL: bool = false;
 
     fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64) {
         if V::wounds(self.timestamp, name) {

@@ -7,7 +7,8 @@
 use super::{Problem, Tree, problem, source::Kind};
 
 /// Files beside the protocols in their folder.
-const NOT_PROTOCOLS: &[&str] = &["lib.rs", "protocol.rs", "registry.rs", "mutants.rs"];
+const NOT_PROTOCOLS: &[&str] =
+    &["lib.rs", "protocol.rs", "options.rs", "registry.rs", "mutants.rs"];
 
 /// Ordinary words that a protocol has for its name; only its capitals count.
 const ORDINARY: &[&str] = &["timestamp"];

@@ -33,6 +33,7 @@ const LISTED: &[(&str, &str)] = &[
         "crates/protocols/src/parts/cancellable_queue.rs",
         "sessions are placed by number in an arena",
     ),
+    ("crates/protocols/src/parts/waits_for.rs", "the rows of a graph lie by number in an arena"),
     ("crates/protocols/src/parts/queue_latch.rs", "latch nodes are named by offsets of an arena"),
     (
         "crates/simulator/src/probe/memory.rs",

@@ -11,7 +11,7 @@ mod workload_options;
 pub use machine::{MachineChoice, named as named_machines};
 pub use options::{CompareArguments, ExploreArguments, RunArguments};
 pub use output::Outputs;
-pub use protocols::{declarations, protocol_names, timestamps};
+pub use protocols::{declarations, heeding, protocol_names, protocol_options};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
 
 use crate::failure::{Ending, Failure};

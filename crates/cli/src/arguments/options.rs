@@ -32,6 +32,9 @@ pub struct RunArguments {
     /// Where timestamps come from: mutex, atomic, batchN, clock, hardware
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
+    /// An option of protocols; kilocore list names them all. May be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub cc_option: Vec<String>,
     /// Record and check the history of what is measured (natively that costs throughput and memory)
     #[arg(long)]
     pub certify: bool,
@@ -71,6 +74,9 @@ pub struct CompareArguments {
     /// Where timestamps come from: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
+    /// An option of protocols; kilocore list names them all. May be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub cc_option: Vec<String>,
 }
 
 /// What `explore` explores.
@@ -95,7 +101,13 @@ pub struct ExploreArguments {
     /// Procedures of each worker
     #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
     pub procedures: u64,
+    /// Rows are accessed in the order of their keys, so that no deadlock can be
+    #[arg(long)]
+    pub key_order: bool,
     /// Where timestamps come from: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
+    /// An option of protocols; kilocore list names them all. May be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub cc_option: Vec<String>,
 }

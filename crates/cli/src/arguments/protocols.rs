@@ -4,7 +4,7 @@ use super::MachineChoice;
 use crate::failure::Failure;
 use crate::suggestion;
 use machine::Native;
-use protocols::{Declaration, ProtocolOptions, TimestampAllocation, registry};
+use protocols::{Declaration, KNOBS, Knob, ProtocolOptions, TimestampAllocation, registry};
 
 /// What all protocols say of themselves.
 pub fn declarations(options: &ProtocolOptions) -> Vec<Declaration> {
@@ -30,8 +30,45 @@ pub fn protocol_names(asked: &[String]) -> Result<Vec<&'static str>, Failure> {
     Ok(names)
 }
 
+/// The options of protocols that `--timestamps` and `--cc-option` ask for, if each of `machines` has such
+/// timestamps and at least one of `protocols` heeds each option.
+pub fn protocol_options(
+    timestamps: &str,
+    given: &[String],
+    protocols: &[&str],
+    machines: &[&MachineChoice],
+) -> Result<ProtocolOptions, Failure> {
+    let timestamps = timestamp_allocation(timestamps, machines)?;
+    let mut options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
+    let refused = |message: String| Failure::refused(format!("--cc-option {message}"));
+    for pair in given {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(refused(format!("'{pair}'; allowed: NAME=VALUE")));
+        };
+        let Some(knob) = Knob::named(name) else {
+            let known: Vec<_> = KNOBS.iter().map(|knob| knob.name).collect();
+            return Err(Failure::refused(suggestion::unknown("--cc-option", name, &known)));
+        };
+        knob.set(&mut options, value).map_err(|error| refused(error.to_string()))?;
+        let heeding = heeding(knob);
+        if !heeding.iter().any(|name| protocols.contains(name)) {
+            let heeding = heeding.join(", ");
+            return Err(refused(format!("{name} is only for {heeding}, not among --cc")));
+        }
+    }
+    Ok(options)
+}
+
+/// The protocols that heed `knob`.
+pub fn heeding(knob: &Knob) -> Vec<&'static str> {
+    let declared = declarations(&ProtocolOptions::default());
+    let knobs = registry::knobs::<Native>();
+    let heeds = declared.iter().zip(knobs).filter(|(_, knobs)| knobs.contains(&knob.name));
+    heeds.map(|(declaration, _)| declaration.name).collect()
+}
+
 /// Where timestamps come from, if each of `machines` can do that.
-pub fn timestamps(
+fn timestamp_allocation(
     asked: &str,
     machines: &[&MachineChoice],
 ) -> Result<TimestampAllocation, Failure> {

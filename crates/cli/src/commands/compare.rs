@@ -5,7 +5,7 @@ mod schedule;
 
 use crate::arguments::{
     CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, protocol_names,
-    timestamps,
+    protocol_options,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Measured, Origin};
@@ -35,7 +35,9 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
     }
     let protocols = protocol_names(&asked.cc)?;
     let native = MachineChoice::Native;
-    let timestamps = timestamps(&asked.timestamps, &[&native, &simulated])?;
+    let machines = [&native, &simulated];
+    let protocol_options =
+        protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &machines)?;
     simulated.check_cores(&asked.cores)?;
     let mut configurations = Vec::new();
     let each = native_cores(native.cores(), asked.quick);
@@ -43,13 +45,17 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
     for &cores in &each {
         for protocol in &protocols {
             let configuration = native_configuration(protocol, cores, count, asked.quick);
-            configurations.push(Configuration { timestamps, seed: asked.seed, ..configuration });
+            let protocol_options = protocol_options.clone();
+            let seed = asked.seed;
+            configurations.push(Configuration { protocol_options, seed, ..configuration });
         }
     }
     for cores in simulated_cores(simulated.cores(), &asked.cores, asked.quick) {
         for protocol in &protocols {
             let configuration = simulated_configuration(&simulated, protocol, cores, asked.quick);
-            configurations.push(Configuration { timestamps, seed: asked.seed, ..configuration });
+            let protocol_options = protocol_options.clone();
+            let seed = asked.seed;
+            configurations.push(Configuration { protocol_options, seed, ..configuration });
         }
     }
     // With these the protocols differ; on uncontended reads there is nothing to compare.

@@ -2,14 +2,15 @@
 
 mod blocks;
 
-use crate::arguments::{ExploreArguments, ExploreCommand, protocol_names, timestamps};
+use crate::arguments::{ExploreArguments, ExploreCommand, protocol_names, protocol_options};
 use crate::failure::{Ending, Failure};
+use crate::measurement::protocol_arguments;
 use crate::report::rate;
 use crate::{interrupt, screen, suggestion};
 use harness::explore::{Exploration, Finding};
 use harness::variation;
+use protocols::Isolation;
 use protocols::mutants::{Detector, MUTANTS, Mutant};
-use protocols::{Isolation, ProtocolOptions};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::time::Instant;
 
@@ -18,6 +19,8 @@ struct Subject {
     /// Name of the protocol or of the mutant.
     name: &'static str,
     exploration: Exploration,
+    /// Rows are accessed in the order of their keys.
+    in_order: bool,
     /// The detectors that must find something; None if nothing may be found.
     must_fail: Option<Vec<&'static str>>,
 }
@@ -38,8 +41,14 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
         bar.set_message(subject.name);
         let started = Instant::now();
         let outcome = match command {
+            ExploreCommand::Counters(_) if subject.in_order => {
+                blocks::explore(&variation::counters_in_order, &subject.exploration, &bar)
+            }
             ExploreCommand::Counters(_) => {
                 blocks::explore(&variation::counters, &subject.exploration, &bar)
+            }
+            ExploreCommand::Ycsb(_) if subject.in_order => {
+                blocks::explore(&variation::ycsb_in_order, &subject.exploration, &bar)
             }
             ExploreCommand::Ycsb(_) => {
                 blocks::explore(&variation::ycsb, &subject.exploration, &bar)
@@ -86,8 +95,10 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
 }
 
 fn subjects(asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
-    let timestamps = timestamps(&asked.timestamps, &[&crate::arguments::MachineChoice::Native])?;
-    let protocol_options = ProtocolOptions { timestamps };
+    let names = protocol_names(&asked.cc)?;
+    let machines = [&crate::arguments::MachineChoice::Native];
+    let protocol_options =
+        protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
     if asked.workers > 64 {
         let workers = asked.workers;
         return Err(Failure::refused(format!("--workers is {workers}; allowed: 1 to 64")));
@@ -104,6 +115,7 @@ fn subjects(asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
         let subject = |mutant: &Mutant| Subject {
             name: mutant.name,
             exploration: Exploration { mutant: Some(mutant.name.into()), ..exploration.clone() },
+            in_order: asked.key_order || mutant.detector == Detector::NoFalseDeadlock,
             must_fail: Some(vec![detector(mutant.detector)]),
         };
         let wanted: Vec<Subject> =
@@ -117,10 +129,10 @@ fn subjects(asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
     let declarations = crate::arguments::declarations(&protocol_options);
     let promises_nothing =
         |name: &str| declarations.iter().any(|d| d.name == name && d.isolation == Isolation::None);
-    let names = protocol_names(&asked.cc)?;
     let subject = |name: &'static str| Subject {
         name,
         exploration: Exploration { protocol: name.into(), ..exploration.clone() },
+        in_order: asked.key_order,
         // Without any control everything can go wrong, and whatever comes first is found.
         must_fail: promises_nothing(name)
             .then(|| vec!["certificate", "conservation law", "progress", "panic"]),
@@ -134,6 +146,8 @@ fn detector(detector: Detector) -> &'static str {
         Detector::Certificate => "certificate",
         Detector::Conservation => "conservation law",
         Detector::OldestNeverDies => "the oldest never dies",
+        Detector::NoFalseDeadlock => "no false deadlock",
+        Detector::Progress => "progress",
     }
 }
 
@@ -152,8 +166,12 @@ fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArg
     if subject.exploration.procedures != default.procedures {
         replay.push_str(&format!(" --procedures {}", asked.procedures));
     }
+    if asked.key_order {
+        replay.push_str(" --key-order");
+    }
     if subject.exploration.protocol_options != default.protocol_options {
-        replay.push_str(&format!(" --timestamps {}", asked.timestamps));
+        let arguments = protocol_arguments(&subject.exploration.protocol_options);
+        replay.push_str(&format!(" {arguments}"));
     }
     let violation = finding.violation.to_string();
     let lines: String = violation.lines().map(|line| format!("  {line}\n")).collect();

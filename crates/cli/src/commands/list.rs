@@ -1,11 +1,11 @@
 //! `kilocore list`: everything that has a name.
 
-use crate::arguments::{declarations, named_machines};
+use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{Table, presets};
 use protocols::mutants::MUTANTS;
-use protocols::{Isolation, ProtocolOptions};
+use protocols::{Isolation, KNOBS, ProtocolOptions};
 use serde_json::json;
 use workloads::catalogue::CATALOGUE;
 
@@ -36,6 +36,13 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
         vec![d.name.to_owned(), promise.to_owned(), d.summary.to_owned(), bracketed(d.source)]
     });
     section("Protocols (--cc)", protocols.collect());
+    let knobs = KNOBS.iter().map(|knob| {
+        let default = knob.value(&ProtocolOptions::default());
+        let default = default.map_or(String::new(), |value| format!(" [{value}]"));
+        let values = format!("{}{default}", knob.allowed);
+        vec![knob.name.to_owned(), values, knob.summary.to_owned(), heeding(knob).join(", ")]
+    });
+    section("Options of protocols (--cc-option NAME=VALUE) [default]", knobs.collect());
     let workloads = CATALOGUE.iter().map(|entry| {
         vec![entry.name.to_owned(), entry.summary.to_owned(), bracketed(entry.source)]
     });
@@ -64,6 +71,12 @@ fn json() -> serde_json::Value {
             "summary": d.summary, "source": d.source,
         })
     });
+    let knobs = KNOBS.iter().map(|knob| {
+        json!({
+            "name": knob.name, "summary": knob.summary, "allowed": knob.allowed,
+            "default": knob.value(&ProtocolOptions::default()), "protocols": heeding(knob),
+        })
+    });
     let workloads = CATALOGUE.iter().map(
         |entry| json!({ "name": entry.name, "summary": entry.summary, "source": entry.source }),
     );
@@ -71,6 +84,7 @@ fn json() -> serde_json::Value {
         MUTANTS.iter().map(|mutant| json!({ "name": mutant.name, "story": mutant.story }));
     json!({
         "protocols": protocols.collect::<Vec<_>>(),
+        "protocol_options": knobs.collect::<Vec<_>>(),
         "workloads": workloads.collect::<Vec<_>>(),
         "architectures": [{ "name": ARCHITECTURE[0], "summary": ARCHITECTURE[1] }],
         "machines": named_machines(),

@@ -2,7 +2,7 @@
 
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, protocol_names,
-    timestamps,
+    protocol_options,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Evidence, Measured, Origin};
@@ -17,7 +17,8 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let asked = workload.command();
     let machine = MachineChoice::load(&asked.machine)?;
     let protocols = protocol_names(&asked.cc)?;
-    let timestamps = timestamps(&asked.timestamps, &[&machine])?;
+    let protocol_options =
+        protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
     machine.check_cores(&asked.cores)?;
     let default_cores = match machine.kind() {
         MachineKind::Native => machine.cores(),
@@ -34,7 +35,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
             configurations.push(Configuration {
                 machine: machine.clone(),
                 protocol,
-                timestamps,
+                protocol_options: protocol_options.clone(),
                 cores,
                 warm_up_s: asked.warm_up.unwrap_or(warm_up_s),
                 measured_s: asked.seconds.unwrap_or(measured_s),

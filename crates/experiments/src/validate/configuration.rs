@@ -107,7 +107,10 @@ impl Configuration {
             plan: Plan {
                 protocol: row.scheme.clone(),
                 // The measured program's first optimisation step, as all later ones, has them from the clock.
-                protocol_options: ProtocolOptions { timestamps: TimestampAllocation::Clock },
+                protocol_options: ProtocolOptions {
+                    timestamps: TimestampAllocation::Clock,
+                    ..ProtocolOptions::default()
+                },
                 cores: row.cores as usize,
                 warm_up_s: seconds,
                 measured_s: seconds,

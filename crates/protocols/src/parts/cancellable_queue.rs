@@ -53,6 +53,15 @@ impl<M: Machine> Session<M> {
         }
     }
 
+    /// Calls attempt number `attempt` if it is waiting. It may have ended long since.
+    pub fn call_waiting(&self, core: &M::Core, attempt: u64) {
+        let waiting = attempt << ATTEMPT_SHIFT | WAITING;
+        if core.load(&self.line, &self.fate) == waiting {
+            // Fails when the attempt has just been granted its lock, or was called by another.
+            let _ = core.cas(&self.line, &self.fate, waiting, waiting | CALLED);
+        }
+    }
+
     fn granted(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, WAITING.wrapping_neg());
     }
@@ -92,8 +101,17 @@ pub trait Policy<M: Machine> {
     /// Waiters stand by their names, smallest first; otherwise as they came, upgrades in front.
     const BY_NAME: bool;
 
-    /// The requester conflicts with the request named `name` of session `other`, which owns the lock
-    /// or waits for it ahead. Under the record's latch.
+    /// Whether a requester meets also those ahead of it that it does not conflict with: a reader ahead may
+    /// still become a writer, and whoever leaves from between the two does not come back to say so.
+    const MEETS_ALL: bool;
+
+    /// Why the requester does not even queue, if it may not.
+    fn refuses(&self) -> Option<AbortReason> {
+        None
+    }
+
+    /// The request named `name` of session `other` owns the lock or waits for it ahead. Under the
+    /// record's latch.
     fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64);
 
     /// All have been met; the wait begins. Under the record's latch.
@@ -259,6 +277,10 @@ impl<M: Machine> Claims<M> {
         called: AbortReason,
     ) -> Result<(), (AbortReason, bool)> {
         let (line, queue) = (record.line(), record.cc());
+        if let Some(reason) = policy.refuses() {
+            self.requests.unlatch(core, line, queue);
+            return Err((reason, false));
+        }
         let session = self.session();
         self.enqueue(core, line, queue, request, policy);
         policy.waits(core);
@@ -301,7 +323,8 @@ impl<M: Machine> Claims<M> {
         let exclusive = requests.is_exclusive(core, request);
         let upgrades = core.load_relaxed(&own.line, &own.upgrades);
         let mut meet = |other: u64| {
-            if other != upgrades && (exclusive || requests.is_exclusive(core, other)) {
+            let met = P::MEETS_ALL || exclusive || requests.is_exclusive(core, other);
+            if other != upgrades && met {
                 let (other, name) = (requests.at(other), requests.timestamp_of(core, other));
                 let session = core.load_relaxed(&other.line, &other.session);
                 policy.meets(core, session_at(&self.arena, session), name);
@@ -322,7 +345,12 @@ impl<M: Machine> Claims<M> {
             if !ahead {
                 break;
             }
-            meet(at);
+            // An upgrade that waits has been met among the owners.
+            if P::BY_NAME
+                || core.load_relaxed(&requests.at(at).line, &requests.at(at).upgrades) == 0
+            {
+                meet(at);
+            }
             (before, at) = (at, requests.next_of(core, at));
         }
         core.store_relaxed(&own.line, &own.next, at);

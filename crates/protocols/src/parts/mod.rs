@@ -8,4 +8,5 @@ pub mod tid_word;
 pub mod timestamp_allocator;
 pub mod timestamp_floor;
 pub mod two_phase_locking;
+pub mod waits_for;
 pub mod write_set;

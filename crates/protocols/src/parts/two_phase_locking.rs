@@ -32,6 +32,11 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     /// What the protocol says of itself.
     fn declare(options: &ProtocolOptions) -> Declaration;
 
+    /// The knobs that it heeds, beside those of timestamps.
+    fn knobs() -> &'static [&'static str] {
+        &[]
+    }
+
     /// Shared state.
     fn create(
         arena: &Arc<Arena>,
@@ -149,6 +154,10 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
 
     fn declare(options: &ProtocolOptions) -> Declaration {
         L::declare(options)
+    }
+
+    fn knobs() -> &'static [&'static str] {
+        L::knobs()
     }
 
     fn create(

@@ -3,7 +3,7 @@
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
 use harness::record::MachineKind;
-use protocols::TimestampAllocation;
+use protocols::ProtocolOptions;
 use std::time::Duration;
 
 /// Native configurations beyond which each is measured once only.
@@ -46,7 +46,7 @@ pub fn native_configuration(
     Configuration {
         machine: MachineChoice::Native,
         protocol,
-        timestamps: TimestampAllocation::Atomic,
+        protocol_options: ProtocolOptions::default(),
         cores,
         warm_up_s,
         measured_s,
@@ -70,7 +70,7 @@ pub fn simulated_configuration(
     Configuration {
         machine: machine.clone(),
         protocol,
-        timestamps: TimestampAllocation::Atomic,
+        protocol_options: ProtocolOptions::default(),
         cores,
         warm_up_s: measured_s / 2.0,
         measured_s,

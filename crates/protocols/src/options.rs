@@ -1,0 +1,254 @@
+//! The knobs of all protocols: plain values, and their names for command lines and records.
+
+use crate::TimestampAllocation;
+use std::fmt;
+
+/// All knobs of all protocols, as plain values. A protocol heeds those that it lists in
+/// [`crate::Protocol::knobs`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProtocolOptions {
+    /// Where timestamps come from.
+    pub timestamps: TimestampAllocation,
+    /// What is done about deadlocks where everybody may wait.
+    pub deadlocks: Deadlocks,
+    /// How long a wait lasts before the first search for a deadlock, and how long until the next one, in
+    /// nanoseconds; at least 100.
+    pub deadlock_search_ns: u64,
+    /// The longest wait for a lock, in nanoseconds; none for no limit.
+    pub lock_timeout_ns: Option<u64>,
+    /// Where the waits-for graph is kept.
+    pub waits_for: WaitsForGraph,
+}
+
+impl Default for ProtocolOptions {
+    fn default() -> Self {
+        ProtocolOptions {
+            timestamps: TimestampAllocation::default(),
+            deadlocks: Deadlocks::Search,
+            deadlock_search_ns: 1_000,
+            lock_timeout_ns: Some(100_000),
+            waits_for: WaitsForGraph::PerCore,
+        }
+    }
+}
+
+/// What is done about deadlocks (Abyss 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadlocks {
+    /// They are searched for in a waits-for graph, and a victim aborts.
+    Search,
+    /// They cannot be: a transaction waits only for a lock whose key is beyond all that it holds.
+    KeyOrder,
+}
+
+/// Where the waits-for graph is kept (Abyss 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsForGraph {
+    /// Each session has a row, and nobody locks anything to read or write one.
+    PerCore,
+    /// Under one latch.
+    Central,
+}
+
+/// An option of protocols by its name.
+pub struct Knob {
+    /// Its name on the command line and in records.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// What it can be set to, as a phrase that continues "allowed: ".
+    pub allowed: &'static str,
+    set: fn(&mut ProtocolOptions, &str) -> Option<()>,
+    value: Option<fn(&ProtocolOptions) -> String>,
+}
+
+impl Knob {
+    /// The knob called `name`.
+    pub fn named(name: &str) -> Option<&'static Knob> {
+        KNOBS.iter().find(|knob| knob.name == name)
+    }
+
+    /// Its value in `options`, as it would be set. None for a knob that only sets others.
+    pub fn value(&self, options: &ProtocolOptions) -> Option<String> {
+        self.value.map(|value| value(options))
+    }
+
+    /// Sets it in `options`.
+    pub fn set(&self, options: &mut ProtocolOptions, value: &str) -> Result<(), KnobError> {
+        (self.set)(options, value).ok_or_else(|| KnobError {
+            name: self.name,
+            given: value.to_owned(),
+            allowed: self.allowed,
+        })
+    }
+}
+
+/// A knob can't be set to that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnobError {
+    /// The knob.
+    pub name: &'static str,
+    /// The value that was given.
+    pub given: String,
+    /// What is allowed.
+    pub allowed: &'static str,
+}
+
+impl fmt::Display for KnobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}; allowed: {}", self.name, self.given, self.allowed)
+    }
+}
+
+impl std::error::Error for KnobError {}
+
+/// Every knob that has no option of its own on the command line.
+pub const KNOBS: &[Knob] = &[
+    Knob {
+        name: "deadlocks",
+        summary: "search for deadlocks, or wait only in the order of keys and have none (Abyss 4.2)",
+        allowed: "search, key-order",
+        set: |options, value| {
+            options.deadlocks = match value {
+                "search" => Deadlocks::Search,
+                "key-order" => Deadlocks::KeyOrder,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.deadlocks {
+            Deadlocks::Search => "search".to_owned(),
+            Deadlocks::KeyOrder => "key-order".to_owned(),
+        }),
+    },
+    Knob {
+        name: "deadlock-search",
+        summary: "how long a wait lasts before a search for deadlocks, and until the next one",
+        allowed: "100ns to 1000s",
+        set: |options, value| {
+            options.deadlock_search_ns = duration(value).filter(|ns| *ns >= 100)?;
+            Some(())
+        },
+        value: Some(|options| shown(options.deadlock_search_ns)),
+    },
+    Knob {
+        name: "lock-timeout",
+        summary: "the longest wait for a lock; 100us in Abyss 4.2, 1ms in the code of 2022",
+        allowed: "off, or 0ns to 1000s",
+        set: |options, value| {
+            options.lock_timeout_ns = match value {
+                "off" => None,
+                limit => Some(duration(limit)?),
+            };
+            Some(())
+        },
+        value: Some(|options| options.lock_timeout_ns.map_or("off".to_owned(), shown)),
+    },
+    Knob {
+        name: "waits-for",
+        summary: "the waits-for graph in a row per core without latches, or under one latch (Abyss 4.2)",
+        allowed: "per-core, central",
+        set: |options, value| {
+            options.waits_for = match value {
+                "per-core" => WaitsForGraph::PerCore,
+                "central" => WaitsForGraph::Central,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.waits_for {
+            WaitsForGraph::PerCore => "per-core".to_owned(),
+            WaitsForGraph::Central => "central".to_owned(),
+        }),
+    },
+    Knob {
+        name: "deadlock-preset",
+        summary: "limits on waiting as published: abyss (no wait beyond 100us), 2022 (beyond 1ms)",
+        allowed: "abyss, 2022",
+        set: |options, value| {
+            options.lock_timeout_ns = match value {
+                "abyss" => Some(100_000),
+                "2022" => Some(1_000_000),
+                _ => return None,
+            };
+            options.deadlock_search_ns = 1_000;
+            Some(())
+        },
+        value: None,
+    },
+];
+
+const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+/// Nanoseconds of `100us`, up to 1000 s.
+fn duration(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let ns = number.parse::<u64>().ok()?.checked_mul(*factor)?;
+    (ns <= 1_000_000_000_000).then_some(ns)
+}
+
+/// As [`duration`] reads it, in the largest unit that leaves a whole number.
+fn shown(ns: u64) -> String {
+    let fits = UNITS.iter().rev().find(|(_, factor)| ns > 0 && ns.is_multiple_of(*factor));
+    let (unit, factor) = fits.unwrap_or(&UNITS[0]);
+    format!("{}{unit}", ns / factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knobs_are_set_to_what_they_show() {
+        for knob in KNOBS {
+            let default = ProtocolOptions::default();
+            if let Some(value) = knob.value(&default) {
+                let mut options = default.clone();
+                knob.set(&mut options, &value).unwrap();
+                assert_eq!(options, default, "{}", knob.name);
+            }
+            let error = knob.set(&mut default.clone(), "nonsense").unwrap_err().to_string();
+            assert!(error.starts_with(knob.name) && error.contains("is nonsense;"), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_value_of_a_choice_is_one() {
+        for (name, values) in [
+            ("deadlocks", ["search", "key-order"]),
+            ("waits-for", ["per-core", "central"]),
+            ("deadlock-search", ["100ns", "7us"]),
+            ("lock-timeout", ["off", "1ms"]),
+        ] {
+            let knob = Knob::named(name).expect("a knob");
+            let mut options = ProtocolOptions::default();
+            for value in values {
+                knob.set(&mut options, value).unwrap();
+                assert_eq!(knob.value(&options).as_deref(), Some(value));
+            }
+        }
+    }
+
+    #[test]
+    fn presets_are_those_published() {
+        let mut options = ProtocolOptions::default();
+        let knob = Knob::named("deadlock-preset").expect("a knob");
+        knob.set(&mut options, "2022").unwrap();
+        assert_eq!((options.lock_timeout_ns, options.deadlock_search_ns), (Some(1_000_000), 1000));
+        knob.set(&mut options, "abyss").unwrap();
+        assert_eq!(options, ProtocolOptions::default());
+    }
+
+    #[test]
+    fn durations_print_as_they_parse() {
+        for (text, ns) in [("0ns", 0), ("100us", 100_000), ("1500ns", 1500), ("2s", 2_000_000_000)]
+        {
+            assert_eq!((duration(text), shown(ns)), (Some(ns), text.to_owned()));
+        }
+        for text in ["", "1", "us", "-1us", "1.5ms", "1001s", "99999999999999999999ns", "1 us"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}
