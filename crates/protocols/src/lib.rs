@@ -19,7 +19,7 @@ pub mod timestamp;
 pub mod wait_die;
 pub mod wound_wait;
 
-pub use options::{Deadlocks, KNOBS, Knob, KnobError, ProtocolOptions, WaitsForGraph};
+pub use options::{CommitLocks, Deadlocks, KNOBS, Knob, KnobError, ProtocolOptions, WaitsForGraph};
 pub use protocol::{
     Change, CommitLog, Declaration, Isolation, Protocol, Start, TimestampAllocation,
 };

@@ -15,7 +15,7 @@
 //! carries no timestamp, so an absence may be later than the start (validation still guards it).
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
         tid_word::{self, LOCKED, TidRecord},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
@@ -29,6 +29,7 @@ use txn::{Abort, AbortReason, ColumnSet, Intent};
 /// The protocol.
 pub struct Occ<M: Machine> {
     allocator: TimestampAllocator<M>,
+    commit_locks: CommitLocks,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -105,12 +106,17 @@ impl<M: Machine> Protocol<M> for Occ<M> {
         }
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["commit-locks"]
+    }
+
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Occ { allocator: TimestampAllocator::new(arena, options.timestamps, sessions)? })
+        let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
+        Ok(Occ { allocator, commit_locks: options.commit_locks })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
@@ -177,7 +183,7 @@ impl<M: Machine> Protocol<M> for Occ<M> {
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
         worker.writes.sort();
         for at in 0..worker.writes.len() {
-            tid_word::lock(core, &worker.writes.record(at), LOCKED);
+            tid_word::lock(core, &worker.writes.record(at), LOCKED, self.commit_locks)?;
             worker.latched = at + 1;
             worker.writes.check_presence(core, at)?;
         }

@@ -18,6 +18,8 @@ pub struct ProtocolOptions {
     pub lock_timeout_ns: Option<u64>,
     /// Where the waits-for graph is kept.
     pub waits_for: WaitsForGraph,
+    /// What an optimistic transaction does about a record that another has locked to commit.
+    pub commit_locks: CommitLocks,
 }
 
 impl Default for ProtocolOptions {
@@ -28,6 +30,7 @@ impl Default for ProtocolOptions {
             deadlock_search_ns: 1_000,
             lock_timeout_ns: Some(100_000),
             waits_for: WaitsForGraph::PerCore,
+            commit_locks: CommitLocks::Refuse,
         }
     }
 }
@@ -48,6 +51,16 @@ pub enum WaitsForGraph {
     PerCore,
     /// Under one latch.
     Central,
+}
+
+/// What an optimistic transaction that is about to commit does about a record that another has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitLocks {
+    /// Waits for it; all lock in one order, so nobody waits for ever (Silo 4.4).
+    Wait,
+    /// Aborts. Waiting makes convoys: whoever waits keeps others waiting with all that it has locked (TicToc
+    /// 5.1, and the code that the study of 2022 measured).
+    Refuse,
 }
 
 /// An option of protocols by its name.
@@ -162,6 +175,23 @@ pub const KNOBS: &[Knob] = &[
         }),
     },
     Knob {
+        name: "commit-locks",
+        summary: "optimistic: wait for a record that another is committing, or refuse (TicToc 5.1)",
+        allowed: "wait, refuse",
+        set: |options, value| {
+            options.commit_locks = match value {
+                "wait" => CommitLocks::Wait,
+                "refuse" => CommitLocks::Refuse,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.commit_locks {
+            CommitLocks::Wait => "wait".to_owned(),
+            CommitLocks::Refuse => "refuse".to_owned(),
+        }),
+    },
+    Knob {
         name: "deadlock-preset",
         summary: "limits on waiting as published: abyss (no wait beyond 100us), 2022 (beyond 1ms)",
         allowed: "abyss, 2022",
@@ -219,6 +249,7 @@ mod tests {
         for (name, values) in [
             ("deadlocks", ["search", "key-order"]),
             ("waits-for", ["per-core", "central"]),
+            ("commit-locks", ["wait", "refuse"]),
             ("deadlock-search", ["100ns", "7us"]),
             ("lock-timeout", ["off", "1ms"]),
         ] {

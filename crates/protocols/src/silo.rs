@@ -4,11 +4,12 @@
 //! writing shared memory, then commits in three phases: lock the write set in name order; read the
 //! epoch between two fences and validate that every record read has the TID it had and is not locked by
 //! another; install with a TID larger than all it has met, in that epoch.
+//! Whether it waits for a record that another is committing, as published, or refuses, is an option.
 //! Deviations: the status bits of the TID word are a lock bit alone (one version per record, no snapshots);
 //! presence of a row is a word of its own.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
         tid_word::{self, LOCKED, TidRecord},
         write_set::WriteSet,
@@ -30,7 +31,10 @@ pub struct AsPublished;
 impl Variant for AsPublished {}
 
 /// The protocol.
-pub struct Silo<V = AsPublished>(PhantomData<V>);
+pub struct Silo<V = AsPublished> {
+    commit_locks: CommitLocks,
+    variant: PhantomData<V>,
+}
 
 /// The TID word.
 #[repr(transparent)]
@@ -92,8 +96,12 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         }
     }
 
-    fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(Silo(PhantomData))
+    fn knobs() -> &'static [&'static str] {
+        &["commit-locks"]
+    }
+
+    fn create(_: &Arc<Arena>, options: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
+        Ok(Silo { commit_locks: options.commit_locks, variant: PhantomData })
     }
 
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
@@ -151,7 +159,8 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         worker.writes.sort();
         let mut newest = worker.last_tid;
         for at in 0..worker.writes.len() {
-            newest = newest.max(tid_word::lock(core, &worker.writes.record(at), LOCKED));
+            let record = worker.writes.record(at);
+            newest = newest.max(tid_word::lock(core, &record, LOCKED, self.commit_locks)?);
             worker.locked = at + 1;
             worker.writes.check_presence(core, at)?;
         }

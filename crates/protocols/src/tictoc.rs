@@ -4,11 +4,11 @@
 //! from `wts` to `rts`. A transaction picks the least timestamp at which all that it read is valid and all
 //! that it writes is new, extends the `rts` of what it read up to there, and installs.
 //! Serializable, not strict: a transaction that only read old versions may be ordered before one that had
-//! ended when it began. Deviations: write locks are waited for in name order instead of refused, and a read
-//! waits for a locked record; neither holds what the other waits for.
+//! ended when it began. A write lock that another has is refused, as in section 5.1, or waited for: an option.
+//! Deviation: a read waits for a locked record, whose owner does not wait for the reader.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
         tid_word::{self, TidRecord},
         timestamp_floor::TimestampFloor,
@@ -22,6 +22,7 @@ use txn::{Abort, AbortReason, ColumnSet, Intent};
 /// The protocol.
 pub struct TicToc<M: Machine> {
     floor: TimestampFloor<M>,
+    commit_locks: CommitLocks,
 }
 
 /// `| locked: 1 | rts - wts: 15 | wts: 48 |`
@@ -125,8 +126,17 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         }
     }
 
-    fn create(arena: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(TicToc { floor: TimestampFloor::new(arena)? })
+    fn knobs() -> &'static [&'static str] {
+        &["commit-locks"]
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        _: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let commit_locks = options.commit_locks;
+        Ok(TicToc { floor: TimestampFloor::new(arena)?, commit_locks })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
@@ -182,7 +192,8 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         worker.writes.sort();
         let mut timestamp = 0;
         for at in 0..worker.writes.len() {
-            let before = tid_word::lock(core, &worker.writes.record(at), LOCKED);
+            let record = worker.writes.record(at);
+            let before = tid_word::lock(core, &record, LOCKED, self.commit_locks)?;
             worker.locked = at + 1;
             timestamp = timestamp.max(rts(before) + 1);
             worker.writes.check_presence(core, at)?;

@@ -8,7 +8,8 @@ use std::fmt;
 /// [`AbortReason::is_retryable`] instead of guessing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AbortReason {
-    /// A lock was held in a conflicting mode and the protocol does not wait (NO_WAIT).
+    /// A lock was held in a conflicting mode and the protocol does not wait for it (NO_WAIT; an optimistic
+    /// one at commit).
     LockConflict,
     /// The requester was younger than a conflicting holder (WAIT_DIE).
     Died,

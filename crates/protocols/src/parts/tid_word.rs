@@ -4,9 +4,10 @@
 //! | epoch: 31 bits | sequence: 32 bits | locked: 1 bit |
 //! ```
 
+use crate::CommitLocks;
 use machine::{Core, Machine, Word, Zeroed};
 use storage::{RecordRef, RowHead};
-use txn::ColumnSet;
+use txn::{Abort, AbortReason, ColumnSet};
 
 /// Set while a committing transaction owns the record.
 pub const LOCKED: u64 = 1;
@@ -52,18 +53,26 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
     }
 }
 
-/// Locks the record, waiting for who has it. Returns the word from before.
+/// Locks the record to commit, or refuses if another has it and `commit_locks` says so. Returns the word
+/// from before.
 #[inline(always)]
 pub fn lock<M: Machine, C: TidRecord>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
     locked: u64,
-) -> u64 {
+    commit_locks: CommitLocks,
+) -> Result<u64, Abort> {
     let (line, word) = (record.line(), record.cc().word());
     loop {
-        let free = core.wait_while(line, word, |w| w & locked != 0);
+        let free = match commit_locks {
+            CommitLocks::Wait => core.wait_while(line, word, |w| w & locked != 0),
+            CommitLocks::Refuse => core.load(line, word),
+        };
+        if free & locked != 0 {
+            return Err(Abort::because(AbortReason::LockConflict));
+        }
         if core.cas(line, word, free, free | locked).is_ok() {
-            return free;
+            return Ok(free);
         }
     }
 }
