@@ -29,7 +29,6 @@ use txn::{Abort, AbortReason, ColumnSet, Intent};
 /// The protocol.
 pub struct Occ<M: Machine> {
     allocator: TimestampAllocator<M>,
-    commit_locks: CommitLocks,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -106,17 +105,12 @@ impl<M: Machine> Protocol<M> for Occ<M> {
         }
     }
 
-    fn knobs() -> &'static [&'static str] {
-        &["commit-locks"]
-    }
-
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
-        Ok(Occ { allocator, commit_locks: options.commit_locks })
+        Ok(Occ { allocator: TimestampAllocator::new(arena, options.timestamps, sessions)? })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
@@ -183,7 +177,9 @@ impl<M: Machine> Protocol<M> for Occ<M> {
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
         worker.writes.sort();
         for at in 0..worker.writes.len() {
-            tid_word::lock(core, &worker.writes.record(at), LOCKED, self.commit_locks)?;
+            // Waiting keeps others waiting, but an attempt given up would have drawn its timestamps in vain,
+            // and those are what many cores wait for.
+            tid_word::lock(core, &worker.writes.record(at), LOCKED, CommitLocks::Wait)?;
             worker.latched = at + 1;
             worker.writes.check_presence(core, at)?;
         }
