@@ -39,17 +39,22 @@ fn all() -> Vec<Measurement> {
             "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps hardware",
         ),
     ];
-    // Contended runs settle slowly: easy transactions commit first. Hence the longer warm-up and three seeds.
+    // Contended runs settle slowly: easy transactions commit first. Hence the longer warm-up; three seeds.
     for (name, setting) in [
         ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.0002 --seconds 0.001"),
-        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.002 --seconds 0.002"),
-        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.002 --seconds 0.002"),
+        ("half-theta0", "--theta 0 --read-ratio 0.5 --warm-up 0.0002 --seconds 0.001"),
+        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.01 --seconds 0.005"),
+        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.01 --seconds 0.005"),
     ] {
         let command = format!(
             "ycsb --cc all --machine graphite --records 10M --cores 1,4,16,64,256,1024 --repeat 3 {setting}"
         );
         list.push(measurement(&format!("simulated/ycsb-{name}"), &command));
     }
+    list.push(measurement(
+        "simulated/rate",
+        "ycsb --cc NO_WAIT,SILO --machine graphite --cores 1,64,1024 --theta 0 --read-ratio 0.5 --seconds 0.02",
+    ));
     list.push(measurement(
         "simulated/slowdown-2-cores",
         "ycsb --cc NO_WAIT,SILO --machine graphite --cores 2 --theta 0.6 --read-ratio 0.5 --seconds 0.2",
