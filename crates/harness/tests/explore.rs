@@ -237,3 +237,19 @@ fn a_fresh_record_is_no_older_than_the_retired_one() {
         }
     }
 }
+
+/// Back-offs used to last a few steps under random schedules, however long they were meant to be: six
+/// transactions of timestamp ordering, each reading two counters before it writes them, refused one another
+/// 97,000 times for 36 commits, beyond the limit on steps.
+#[test]
+fn transactions_that_refuse_one_another_come_to_an_end() {
+    let outcome = run(&Exploration {
+        protocol: "TIMESTAMP".into(),
+        first_seed: 901_440,
+        schedules: 1,
+        workers: 6,
+        procedures: 6,
+        ..Exploration::default()
+    });
+    assert!(outcome.finding.is_none() && outcome.aborts < 10_000, "{} aborts", outcome.aborts);
+}

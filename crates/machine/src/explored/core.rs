@@ -263,7 +263,7 @@ impl Core for ExploredCore {
         self.step();
         scheduler.trace.note(self.id, Operation::Pause, 0, ticks);
         if !scheduler.tearing_down() {
-            scheduler.step_back(self.id);
+            scheduler.step_back(self.id, ticks);
             self.hand_over();
         } else if std::thread::panicking() {
             // It may be backing off before another attempt at what a core holds that is yet to be ended.

@@ -51,6 +51,9 @@ const IDLE_TICKS: u64 = 1000;
 /// The longest stretch of [`Schedule::Random`], as a power of two.
 const LONGEST_STRETCH: u64 = 7;
 
+/// The longest back-off of [`Schedule::Random`], in steps.
+const LONGEST_BACK_OFF: u64 = 4096;
+
 /// The state of one run.
 pub(super) struct Scheduler {
     slots: Vec<Slot>,
@@ -246,11 +249,16 @@ impl Scheduler {
         }
     }
 
-    /// Core `id` backs off: others go first.
-    pub fn step_back(&self, id: usize) {
+    /// Core `id` backs off for `ticks`: others go first.
+    pub fn step_back(&self, id: usize, ticks: u64) {
         match self.schedule {
             Schedule::Random => {
-                let steps = 1 + self.random.below(1 << self.random.below(LONGEST_STRETCH + 1));
+                let mut steps = 1 + self.random.below(1 << self.random.below(LONGEST_STRETCH + 1));
+                // A long back-off gives up the field. Were it always cut short, transactions that refuse one
+                // another could do so for ever, as they would nowhere else.
+                if ticks >> LONGEST_STRETCH != 0 && self.random.chance(2) {
+                    steps = ticks.min(LONGEST_BACK_OFF);
+                }
                 self.slots[id].due.set(self.steps.get() + steps);
             }
             Schedule::Pct { .. } => self.fall_to_the_bottom(id),
