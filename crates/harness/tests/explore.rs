@@ -114,6 +114,11 @@ fn timestamp_passes() {
 }
 
 #[test]
+fn two_version_no_wait_passes() {
+    passes("2V_NO_WAIT");
+}
+
+#[test]
 fn occ_passes() {
     passes("OCC");
 }
@@ -181,6 +186,12 @@ fn stale_edges_make_victims_without_a_deadlock() {
     let outcome = explore(&variation::counters_in_order, &exploration, &Word::new(0), &mut |_| {});
     let finding = outcome.expect("can run").finding.expect("finds the bug");
     assert!(matches!(finding.violation, Violation::FalseDeadlock { .. }), "{}", finding.violation);
+}
+
+#[test]
+fn uncertified_writes_get_no_certificate() {
+    let violation = mutant("two_version_uncertified");
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod registry;
 pub mod silo;
 pub mod tictoc;
 pub mod timestamp;
+pub mod two_version_no_wait;
 pub mod wait_die;
 pub mod wound_wait;
 

@@ -4,7 +4,13 @@
 
 use crate::{
     Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, dl_detect,
-    dl_detect::DlDetect, parts::two_phase_locking, registry::Visitor, silo, silo::Silo, wait_die,
+    dl_detect::DlDetect,
+    parts::two_phase_locking,
+    registry::Visitor,
+    silo,
+    silo::Silo,
+    two_version_no_wait::{self, CertifiedLocks},
+    wait_die,
     wait_die::AgedLocks,
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
@@ -72,6 +78,11 @@ pub const MUTANTS: &[Mutant] = &[
                 reader may become a writer",
         detector: Detector::Progress,
     },
+    Mutant {
+        name: "two_version_uncertified",
+        story: "2V_NO_WAIT installs its writes without certifying that no reader is left",
+        detector: Detector::Certificate,
+    },
 ];
 
 /// Calls `visitor` with the mutant `name`; gives the visitor back if there is none.
@@ -87,6 +98,9 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
             Ok(visitor.visit::<DlDetect<M, WithoutReadersAhead>>())
         }
         "silo_without_lock_check" => Ok(visitor.visit::<Silo<WithoutLockCheck>>()),
+        "two_version_uncertified" => {
+            Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<CertifiedLocks<Uncertified>>>())
+        }
         _ => Err(visitor),
     }
 }
@@ -123,6 +137,12 @@ impl dl_detect::Variant for StaleEdges {
 pub struct WithoutLockCheck;
 impl silo::Variant for WithoutLockCheck {
     const CHECKS_LOCK: bool = false;
+}
+
+/// 2V_NO_WAIT without its third kind of lock.
+pub struct Uncertified;
+impl two_version_no_wait::Variant for Uncertified {
+    const CERTIFIES: bool = false;
 }
 
 /// `P`, with writes that go past it.

@@ -4,8 +4,8 @@
 
 use crate::{
     Declaration, Protocol, ProtocolOptions, dl_detect::DlDetect, no_cc::NoCc, no_wait::NoWait,
-    occ::Occ, silo::Silo, tictoc::TicToc, timestamp::Timestamp, wait_die::WaitDie,
-    wound_wait::WoundWait,
+    occ::Occ, silo::Silo, tictoc::TicToc, timestamp::Timestamp,
+    two_version_no_wait::TwoVersionNoWait, wait_die::WaitDie, wound_wait::WoundWait,
 };
 use machine::Machine;
 
@@ -55,6 +55,7 @@ registry! { M:
     NoWait,
     WaitDie<M>,
     WoundWait<M>,
+    TwoVersionNoWait,
     Timestamp<M>,
     Occ<M>,
     Silo,

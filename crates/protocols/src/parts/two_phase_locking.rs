@@ -29,6 +29,9 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     /// What a session keeps between locks (its timestamp, its queue entries).
     type Owner: Send;
 
+    /// Exclusive locks admit readers until [`Locks::certify`] has been called.
+    const CERTIFIES: bool = false;
+
     /// What the protocol says of itself.
     fn declare(options: &ProtocolOptions) -> Declaration;
 
@@ -67,6 +70,19 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         record: &RecordRef<'_, M, Self::Record>,
         held: &mut Self::Held,
     ) -> Result<(), Abort>;
+
+    /// Makes an exclusive lock exclude everybody, or says why not: at commit, before its write is installed.
+    #[inline(always)]
+    fn certify(
+        &self,
+        core: &M::Core,
+        owner: &mut Self::Owner,
+        record: &RecordRef<'_, M, Self::Record>,
+        held: &mut Self::Held,
+    ) -> Result<(), Abort> {
+        let _ = (core, owner, record, held);
+        Ok(())
+    }
 
     /// Gives the lock back.
     fn release(
@@ -223,6 +239,14 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
 
     #[inline]
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
+        if L::CERTIFIES {
+            for record in worker.writes.records() {
+                let at =
+                    worker.held.find(&record).expect("a record is locked before it is written");
+                let held = worker.held.value_mut(at);
+                self.locks.certify(core, &mut worker.owner, &record, held)?;
+            }
+        }
         self.locks.prepare(core, &mut worker.owner)?;
         Ok(0)
     }

@@ -1,0 +1,171 @@
+//! 2V_NO_WAIT: two-version two-phase locking in which a conflict aborts the requester at once.
+//!
+//! Source: Bernstein, Hadzilacos and Goodman 1987, 5.4 (two-version locking, certify locks); Trireme 3.1;
+//! the latch-free word after Sadoghi et al., VLDB 2014, as Trireme 3.2 describes it. A write lock keeps other
+//! writers out, but not readers: they go on reading the committed version while the writer works on a
+//! private one. At commit each write lock becomes a certify lock, which excludes everybody; if a reader is
+//! still there, the writer aborts. All locks are held until the end, so a transaction is serialized when
+//! its last write is certified, and the order is strict.
+//! Deviations: one word holds the count, the write flag and the certify flag (Trireme: a counter whose -1 is
+//! the certify lock, and a flag beside it), so each step is one atomic exchange; the second version is the
+//! write set's buffer; a reader that turns into a writer drops its own read lock, which its write lock covers.
+
+use crate::{
+    Declaration, Isolation, ProtocolOptions, Start,
+    parts::two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+};
+use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
+use std::marker::PhantomData;
+use storage::RecordRef;
+use txn::{Abort, AbortReason};
+
+/// The protocol.
+pub type TwoVersionNoWait = TwoPhaseLocking<CertifiedLocks>;
+
+/// What mutants may leave out; the protocol itself leaves nothing out.
+pub trait Variant: Send + Sync + 'static {
+    /// Writes are certified before they are installed.
+    const CERTIFIES: bool = true;
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// Set while a transaction works on the second version.
+const WRITER: u64 = 1 << 63;
+/// Set, beside [`WRITER`], while it installs that version. No readers then.
+const CERTIFIED: u64 = 1 << 62;
+
+/// One word per record: `| writer: 1 bit | certified: 1 bit | readers: 62 bits |`.
+pub struct CertifiedLocks<V = AsPublished>(PhantomData<V>);
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Beside readers, and beside one writer that is not certified.
+    Read,
+    /// Beside readers.
+    Write,
+    /// Alone.
+    Certify,
+}
+
+fn conflict() -> Abort {
+    Abort::because(AbortReason::LockConflict)
+}
+
+impl<M: Machine, V: Variant> Locks<M> for CertifiedLocks<V> {
+    type Record = Word;
+    type Held = Held;
+    type Owner = ();
+
+    const CERTIFIES: bool = V::CERTIFIES;
+
+    fn declare(_: &ProtocolOptions) -> Declaration {
+        Declaration {
+            name: "2V_NO_WAIT",
+            summary: "two-phase locking with two versions: readers beside a writer until it certifies",
+            source: "Bernstein et al. 1987; Trireme 3.1, 3.2",
+            isolation: Isolation::Serializable,
+            strict: true,
+        }
+    }
+
+    fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
+        Ok(CertifiedLocks(PhantomData))
+    }
+
+    fn owner(&self, _: usize) {}
+
+    #[inline(always)]
+    fn begin(&self, _: &M::Core, _: &mut (), _: Start) {}
+
+    #[inline(always)]
+    fn acquire(
+        &self,
+        core: &M::Core,
+        _: &mut (),
+        record: &RecordRef<'_, M, Word>,
+        mode: Mode,
+    ) -> Result<Held, Abort> {
+        let (line, lock) = (record.line(), record.cc());
+        let mut seen = core.load(line, lock);
+        loop {
+            // Tested before it is tried: an exchange that fails still takes the line.
+            let (wanted, held) = match mode {
+                Mode::Shared if seen & CERTIFIED == 0 => (seen + 1, Held::Read),
+                Mode::Exclusive if seen & WRITER == 0 => (seen | WRITER, Held::Write),
+                _ => return Err(conflict()),
+            };
+            match core.cas(line, lock, seen, wanted) {
+                Ok(_) => return Ok(held),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    fn upgrade(
+        &self,
+        core: &M::Core,
+        _: &mut (),
+        record: &RecordRef<'_, M, Word>,
+        held: &mut Held,
+    ) -> Result<(), Abort> {
+        let (line, lock) = (record.line(), record.cc());
+        let mut seen = core.load(line, lock);
+        // The write lock takes the read lock's place: nobody else can write, so what was read stays.
+        while seen & WRITER == 0 {
+            match core.cas(line, lock, seen, (seen - 1) | WRITER) {
+                Ok(_) => {
+                    *held = Held::Write;
+                    return Ok(());
+                }
+                Err(now) => seen = now,
+            }
+        }
+        Err(conflict())
+    }
+
+    #[inline(always)]
+    fn certify(
+        &self,
+        core: &M::Core,
+        _: &mut (),
+        record: &RecordRef<'_, M, Word>,
+        held: &mut Held,
+    ) -> Result<(), Abort> {
+        let (line, lock) = (record.line(), record.cc());
+        // A look first, for the same reason as above.
+        if core.load_relaxed(line, lock) != WRITER {
+            return Err(conflict());
+        }
+        core.cas(line, lock, WRITER, WRITER | CERTIFIED).map_err(|_| conflict())?;
+        *held = Held::Certify;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn release(&self, core: &M::Core, _: &mut (), record: &RecordRef<'_, M, Word>, held: Held) {
+        let (line, lock) = (record.line(), record.cc());
+        match held {
+            // Nobody else changes the word of a certified record.
+            Held::Certify => core.store(line, lock, 0),
+            // Adding the highest bit once more clears it.
+            Held::Write => {
+                core.fetch_add(line, lock, WRITER);
+            }
+            Held::Read => {
+                core.fetch_add(line, lock, u64::MAX);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn mode(held: &Held) -> Mode {
+        match held {
+            Held::Read => Mode::Shared,
+            Held::Write | Held::Certify => Mode::Exclusive,
+        }
+    }
+}
