@@ -114,6 +114,11 @@ fn timestamp_passes() {
 }
 
 #[test]
+fn mvcc_passes() {
+    passes("MVCC");
+}
+
+#[test]
 fn two_version_no_wait_passes() {
     passes("2V_NO_WAIT");
 }
@@ -189,6 +194,25 @@ fn stale_edges_make_victims_without_a_deadlock() {
 }
 
 #[test]
+fn mvcc_that_does_not_await_writers_gets_no_certificate() {
+    let violation = mutant("mvcc_reads_past_writers");
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+}
+
+#[test]
+fn mvcc_without_read_marks_gets_no_certificate() {
+    let violation = mutant("mvcc_without_read_marks");
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+}
+
+#[test]
+fn mvcc_that_collects_under_readers_is_missing_versions() {
+    let violation = mutant("mvcc_collects_under_readers");
+    let Violation::Panic(message) = &violation else { panic!("{violation}") };
+    assert!(message.contains("a version was collected"), "{message}");
+}
+
+#[test]
 fn uncertified_writes_get_no_certificate() {
     let violation = mutant("two_version_uncertified");
     assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
@@ -196,7 +220,9 @@ fn uncertified_writes_get_no_certificate() {
 
 #[test]
 fn protocols_that_promise_no_strictness_really_lack_it() {
-    for (protocol, timestamps) in [("TICTOC", "atomic"), ("TIMESTAMP", "batch4")] {
+    for (protocol, timestamps) in
+        [("TICTOC", "atomic"), ("TIMESTAMP", "batch4"), ("MVCC", "batch4")]
+    {
         let violation = violation_of(&Exploration {
             protocol: protocol.into(),
             protocol_options: ProtocolOptions {
@@ -235,7 +261,7 @@ fn a_failing_seed_replays() {
 /// the transaction that deleted. Needs unrecorded runs, long enough for timestamps to drift apart.
 #[test]
 fn a_fresh_record_is_no_older_than_the_retired_one() {
-    for protocol in ["TIMESTAMP", "TICTOC"] {
+    for protocol in ["TIMESTAMP", "TICTOC", "MVCC"] {
         let outcome = run(&Exploration {
             protocol: protocol.into(),
             schedules: 8000,

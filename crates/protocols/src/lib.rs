@@ -6,6 +6,7 @@
 pub mod dl_detect;
 #[doc(hidden)]
 pub mod mutants;
+pub mod mvcc;
 pub mod no_cc;
 pub mod no_wait;
 pub mod occ;

@@ -5,7 +5,8 @@
 use crate::{
     Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, dl_detect,
     dl_detect::DlDetect,
-    parts::two_phase_locking,
+    mvcc::{self, Mvcc},
+    parts::{active_timestamps::Needed, two_phase_locking},
     registry::Visitor,
     silo,
     silo::Silo,
@@ -30,6 +31,8 @@ pub enum Detector {
     NoFalseDeadlock,
     /// The run comes to no end.
     Progress,
+    /// The protocol itself finds that something cannot be.
+    Assertion,
 }
 
 /// A planted bug.
@@ -79,6 +82,23 @@ pub const MUTANTS: &[Mutant] = &[
         detector: Detector::Progress,
     },
     Mutant {
+        name: "mvcc_reads_past_writers",
+        story: "MVCC's reader takes the version before an announced earlier write, and may commit although \
+                that write is undecided (write skew, as in early multi-version code)",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "mvcc_without_read_marks",
+        story: "MVCC's reads leave no rts behind, so an earlier write may still come after them",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "mvcc_collects_under_readers",
+        story: "MVCC's collection asks from when on transactions begin, not who has begun before: an older \
+                reader loses its version",
+        detector: Detector::Assertion,
+    },
+    Mutant {
         name: "two_version_uncertified",
         story: "2V_NO_WAIT installs its writes without certifying that no reader is left",
         detector: Detector::Certificate,
@@ -98,6 +118,9 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
             Ok(visitor.visit::<DlDetect<M, WithoutReadersAhead>>())
         }
         "silo_without_lock_check" => Ok(visitor.visit::<Silo<WithoutLockCheck>>()),
+        "mvcc_reads_past_writers" => Ok(visitor.visit::<Mvcc<M, PastWriters>>()),
+        "mvcc_without_read_marks" => Ok(visitor.visit::<Mvcc<M, WithoutReadMarks>>()),
+        "mvcc_collects_under_readers" => Ok(visitor.visit::<Mvcc<M, UnderReaders>>()),
         "two_version_uncertified" => {
             Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<CertifiedLocks<Uncertified>>>())
         }
@@ -137,6 +160,26 @@ impl dl_detect::Variant for StaleEdges {
 pub struct WithoutLockCheck;
 impl silo::Variant for WithoutLockCheck {
     const CHECKS_LOCK: bool = false;
+}
+
+/// MVCC that does not wait for earlier writes.
+pub struct PastWriters;
+impl mvcc::Variant for PastWriters {
+    const AWAITS_WRITERS: bool = false;
+}
+
+/// MVCC that forgets who has read.
+pub struct WithoutReadMarks;
+impl mvcc::Variant for WithoutReadMarks {
+    const MARKS_READS: bool = false;
+}
+
+/// MVCC that collects what transactions may be reading.
+pub struct UnderReaders;
+impl mvcc::Variant for UnderReaders {
+    fn is_needed(needed: &Needed, _: u64, end: u64) -> bool {
+        end > needed.frontier()
+    }
 }
 
 /// 2V_NO_WAIT without its third kind of lock.

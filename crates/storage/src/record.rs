@@ -14,6 +14,9 @@ use machine::{Category, Core, Machine, Word, Zeroed};
 use std::{marker::PhantomData, ptr::NonNull};
 use txn::{ColumnSet, TableId, Version};
 
+/// Words that are copied from slot to slot at a time.
+const COPY_WORDS: usize = 32;
+
 /// The fixed front of a record. All zeros is a present row that nobody has touched.
 #[repr(C)]
 pub struct Header<M: Machine, C> {
@@ -174,13 +177,15 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
     pub fn copy_out(&self, core: &M::Core, columns: ColumnSet, out: &mut [u8]) -> RowHead {
         let head = self.head(core);
         if head.state.is_present() {
-            self.copy_columns(core, columns, out);
+            self.copy_held(core, columns, columns, out);
         }
         head
     }
 
+    /// Copies those of `columns` that are among `held` into their places in `out`, which has room for all of
+    /// `columns`; whether the row is present is not asked.
     #[inline(always)]
-    fn copy_columns(&self, core: &M::Core, columns: ColumnSet, out: &mut [u8]) {
+    pub fn copy_held(&self, core: &M::Core, columns: ColumnSet, held: ColumnSet, out: &mut [u8]) {
         let header = self.header();
         // Moving the data that the procedure asked for is its useful work, whoever does it.
         let before = core.account(Category::Useful);
@@ -188,13 +193,17 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         for column in columns.iter() {
             let span = self.table.layout().span(column);
             let (first, bytes) = (span.word as usize, span.bytes as usize);
+            let into = start..start + bytes;
+            start += bytes;
+            if !held.contains(ColumnSet::one(column)) {
+                continue;
+            }
             if self.table.keeps_columns() {
                 let words = &self.body()[self.table.version_words() + first..][..span.words()];
-                core.copy_out(&header.body_line, first * 8, words, &mut out[start..start + bytes]);
+                core.copy_out(&header.body_line, first * 8, words, &mut out[into]);
             } else {
                 core.touch(&header.body_line, first * 8, bytes, false);
             }
-            start += bytes;
         }
         core.account(before);
     }
@@ -228,6 +237,41 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
                 core.touch(&header.body_line, first * 8, bytes, true);
             }
             start += bytes;
+        }
+    }
+
+    /// Copies the row's state and version into another slot of its table. The caller excludes writers of this
+    /// row and users of that slot.
+    pub fn copy_head_to(&self, core: &M::Core, slot: &RecordRef<'_, M, C>) {
+        let head = self.head(core);
+        let line = slot.line();
+        core.store_relaxed(line, &slot.header().row, head.state.0);
+        if self.table.keeps_versions() {
+            core.store_relaxed(line, &slot.body()[0], head.version.0);
+        }
+    }
+
+    /// Copies `columns` into another slot of its table, whether or not the row is present. The caller
+    /// excludes writers of this row and users of that slot.
+    pub fn copy_columns_to(&self, core: &M::Core, slot: &RecordRef<'_, M, C>, columns: ColumnSet) {
+        let (from, to) = (&self.header().body_line, &slot.header().body_line);
+        let mut buffer = [0; COPY_WORDS * 8];
+        for column in columns.iter() {
+            let span = self.table.layout().span(column);
+            let first = span.word as usize;
+            if !self.table.keeps_columns() {
+                core.touch(from, first * 8, span.bytes as usize, false);
+                core.touch(to, first * 8, span.bytes as usize, true);
+                continue;
+            }
+            let end = first + span.words();
+            for word in (first..end).step_by(COPY_WORDS) {
+                let count = (end - word).min(COPY_WORDS);
+                let at = self.table.version_words() + word;
+                let bytes = &mut buffer[..count * 8];
+                core.copy_out(from, word * 8, &self.body()[at..at + count], bytes);
+                core.copy_in(to, word * 8, &slot.body()[at..at + count], bytes);
+            }
         }
     }
 

@@ -197,6 +197,17 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         unsafe { RecordRef::from_raw(self, self.arena.address(offset)) }
     }
 
+    /// A slot outside of this table's own records, for a row that no index leads to.
+    ///
+    /// # Safety
+    /// `offset` must have been handed out by this table's arena, aligned to 16 bytes, with this table's
+    /// stride behind it, and must only ever have been used for slots of this table.
+    #[inline(always)]
+    pub unsafe fn slot_at(&self, offset: u64) -> RecordRef<'_, M, C> {
+        // SAFETY: by the caller's promise.
+        unsafe { RecordRef::from_raw(self, self.arena.address(offset)) }
+    }
+
     /// The record of `key`, if the index has one.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: u64) -> Option<RecordRef<'_, M, C>> {

@@ -14,6 +14,7 @@ const SHARED: &[&str] =
 const COLD: &[(&str, &str)] = &[
     ("crates/storage/src/table.rs", "spaces are taken and returned when sessions start and end"),
     ("crates/storage/src/loader.rs", "loading: nothing runs yet"),
+    ("crates/protocols/src/parts/version_chain.rs", "sessions hand over free slots by the dozen"),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {

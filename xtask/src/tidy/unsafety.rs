@@ -35,6 +35,7 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("crates/protocols/src/parts/waits_for.rs", "the rows of a graph lie by number in an arena"),
     ("crates/protocols/src/parts/queue_latch.rs", "latch nodes are named by offsets of an arena"),
+    ("crates/protocols/src/parts/version_chain.rs", "versions are named by offsets of an arena"),
     (
         "crates/simulator/src/probe/memory.rs",
         "chases pointers through a buffer that it has laid out",

@@ -148,6 +148,7 @@ fn detector(detector: Detector) -> &'static str {
         Detector::OldestNeverDies => "the oldest never dies",
         Detector::NoFalseDeadlock => "no false deadlock",
         Detector::Progress => "progress",
+        Detector::Assertion => "panic",
     }
 }
 

@@ -1,5 +1,6 @@
 //! What several protocols are made of.
 
+pub mod active_timestamps;
 pub mod cancellable_queue;
 pub mod lock_queue;
 pub mod queue_latch;
@@ -8,5 +9,7 @@ pub mod tid_word;
 pub mod timestamp_allocator;
 pub mod timestamp_floor;
 pub mod two_phase_locking;
+pub mod version_chain;
+pub mod version_collector;
 pub mod waits_for;
 pub mod write_set;

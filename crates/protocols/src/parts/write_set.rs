@@ -125,19 +125,26 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         Ok(())
     }
 
-    /// Installs the write at `at` and tells the log. Call with the record protected.
+    /// What the write at `at` finds and the state in which it leaves its row; none if it changes nothing.
+    /// Call with the record protected.
     #[inline]
-    pub fn install(&self, core: &M::Core, at: usize, log: &mut CommitLog<'_>) {
+    pub fn outcome(&self, core: &M::Core, at: usize) -> Option<(RowHead, RowState)> {
         let (record, pending) = self.records.get(at);
         if pending.columns.is_empty() && pending.state.is_none() {
-            return;
+            return None;
         }
         let before = record.head(core);
         let after = pending.state.unwrap_or(before.state);
         // Inserted and deleted again: nothing happened.
-        if before.state == RowState::ABSENT && after == RowState::ABSENT {
-            return;
-        }
+        let undone = before.state == RowState::ABSENT && after == RowState::ABSENT;
+        (!undone).then_some((before, after))
+    }
+
+    /// Installs the write at `at` and tells the log. Call with the record protected.
+    #[inline]
+    pub fn install(&self, core: &M::Core, at: usize, log: &mut CommitLog<'_>) {
+        let (record, pending) = self.records.get(at);
+        let Some((before, after)) = self.outcome(core, at) else { return };
         if let Some(writes) = log.writes.as_deref_mut() {
             // What the transaction did as a whole: a delete and an insert of one key make an update.
             let kind = match (before.state.is_present(), after.is_present()) {
@@ -158,6 +165,12 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     #[inline]
     pub fn records(&self) -> impl DoubleEndedIterator<Item = RecordRef<'s, M, C>> {
         self.records.iter().map(|(record, _)| record)
+    }
+
+    /// The columns that the write at `at` overwrites.
+    #[inline]
+    pub fn columns(&self, at: usize) -> ColumnSet {
+        self.records.get(at).1.columns
     }
 
     /// The record at `at`.

@@ -1,0 +1,349 @@
+//! MVCC: multi-version timestamp ordering.
+//!
+//! Source: Reed 1978; Bernstein and Goodman 1983; Abyss 2.2. A transaction draws a timestamp when an attempt
+//! begins and is serialized by it. A read gets the version that was newest at its timestamp and is never
+//! refused; it marks the newest version as read (`rts`), and waits for an announced write between that
+//! version and itself to be decided. A write is announced (prewrite) when it is made and is refused if a later
+//! transaction has read or written the row. A restart draws a fresh timestamp. Waiting always goes from later
+//! to earlier timestamps, so it can't end in a circle.
+//! Deviations: one undecided prewrite per record, and a version follows the newest only: a write that would
+//! go between two versions is refused (as in the papers' code), so older versions need no `rts`; a read for
+//! update announces its write at once; read-only transactions are no exception, as reading at an older
+//! timestamp would not be strict.
+//! Collection: versions leave their chains in lots as soon as nobody can read them, from the middle of a chain
+//! too ([`version_collector`]): a chain holds at most one version for each transaction older than the newest,
+//! beside those superseded since the last lots.
+//! Strict unless timestamps come in batches: then an old one may be used after a later one has committed.
+//!
+//! [`version_collector`]: crate::parts::version_collector
+
+use crate::{
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    TimestampAllocation,
+    parts::{
+        active_timestamps::{ActiveTimestamps, Needed},
+        queue_latch::{LatchNodes, Latcher},
+        timestamp_allocator::{TimestampAllocator, TimestampSource},
+        timestamp_floor::TimestampFloor,
+        version_chain::{self, Chain, VersionPool, Versioned},
+        version_collector::VersionCollector,
+        write_set::WriteSet,
+    },
+};
+use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
+use storage::{Epochs, RecordRef, RowHead, RowState};
+use txn::{Abort, AbortReason, ColumnSet, Intent};
+
+/// Where mutants may differ; the protocol itself does not.
+pub trait Variant: Send + Sync + 'static {
+    /// A read waits for an earlier write that is not decided.
+    const AWAITS_WRITERS: bool = true;
+    /// A read keeps earlier writes from coming after it.
+    const MARKS_READS: bool = true;
+    /// Whether the version that was newest from `begin` to `end` must stay.
+    fn is_needed(needed: &Needed, begin: u64, end: u64) -> bool {
+        needed.between(begin, end)
+    }
+}
+
+/// The algorithm as described above.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// The protocol.
+pub struct Mvcc<M: Machine, V = AsPublished> {
+    allocator: TimestampAllocator<M>,
+    active: ActiveTimestamps<M>,
+    versions: VersionPool,
+    latches: LatchNodes,
+    /// Of absences that were retired: when the latest of them began, and until when any was read.
+    written_floor: TimestampFloor<M>,
+    read_floor: TimestampFloor<M>,
+    variant: PhantomData<V>,
+}
+
+/// Timestamps of a record, under a latch. Only the chain means something in older versions.
+#[repr(C)]
+pub struct Times {
+    latch: Word,
+    chain: Chain,
+    /// The latest of any read of the newest version.
+    rts: Word,
+    /// Of the write that is announced and not decided; 0 if none.
+    pending: Word,
+}
+
+// SAFETY: words.
+unsafe impl Zeroed for Times {}
+
+impl Versioned for Times {
+    #[inline(always)]
+    fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    #[inline(always)]
+    fn latch(&self) -> &Word {
+        &self.latch
+    }
+}
+
+type Record<'s, M> = RecordRef<'s, M, Times>;
+
+/// Timestamp, write set, and the versions that this session has superseded. Every record in the write set
+/// carries this transaction's prewrite.
+pub struct Worker<'s, M: Machine> {
+    timestamp: u64,
+    session: usize,
+    source: TimestampSource,
+    latcher: Latcher<M>,
+    writes: WriteSet<'s, M, Times>,
+    collector: VersionCollector<'s, M, Times>,
+    /// For each prepared write the slot for the version that it supersedes, if there is to be one.
+    reserved: Vec<Option<Record<'s, M>>>,
+}
+
+fn too_late() -> Abort {
+    Abort::because(AbortReason::TimestampOrder)
+}
+
+impl<'s, M: Machine> Worker<'s, M> {
+    fn latch(&self, core: &M::Core, record: &Record<'s, M>) {
+        self.latcher.latch(core, record.line(), &record.cc().latch);
+    }
+
+    fn unlatch(&self, core: &M::Core, record: &Record<'s, M>) {
+        self.latcher.unlatch(core, record.line(), &record.cc().latch);
+    }
+
+    /// Latches the record once no earlier transaction's prewrite is undecided. Returns the timestamp of
+    /// the prewrite there is: none, the own, or a later one.
+    fn latch_decided(&self, core: &M::Core, record: &Record<'s, M>) -> u64 {
+        let (line, times) = (record.line(), record.cc());
+        loop {
+            self.latch(core, record);
+            let pending = core.load_relaxed(line, &times.pending);
+            if pending == 0 || pending >= self.timestamp {
+                return pending;
+            }
+            self.unlatch(core, record);
+            core.wait_while(line, &times.pending, |now| now == pending);
+        }
+    }
+
+    fn mark_read(&self, core: &M::Core, record: &Record<'s, M>) {
+        let (line, rts) = (record.line(), &record.cc().rts);
+        if core.load_relaxed(line, rts) < self.timestamp {
+            core.store_relaxed(line, rts, self.timestamp);
+        }
+    }
+
+    /// Latches the record for a write, or says that it comes too late.
+    fn latch_for_write(&self, core: &M::Core, record: &Record<'s, M>) -> Result<(), Abort> {
+        let pending = self.latch_decided(core, record);
+        let late = pending > self.timestamp
+            || core.load_relaxed(record.line(), &record.cc().rts) > self.timestamp
+            || version_chain::wts(core, record) > self.timestamp;
+        if late {
+            self.unlatch(core, record);
+            return Err(too_late());
+        }
+        Ok(())
+    }
+
+    /// Where the version goes that the write at `at` supersedes; nowhere if nobody will read it.
+    fn reserve(&mut self, core: &M::Core, at: usize) -> Result<Option<Record<'s, M>>, Abort> {
+        let record = self.writes.record(at);
+        let Worker { collector, latcher, timestamp, .. } = self;
+        match self.writes.outcome(core, at) {
+            None => Ok(None),
+            // An absence that leaves with its record leaves no history behind: nobody may need it any more.
+            Some((_, RowState::RETIRED)) => {
+                let alone = collector.forget_history(core, latcher, *timestamp, &record);
+                if alone { Ok(None) } else { Err(too_late()) }
+            }
+            Some(_) => collector
+                .reserve(core, latcher, *timestamp, &record)
+                .map_err(|_| Abort::because(AbortReason::OutOfMemory)),
+        }
+    }
+}
+
+impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
+    type Record = Times;
+    type Worker<'s>
+        = Worker<'s, M>
+    where
+        M: 's;
+
+    fn declare(options: &ProtocolOptions) -> Declaration {
+        Declaration {
+            name: "MVCC",
+            summary: "multi-version timestamp ordering; reads are never refused, late writes are",
+            source: "Reed 1978; Bernstein and Goodman 1983; Abyss 2.2",
+            isolation: Isolation::Serializable,
+            strict: !matches!(options.timestamps, TimestampAllocation::Batched(_)),
+        }
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Mvcc {
+            allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
+            active: ActiveTimestamps::new(arena, sessions)?,
+            versions: VersionPool::default(),
+            latches: LatchNodes::new::<M>(arena, sessions)?,
+            written_floor: TimestampFloor::new(arena)?,
+            read_floor: TimestampFloor::new(arena)?,
+            variant: PhantomData,
+        })
+    }
+
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+        Worker {
+            timestamp: 0,
+            session: slot,
+            source: TimestampSource::default(),
+            latcher: self.latches.latcher(slot),
+            writes: WriteSet::default(),
+            collector: VersionCollector::new(&self.versions, &self.active, V::is_needed),
+            reserved: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
+        let draw = || self.allocator.draw(core, &mut worker.source);
+        worker.timestamp = self.active.enter(core, worker.session, draw);
+    }
+
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let mut at = worker.writes.find(&record);
+        if intent == Intent::Update && at.is_none() {
+            worker.latch_for_write(core, &record)?;
+            core.store_relaxed(record.line(), &record.cc().pending, worker.timestamp);
+            at = Some(worker.writes.announce(record));
+        } else if V::AWAITS_WRITERS {
+            worker.latch_decided(core, &record);
+        } else {
+            worker.latch(core, &record);
+        }
+        // What is older than the newest version can't change for an active transaction: no mark needed.
+        let newest = version_chain::wts(core, &record) <= worker.timestamp;
+        let head = version_chain::read(core, &record, worker.timestamp, columns, out);
+        if newest && V::MARKS_READS {
+            worker.mark_read(core, &record);
+        }
+        worker.unlatch(core, &record);
+        let head = head.expect("a version was collected although a transaction may read it");
+        Ok(match at {
+            None => head,
+            Some(at) => worker.writes.overlay(at, columns, out, head),
+        })
+    }
+
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: Record<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let at = worker.writes.find(&record);
+        if at.is_none() {
+            worker.latch_for_write(core, &record)?;
+        }
+        let state = worker.writes.state_over(at, record.head(core).state);
+        let missing = change.state.is_none() && !state.is_present();
+        if at.is_none() {
+            if missing {
+                worker.mark_read(core, &record);
+            } else {
+                core.store_relaxed(record.line(), &record.cc().pending, worker.timestamp);
+            }
+            worker.unlatch(core, &record);
+        }
+        if !missing {
+            worker.writes.put(core, record, at, change);
+        }
+        Ok(!missing)
+    }
+
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+        for at in 0..worker.writes.len() {
+            let slot = worker.reserve(core, at)?;
+            worker.reserved.push(slot);
+        }
+        Ok(worker.timestamp)
+    }
+
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        let mut due = false;
+        for at in 0..worker.writes.len() {
+            let record = worker.writes.record(at);
+            worker.latch(core, &record);
+            let (slot, outcome) = (worker.reserved[at], worker.writes.outcome(core, at));
+            // A retired record stands for the same absence as before.
+            if outcome.is_some_and(|(_, after)| after != RowState::RETIRED) {
+                let begin = version_chain::wts(core, &record);
+                version_chain::supersede(core, &record, worker.writes.columns(at), slot.as_ref());
+                core.store_relaxed(record.line(), &record.cc().chain.wts, timestamp);
+                if slot.is_some() {
+                    due |= worker.collector.superseded(core, record, begin, timestamp);
+                }
+            }
+            worker.writes.install(core, at, log);
+            core.store(record.line(), &record.cc().pending, 0);
+            worker.unlatch(core, &record);
+        }
+        worker.writes.clear();
+        worker.reserved.clear();
+        self.active.leave(core, worker.session);
+        if due {
+            worker.collector.collect(core, &worker.latcher, timestamp);
+        }
+    }
+
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
+        for record in worker.writes.records() {
+            core.store(record.line(), &record.cc().pending, 0);
+        }
+        for slot in worker.reserved.iter().flatten() {
+            worker.collector.slots.give(slot);
+        }
+        worker.writes.clear();
+        worker.reserved.clear();
+        self.active.leave(core, worker.session);
+    }
+
+    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        let (line, times) = (record.line(), record.cc());
+        core.store_relaxed(line, &times.chain.wts, self.written_floor.get(core));
+        core.store_relaxed(line, &times.rts, self.read_floor.get(core));
+    }
+
+    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        // Nobody is active who is older than the absence (it had no history), so nobody is refused a fresh
+        // record for being older than it.
+        self.written_floor.raise(core, version_chain::wts(core, record));
+        self.read_floor.raise(core, core.load(record.line(), &record.cc().rts));
+    }
+}

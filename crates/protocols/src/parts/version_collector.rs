@@ -1,0 +1,158 @@
+//! One session's part in collecting old versions: each session collects those that it has superseded.
+//!
+//! They gather in the order in which they ended. When a lot of them has, or a chain has become long, the session
+//! looks who is active and takes out of their chains what nobody can read. What somebody can read is looked at
+//! again when everybody has gone who began before its end. A chain that is written again sheds such
+//! versions earlier, as every visit prunes a chain as a whole; so, after each lot, it holds at most one
+//! version for each transaction that is older than its newest.
+//! When a session ends, what it has not collected stays until the record's next writer does. Where memory has
+//! come to its end, a writer waits for the readers of the version that it is to overwrite.
+
+use super::{
+    active_timestamps::{ActiveTimestamps, Needed},
+    queue_latch::Latcher,
+    version_chain::{self, VersionPool, VersionSlots, Versioned},
+};
+use machine::{Core, Machine, OutOfMemory};
+use std::collections::VecDeque;
+use storage::RecordRef;
+
+/// Whether a version that was the newest from one timestamp to another must stay.
+pub type IsNeeded = fn(&Needed, u64, u64) -> bool;
+
+/// A wait for readers is given up after a second divided by this.
+const WAITS_PER_SECOND: u64 = 100;
+
+/// The version of `record` that was the newest from `begin` until this session superseded it at `end`.
+struct Superseded<'s, M: Machine, C> {
+    record: RecordRef<'s, M, C>,
+    begin: u64,
+    end: u64,
+}
+
+/// A session's superseded versions, and its free slots.
+pub struct VersionCollector<'s, M: Machine, C> {
+    /// Slots for versions to come.
+    pub slots: VersionSlots<'s>,
+    active: &'s ActiveTimestamps<M>,
+    is_needed: IsNeeded,
+    needed: Needed,
+    /// Since the last look at the active timestamps.
+    superseded: Vec<Superseded<'s, M, C>>,
+    /// Those that somebody could read at the last look, in order of their ends.
+    kept: VecDeque<Superseded<'s, M, C>>,
+    /// Slots just taken out of a chain.
+    gone: Vec<RecordRef<'s, M, C>>,
+}
+
+impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
+    /// Nothing to collect yet.
+    pub fn new(
+        pool: &'s VersionPool,
+        active: &'s ActiveTimestamps<M>,
+        is_needed: IsNeeded,
+    ) -> Self {
+        VersionCollector {
+            slots: VersionSlots::of(pool),
+            active,
+            is_needed,
+            needed: Needed::default(),
+            superseded: Vec::new(),
+            kept: VecDeque::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    /// A slot for the version of `record` that is to be superseded at `timestamp`, the running transaction's;
+    /// none if nobody can read that version. The caller keeps other writers out.
+    pub fn reserve(
+        &mut self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        timestamp: u64,
+        record: &RecordRef<'s, M, C>,
+    ) -> Result<Option<RecordRef<'s, M, C>>, OutOfMemory> {
+        if let Ok(slot) = self.slots.take(record) {
+            return Ok(Some(slot));
+        }
+        self.collect(core, latcher, timestamp);
+        self.slots.take(record).map(Some).or_else(|exhausted| {
+            // As memory is, one version must do. Who began earlier and could read it never waits for us.
+            let begin = version_chain::wts(core, record);
+            let deadline = core.now() + core.ticks_per_second() / WAITS_PER_SECOND;
+            let gone = self.active.wait_until_gone(core, begin, timestamp, deadline);
+            gone.map(|()| None).map_err(|_| exhausted)
+        })
+    }
+
+    /// This session has superseded the version of `record` that was the newest from `begin` to `end`. True
+    /// when it is time to collect: a look reads a line of every session, so there is one for that many
+    /// versions, unless chains become too long meanwhile. Call with the record latched.
+    #[inline]
+    pub fn superseded(
+        &mut self,
+        core: &M::Core,
+        record: RecordRef<'s, M, C>,
+        begin: u64,
+        end: u64,
+    ) -> bool {
+        let sessions = self.active.sessions();
+        let long = version_chain::length(core, &record) >= 2 * sessions as u64;
+        self.superseded.push(Superseded { record, begin, end });
+        long || self.superseded.len() >= sessions.clamp(2, 1024)
+    }
+
+    /// Looks who is active, at a time when `timestamp` has been drawn, and collects.
+    pub fn collect(&mut self, core: &M::Core, latcher: &Latcher<M>, timestamp: u64) {
+        self.active.look(core, timestamp, &mut self.needed);
+        let mut superseded = std::mem::take(&mut self.superseded);
+        for version in superseded.drain(..) {
+            if self.prune(core, latcher, &version.record, version.begin) {
+                self.kept.push_back(version);
+            }
+        }
+        self.superseded = superseded;
+        // The readers of all these have gone.
+        let oldest = self.needed.oldest();
+        while self.kept.front().is_some_and(|version| version.end <= oldest) {
+            let Some(version) = self.kept.pop_front() else { break };
+            self.prune(core, latcher, &version.record, version.begin);
+        }
+    }
+
+    /// Takes out all older versions of `record`. False if somebody can read one of them.
+    pub fn forget_history(
+        &mut self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        timestamp: u64,
+        record: &RecordRef<'s, M, C>,
+    ) -> bool {
+        if version_chain::length(core, record) != 0 {
+            self.active.look(core, timestamp, &mut self.needed);
+            self.prune(core, latcher, record, 0);
+        }
+        version_chain::length(core, record) == 0
+    }
+
+    /// Takes out of the record's chain what nobody could read at the last look. True if the version
+    /// written at `of` stays.
+    fn prune(
+        &mut self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        record: &RecordRef<'s, M, C>,
+        of: u64,
+    ) -> bool {
+        if version_chain::length(core, record) == 0 {
+            return false;
+        }
+        let (line, latch) = (record.line(), record.cc().latch());
+        let is_needed = |begin, end| (self.is_needed)(&self.needed, begin, end);
+        latcher.latch(core, line, latch);
+        let stays = version_chain::prune(core, record, is_needed, of, &mut self.gone);
+        latcher.unlatch(core, line, latch);
+        self.gone.drain(..).for_each(|slot| self.slots.give(&slot));
+        stays
+    }
+}

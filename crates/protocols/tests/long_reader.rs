@@ -1,0 +1,266 @@
+//! One long reader against thousands of updates: it goes on seeing what it saw, and neither the chains nor the
+//! memory behind them grow with the number of updates.
+
+use machine::{
+    Body, Core, Explored, ExploredOptions, Machine, Native, NativeOptions, Place, Schedule, Shared,
+    Word, Zeroed,
+    cold::{Arc, Mutex},
+};
+use protocols::{
+    Change, CommitLog, Protocol, ProtocolOptions, Start,
+    mvcc::{AsPublished, Mvcc, Times, Variant, Worker},
+    parts::{active_timestamps::Needed, version_chain},
+};
+use storage::{RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
+use txn::{
+    Abort, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, Version,
+};
+
+const TABLE: TableId = TableId(0);
+const ROWS: u64 = 3;
+/// Two counts to a row, in columns that are written apart.
+const COLUMNS: usize = 2;
+const BYTES: usize = 40;
+const WRITERS: usize = 3;
+const SESSIONS: usize = WRITERS + 1;
+/// A session collects when it meets a chain of twice its sessions, or has superseded as many versions as
+/// there are sessions; until it does, each of the others may add some.
+const LONGEST: u64 = 3 * SESSIONS as u64;
+const NO_LOG: CommitLog<'static> = CommitLog { version: Version::INITIAL, writes: None };
+
+/// The value of a column that counts to `count`: the same in every word.
+fn bytes(count: u64) -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    bytes.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&count.to_le_bytes()));
+    bytes
+}
+
+/// Does something when it goes, in a panic too: nobody shall wait for ever for somebody who has failed.
+struct Finally<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// How far the run is, waited for; and the longest chain that a writer has met.
+#[repr(C)]
+struct Progress<M: Machine> {
+    line: M::Line,
+    reading: Word,
+    written: Word,
+    read: Word,
+    longest: Word,
+}
+
+// SAFETY: a line and words.
+unsafe impl<M: Machine> Zeroed for Progress<M> {}
+
+struct Rig<M: Machine, V: Variant> {
+    machine: Arc<M>,
+    protocol: Mvcc<M, V>,
+    store: Store<M, Times>,
+    progress: Shared<Progress<M>>,
+}
+
+impl<M: Machine, V: Variant> Rig<M, V> {
+    fn new(machine: M) -> Self {
+        let machine = Arc::new(machine);
+        let arena = machine.arena();
+        let protocol = Protocol::<M>::create(arena, &ProtocolOptions::default(), SESSIONS).unwrap();
+        let progress = arena.place(Place::Any).unwrap();
+        let options = StoreOptions { sessions: SESSIONS, keep_versions: false };
+        let store = Store::new(machine.clone(), options).unwrap();
+        let column = |i| Column::new(format!("count{i}"), ColumnType::Bytes(BYTES as u32));
+        let columns = (0..COLUMNS).map(column).collect();
+        let schema = Schema { tables: vec![TableSchema::new("rows", columns)] };
+        store.create_tables(&schema, |_| ROWS).unwrap();
+        let mut loader = StoreLoader::new(&store, 1);
+        loader.load_dense(TABLE, ROWS, &|key, row| {
+            row.chunks_exact_mut(BYTES).for_each(|column| column.copy_from_slice(&bytes(key)));
+        });
+        loader.finish().unwrap();
+        Rig { machine, protocol, store, progress }
+    }
+
+    fn table(&self) -> &Table<M, Times> {
+        self.store.table(TABLE)
+    }
+
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, read_only: bool) {
+        self.protocol.begin(core, worker, Start { attempt: 0, read_only });
+    }
+
+    fn commit<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<(), Abort> {
+        let timestamp = self.protocol.prepare(core, worker)?;
+        self.protocol.commit(core, worker, timestamp, &mut { NO_LOG });
+        Ok(())
+    }
+
+    /// Reads the counts of row `key`.
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        key: u64,
+        intent: Intent,
+    ) -> Result<(RecordRef<'s, M, Times>, [u64; COLUMNS]), Abort> {
+        let record = self.table().find(core, key).expect("loaded");
+        let mut row = [0; COLUMNS * BYTES];
+        let columns = ColumnSet::first(COLUMNS);
+        let head = self.protocol.read(core, worker, record, columns, intent, &mut row)?;
+        assert_eq!(head.state, RowState::PRESENT);
+        let counts = [0, 1].map(|i| {
+            let column = &row[i * BYTES..(i + 1) * BYTES];
+            let count = u64::from_le_bytes(column[..8].try_into().expect("8 bytes"));
+            assert_eq!(column, bytes(count), "a mixture of versions");
+            count
+        });
+        Ok((record, counts))
+    }
+
+    fn try_to_add_one<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        key: u64,
+        column: usize,
+    ) -> Result<RecordRef<'s, M, Times>, Abort> {
+        let (record, counts) = self.read(core, worker, key, Intent::Update)?;
+        let values = bytes(counts[column] + 1);
+        let change = Change { columns: ColumnSet::one(column), values: &values, state: None };
+        self.protocol.write(core, worker, record, change)?;
+        self.commit(core, worker)?;
+        Ok(record)
+    }
+
+    /// Adds one to a count, the rows and their columns in turn, however many attempts it takes.
+    fn add_one<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, turn: u64) {
+        let (key, column) = (turn % ROWS, (turn / ROWS) as usize % COLUMNS);
+        let record = loop {
+            self.begin(core, worker, false);
+            match self.try_to_add_one(core, worker, key, column) {
+                Ok(record) => break record,
+                Err(_) => self.protocol.abort(core, worker),
+            }
+            core.pause(100);
+        };
+        let (line, longest) = (&self.progress.line, &self.progress.longest);
+        let length = version_chain::length(core, &record);
+        // Two writers at once may lose one of their findings; the next ones make up for it.
+        if length > core.load(line, longest) {
+            core.store(line, longest, length);
+        }
+    }
+
+    /// Begins, and reads until all is written. It must see what was loaded, and nothing may refuse it.
+    fn long_reader(&self, core: &M::Core) {
+        let progress = &*self.progress;
+        let _read = Finally(|| core.store(&progress.line, &progress.read, 1));
+        let mut worker = self.protocol.worker(self.store.epochs(), WRITERS);
+        self.begin(core, &mut worker, true);
+        core.store(&progress.line, &progress.reading, 1);
+        while core.load(&progress.line, &progress.written) < WRITERS as u64 {
+            for key in 0..ROWS {
+                let seen = self.read(core, &mut worker, key, Intent::Read).expect("never refused");
+                assert_eq!(seen.1, [key; COLUMNS]);
+            }
+            core.pause(1000);
+        }
+        self.commit(core, &mut worker).expect("it has only read");
+    }
+
+    /// Updates all rows in turn, then, when the reader has gone, the first one only.
+    fn writer(&self, core: &M::Core, session: usize, updates: u64) {
+        let progress = &*self.progress;
+        let mut worker = self.protocol.worker(self.store.epochs(), session);
+        core.wait_while(&progress.line, &progress.reading, |reading| reading == 0);
+        let written = Finally(|| {
+            core.fetch_add(&progress.line, &progress.written, 1);
+        });
+        for i in 0..updates {
+            self.add_one(core, &mut worker, i);
+        }
+        drop(written);
+        core.wait_while(&progress.line, &progress.read, |read| read == 0);
+        for _ in 0..4 * SESSIONS {
+            self.add_one(core, &mut worker, 0);
+        }
+    }
+
+    /// Runs it all; returns the longest chain, what is left of the chains, and by how much the arena grew.
+    fn run(&self, updates: u64) -> (u64, Vec<u64>, u64) {
+        let before = self.machine.arena().used();
+        let mut bodies: Vec<Body<'_, M>> = Vec::new();
+        for session in 0..WRITERS {
+            bodies.push(Box::new(move |core| self.writer(core, session, updates)));
+        }
+        bodies.push(Box::new(|core| self.long_reader(core)));
+        self.machine.run(bodies, vec![]).unwrap();
+        let found = Mutex::new((0, Vec::new()));
+        let last: Body<'_, M> = Box::new(|core| {
+            let mut worker = self.protocol.worker(self.store.epochs(), 0);
+            self.begin(core, &mut worker, true);
+            let mut found = found.lock();
+            for key in 0..ROWS {
+                let (record, counts) = self.read(core, &mut worker, key, Intent::Read).unwrap();
+                found.0 += counts.iter().map(|count| count - key).sum::<u64>();
+                found.1.push(version_chain::length(core, &record));
+            }
+            self.protocol.abort(core, &mut worker);
+        });
+        self.machine.run(vec![last], vec![]).unwrap();
+        let (added, chains) = found.into_inner();
+        assert_eq!(added, WRITERS as u64 * (updates + 4 * SESSIONS as u64));
+        (self.progress.longest.peek(), chains, self.machine.arena().used() - before)
+    }
+
+    fn stays_bounded(&self, updates: u64) {
+        let (longest, left, grown) = self.run(updates);
+        assert!(longest <= LONGEST, "a chain of {longest} versions");
+        assert!(longest > 0, "the reader has kept a version of each row");
+        assert_eq!(left[1..], [0; ROWS as usize - 1], "kept for nobody");
+        // What a session may hold: free slots, and what it has superseded since it looked.
+        let slots = SESSIONS as u64 * (2 * 64 + 16 + LONGEST);
+        let allowed = slots * self.table().stride();
+        assert!(grown <= allowed, "{grown} bytes, {allowed} allowed");
+    }
+}
+
+fn explored(seed: u64) -> Explored {
+    let schedule =
+        if seed.is_multiple_of(2) { Schedule::Random } else { Schedule::Pct { depth: 3 } };
+    let options = ExploredOptions { seed, schedule, step_limit: 20_000_000, ..Default::default() };
+    Explored::new(options).unwrap()
+}
+
+fn native() -> Native {
+    Native::new(NativeOptions::default()).unwrap()
+}
+
+#[test]
+fn under_adversarial_schedules() {
+    for seed in 0..8 {
+        Rig::<_, AsPublished>::new(explored(seed)).stays_bounded(1000);
+    }
+}
+
+#[test]
+fn natively() {
+    Rig::<_, AsPublished>::new(native()).stays_bounded(20_000);
+}
+
+/// Collection as the papers' code does it: up to the oldest transaction, and there it stops.
+struct UpToTheOldest;
+impl Variant for UpToTheOldest {
+    fn is_needed(needed: &Needed, _: u64, end: u64) -> bool {
+        end > needed.oldest()
+    }
+}
+
+#[test]
+fn collection_up_to_the_oldest_does_not_stay_bounded() {
+    let (longest, ..) = Rig::<_, UpToTheOldest>::new(explored(0)).run(300);
+    assert!(longest > 10 * LONGEST, "{longest}: this test could not fail");
+}
