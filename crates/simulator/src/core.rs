@@ -10,7 +10,8 @@ use crate::{
     line::{BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, SimLine, WAITERS},
     model::Seat,
     queue::{IDLE, key, time_of},
-    world::{Hint, Intent, World},
+    scheduler::prefetch,
+    world::{Intent, World},
 };
 use corosensei::Yielder;
 use machine::{Breakdown, Category, Core, NEVER, TimedOut, Word};
@@ -32,13 +33,13 @@ pub(crate) type Turn = Yielder<u64, u64>;
 #[repr(C, align(64))]
 pub struct SimCore {
     clock: Cell<u64>,
-    /// The earliest key of all other cores: up to it this core may go on.
-    limit: Cell<u64>,
     /// Until when it may use lines that it holds without asking for its turn.
     ahead: Cell<u64>,
     operations: Cell<u64>,
-    /// The line of the operation before.
+    /// The line of the operation before; while others run, of the one to come.
     latest: Cell<*const SimLine>,
+    /// The top of the stack while others run.
+    stack: Cell<*const u8>,
     yielder: Cell<*const Turn>,
     world: Rc<World>,
     seat: Seat,
@@ -58,11 +59,11 @@ impl SimCore {
     ) -> SimCore {
         let core = SimCore {
             clock: Cell::new(start),
-            limit: Cell::new(0),
             ahead: Cell::new(0),
             lookahead: if lookahead { world.model.lookahead } else { 0 },
             operations: Cell::new(0),
             latest: Cell::new(std::ptr::null()),
+            stack: Cell::new(std::ptr::null()),
             yielder: Cell::new(std::ptr::null()),
             id: id as u16,
             seat: world.model.seats[id],
@@ -96,7 +97,7 @@ impl SimCore {
     }
 
     fn resumed(&self, limit: u64) {
-        self.limit.set(limit);
+        self.world.limit.set(limit);
         self.ahead.set(self.clock.get() + self.lookahead);
     }
 
@@ -117,7 +118,7 @@ impl SimCore {
     #[inline(always)]
     fn take_turn(&self) {
         let key = key(self.clock.get(), usize::from(self.id));
-        if key >= self.limit.get() && !self.world.ending.get() {
+        if key >= self.world.limit.get() && !self.world.ending.get() {
             self.suspend(key);
         }
     }
@@ -127,7 +128,7 @@ impl SimCore {
     fn order(&self, line: &SimLine, identity: u64, write: bool) {
         let clock = self.clock.get();
         let key = key(clock, usize::from(self.id));
-        if key < self.limit.get() {
+        if key < self.world.limit.get() {
             return;
         }
         // Looking at a line that the host has not got yet would cost more than a yield, so only the line
@@ -139,26 +140,35 @@ impl SimCore {
                 return;
             }
         }
-        self.yield_before(line, identity, key);
+        self.yield_before(line, key);
     }
 
     #[inline(always)]
-    fn yield_before(&self, line: &SimLine, identity: u64, key: u64) {
+    fn yield_before(&self, line: &SimLine, key: u64) {
         if self.world.ending.get() {
             return;
         }
         let here = 0u8;
-        let line = std::ptr::from_ref(line).cast();
-        let hint = Hint { stack: &raw const here, line, entry: self.l1().address(identity) };
-        self.world.hints[usize::from(self.id)].set(hint);
+        self.stack.set(&raw const here);
+        self.latest.set(line);
         // A core that stays the second-earliest is rare: fetch what it will touch while others run.
-        self.prefetch_host(line);
+        prefetch(std::ptr::from_ref(line).cast());
         self.suspend(key);
     }
 
+    /// Asks the host for what this core is about to touch when it next goes: its stack, the line and its own
+    /// cache's entry for it.
     #[inline(always)]
-    fn prefetch_host(&self, address: *const u8) {
-        crate::scheduler::prefetch(address);
+    pub(crate) fn prefetch_next(&self) {
+        let (stack, line) = (self.stack.get(), self.latest.get());
+        if stack.is_null() || line.is_null() {
+            return;
+        }
+        for ahead in 0..5 {
+            prefetch(stack.wrapping_sub(64).wrapping_add(64 * ahead));
+        }
+        prefetch(line.cast());
+        prefetch(self.l1().address(identity(self.world.offset_of(line))));
     }
 
     #[inline(always)]
@@ -224,7 +234,7 @@ impl SimCore {
         let result = change();
         if line.version_and_flags().1 & WAITERS != 0 {
             let earliest = self.world.wake(line, self.clock.get());
-            self.limit.set(self.limit.get().min(earliest));
+            self.world.limit.set(self.world.limit.get().min(earliest));
         }
         result
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     core::SimCore,
-    queue::{IDLE, MAX_CORES, core_of, time_of},
+    queue::{IDLE, core_of, time_of},
     world::World,
 };
 use corosensei::{Coroutine, CoroutineResult};
@@ -108,16 +108,10 @@ impl<'a> Scheduler<'a> {
         if key == IDLE {
             return;
         }
-        let id = core_of(key) & (MAX_CORES - 1);
-        if let (Some(hint), Some(berth)) = (self.world.hints.get(id), self.berths.get(id)) {
-            let hint = hint.get();
+        let id = core_of(key);
+        if let (Some(core), Some(berth)) = (self.cores.get(id), self.berths.get(id)) {
             prefetch(std::ptr::from_ref(berth).cast());
-            prefetch(std::ptr::from_ref(&self.cores[id]).cast());
-            for line in 0..5 {
-                prefetch(hint.stack.wrapping_sub(64).wrapping_add(64 * line));
-            }
-            prefetch(hint.line);
-            prefetch(hint.entry);
+            core.prefetch_next();
         }
     }
 

@@ -22,21 +22,13 @@ pub(crate) struct Intent {
     pub ordered: bool,
 }
 
-/// What a core is about to touch when it next goes, as addresses on the host.
-#[derive(Clone, Copy)]
-#[repr(align(32))]
-pub(crate) struct Hint {
-    pub stack: *const u8,
-    pub line: *const u8,
-    pub entry: *const u8,
-}
-
 pub(crate) struct World {
     pub model: Model,
     pub arena: Arc<Arena>,
     pub queue: Tournament,
     pub waiting: Waiting,
-    pub hints: Box<[Cell<Hint>]>,
+    /// The earliest key of all cores but the one that runs: up to it that one may go on.
+    pub limit: Cell<u64>,
     l1: PrivateCaches,
     l2: PrivateCaches,
     /// Lines filled from memory, over all runs.
@@ -56,18 +48,16 @@ pub(crate) struct World {
 impl World {
     /// The host's bytes of what is kept here for each core, caches apart.
     pub(crate) const BYTES_PER_CORE: usize =
-        size_of::<Hint>() + 2 * size_of::<u64>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
+        2 * size_of::<u64>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
 
     pub(crate) fn new(model: Model, arena: Arc<Arena>, fills: u64) -> io::Result<World> {
         let cores = model.seats.len();
         let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
-        let null = std::ptr::null();
-        let hint = Hint { stack: null, line: null, entry: null };
         let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
         Ok(World {
             queue: Tournament::new(cores),
             waiting: Waiting::new(cores),
-            hints: vec![Cell::new(hint); cores].into_boxed_slice(),
+            limit: Cell::new(0),
             l1: caches(model.l1_lines)?,
             l2: caches(model.l2_lines)?,
             fills: Cell::new(fills),
@@ -95,7 +85,13 @@ impl World {
     /// Where the line's metadata lies in the arena: what names it.
     #[inline(always)]
     pub(crate) fn offset(&self, line: &SimLine) -> u64 {
-        self.arena.offset_of(std::ptr::from_ref(line).cast())
+        self.offset_of(line)
+    }
+
+    /// As [`World::offset`], of a line that may be touched later.
+    #[inline(always)]
+    pub(crate) fn offset_of(&self, line: *const SimLine) -> u64 {
+        self.arena.offset_of(line.cast())
     }
 
     /// True when `physical` still has the line under `version` in a private cache.
