@@ -8,7 +8,8 @@
 //!
 //! Options: the graph under one latch, for comparison; no graph at all, for workloads that take their locks in
 //! the order of their keys (Abyss 4.2, figure 4): then a transaction waits only for a lock beyond all
-//! that it holds, and aborts when it meets a conflict out of order.
+//! that it holds, and aborts when it meets a conflict out of order. (On a workload that keeps to no order, or that
+//! upgrades locks, this gets through by the back-off between attempts alone.)
 //!
 //! Deviations: what a search finds is looked at again before anybody aborts, so there are no false alarms; a
 //! search that finds nothing is the last of its wait, as whoever closes a circle later finds it; an upgrade
