@@ -8,7 +8,10 @@ use txn::{Abort, Access, WorkerHistory, Workload};
 /// One worker's way into the database: begin, access, then commit or roll back. Any number of times.
 pub trait Session: Access {
     /// Begins an attempt. The one before must have ended.
-    fn begin(&mut self, start: Start);
+    fn begin(&mut self, start: Start<'_>);
+
+    /// True when the protocol locks partitions, so that [`Start::partitions`] makes a difference.
+    fn locks_partitions(&self) -> bool;
 
     /// Commits the attempt; on failure it is rolled back and the reason returned.
     fn commit(&mut self) -> Result<(), Abort>;

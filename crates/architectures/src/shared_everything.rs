@@ -122,8 +122,12 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     /// The record of `key`, made if need be: an absent key is read and locked like a row.
     #[inline(always)]
     fn record(&mut self, table: TableId, key: u64) -> Result<Record<'s, M, P>, Abort> {
+        let (engine, home) = (self.engine, self.table(table));
+        if P::LOCKS_PARTITIONS {
+            engine.protocol.approach(self.core, &mut self.worker, home.schema(), key)?;
+        }
         self.core.account(Category::Index);
-        match self.table(table).find(self.core, key) {
+        match home.find(self.core, key) {
             Some(record) => Ok(record),
             None => self.make_record(table, key),
         }
@@ -226,8 +230,10 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
 
     /// Retires the record of an absent row, in a transaction of its own. False when others are at it.
     fn retire(&mut self, table: TableId, key: u64) -> Result<(), Abort> {
-        self.begin(Start { attempt: 0, read_only: false });
         let home = self.table(table);
+        let partition = home.schema().partitioning.of(key);
+        let partitions = partition.as_slice();
+        self.begin(Start { attempt: 0, read_only: false, partitions });
         let retired = (|| {
             // Found again by key and under the pin: its slot can't have become another record's.
             let Some(record) = home.find(self.core, key).filter(|r| home.is_unlinkable(r)) else {
@@ -355,7 +361,7 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
 
 impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
     #[inline]
-    fn begin(&mut self, start: Start) {
+    fn begin(&mut self, start: Start<'_>) {
         assert!(!self.open, "begin inside a transaction");
         let breakdown = self.core.breakdown();
         if breakdown.enabled() {
@@ -411,6 +417,10 @@ impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
         };
         self.abort_attempt();
         checked
+    }
+
+    fn locks_partitions(&self) -> bool {
+        P::LOCKS_PARTITIONS
     }
 
     fn in_transaction(&self) -> bool {

@@ -43,7 +43,7 @@ impl Visitor<Native> for Count {
         let mut client = workload.client(0, 1, 1);
         for _ in 0..self.transactions {
             client.next();
-            session.begin(Start { attempt: 0, read_only: client.read_only() });
+            session.begin(Start { attempt: 0, read_only: client.read_only(), partitions: &[] });
             client.run(&mut session).expect("alone, nothing conflicts");
             session.commit().expect("alone, nothing conflicts");
             session.maintain();

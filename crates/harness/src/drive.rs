@@ -93,6 +93,8 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     let mut random = plan.seed;
     let mut measuring = false;
     let mut ended = 0u64;
+    let declares = session.locks_partitions();
+    let mut partitions = Vec::new();
     loop {
         client.next();
         let started = core.now();
@@ -116,9 +118,14 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
                 }
             }
         }
+        if declares {
+            partitions.clear();
+            client.partitions(&mut partitions);
+        }
         let mut attempt = 0;
         loop {
-            session.begin(Start { attempt, read_only: client.read_only() });
+            let read_only = client.read_only();
+            session.begin(Start { attempt, read_only, partitions: &partitions });
             plan.watcher.began(session.priority());
             let result = match client.run(session) {
                 Ok(()) => session.commit(),

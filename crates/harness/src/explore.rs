@@ -9,7 +9,7 @@ use crate::{
     assemble,
     drive::{BackOff, Length, Loop, Watcher, drive},
     measure::{Latencies, Meter},
-    run::HarnessError,
+    run::{HarnessError, fitted},
 };
 use architectures::{Architecture, EngineOptions, Session, SharedEverything};
 use checker::{Certificate, Requirements};
@@ -250,7 +250,7 @@ impl<W: Workload> Judgement<'_, W> {
         };
         let recorded = self.seed / 4 % 4 != 3;
         let options = EngineOptions {
-            protocol: self.exploration.protocol_options.clone(),
+            protocol: fitted(&self.exploration.protocol_options, self.workload),
             sessions: self.exploration.workers + 1,
             record_history: recorded,
             purge_batch: 1,
@@ -345,7 +345,7 @@ impl<W: Workload> Judgement<'_, W> {
         let body: Body<'_, Explored> = Box::new(|core| {
             let mut session = engine.session(core, self.exploration.workers);
             for attempt in 0..100 {
-                session.begin(Start { attempt, read_only: true });
+                session.begin(Start { attempt, read_only: true, partitions: &[] });
                 let outcome = law(&mut session, committed);
                 let ended = session.commit();
                 if let (Ok(verdict), Ok(())) = (outcome, ended) {

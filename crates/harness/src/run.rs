@@ -189,6 +189,13 @@ struct Gate<M: Machine> {
 // SAFETY: a line and words, valid as zeros.
 unsafe impl<M: Machine> Zeroed for Gate<M> {}
 
+/// The options of a protocol that runs `workload`: with as many partition locks as that has partitions, where
+/// no number is given.
+pub(crate) fn fitted<W: Workload>(options: &ProtocolOptions, workload: &W) -> ProtocolOptions {
+    let partitions = options.partitions.or_else(|| Some(workload.schema().partitions()));
+    ProtocolOptions { partitions, ..options.clone() }
+}
+
 /// What a run needs of a [`Job`] once its machine is there.
 struct Setting<'a, W> {
     workload: &'a W,
@@ -202,7 +209,7 @@ impl<W: Workload> Setting<'_, W> {
         machine: &Arc<M>,
     ) -> Result<SharedEverything<M, P>, HarnessError> {
         let options = EngineOptions {
-            protocol: self.plan.protocol_options.clone(),
+            protocol: fitted(&self.plan.protocol_options, self.workload),
             sessions: self.plan.cores + 1,
             record_history: self.plan.record_history,
             purge_batch: 64,

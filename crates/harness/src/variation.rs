@@ -18,8 +18,15 @@ pub fn counters(seed: u64) -> Counters {
         tokens: if seed.is_multiple_of(3) { 1 } else { 4 },
         distinct: !seed.is_multiple_of(5),
         lock_upgrade: seed.is_multiple_of(2),
+        partitions: seed / 64 % 4 + 1,
         ..CountersOptions::mixed()
     };
+    Counters::new(options).expect("good for every seed")
+}
+
+/// The same, and a fifth of the procedures that write are rolled back half way.
+pub fn counters_rolled_back(seed: u64) -> Counters {
+    let options = CountersOptions { rollbacks: 0.2, ..counters(seed).options().clone() };
     Counters::new(options).expect("good for every seed")
 }
 
@@ -33,6 +40,7 @@ pub fn counters_in_order(seed: u64) -> Counters {
         moves: 0.0,
         tokens: 0,
         key_order: true,
+        partitions: seed / 64 % 4 + 1,
         ..CountersOptions::mixed()
     };
     Counters::new(options).expect("good for every seed")
@@ -51,8 +59,13 @@ pub fn ycsb_in_order(seed: u64) -> Ycsb {
 }
 
 fn ycsb_options(seed: u64) -> YcsbOptions {
+    let few = seed.is_multiple_of(3);
     YcsbOptions {
-        records: if seed.is_multiple_of(3) { 3 } else { 8 },
+        records: if few { 3 } else { 8 },
+        partitions: if few || !(seed / 64).is_multiple_of(2) { 1 } else { 2 },
+        multi_partition_share: if few || !(seed / 64).is_multiple_of(2) { 0.0 } else { 0.5 },
+        partitions_per_transaction: 2,
+        local_partition: (seed / 128).is_multiple_of(2),
         fields: 2,
         field_bytes: if seed.is_multiple_of(7) { 40 } else { 8 },
         theta: if seed.is_multiple_of(2) { 0.0 } else { 0.9 },

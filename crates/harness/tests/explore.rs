@@ -2,8 +2,8 @@
 
 use harness::explore::{Exploration, Explorations, Violation, explore};
 use harness::variation;
-use machine::{RunError, Word};
-use protocols::{Knob, ProtocolOptions};
+use machine::{Explored, RunError, Word};
+use protocols::{Isolation, Knob, ProtocolOptions, registry::declarations};
 use workloads::micro::counters::Counters;
 
 fn run(exploration: &Exploration) -> Explorations {
@@ -126,6 +126,70 @@ fn two_version_no_wait_passes() {
 #[test]
 fn occ_passes() {
     passes("OCC");
+}
+
+#[test]
+fn hstore_passes() {
+    passes("HSTORE");
+    for (older, aborts) in [("goes-first", false), ("aborts", true)] {
+        for partitions in ["workload", "1", "2"] {
+            let mut protocol_options = ProtocolOptions::default();
+            for (name, value) in [("older-at-partition", older), ("partitions", partitions)] {
+                Knob::named(name).expect("a knob").set(&mut protocol_options, value).unwrap();
+            }
+            let exploration = Exploration {
+                protocol: "HSTORE".into(),
+                protocol_options,
+                schedules: 2000,
+                workers: 4,
+                ..Exploration::default()
+            };
+            let outcome = run(&exploration);
+            if let Some(finding) = outcome.finding {
+                panic!("{older} {partitions} seed {}: {}", finding.seed, finding.violation);
+            }
+            // Who waits in the order of timestamps never aborts, but for records that retire.
+            assert!(aborts || outcome.aborts < outcome.commits / 20, "{outcome:?}");
+            assert!(!aborts || outcome.aborts > 0);
+        }
+    }
+}
+
+/// A procedure that is rolled back leaves nothing behind, under any protocol.
+#[test]
+fn rolled_back_procedures_leave_nothing() {
+    for declared in declarations::<Explored>(&ProtocolOptions::default()) {
+        if declared.isolation == Isolation::None {
+            continue;
+        }
+        let exploration = Exploration {
+            protocol: declared.name.into(),
+            schedules: 1000,
+            ..Exploration::default()
+        };
+        let rolled_back = &variation::counters_rolled_back;
+        let outcome = explore(rolled_back, &exploration, &Word::new(0), &mut |_| {});
+        if let Some(finding) = outcome.expect("can run").finding {
+            panic!("{} seed {}: {}", declared.name, finding.seed, finding.violation);
+        }
+    }
+}
+
+#[test]
+fn hstore_mutants_are_caught() {
+    let violation = mutant("hstore_takes_from_running");
+    assert!(matches!(violation, Violation::Certificate(_) | Violation::Conservation(_)));
+    let violation = mutant("hstore_never_goes_first");
+    assert!(matches!(violation, Violation::Stuck(RunError::Deadlock(_))), "{violation}");
+    let exploration = Exploration {
+        mutant: Some("hstore_without_rollback".into()),
+        schedules: 1000,
+        ..Exploration::default()
+    };
+    let rolled_back = &variation::counters_rolled_back;
+    let outcome = explore(rolled_back, &exploration, &Word::new(0), &mut |_| {});
+    let finding = outcome.expect("can run").finding.expect("finds the bug");
+    assert!(matches!(finding.violation, Violation::Conservation(_)), "{}", finding.violation);
 }
 
 #[test]

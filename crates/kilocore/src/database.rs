@@ -13,7 +13,7 @@ use machine::{
 };
 use protocols::Start;
 use std::fmt;
-use txn::{Abort, AbortReason, Column, TableId, TableSchema};
+use txn::{Abort, AbortReason, Column, Partitioning, TableId, TableSchema};
 
 /// Rows that a table is meant for when nothing is said.
 const DEFAULT_ROWS: u64 = 1 << 20;
@@ -34,6 +34,8 @@ struct Inner {
     machine: Arc<Native>,
     options: Options,
     memory_bytes: u64,
+    /// Partitions of every table.
+    partitions: u64,
 }
 
 /// Number of the first table that users make.
@@ -60,7 +62,7 @@ static OPENED: Word = Word::new(0);
 impl Database {
     /// Opens an empty database. It has one thread in the background, which moves its epochs on.
     pub fn open(options: Options) -> Result<Database, Error> {
-        let Opened { machine, engine, seats } = engine::open(&options)?;
+        let Opened { machine, engine, seats, partitions } = engine::open(&options)?;
         let sessions = options.max_sessions;
         let database = machine.core(sessions).fetch_add(&(), &OPENED, 1);
         Ok(Database(Arc::new(Inner {
@@ -75,6 +77,7 @@ impl Database {
             engine,
             machine,
             memory_bytes: options.memory_bytes(),
+            partitions,
             options,
         })))
     }
@@ -117,7 +120,8 @@ impl Database {
         must_fit: bool,
     ) -> Result<Table, Error> {
         let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
-        let schema = TableSchema::new(name, columns);
+        let hashed = Partitioning::Hash { partitions: self.0.partitions };
+        let schema = TableSchema::new(name, columns).partitioned(hashed);
         let mut tables = self.0.catalogue.tables.lock();
         if tables.iter().any(|table| table.name() == name) {
             return Err(Error::TableExists { table: name.into() });
@@ -172,7 +176,7 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.run(false, body)
+        self.run(false, &[], body)
     }
 
     /// As [`Database::transact`], with any error type that the database's own errors can be turned into.
@@ -197,7 +201,40 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.run(false, body)
+        self.run(false, &[], body)
+    }
+
+    /// As [`Database::transact`], declared to access no rows but those of `rows` (and such as share their
+    /// partitions, which depends on the option "partitions" of the protocol; tables are divided by a hash of the key).
+    /// A protocol that locks partitions before a transaction starts, HSTORE, can run others beside it then: to a
+    /// transaction that declares nothing it gives the whole database. Other protocols need no declaration
+    /// and ignore it. An access beyond what is declared fails with [`Error::UndeclaredPartition`].
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType, Database, Error, Options};
+    /// let db = Database::open(Options {
+    ///     protocol: "HSTORE".into(),
+    ///     protocol_options: vec![("partitions".into(), "16".into())],
+    ///     ..Options::default()
+    /// })?;
+    /// let hits = db.create_table("hits", &[("count", ColumnType::U64)])?;
+    /// db.transact_on(&[(&hits, 7)], |tx| tx.put(&hits, 7, &[1u64.into()]))?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn transact_on<T, E: From<Error>>(
+        &self,
+        rows: &[(&Table, u64)],
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut partitions = Vec::with_capacity(rows.len());
+        for (table, key) in rows {
+            let definition = table.definition();
+            if definition.database != self.0.catalogue.database {
+                return Err(Error::ForeignTable { table: table.name().into() }.into());
+            }
+            partitions.extend(definition.schema.partitioning.of(*key));
+        }
+        self.run(false, &partitions, body)
     }
 
     /// As [`Database::transact`], declared to write nothing; writes are refused with [`Error::ReadOnly`].
@@ -205,7 +242,7 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.run(true, body)
+        self.run(true, &[], body)
     }
 
     /// As [`Database::read_only`], with any error type that the database's own errors can be turned into.
@@ -213,13 +250,14 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.run(true, body)
+        self.run(true, &[], body)
     }
 
     #[inline]
     fn run<T, E: From<Error>>(
         &self,
         read_only: bool,
+        partitions: &[u64],
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut turn = self.0.slots.enter()?;
@@ -227,7 +265,7 @@ impl Database {
         let mut squeezed = false;
         loop {
             let (session, buffer) = turn.seat.parts();
-            session.begin(Start { attempt, read_only });
+            session.begin(Start { attempt, read_only, partitions });
             let mut tx = Transaction::new(session, buffer, &self.0.catalogue, read_only);
             let result = body(&mut tx);
             let session = turn.seat.session();

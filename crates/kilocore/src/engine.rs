@@ -107,6 +107,8 @@ pub(crate) struct Opened {
     pub machine: Arc<Native>,
     pub engine: Arc<dyn Engine>,
     pub seats: Vec<Seat>,
+    /// Partitions of every table.
+    pub partitions: u64,
 }
 
 struct Open<'o> {
@@ -127,6 +129,7 @@ impl registry::Visitor<Native> for Open<'_> {
         let native = NativeOptions { arena, breakdown: false, pin: false };
         let machine = Arc::new(Native::new(native).map_err(StoreError::OutOfMemory)?);
         machine::Machine::arena(&*machine).limit(0, limit);
+        let partitions = self.protocol.partitions.unwrap_or(1);
         let options = EngineOptions {
             protocol: self.protocol,
             sessions: self.options.max_sessions,
@@ -139,7 +142,7 @@ impl registry::Visitor<Native> for Open<'_> {
         let seats = (0..options.sessions).map(|slot| Seat::new(&machine, &engine, slot));
         let mut seats: Vec<Seat> = seats.collect();
         rehearsal::rehearse(&*engine, &mut seats)?;
-        Ok(Opened { machine, engine, seats })
+        Ok(Opened { machine, engine, seats, partitions })
     }
 }
 

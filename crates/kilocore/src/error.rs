@@ -8,7 +8,8 @@ use txn::{Abort, AbortReason};
 ///
 /// Inside a closure every error of a [`Transaction`](crate::Transaction) may be handed up with `?`. Those
 /// about the call itself (a wrong type, a duplicate key, ...) changed nothing, so the closure may also
-/// deal with them and go on. After [`Error::Conflict`] and [`Error::OutOfMemory`] the attempt is over.
+/// deal with them and go on. After [`Error::Conflict`], [`Error::UndeclaredPartition`] and
+/// [`Error::OutOfMemory`] the attempt is over.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,10 +21,23 @@ pub enum Error {
         /// The names there are.
         allowed: Vec<&'static str>,
     },
+    /// The protocol has no option of that name.
+    #[error(
+        "protocol {protocol} has no option {given:?}{}; it has {allowed:?}",
+        did_you_mean(given, allowed)
+    )]
+    UnknownProtocolOption {
+        /// The protocol.
+        protocol: String,
+        /// The name given.
+        given: String,
+        /// Its options.
+        allowed: Vec<&'static str>,
+    },
     /// An option has a value that is not allowed.
     #[error("option {option}: {given:?} given, allowed are {allowed}")]
     InvalidOption {
-        /// The field of [`Options`](crate::Options).
+        /// The field of [`Options`](crate::Options), or the protocol's option.
         option: &'static str,
         /// Its value.
         given: String,
@@ -153,6 +167,10 @@ pub enum Error {
     /// could wait for the outer one for ever.
     #[error("a transaction was started inside another one of the same database and thread")]
     Nested,
+    /// A row was accessed whose partition the transaction had not declared. It was rolled back, and running it
+    /// again would not help: see [`Database::transact_on`](crate::Database::transact_on).
+    #[error("a row was accessed whose partition the transaction had not declared")]
+    UndeclaredPartition,
     /// The memory limit is reached. The transaction was rolled back; what deletes free can be used again.
     #[error("the database's memory is exhausted")]
     OutOfMemory,
@@ -203,6 +221,7 @@ impl From<Abort> for Error {
     fn from(abort: Abort) -> Error {
         match abort.reason {
             AbortReason::OutOfMemory => Error::OutOfMemory,
+            AbortReason::UndeclaredPartition => Error::UndeclaredPartition,
             reason => Error::Conflict(reason),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use machine::available_memory;
-use protocols::{ProtocolOptions, TimestampAllocation, registry};
+use protocols::{Knob, ProtocolOptions, TimestampAllocation, registry};
 use std::time::Duration;
 
 /// The most transactions at a time: a session's number has 12 bits in a timestamp.
@@ -24,6 +24,9 @@ pub struct Options {
     /// Where protocols that need timestamps get them: `"mutex"`, `"atomic"` (default), `"batchN"` (N at a
     /// time), `"clock"`, or `"hardware"` (atomic where the machine has no such counter).
     pub timestamps: String,
+    /// Further options of the protocol, by name and value, as `kilocore list` shows them: `("lock-timeout",
+    /// "1ms")`. None by default. A name that the protocol does not know is refused.
+    pub protocol_options: Vec<(String, String)>,
     /// Transactions at a time, 1 to 4000; 64 by default. Any number of threads may run transactions: when
     /// that many are running, further ones wait their turn.
     pub max_sessions: usize,
@@ -46,6 +49,7 @@ impl Default for Options {
         Options {
             protocol: registry::DEFAULT.into(),
             timestamps: TimestampAllocation::default().to_string(),
+            protocol_options: Vec::new(),
             max_sessions: 64,
             memory_limit_bytes: None,
             huge_pages: true,
@@ -77,10 +81,23 @@ impl Options {
         if self.memory_limit_bytes == Some(0) {
             return Err(invalid("memory_limit_bytes", 0, "1 and more, or none"));
         }
-        let options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
+        let mut options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
         let allowed = protocol_names();
         if !allowed.contains(&self.protocol.as_str()) {
             return Err(Error::UnknownProtocol { given: self.protocol.clone(), allowed });
+        }
+        let heeded = knobs_of(&self.protocol);
+        for (name, value) in &self.protocol_options {
+            let Some(knob) = Knob::named(name).filter(|knob| heeded.contains(&knob.name)) else {
+                let (protocol, given) = (self.protocol.clone(), name.clone());
+                return Err(Error::UnknownProtocolOption {
+                    protocol,
+                    given,
+                    allowed: heeded.into(),
+                });
+            };
+            let set = knob.set(&mut options, value);
+            set.map_err(|error| invalid(error.name, error.given, error.allowed))?;
         }
         Ok(options)
     }
@@ -95,4 +112,11 @@ impl Options {
 pub(crate) fn protocol_names() -> Vec<&'static str> {
     let declarations = registry::declarations::<machine::Native>(&ProtocolOptions::default());
     declarations.iter().map(|declaration| declaration.name).collect()
+}
+
+/// The names of the options that `protocol` knows.
+fn knobs_of(protocol: &str) -> &'static [&'static str] {
+    let names = protocol_names().into_iter();
+    let mut all = names.zip(registry::knobs::<machine::Native>());
+    all.find(|(name, _)| *name == protocol).map_or(&[], |(_, knobs)| knobs)
 }

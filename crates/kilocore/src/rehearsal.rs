@@ -23,7 +23,7 @@ pub(crate) fn rehearse(engine: &dyn Engine, seats: &mut [Seat]) -> Result<(), Er
     engine.create_table(TABLE, schema, 0, u64::MAX)?;
     for seat in seats {
         let session = seat.session();
-        session.begin(Start { attempt: 0, read_only: false });
+        session.begin(Start { attempt: 0, read_only: false, partitions: &[] });
         let locked: Result<(), Abort> = (0..LOCKS).try_for_each(|key| {
             session.read_with(TABLE, key, ColumnSet::NONE, Intent::Update, &mut []).map(|_| ())
         });

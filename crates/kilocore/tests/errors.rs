@@ -47,6 +47,60 @@ fn options() {
 }
 
 #[test]
+fn options_of_protocols() {
+    let with = |protocol: &str, name: &str, value: &str| {
+        Database::open(Options {
+            protocol: protocol.into(),
+            protocol_options: vec![(name.into(), value.into())],
+            ..Options::default()
+        })
+    };
+    assert!(with("DL_DETECT", "lock-timeout", "1ms").is_ok());
+    let error = with("DL_DETECT", "lock-timeout", "soon").unwrap_err();
+    assert!(matches!(error, Error::InvalidOption { option: "lock-timeout", .. }), "{error}");
+    let text = with("DL_DETECT", "lock-timout", "1ms").unwrap_err().to_string();
+    assert!(text.contains("did you mean \"lock-timeout\"?"), "{text}");
+    let error = with("SILO", "lock-timeout", "1ms").unwrap_err();
+    assert!(matches!(error, Error::UnknownProtocolOption { .. }), "{error}");
+}
+
+#[test]
+fn partitions_not_declared() {
+    let db = Database::open(Options {
+        protocol: "HSTORE".into(),
+        protocol_options: vec![("partitions".into(), "8".into())],
+        ..Options::default()
+    })
+    .unwrap();
+    let table = db.create_table("things", &[("id", ColumnType::U64)]).unwrap();
+    db.transact(|tx| (0..100).try_for_each(|key| tx.insert(&table, key, &[key.into()]))).unwrap();
+    let mut refused = 0;
+    for key in 0..100 {
+        let result = db.transact_on(&[(&table, 0)], |tx| {
+            tx.update(&table, 0, &[("id", 99u64.into())])?;
+            tx.update(&table, key, &[("id", 1000u64.into())])
+        });
+        match result {
+            Ok(()) => db.transact(|tx| tx.update(&table, key, &[("id", key.into())])).unwrap(),
+            Err(error) => {
+                assert!(matches!(error, Error::UndeclaredPartition), "{error}");
+                refused += 1;
+                // Nothing of it remains, not even in what had been declared, and it is over.
+                let zero = db.transact(|tx| tx.get(&table, 0)).unwrap().unwrap();
+                assert_ne!(zero.get::<u64>("id").unwrap(), 99);
+            }
+        }
+        db.transact(|tx| tx.update(&table, 0, &[("id", 0u64.into())])).unwrap();
+    }
+    // An eighth of the keys shares the partition of key 0.
+    assert!((75..=95).contains(&refused), "{refused}");
+    let (other, foreign) = open();
+    let error = db.transact_on(&[(&foreign, 1)], |_| Ok::<_, Error>(())).unwrap_err();
+    assert!(matches!(error, Error::ForeignTable { .. }), "{error}");
+    drop(other);
+}
+
+#[test]
 fn tables() {
     let (db, _) = open();
     let one = [("a", ColumnType::U64)];

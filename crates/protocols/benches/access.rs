@@ -64,7 +64,11 @@ impl Visitor<Native> for Bench<'_> {
                 bencher.iter(|| {
                     transaction += 1;
                     store.epochs().pin(&core, 0);
-                    protocol.begin(&core, &mut worker, Start { attempt: 0, read_only: false });
+                    protocol.begin(
+                        &core,
+                        &mut worker,
+                        Start { attempt: 0, read_only: false, partitions: &[] },
+                    );
                     for number in 0..ACCESSES {
                         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                         // Keys differ within a transaction by their last bits.

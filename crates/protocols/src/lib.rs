@@ -4,6 +4,7 @@
 //! in [`parts`]. [`registry`] is the only other place that names them.
 
 pub mod dl_detect;
+pub mod hstore;
 #[doc(hidden)]
 pub mod mutants;
 pub mod mvcc;
@@ -21,7 +22,10 @@ pub mod two_version_no_wait;
 pub mod wait_die;
 pub mod wound_wait;
 
-pub use options::{CommitLocks, Deadlocks, KNOBS, Knob, KnobError, ProtocolOptions, WaitsForGraph};
+pub use options::{
+    CommitLocks, Deadlocks, KNOBS, Knob, KnobError, OlderAtPartition, ProtocolOptions,
+    WaitsForGraph,
+};
 pub use protocol::{
     Change, CommitLog, Declaration, Isolation, Protocol, Start, TimestampAllocation,
 };

@@ -5,8 +5,10 @@
 use crate::{
     Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, dl_detect,
     dl_detect::DlDetect,
+    hstore,
+    hstore::Hstore,
     mvcc::{self, Mvcc},
-    parts::{active_timestamps::Needed, two_phase_locking},
+    parts::{active_timestamps::Needed, partition_locks::Older, two_phase_locking},
     registry::Visitor,
     silo,
     silo::Silo,
@@ -16,7 +18,7 @@ use crate::{
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent, Version};
+use txn::{Abort, ColumnSet, Intent, TableSchema, Version};
 
 /// What must notice a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub enum Detector {
     Certificate,
     /// The workload's conservation law is broken.
     Conservation,
+    /// The same, where procedures are rolled back half way.
+    Rollback,
     /// The oldest transaction died.
     OldestNeverDies,
     /// A deadlock was found where none can be.
@@ -103,6 +107,22 @@ pub const MUTANTS: &[Mutant] = &[
         story: "2V_NO_WAIT installs its writes without certifying that no reader is left",
         detector: Detector::Certificate,
     },
+    Mutant {
+        name: "hstore_takes_from_running",
+        story: "HSTORE in which an older transaction takes a partition from a younger one that runs",
+        detector: Detector::Conservation,
+    },
+    Mutant {
+        name: "hstore_never_goes_first",
+        story: "HSTORE in which an older transaction waits for a younger one that has not started",
+        detector: Detector::Progress,
+    },
+    Mutant {
+        name: "hstore_without_rollback",
+        story: "HSTORE that writes in place and forgets nothing when it aborts (a published code base \
+                has no rollback for it)",
+        detector: Detector::Rollback,
+    },
 ];
 
 /// Calls `visitor` with the mutant `name`; gives the visitor back if there is none.
@@ -117,6 +137,9 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "dl_detect_without_readers_ahead" => {
             Ok(visitor.visit::<DlDetect<M, WithoutReadersAhead>>())
         }
+        "hstore_takes_from_running" => Ok(visitor.visit::<Hstore<M, TakesFromRunning>>()),
+        "hstore_never_goes_first" => Ok(visitor.visit::<Hstore<M, NeverGoesFirst>>()),
+        "hstore_without_rollback" => Ok(visitor.visit::<BypassingWrites<Hstore<M>>>()),
         "silo_without_lock_check" => Ok(visitor.visit::<Silo<WithoutLockCheck>>()),
         "mvcc_reads_past_writers" => Ok(visitor.visit::<Mvcc<M, PastWriters>>()),
         "mvcc_without_read_marks" => Ok(visitor.visit::<Mvcc<M, WithoutReadMarks>>()),
@@ -156,6 +179,18 @@ impl dl_detect::Variant for StaleEdges {
     const CURRENT_EDGES: bool = false;
 }
 
+/// HSTORE's partitions, taken from who uses them.
+pub struct TakesFromRunning;
+impl hstore::Variant for TakesFromRunning {
+    const OLDER: Option<Older> = Some(Older::Takes);
+}
+
+/// HSTORE's queues, in which whoever came first has the partition.
+pub struct NeverGoesFirst;
+impl hstore::Variant for NeverGoesFirst {
+    const OLDER: Option<Older> = Some(Older::Waits);
+}
+
 /// SILO's validation without its second half.
 pub struct WithoutLockCheck;
 impl silo::Variant for WithoutLockCheck {
@@ -192,6 +227,7 @@ impl two_version_no_wait::Variant for Uncertified {
 pub struct BypassingWrites<P>(P);
 
 impl<M: Machine, P: Protocol<M>> Protocol<M> for BypassingWrites<P> {
+    const LOCKS_PARTITIONS: bool = P::LOCKS_PARTITIONS;
     type Record = P::Record;
     type Worker<'s>
         = P::Worker<'s>
@@ -214,8 +250,18 @@ impl<M: Machine, P: Protocol<M>> Protocol<M> for BypassingWrites<P> {
         self.0.worker(epochs, slot)
     }
 
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, start: Start) {
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, start: Start<'_>) {
         self.0.begin(core, worker, start);
+    }
+
+    fn approach<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut P::Worker<'s>,
+        table: &TableSchema,
+        key: u64,
+    ) -> Result<(), Abort> {
+        self.0.approach(core, worker, table, key)
     }
 
     fn read<'s>(

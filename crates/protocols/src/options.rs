@@ -20,6 +20,11 @@ pub struct ProtocolOptions {
     pub waits_for: WaitsForGraph,
     /// What an optimistic transaction does about a record that another has locked to commit.
     pub commit_locks: CommitLocks,
+    /// Number of partition locks, where partitions are locked; none for as many as the workload has
+    /// partitions.
+    pub partitions: Option<u64>,
+    /// What becomes of a transaction that is older than the owner of a partition.
+    pub older_at_partition: OlderAtPartition,
 }
 
 impl Default for ProtocolOptions {
@@ -31,6 +36,8 @@ impl Default for ProtocolOptions {
             lock_timeout_ns: Some(100_000),
             waits_for: WaitsForGraph::PerCore,
             commit_locks: CommitLocks::Refuse,
+            partitions: None,
+            older_at_partition: OlderAtPartition::GoesFirst,
         }
     }
 }
@@ -62,6 +69,18 @@ pub enum CommitLocks {
     /// 5.1, and the code that the study of 2022 measured).
     Refuse,
 }
+
+/// What becomes of a transaction that is older than the owner of a partition that it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OlderAtPartition {
+    /// It goes before an owner that has not started, and waits for one that has.
+    GoesFirst,
+    /// It aborts, and comes back with a new timestamp.
+    Aborts,
+}
+
+/// The most partition locks.
+const MAX_PARTITIONS: u64 = 65_536;
 
 /// An option of protocols by its name.
 pub struct Knob {
@@ -206,6 +225,39 @@ pub const KNOBS: &[Knob] = &[
         },
         value: None,
     },
+    Knob {
+        name: "partitions",
+        summary: "number of partition locks, as many as the workload has partitions or fewer",
+        allowed: "workload, or 1 to 65536",
+        set: |options, value| {
+            options.partitions = match value {
+                "workload" => None,
+                number => Some(number.parse().ok().filter(|n| (1..=MAX_PARTITIONS).contains(n))?),
+            };
+            Some(())
+        },
+        value: Some(|options| match options.partitions {
+            None => "workload".to_owned(),
+            Some(number) => number.to_string(),
+        }),
+    },
+    Knob {
+        name: "older-at-partition",
+        summary: "who is older than a partition's owner goes first (Abyss 2.2), or aborts (2022)",
+        allowed: "goes-first, aborts",
+        set: |options, value| {
+            options.older_at_partition = match value {
+                "goes-first" => OlderAtPartition::GoesFirst,
+                "aborts" => OlderAtPartition::Aborts,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.older_at_partition {
+            OlderAtPartition::GoesFirst => "goes-first".to_owned(),
+            OlderAtPartition::Aborts => "aborts".to_owned(),
+        }),
+    },
 ];
 
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
@@ -250,6 +302,8 @@ mod tests {
             ("deadlocks", ["search", "key-order"]),
             ("waits-for", ["per-core", "central"]),
             ("commit-locks", ["wait", "refuse"]),
+            ("partitions", ["workload", "16"]),
+            ("older-at-partition", ["goes-first", "aborts"]),
             ("deadlock-search", ["100ns", "7us"]),
             ("lock-timeout", ["off", "1ms"]),
         ] {

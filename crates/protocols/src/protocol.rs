@@ -4,7 +4,7 @@ use crate::ProtocolOptions;
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
 use std::{fmt, str::FromStr};
 use storage::{Epochs, RecordRef, RowHead, RowState};
-use txn::{Abort, ColumnSet, Intent, Version, Write};
+use txn::{Abort, ColumnSet, Intent, TableSchema, Version, Write};
 
 /// What a committed history is promised to look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,11 +93,14 @@ impl FromStr for TimestampAllocation {
 
 /// How an attempt starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct Start<'a> {
     /// 0 for new work, then 1, 2, ... for its retries.
     pub attempt: u32,
     /// Declared to write nothing.
     pub read_only: bool,
+    /// The partitions of all keys that it may access, in any order and repeated at will; none for any. Only
+    /// protocols that say so in [`Protocol::LOCKS_PARTITIONS`] look at them.
+    pub partitions: &'a [u64],
 }
 
 /// What a write does to a row.
@@ -127,6 +130,9 @@ pub struct CommitLog<'a> {
 /// as it protects rows. After an `Err` the caller calls [`Protocol::abort`] exactly once.
 /// Lifetimes: `'s` is the store's and the protocol's own.
 pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
+    /// Whether it locks partitions, and wants to know at the begin of a transaction which.
+    const LOCKS_PARTITIONS: bool = false;
+
     /// What it keeps in each record. Zeros are a record that nobody has touched.
     type Record: Zeroed + Send + Sync + 'static;
     /// What it keeps per session: read set, write set, locks. Survives retries.
@@ -153,7 +159,20 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Worker<'s>;
 
     /// Begins an attempt.
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, start: Start);
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, start: Start<'_>);
+
+    /// Hears of every access before the key is looked up.
+    #[inline(always)]
+    fn approach<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        table: &TableSchema,
+        key: u64,
+    ) -> Result<(), Abort> {
+        let _ = (core, worker, table, key);
+        Ok(())
+    }
 
     /// Reads `columns` of the record's row into `out` (untouched if the row is absent).
     fn read<'s>(

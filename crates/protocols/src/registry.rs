@@ -3,8 +3,8 @@
 //! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
 
 use crate::{
-    Declaration, Protocol, ProtocolOptions, dl_detect::DlDetect, mvcc::Mvcc, no_cc::NoCc,
-    no_wait::NoWait, occ::Occ, silo::Silo, tictoc::TicToc, timestamp::Timestamp,
+    Declaration, Protocol, ProtocolOptions, dl_detect::DlDetect, hstore::Hstore, mvcc::Mvcc,
+    no_cc::NoCc, no_wait::NoWait, occ::Occ, silo::Silo, tictoc::TicToc, timestamp::Timestamp,
     two_version_no_wait::TwoVersionNoWait, wait_die::WaitDie, wound_wait::WoundWait,
 };
 use machine::Machine;
@@ -59,6 +59,7 @@ registry! { M:
     Timestamp<M>,
     Mvcc<M>,
     Occ<M>,
+    Hstore<M>,
     Silo,
     TicToc<M>,
 }

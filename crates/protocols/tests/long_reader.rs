@@ -89,7 +89,7 @@ impl<M: Machine, V: Variant> Rig<M, V> {
     }
 
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, read_only: bool) {
-        self.protocol.begin(core, worker, Start { attempt: 0, read_only });
+        self.protocol.begin(core, worker, Start { attempt: 0, read_only, partitions: &[] });
     }
 
     fn commit<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<(), Abort> {

@@ -29,6 +29,8 @@ pub enum AbortReason {
     RecordRetired,
     /// The arena has no room for another record or version.
     OutOfMemory,
+    /// A key of a partition that the transaction had not declared at its begin was accessed.
+    UndeclaredPartition,
     /// The procedure asked for the rollback (TPC-C's 1 % NewOrder, a closure's error).
     User,
     /// The run was asked to stop before the transaction could commit.
@@ -37,7 +39,7 @@ pub enum AbortReason {
 
 impl AbortReason {
     /// Every reason, in the order in which reports list them.
-    pub const ALL: [AbortReason; 12] = [
+    pub const ALL: [AbortReason; 13] = [
         AbortReason::LockConflict,
         AbortReason::Died,
         AbortReason::Wounded,
@@ -48,13 +50,20 @@ impl AbortReason {
         AbortReason::Phantom,
         AbortReason::RecordRetired,
         AbortReason::OutOfMemory,
+        AbortReason::UndeclaredPartition,
         AbortReason::User,
         AbortReason::Stopped,
     ];
 
     /// True when running the same procedure again may succeed.
     pub const fn is_retryable(self) -> bool {
-        !matches!(self, AbortReason::OutOfMemory | AbortReason::User | AbortReason::Stopped)
+        !matches!(
+            self,
+            AbortReason::OutOfMemory
+                | AbortReason::UndeclaredPartition
+                | AbortReason::User
+                | AbortReason::Stopped
+        )
     }
 
     /// The name used in records and reports, for example `lock_conflict`.
@@ -70,6 +79,7 @@ impl AbortReason {
             AbortReason::Phantom => "phantom",
             AbortReason::RecordRetired => "record_retired",
             AbortReason::OutOfMemory => "out_of_memory",
+            AbortReason::UndeclaredPartition => "undeclared_partition",
             AbortReason::User => "user",
             AbortReason::Stopped => "stopped",
         }

@@ -6,12 +6,14 @@
 mod abort;
 mod access;
 mod history;
+mod partitioning;
 mod procedure;
 mod schema;
 
 pub use abort::{Abort, AbortReason};
 pub use access::{Access, Intent};
 pub use history::{History, Read, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind};
+pub use partitioning::Partitioning;
 pub use procedure::{Client, Conservation, Loader, Workload};
 pub use schema::{
     Column, ColumnSet, ColumnSpan, ColumnType, MAX_COLUMNS, Payload, RowLayout, Schema,

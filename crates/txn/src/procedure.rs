@@ -54,6 +54,13 @@ pub trait Client: Send {
     /// Runs the drawn procedure once. Must be repeatable: an abort makes the engine call it again.
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort>;
 
+    /// Adds the partitions (see [`crate::Partitioning`]) of all keys that the drawn procedure may access to
+    /// `out`, in any order; adds nothing where it may access any. Asked only by protocols that lock
+    /// partitions, and held to it by them.
+    fn partitions(&self, out: &mut Vec<u64>) {
+        let _ = out;
+    }
+
     /// True when the drawn procedure only reads; declared at begin.
     fn read_only(&self) -> bool {
         false

@@ -1,5 +1,6 @@
 //! Tables, typed columns, and where each column lies in a row.
 
+use crate::Partitioning;
 use std::fmt;
 
 /// A table's number in its schema; stable for the life of the database.
@@ -134,12 +135,21 @@ pub struct TableSchema {
     pub columns: Vec<Column>,
     /// Whether values matter.
     pub payload: Payload,
+    /// Which partition a key belongs to, for protocols that lock partitions.
+    pub partitioning: Partitioning,
 }
 
 impl TableSchema {
-    /// A table whose values are stored.
+    /// A table whose values are stored, in one partition.
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> TableSchema {
-        TableSchema { name: name.into(), columns, payload: Payload::Stored }
+        let (payload, partitioning) = (Payload::Stored, Partitioning::ONE);
+        TableSchema { name: name.into(), columns, payload, partitioning }
+    }
+
+    /// The same table, divided by `partitioning`.
+    pub fn partitioned(mut self, partitioning: Partitioning) -> TableSchema {
+        self.partitioning = partitioning;
+        self
     }
 
     /// The same table with values that the workload never looks at.
@@ -165,6 +175,9 @@ impl TableSchema {
                 self.columns.len()
             ));
         }
+        if !self.partitioning.is_sound() {
+            return fail(format!("{:?} given, all numbers must be 1 or more", self.partitioning));
+        }
         for (i, column) in self.columns.iter().enumerate() {
             if self.columns[..i].iter().any(|c| c.name == column.name) {
                 return fail(format!("column {:?} is given twice", column.name));
@@ -186,6 +199,13 @@ impl TableSchema {
 pub struct Schema {
     /// `tables[i]` is `TableId(i)`.
     pub tables: Vec<TableSchema>,
+}
+
+impl Schema {
+    /// Number of partitions that the tables are divided into.
+    pub fn partitions(&self) -> u64 {
+        self.tables.iter().map(|table| table.partitioning.partitions()).max().unwrap_or(1)
+    }
 }
 
 /// A table that cannot exist, and why.
@@ -304,6 +324,16 @@ mod tests {
         assert!(TableSchema::new("t", vec![]).check().is_err());
         let empty = TableSchema::new("t", vec![Column::new("a", ColumnType::Bytes(0))]);
         assert!(empty.check().unwrap_err().to_string().contains("0 bytes long"));
+    }
+
+    #[test]
+    fn partitions_are_counted_from_one() {
+        let table = TableSchema::new("t", vec![Column::new("a", ColumnType::U64)]);
+        let of = |partitioning| table.clone().partitioned(partitioning);
+        let none = of(Partitioning::Quotient { divisor: 0, partitions: 2 }).check();
+        assert!(none.unwrap_err().to_string().contains("must be 1 or more"));
+        let tables = vec![of(Partitioning::Hash { partitions: 3 }), of(Partitioning::Replicated)];
+        assert_eq!(Schema { tables }.partitions(), 3);
     }
 
     #[test]

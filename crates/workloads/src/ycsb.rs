@@ -10,6 +10,10 @@
 //!   index spreads neighbouring keys anyway.
 //! - An access touches one field, drawn evenly. A read copies the field out and folds it into a
 //!   checksum, so neither the engine nor the compiler can skip it.
+//! - With several partitions, key `k` lies in partition `k mod partitions`, and a partition's keys are drawn by
+//!   Zipf's law among themselves, as in DBx1000. A transaction's first partition is its worker's own (worker
+//!   modulo partitions) or drawn evenly; a multi-partition transaction draws the others evenly, and takes its
+//!   accesses from its partitions in turn (Abyss 5.5).
 //! - An update writes a value that no other update writes. A constant value would hide writes that
 //!   reach the shared record before the commit.
 
@@ -17,11 +21,13 @@ use crate::distinct::KeyDraw;
 use crate::options::{self, OptionError, OptionValue};
 use crate::stream::Stream;
 use crate::zipf::Zipf;
+use homes::Homes;
 use txn::{
-    Abort, Access, Client, Column, ColumnSet, ColumnType, Loader, MAX_COLUMNS, Schema, TableId,
-    TableSchema, Workload,
+    Abort, Access, Client, Column, ColumnSet, ColumnType, Loader, MAX_COLUMNS, Partitioning,
+    Schema, TableId, TableSchema, Workload,
 };
 
+mod homes;
 mod value;
 
 /// The only table.
@@ -29,6 +35,9 @@ const USERTABLE: TableId = TableId(0);
 
 /// The longest field, in bytes.
 const MAX_FIELD_BYTES: u64 = 1 << 16;
+
+/// The most partitions.
+const MAX_PARTITIONS: u64 = 65_536;
 
 /// All that can be set. [`Ycsb::new`] checks it.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +58,14 @@ pub struct YcsbOptions {
     pub read_modify_write: bool,
     /// A transaction's keys differ from each other.
     pub distinct: bool,
+    /// Partitions of the table.
+    pub partitions: u64,
+    /// Share of the transactions that access several partitions, from 0 to 1.
+    pub multi_partition_share: f64,
+    /// Partitions that such a transaction accesses.
+    pub partitions_per_transaction: u64,
+    /// A worker's transactions have the same first partition; else it is drawn.
+    pub local_partition: bool,
     /// A transaction accesses its keys in ascending order (Abyss 4.2, figure 4).
     pub key_order: bool,
     /// All keys are announced before the first is accessed, so that cache misses overlap.
@@ -68,6 +85,10 @@ impl Default for YcsbOptions {
             accesses: 16,
             read_modify_write: false,
             distinct: true,
+            partitions: 1,
+            multi_partition_share: 0.0,
+            partitions_per_transaction: 2,
+            local_partition: true,
             key_order: false,
             prefetch: true,
             declare_read_only: false,
@@ -84,8 +105,15 @@ impl YcsbOptions {
         options::theta(self.theta)?;
         options::ratio("read-ratio", self.read_ratio)?;
         options::integer("accesses", self.accesses, 1, options::MAX_ACCESSES)?;
+        options::integer("partitions", self.partitions, 1, self.records.min(MAX_PARTITIONS))?;
+        options::ratio("multi-partition-share", self.multi_partition_share)?;
+        let most = if self.multi_partition_share > 0.0 { self.partitions } else { MAX_PARTITIONS };
+        let asked = self.partitions_per_transaction;
+        options::integer("partitions-per-transaction", asked, 1, most)?;
         if self.distinct {
-            options::enough_rows(self.accesses, self.records, "records")?;
+            let rows = self.records / self.partitions;
+            let option = if self.partitions == 1 { "records" } else { "records / partitions" };
+            options::enough_rows(self.accesses, rows, option)?;
         }
         Ok(())
     }
@@ -101,6 +129,10 @@ impl YcsbOptions {
             ("accesses", OptionValue::Integer(self.accesses)),
             ("read-modify-write", OptionValue::Flag(self.read_modify_write)),
             ("distinct", OptionValue::Flag(self.distinct)),
+            ("partitions", OptionValue::Integer(self.partitions)),
+            ("multi-partition-share", OptionValue::Number(self.multi_partition_share)),
+            ("partitions-per-transaction", OptionValue::Integer(self.partitions_per_transaction)),
+            ("local-partition", OptionValue::Flag(self.local_partition)),
             ("key-order", OptionValue::Flag(self.key_order)),
             ("prefetch", OptionValue::Flag(self.prefetch)),
             ("declare-read-only", OptionValue::Flag(self.declare_read_only)),
@@ -119,7 +151,7 @@ impl Ycsb {
     /// The workload with `options`, or which of them is wrong.
     pub fn new(options: YcsbOptions) -> Result<Ycsb, OptionError> {
         options.validate()?;
-        let zipf = Zipf::new(options.records, options.theta);
+        let zipf = Zipf::new(options.records / options.partitions, options.theta);
         Ok(Ycsb { options, zipf })
     }
 
@@ -137,7 +169,9 @@ impl Workload for Ycsb {
         let columns =
             (0..self.options.fields).map(|i| Column::new(format!("field{i}"), field)).collect();
         // No law depends on the values, so a simulated machine need not keep them.
-        Schema { tables: vec![TableSchema::new("usertable", columns).opaque()] }
+        let partitioning = Partitioning::Modulo { partitions: self.options.partitions };
+        let table = TableSchema::new("usertable", columns).opaque().partitioned(partitioning);
+        Schema { tables: vec![table] }
     }
 
     fn rows(&self, _table: TableId) -> u64 {
@@ -155,6 +189,7 @@ impl Workload for Ycsb {
             stream: Stream::of_worker(seed, worker),
             draw: KeyDraw::new(self.zipf.clone(), accesses, options.distinct),
             keys: Vec::with_capacity(accesses),
+            homes: Homes::new(options, worker),
             accesses: vec![FieldAccess { field: 0, update: false }; accesses],
             fields: options.fields,
             // Compared with 32 random bits, so that a ratio of 1 is always and 0 is never.
@@ -189,6 +224,7 @@ pub struct YcsbClient {
     stream: Stream,
     draw: KeyDraw,
     keys: Vec<u64>,
+    homes: Homes,
     accesses: Vec<FieldAccess>,
     fields: u64,
     reads_below: u64,
@@ -229,6 +265,7 @@ impl Client for YcsbClient {
     fn next(&mut self) {
         self.stamp = value::next_stamp(self.stamp);
         self.draw.fill(&mut self.keys, self.accesses.len(), &mut self.stream);
+        self.homes.spread(&mut self.keys, &mut self.stream);
         if self.key_order {
             self.keys.sort_unstable();
         }
@@ -266,6 +303,10 @@ impl Client for YcsbClient {
             }
         }
         Ok(())
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        out.extend_from_slice(self.homes.drawn());
     }
 
     fn read_only(&self) -> bool {

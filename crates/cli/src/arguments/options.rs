@@ -104,6 +104,9 @@ pub struct ExploreArguments {
     /// Rows are accessed in the order of their keys, so that no deadlock can be
     #[arg(long)]
     pub key_order: bool,
+    /// A fifth of the counters' procedures that write are rolled back half way
+    #[arg(long, conflicts_with = "key_order")]
+    pub rollbacks: bool,
     /// Where timestamps come from: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,

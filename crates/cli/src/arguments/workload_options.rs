@@ -34,6 +34,18 @@ pub struct YcsbArguments {
     /// A transaction may access a key twice
     #[arg(long)]
     no_distinct: bool,
+    /// Partitions of the table, by key modulo their number [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    partitions: Option<u64>,
+    /// Share of the transactions that access several partitions, 0 to 1 [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    multi_partition_share: Option<f64>,
+    /// Partitions that such a transaction accesses [default: 2]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    partitions_per_transaction: Option<u64>,
+    /// Draw a transaction's first partition; else it is its worker's own
+    #[arg(long)]
+    no_local_partition: bool,
     /// A transaction accesses its keys in ascending order
     #[arg(long)]
     key_order: bool,
@@ -48,6 +60,8 @@ pub struct YcsbArguments {
 impl YcsbArguments {
     /// `default`, with what was said in its place.
     pub fn over(&self, default: YcsbOptions) -> YcsbOptions {
+        let share = self.multi_partition_share;
+        let several = self.partitions_per_transaction;
         YcsbOptions {
             records: self.records.unwrap_or(default.records),
             fields: self.fields.unwrap_or(default.fields),
@@ -57,6 +71,10 @@ impl YcsbArguments {
             accesses: self.accesses.unwrap_or(default.accesses),
             read_modify_write: self.read_modify_write || default.read_modify_write,
             distinct: !self.no_distinct && default.distinct,
+            partitions: self.partitions.unwrap_or(default.partitions),
+            multi_partition_share: share.unwrap_or(default.multi_partition_share),
+            partitions_per_transaction: several.unwrap_or(default.partitions_per_transaction),
+            local_partition: !self.no_local_partition && default.local_partition,
             key_order: self.key_order || default.key_order,
             prefetch: !self.no_prefetch && default.prefetch,
             declare_read_only: self.declare_read_only || default.declare_read_only,
@@ -101,6 +119,12 @@ pub struct CountersArguments {
     /// Tokens, when there are moves [default: 0]
     #[arg(long, value_name = "N", value_parser = whole)]
     tokens: Option<u64>,
+    /// Share of the increments, transfers and moves that are rolled back half way [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    rollbacks: Option<f64>,
+    /// Partitions of every table, by key modulo their number [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    partitions: Option<u64>,
 }
 
 impl CountersArguments {
@@ -118,6 +142,8 @@ impl CountersArguments {
             sums: self.sums.unwrap_or(default.sums),
             moves: self.moves.unwrap_or(default.moves),
             tokens: self.tokens.unwrap_or(default.tokens),
+            rollbacks: self.rollbacks.unwrap_or(default.rollbacks),
+            partitions: self.partitions.unwrap_or(default.partitions),
         }
     }
 }

@@ -21,6 +21,8 @@ struct Subject {
     exploration: Exploration,
     /// Rows are accessed in the order of their keys.
     in_order: bool,
+    /// Procedures are rolled back half way, now and then.
+    rolled_back: bool,
     /// The detectors that must find something; None if nothing may be found.
     must_fail: Option<Vec<&'static str>>,
 }
@@ -43,6 +45,9 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
         let outcome = match command {
             ExploreCommand::Counters(_) if subject.in_order => {
                 blocks::explore(&variation::counters_in_order, &subject.exploration, &bar)
+            }
+            ExploreCommand::Counters(_) if subject.rolled_back => {
+                blocks::explore(&variation::counters_rolled_back, &subject.exploration, &bar)
             }
             ExploreCommand::Counters(_) => {
                 blocks::explore(&variation::counters, &subject.exploration, &bar)
@@ -116,6 +121,7 @@ fn subjects(asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
             name: mutant.name,
             exploration: Exploration { mutant: Some(mutant.name.into()), ..exploration.clone() },
             in_order: asked.key_order || mutant.detector == Detector::NoFalseDeadlock,
+            rolled_back: asked.rollbacks || mutant.detector == Detector::Rollback,
             must_fail: Some(vec![detector(mutant.detector)]),
         };
         let wanted: Vec<Subject> =
@@ -133,6 +139,7 @@ fn subjects(asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
         name,
         exploration: Exploration { protocol: name.into(), ..exploration.clone() },
         in_order: asked.key_order,
+        rolled_back: asked.rollbacks,
         // Without any control everything can go wrong, and whatever comes first is found.
         must_fail: promises_nothing(name)
             .then(|| vec!["certificate", "conservation law", "progress", "panic"]),
@@ -144,7 +151,7 @@ fn subjects(asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
 fn detector(detector: Detector) -> &'static str {
     match detector {
         Detector::Certificate => "certificate",
-        Detector::Conservation => "conservation law",
+        Detector::Conservation | Detector::Rollback => "conservation law",
         Detector::OldestNeverDies => "the oldest never dies",
         Detector::NoFalseDeadlock => "no false deadlock",
         Detector::Progress => "progress",
@@ -169,6 +176,9 @@ fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArg
     }
     if asked.key_order {
         replay.push_str(" --key-order");
+    }
+    if asked.rollbacks {
+        replay.push_str(" --rollbacks");
     }
     if subject.exploration.protocol_options != default.protocol_options {
         let arguments = protocol_arguments(&subject.exploration.protocol_options);

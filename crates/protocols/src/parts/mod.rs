@@ -3,6 +3,7 @@
 pub mod active_timestamps;
 pub mod cancellable_queue;
 pub mod lock_queue;
+pub mod partition_locks;
 pub mod queue_latch;
 pub mod record_set;
 pub mod tid_word;

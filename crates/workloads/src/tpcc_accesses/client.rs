@@ -1,7 +1,7 @@
 //! One worker's stream of orders and payments.
 
 use super::draw::{Drawn, OrderLine, draw};
-use super::{CUSTOMER, DISTRICT, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
+use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, TableId};
 
@@ -155,6 +155,18 @@ impl Client for TpccAccessesClient {
         match self.drawn {
             Drawn::NewOrder { district, customer } => self.order(access, district, customer),
             Drawn::Payment { district, customer } => self.payment(access, district, customer),
+        }
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        out.push(self.home);
+        match self.drawn {
+            Drawn::NewOrder { .. } => {
+                out.extend(self.lines.iter().map(|line| line.stock / self.records.items));
+            }
+            Drawn::Payment { customer, .. } => {
+                out.push(customer / (self.records.customers * DISTRICTS));
+            }
         }
     }
 

@@ -14,6 +14,8 @@
 //! payments is for a customer of another warehouse. Items and customers are drawn by TPC-C's non-uniform rule; a
 //! second line for the same item is dropped. Every access reads or updates the whole record, as DBx1000 does.
 //!
+//! A warehouse is a partition, as in the papers; the items are replicated.
+//!
 //! # What it is not
 //! - Nothing is inserted: an order's and a history's bytes cost
 //!   [`TpccAccessesOptions::insert_line_cycles`] for each line of memory, privately.
@@ -32,7 +34,7 @@ pub use client::TpccAccessesClient;
 pub use options::{Records, TpccAccessesOptions};
 
 use crate::options::OptionError;
-use txn::{Column, ColumnType, Loader, Schema, TableId, TableSchema, Workload};
+use txn::{Column, ColumnType, Loader, Partitioning, Schema, TableId, TableSchema, Workload};
 
 /// Names of the kinds of procedures, in the order of their numbers.
 pub const KIND_NAMES: [&str; 2] = ["new_order", "payment"];
@@ -75,17 +77,19 @@ impl Workload for TpccAccesses {
 
     fn schema(&self) -> Schema {
         let records = self.options.records();
-        let table = |name, bytes: u64| {
+        let partitions = self.options.warehouses;
+        let of_warehouse = |rows| Partitioning::Quotient { divisor: rows, partitions };
+        let table = |name, bytes: u64, partitioning| {
             let row = Column::new("row", ColumnType::Bytes(bytes as u32));
-            TableSchema::new(name, vec![row]).opaque()
+            TableSchema::new(name, vec![row]).opaque().partitioned(partitioning)
         };
         Schema {
             tables: vec![
-                table("warehouse", records.warehouse),
-                table("district", records.district),
-                table("customer", records.customer),
-                table("stock", records.stock),
-                table("item", records.item),
+                table("warehouse", records.warehouse, of_warehouse(1)),
+                table("district", records.district, of_warehouse(DISTRICTS)),
+                table("customer", records.customer, of_warehouse(DISTRICTS * records.customers)),
+                table("stock", records.stock, of_warehouse(records.items)),
+                table("item", records.item, Partitioning::Replicated),
             ],
         }
     }

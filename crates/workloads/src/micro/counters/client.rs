@@ -34,6 +34,7 @@ pub struct CountersClient {
     stream: Stream,
     ledger_row: u64,
     drawn: Drawn,
+    rolls_back: bool,
     keys: Vec<u64>,
     /// The last attempt of a sum saw a pair without its total.
     saw_broken_pair: bool,
@@ -56,6 +57,7 @@ impl CountersClient {
             stream: Stream::of_worker(seed, worker),
             ledger_row: worker as u64 % LEDGER_ROWS,
             drawn: Drawn::Sum,
+            rolls_back: false,
             keys: Vec::new(),
             saw_broken_pair: false,
         }
@@ -70,11 +72,18 @@ impl CountersClient {
         if self.options.lock_upgrade { Intent::Read } else { Intent::Update }
     }
 
+    /// The rollback that the procedure has drawn, if it has: asked for when some of its writes are made and
+    /// others are not.
+    fn change_of_mind(&self) -> Result<(), Abort> {
+        if self.rolls_back { Err(Abort::user()) } else { Ok(()) }
+    }
+
     fn increment<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
         for &counter in &self.keys {
             let (table, key) = self.options.place(counter);
             add(access, table, key, COUNT, 1, self.intent())?;
         }
+        self.change_of_mind()?;
         if self.options.only_increments() {
             return Ok(());
         }
@@ -93,6 +102,7 @@ impl CountersClient {
         let second = cell(access, second.0, second.1, BALANCE, self.intent())?;
         let (given, taken) = if turned { (second, first) } else { (first, second) };
         access.update(from.0, from.1, BALANCE, &given.wrapping_sub(amount).to_le_bytes())?;
+        self.change_of_mind()?;
         access.update(to.0, to.1, BALANCE, &taken.wrapping_add(amount).to_le_bytes())?;
         if given.wrapping_add(taken) != PAIR_TOTAL {
             self.note(access, BROKEN, 1)?;
@@ -128,6 +138,7 @@ impl CountersClient {
         // A transaction sees its own writes and nothing else may come between: that a row is gone
         // after its delete, and there after its insert.
         let mut right = access.delete(table, from)?;
+        self.change_of_mind()?;
         right &= !access.read(table, from, TOKEN, &mut seen)?;
         right &= access.insert(table, to, &token)?;
         right &= access.read(table, to, TOKEN, &mut seen)? && seen == token;
@@ -151,6 +162,7 @@ impl CountersClient {
 impl Client for CountersClient {
     /// Call it when the procedure before has committed or was given up, as a worker does.
     fn next(&mut self) {
+        self.rolls_back = false;
         if std::mem::take(&mut self.saw_broken_pair) {
             self.drawn = Drawn::Report;
             return;
@@ -186,6 +198,9 @@ impl Client for CountersClient {
                 self.drawn = Drawn::Move { in_place: stream.below(4) == 0 };
             }
         }
+        if options.rollbacks > 0.0 && self.drawn != Drawn::Sum {
+            self.rolls_back = stream.unit() < options.rollbacks;
+        }
     }
 
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
@@ -199,6 +214,26 @@ impl Client for CountersClient {
             }
             Drawn::Move { in_place } => self.carry(access, in_place),
             Drawn::Report => self.note(access, BROKEN, 1),
+        }
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        let partitioning = self.options.partitioning();
+        let counter = |counter: u64| partitioning.of(self.options.place(counter).1);
+        match self.drawn {
+            Drawn::Increment => out.extend(self.keys.iter().flat_map(|key| counter(*key))),
+            Drawn::Transfer { .. } | Drawn::Sum => {
+                out.extend(self.keys.iter().flat_map(|pair| counter(pair * 2)));
+                out.extend(self.keys.iter().flat_map(|pair| counter(pair * 2 + 1)));
+            }
+            Drawn::Move { .. } => {
+                out.extend(self.keys.iter().flat_map(|key| partitioning.of(*key)))
+            }
+            // Declares nothing, to be given everything.
+            Drawn::Report => return,
+        }
+        if self.drawn != Drawn::Sum {
+            out.extend(partitioning.of(self.ledger_row));
         }
     }
 

@@ -35,7 +35,8 @@ use crate::distinct::KeyDraw;
 use crate::options::{self, OptionError, OptionValue};
 use crate::zipf::Zipf;
 use txn::{
-    Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
+    Column, ColumnSet, ColumnType, Conservation, Loader, Partitioning, Schema, TableId,
+    TableSchema, Workload,
 };
 
 /// What the balances of a pair add up to.
@@ -79,6 +80,10 @@ pub struct CountersOptions {
     pub moves: f64,
     /// Tokens, when there are moves.
     pub tokens: u64,
+    /// Share of the increments, transfers and moves that are rolled back half way; no law notices.
+    pub rollbacks: f64,
+    /// Partitions of every table, by key.
+    pub partitions: u64,
 }
 
 impl Default for CountersOptions {
@@ -95,6 +100,8 @@ impl Default for CountersOptions {
             sums: 0.0,
             moves: 0.0,
             tokens: 0,
+            rollbacks: 0.0,
+            partitions: 1,
         }
     }
 }
@@ -123,6 +130,8 @@ impl CountersOptions {
         options::ratio("transfers", self.transfers)?;
         options::ratio("sums", self.sums)?;
         options::ratio("moves", self.moves)?;
+        options::ratio("rollbacks", self.rollbacks)?;
+        options::integer("partitions", self.partitions, 1, options::MAX_ROWS)?;
         if self.increments() < 0.0 {
             return Err(OptionError {
                 option: "transfers + sums + moves",
@@ -170,6 +179,8 @@ impl CountersOptions {
             ("sums", OptionValue::Number(self.sums)),
             ("moves", OptionValue::Number(self.moves)),
             ("tokens", OptionValue::Integer(self.tokens)),
+            ("rollbacks", OptionValue::Number(self.rollbacks)),
+            ("partitions", OptionValue::Integer(self.partitions)),
         ]
     }
 
@@ -200,6 +211,10 @@ impl CountersOptions {
     /// Table and key of a counter.
     fn place(&self, counter: u64) -> (TableId, u64) {
         (TableId((counter % self.tables) as u16), counter / self.tables)
+    }
+
+    fn partitioning(&self) -> Partitioning {
+        Partitioning::Modulo { partitions: self.partitions }
     }
 
     /// Rows of counter table number `table`.
@@ -249,6 +264,8 @@ impl Workload for Counters {
             let column = Column::new("token", ColumnType::I64);
             tables.push(TableSchema::new("tokens", vec![column]));
         }
+        let partitioning = self.options.partitioning();
+        let tables = tables.into_iter().map(|table| table.partitioned(partitioning)).collect();
         Schema { tables }
     }
 

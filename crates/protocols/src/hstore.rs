@@ -1,0 +1,248 @@
+//! HSTORE: timestamp ordering with a lock for each partition, all of them taken before the start.
+//!
+//! Source: Kallman et al., VLDB 2008; Abyss 2.2. A transaction declares the partitions that it will access, gets
+//! a timestamp, and stands in the queues of all of them; it starts when it has every one. Inside, it has
+//! its partitions to itself: it neither locks nor validates records. The queues are in the order of
+//! timestamps, and an older transaction goes before a younger one that has not started
+//! ([`crate::parts::partition_locks`]).
+//!
+//! Option: as the 2022 code does, a transaction that is older than the owner of one of its partitions aborts and
+//! comes back with a new timestamp; who is younger waits.
+//!
+//! Deviations: the transaction stays on its core, as in the Abyss paper's own test-bed (4.1), instead of being
+//! sent to a partition's engine; one that declares nothing takes all partitions; an access to a partition
+//! that was not declared aborts for good; writes are buffered, so that a transaction can roll back,
+//! which the published code leaves out.
+
+use crate::{
+    Change, CommitLog, Declaration, Isolation, OlderAtPartition, Protocol, ProtocolOptions, Start,
+    parts::{
+        partition_locks::{Claims, Older, PartitionLocks, Refusal},
+        timestamp_allocator::{TimestampAllocator, TimestampSource},
+        write_set::WriteSet,
+    },
+};
+use machine::{Arena, Category, Core, Machine, OutOfMemory, cold::Arc};
+use std::marker::PhantomData;
+use storage::{Epochs, RecordRef, RowHead};
+use txn::{Abort, AbortReason, ColumnSet, Intent, Partitioning, TableSchema};
+
+/// What mutants may turn round; the protocol itself is as published.
+pub trait Variant: Send + Sync + 'static {
+    /// What becomes of the older, whatever the options say.
+    const OLDER: Option<Older> = None;
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// The protocol.
+pub struct Hstore<M: Machine, V = AsPublished> {
+    locks: PartitionLocks<M>,
+    allocator: TimestampAllocator<M>,
+    older: Older,
+    variant: PhantomData<V>,
+}
+
+/// A session's partitions and writes.
+pub struct Worker<'s, M: Machine> {
+    claims: Claims<M>,
+    writes: WriteSet<'s, M, ()>,
+    source: TimestampSource,
+    timestamp: u64,
+    /// The partitions declared, ascending; none for all.
+    declared: Vec<usize>,
+    /// Why the attempt did not start.
+    refused: Option<Abort>,
+}
+
+fn undeclared() -> Abort {
+    Abort::because(AbortReason::UndeclaredPartition)
+}
+
+impl<M: Machine, V: Variant> Hstore<M, V> {
+    /// The lock of partition `partition`, of which there may be more than locks.
+    #[inline(always)]
+    fn lock_of(&self, partition: u64) -> usize {
+        let locks = self.locks.partitions() as u64;
+        (if partition < locks { partition } else { partition % locks }) as usize
+    }
+
+    fn let_go(&self, core: &M::Core, worker: &mut Worker<'_, M>) {
+        worker.writes.clear();
+        self.locks.release(core, &mut worker.claims);
+    }
+}
+
+impl<M: Machine, V: Variant> Protocol<M> for Hstore<M, V> {
+    const LOCKS_PARTITIONS: bool = true;
+    type Record = ();
+    type Worker<'s>
+        = Worker<'s, M>
+    where
+        M: 's;
+
+    fn declare(_: &ProtocolOptions) -> Declaration {
+        Declaration {
+            name: "HSTORE",
+            summary: "locks on partitions, declared and taken before the start, by timestamp",
+            source: "Kallman et al. 2008; Abyss 2.2",
+            isolation: Isolation::Serializable,
+            strict: true,
+        }
+    }
+
+    fn knobs() -> &'static [&'static str] {
+        &["partitions", "older-at-partition"]
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let partitions = options.partitions.unwrap_or(1).max(1) as usize;
+        Ok(Hstore {
+            locks: PartitionLocks::new(arena, partitions, sessions)?,
+            allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
+            older: V::OLDER.unwrap_or(match options.older_at_partition {
+                OlderAtPartition::GoesFirst => Older::GoesFirst,
+                OlderAtPartition::Aborts => Older::IsRefused,
+            }),
+            variant: PhantomData,
+        })
+    }
+
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+        Worker {
+            claims: self.locks.claims(slot),
+            writes: WriteSet::default(),
+            source: TimestampSource::default(),
+            timestamp: 0,
+            declared: Vec::new(),
+            refused: None,
+        }
+    }
+
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, start: Start<'_>) {
+        let before = core.account(Category::ConcurrencyControl);
+        // Who was refused for its age must come back younger.
+        if start.attempt == 0 || self.older == Older::IsRefused {
+            worker.timestamp = self.allocator.draw(core, &mut worker.source);
+        }
+        worker.declared.clear();
+        worker.declared.extend(start.partitions.iter().map(|partition| self.lock_of(*partition)));
+        worker.declared.sort_unstable();
+        worker.declared.dedup();
+        let (claims, timestamp) = (&mut worker.claims, worker.timestamp);
+        let taken = match worker.declared.len() {
+            0 => {
+                let all = 0..self.locks.partitions();
+                self.locks.acquire(core, claims, timestamp, all, self.older)
+            }
+            _ => {
+                let declared = worker.declared.iter().copied();
+                self.locks.acquire(core, claims, timestamp, declared, self.older)
+            }
+        };
+        worker.refused = taken.err().map(|refusal| {
+            Abort::because(match refusal {
+                Refusal::TooOld => AbortReason::TimestampOrder,
+                Refusal::OutOfMemory => AbortReason::OutOfMemory,
+            })
+        });
+        core.account(before);
+    }
+
+    #[inline]
+    fn approach<'s>(
+        &'s self,
+        _: &M::Core,
+        worker: &mut Worker<'s, M>,
+        table: &TableSchema,
+        key: u64,
+    ) -> Result<(), Abort> {
+        if let Some(abort) = worker.refused {
+            return Err(abort);
+        }
+        if worker.declared.is_empty() {
+            return Ok(());
+        }
+        // Replicated rows may be read by whoever has a partition; see `write`.
+        let Some(partition) = table.partitioning.of(key) else { return Ok(()) };
+        match worker.declared.binary_search(&self.lock_of(partition)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(undeclared()),
+        }
+    }
+
+    #[inline]
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: RecordRef<'s, M, ()>,
+        columns: ColumnSet,
+        _: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        if let Some(abort) = worker.refused {
+            return Err(abort);
+        }
+        let head = record.copy_out(core, columns, out);
+        Ok(match worker.writes.find(&record) {
+            None => head,
+            Some(at) => worker.writes.overlay(at, columns, out, head),
+        })
+    }
+
+    #[inline]
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: RecordRef<'s, M, ()>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        if let Some(abort) = worker.refused {
+            return Err(abort);
+        }
+        let replicated = record.table().schema().partitioning == Partitioning::Replicated;
+        let has_all = [0, self.locks.partitions()].contains(&worker.declared.len());
+        if replicated && !has_all {
+            return Err(undeclared());
+        }
+        let at = worker.writes.find(&record);
+        let state = worker.writes.state_over(at, record.head(core).state);
+        if change.state.is_none() && !state.is_present() {
+            return Ok(false);
+        }
+        worker.writes.put(core, record, at, change);
+        Ok(true)
+    }
+
+    #[inline]
+    fn prepare<'s>(&'s self, _: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+        worker.refused.map_or(Ok(0), Err)
+    }
+
+    #[inline]
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        _: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        for at in 0..worker.writes.len() {
+            worker.writes.install(core, at, log);
+        }
+        self.let_go(core, worker);
+    }
+
+    #[inline]
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
+        self.let_go(core, worker);
+    }
+}

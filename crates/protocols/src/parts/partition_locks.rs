@@ -1,0 +1,247 @@
+//! One lock for each partition, with a queue in the order of timestamps.
+//!
+//! A transaction asks for all its partitions before it runs, and runs when it has them all. Whoever has some
+//! of them and waits for others has done nothing yet, so a partition can be taken back from it without an
+//! abort: an older transaction takes its turn, and the younger stands first in the queue again. So an owner
+//! that has not begun to run is the oldest at its partition, everybody waits for older transactions
+//! or for running ones, and running ones wait for nobody: waits form no circle.
+//!
+//! A session's word counts the partitions that it still lacks. Zero is the begin of its run, and from then on
+//! nothing is taken back.
+
+use super::{
+    lock_queue::{LockQueue, Requests},
+    queue_latch::LatchNodes,
+    two_phase_locking::Mode,
+};
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
+
+/// One partition's lock.
+#[repr(C, align(64))]
+struct Partition<M: Machine> {
+    line: M::Line,
+    /// The owner's request, and those of who waits, oldest first.
+    queue: LockQueue,
+}
+
+// SAFETY: a line and words.
+unsafe impl<M: Machine> Zeroed for Partition<M> {}
+
+/// What a session still lacks.
+#[repr(C, align(64))]
+struct Lacking<M: Machine> {
+    line: M::Line,
+    partitions: Word,
+}
+
+// SAFETY: a line and a word.
+unsafe impl<M: Machine> Zeroed for Lacking<M> {}
+
+/// What becomes of a transaction that is older than the owner of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Older {
+    /// It goes first, if the owner has not begun to run. Waiting is all that ever happens.
+    GoesFirst,
+    /// It stands first in the queue and waits for the owner, come what may: for mutants, as waits may form
+    /// a circle.
+    Waits,
+    /// It takes the partition from an owner that runs: for mutants.
+    Takes,
+    /// It is turned away, and comes back with a later timestamp.
+    IsRefused,
+}
+
+/// Why a transaction does not get its partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is older than an owner.
+    TooOld,
+    /// No memory for another request.
+    OutOfMemory,
+}
+
+/// The locks of all partitions.
+pub struct PartitionLocks<M: Machine> {
+    partitions: Box<[Shared<Partition<M>>]>,
+    sessions: Box<[Shared<Lacking<M>>]>,
+    latches: LatchNodes,
+    arena: Arc<Arena>,
+}
+
+/// One session's locks, held or asked for.
+pub struct Claims<M: Machine> {
+    slot: usize,
+    requests: Requests<M>,
+    /// Partition and request.
+    made: Vec<(usize, u64)>,
+}
+
+impl<M: Machine> PartitionLocks<M> {
+    /// Locks of `partitions` partitions for `sessions` sessions.
+    pub fn new(
+        arena: &Arc<Arena>,
+        partitions: usize,
+        sessions: usize,
+    ) -> Result<PartitionLocks<M>, OutOfMemory> {
+        Ok(PartitionLocks {
+            partitions: (0..partitions)
+                .map(|_| arena.place(Place::Any))
+                .collect::<Result<_, _>>()?,
+            sessions: (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?,
+            latches: LatchNodes::new::<M>(arena, sessions)?,
+            arena: arena.clone(),
+        })
+    }
+
+    /// Number of partitions.
+    pub fn partitions(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// The claims of session `slot`: none yet.
+    pub fn claims(&self, slot: usize) -> Claims<M> {
+        let requests = Requests::new(&self.arena, self.latches.latcher(slot));
+        Claims { slot, requests, made: Vec::new() }
+    }
+
+    /// Takes the locks of `partitions`, none of them twice, and returns when all are held; or none is, and
+    /// why.
+    pub fn acquire(
+        &self,
+        core: &M::Core,
+        claims: &mut Claims<M>,
+        timestamp: u64,
+        partitions: impl ExactSizeIterator<Item = usize>,
+        older: Older,
+    ) -> Result<(), Refusal> {
+        let own = &*self.sessions[claims.slot];
+        core.store_relaxed(&own.line, &own.partitions, partitions.len() as u64);
+        for partition in partitions {
+            let asked = match claims.requests.take(core, timestamp, Mode::Exclusive) {
+                Ok(request) => self.ask(core, claims, timestamp, partition, request, older),
+                Err(OutOfMemory { .. }) => Err(Refusal::OutOfMemory),
+            };
+            if let Err(refusal) = asked {
+                self.release(core, claims);
+                return Err(refusal);
+            }
+        }
+        core.wait_while(&own.line, &own.partitions, |lacking| lacking != 0);
+        Ok(())
+    }
+
+    fn ask(
+        &self,
+        core: &M::Core,
+        claims: &mut Claims<M>,
+        timestamp: u64,
+        partition: usize,
+        request: u64,
+        older: Older,
+    ) -> Result<(), Refusal> {
+        let Partition { line, queue } = &*self.partitions[partition];
+        let requests = &claims.requests;
+        let asked = requests.at(request);
+        core.store_relaxed(&asked.line, &asked.session, claims.slot as u64);
+        requests.latch(core, line, queue);
+        let owner = core.load_relaxed(line, &queue.owners);
+        let goes_first = owner != 0 && timestamp < requests.timestamp_of(core, owner);
+        let granted = match older {
+            _ if owner == 0 => true,
+            _ if !goes_first => false,
+            Older::Waits => false,
+            Older::GoesFirst | Older::Takes => {
+                let given_up = self.take_back(core, requests, owner, older == Older::Takes);
+                if given_up {
+                    // It is older than all others at this partition.
+                    requests.link(core, line, &queue.waiters, owner);
+                }
+                given_up
+            }
+            Older::IsRefused => {
+                requests.unlatch(core, line, queue);
+                claims.requests.free.push(request);
+                return Err(Refusal::TooOld);
+            }
+        };
+        if granted {
+            core.store_relaxed(line, &queue.owners, request);
+            self.grant(core, requests, request);
+        } else {
+            self.enqueue(core, requests, partition, request, timestamp);
+        }
+        requests.unlatch(core, line, queue);
+        claims.made.push((partition, request));
+        Ok(())
+    }
+
+    /// Puts a request before the first that is younger.
+    fn enqueue(
+        &self,
+        core: &M::Core,
+        requests: &Requests<M>,
+        partition: usize,
+        request: u64,
+        timestamp: u64,
+    ) {
+        let Partition { line, queue } = &*self.partitions[partition];
+        let mut before = 0;
+        let mut at = core.load_relaxed(line, &queue.waiters);
+        while at != 0 && requests.timestamp_of(core, at) < timestamp {
+            before = at;
+            at = requests.next_of(core, at);
+        }
+        let asked = requests.at(request);
+        core.store_relaxed(&asked.line, &asked.next, at);
+        if before == 0 {
+            core.store_relaxed(line, &queue.waiters, request);
+        } else {
+            let before = requests.at(before);
+            core.store_relaxed(&before.line, &before.next, request);
+        }
+    }
+
+    fn session_of(&self, core: &M::Core, requests: &Requests<M>, request: u64) -> &Lacking<M> {
+        let request = requests.at(request);
+        &self.sessions[core.load_relaxed(&request.line, &request.session) as usize]
+    }
+
+    fn grant(&self, core: &M::Core, requests: &Requests<M>, request: u64) {
+        let session = self.session_of(core, requests, request);
+        core.fetch_add(&session.line, &session.partitions, u64::MAX);
+    }
+
+    /// Takes a partition from its owner; false when that one runs.
+    fn take_back(&self, core: &M::Core, requests: &Requests<M>, owner: u64, running: bool) -> bool {
+        let session = self.session_of(core, requests, owner);
+        let mut lacking = core.load(&session.line, &session.partitions);
+        while lacking != 0 || running {
+            match core.cas(&session.line, &session.partitions, lacking, lacking + 1) {
+                Ok(_) => return true,
+                Err(now) => lacking = now,
+            }
+        }
+        false
+    }
+
+    /// Gives back every lock that is held and every place in a queue.
+    pub fn release(&self, core: &M::Core, claims: &mut Claims<M>) {
+        while let Some((partition, request)) = claims.made.pop() {
+            let Partition { line, queue } = &*self.partitions[partition];
+            let requests = &mut claims.requests;
+            requests.latch(core, line, queue);
+            if core.load_relaxed(line, &queue.owners) == request {
+                let next = core.load_relaxed(line, &queue.waiters);
+                core.store_relaxed(line, &queue.owners, next);
+                if next != 0 {
+                    requests.unlink(core, line, &queue.waiters, next);
+                    self.grant(core, requests, next);
+                }
+            } else {
+                requests.unlink(core, line, &queue.waiters, request);
+            }
+            requests.unlatch(core, line, queue);
+            requests.free.push(request);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Which partition a key belongs to.
+
+/// How the keys of a table are divided into partitions, numbered from 0. The tables of a schema that
+/// share numbers share partitions: a warehouse and its stock, say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partitioning {
+    /// Key modulo the number of partitions: neighbours lie apart.
+    Modulo {
+        /// Number of partitions, at least 1.
+        partitions: u64,
+    },
+    /// A hash of the key modulo the number of partitions.
+    Hash {
+        /// Number of partitions, at least 1.
+        partitions: u64,
+    },
+    /// The keys `0..keys` in equal ranges, the rest with the last.
+    Ranges {
+        /// Number of partitions, at least 1.
+        partitions: u64,
+        /// Number of keys, at least 1.
+        keys: u64,
+    },
+    /// Key divided by a number: of keys composed of a partition's number and a number within it.
+    Quotient {
+        /// The divisor, at least 1.
+        divisor: u64,
+        /// Number of partitions, at least 1; the quotient is taken modulo it.
+        partitions: u64,
+    },
+    /// Every key in every partition, as of a small table that is hardly ever written: whoever has a partition
+    /// may read it, and who writes it needs all partitions.
+    Replicated,
+}
+
+impl Partitioning {
+    /// All keys in partition 0.
+    pub const ONE: Partitioning = Partitioning::Modulo { partitions: 1 };
+
+    /// Number of partitions that it knows of.
+    pub const fn partitions(&self) -> u64 {
+        match *self {
+            Partitioning::Modulo { partitions }
+            | Partitioning::Hash { partitions }
+            | Partitioning::Ranges { partitions, .. }
+            | Partitioning::Quotient { partitions, .. } => partitions,
+            Partitioning::Replicated => 1,
+        }
+    }
+
+    /// True when it can be computed: nothing in it is zero.
+    pub(crate) const fn is_sound(&self) -> bool {
+        match *self {
+            Partitioning::Modulo { partitions } | Partitioning::Hash { partitions } => {
+                partitions > 0
+            }
+            Partitioning::Ranges { partitions, keys } => partitions > 0 && keys > 0,
+            Partitioning::Quotient { divisor, partitions } => partitions > 0 && divisor > 0,
+            Partitioning::Replicated => true,
+        }
+    }
+
+    /// The partition of `key`; none when it is in all of them.
+    #[inline]
+    pub fn of(&self, key: u64) -> Option<u64> {
+        Some(match *self {
+            Partitioning::Modulo { partitions } => key % partitions,
+            Partitioning::Hash { partitions } => {
+                // Fibonacci hashing; its high bits, scaled to the number of partitions.
+                let spread = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                ((u128::from(spread) * u128::from(partitions)) >> 64) as u64
+            }
+            Partitioning::Ranges { partitions, keys } => {
+                let scaled = u128::from(key.min(keys - 1)) * u128::from(partitions);
+                (scaled / u128::from(keys)) as u64
+            }
+            Partitioning::Quotient { divisor, partitions } => key / divisor % partitions,
+            Partitioning::Replicated => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_reaches_every_partition_and_no_other() {
+        for rule in [
+            Partitioning::Modulo { partitions: 7 },
+            Partitioning::Hash { partitions: 7 },
+            Partitioning::Ranges { partitions: 7, keys: 100 },
+            Partitioning::Quotient { divisor: 10, partitions: 7 },
+        ] {
+            let mut counts = [0; 7];
+            for key in 0..100 {
+                counts[rule.of(key).unwrap() as usize] += 1;
+            }
+            assert_eq!(rule.partitions(), 7);
+            assert!(counts.iter().all(|count| (7..=25).contains(count)), "{rule:?}: {counts:?}");
+            for key in [u64::MAX, u64::MAX - 1, 1 << 63, 100] {
+                assert!(rule.of(key) < Some(7), "{rule:?}");
+            }
+        }
+        assert_eq!(Partitioning::ONE.of(u64::MAX), Some(0));
+        assert_eq!(Partitioning::Replicated.of(3), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! The partitions of one transaction.
+
+use super::YcsbOptions;
+use crate::stream::Stream;
+
+/// Draws a transaction's partitions and moves its keys there.
+#[derive(Clone, Debug)]
+pub(super) struct Homes {
+    partitions: u64,
+    own: Option<u64>,
+    multi_below: u64,
+    per_transaction: usize,
+    drawn: Vec<u64>,
+}
+
+impl Homes {
+    pub(super) fn new(options: &YcsbOptions, worker: usize) -> Homes {
+        Homes {
+            partitions: options.partitions,
+            own: options.local_partition.then_some(worker as u64 % options.partitions),
+            // Compared with 32 random bits.
+            multi_below: (options.multi_partition_share * (1u64 << 32) as f64) as u64,
+            per_transaction: options.partitions_per_transaction as usize,
+            drawn: vec![0],
+        }
+    }
+
+    /// Turns `keys`, drawn as ranks within a partition, into keys of the drawn partitions in turn. With one
+    /// partition they are that already, and nothing is drawn.
+    #[inline]
+    pub(super) fn spread(&mut self, keys: &mut [u64], stream: &mut Stream) {
+        if self.partitions == 1 {
+            return;
+        }
+        self.drawn.clear();
+        let first = self.own.unwrap_or_else(|| stream.below(self.partitions));
+        self.drawn.push(first);
+        if stream.bits() >> 32 < self.multi_below {
+            while self.drawn.len() < self.per_transaction {
+                let mut another = stream.below(self.partitions);
+                // Few of many: drawn anew. Nearly all: the next that is free.
+                while self.drawn.contains(&another) {
+                    another = (another + 1) % self.partitions;
+                }
+                self.drawn.push(another);
+            }
+        }
+        for (key, home) in keys.iter_mut().zip(self.drawn.iter().cycle()) {
+            *key = *key * self.partitions + home;
+        }
+    }
+
+    /// The partitions of the drawn transaction.
+    pub(super) fn drawn(&self) -> &[u64] {
+        &self.drawn
+    }
+}
