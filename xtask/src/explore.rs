@@ -11,6 +11,10 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let wanted = number(arguments, "--schedules", 100_000)?;
     let batch = number(arguments, "--batch", 2_000)?.max(1);
     let workload = option(arguments, "--workload").unwrap_or("counters");
+    // Options of protocols go through as they are; each combination has batches of its own on record.
+    let given = arguments.windows(2).filter(|pair| pair[0] == "--cc-option");
+    let set: Vec<&str> = given.map(|pair| pair[1].as_str()).collect();
+    let options = set.join(" ");
     must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
     let program = target_directory(root).join("release").join("kilocore");
     let protocols = match option(arguments, "--cc") {
@@ -21,13 +25,14 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     fs::create_dir_all(records.parent().unwrap_or(root)).map_err(|e| e.to_string())?;
     let past = fs::read_to_string(&records).unwrap_or_default();
     for protocol in &protocols {
-        let mut done = schedules_done(&past, workload, protocol);
+        let mut done = schedules_done(&past, workload, protocol, &options);
         while done < wanted {
             let count = batch.min(wanted - done);
             let started = Instant::now();
             // Seeds count up from 1, so that a batch's first seed says where it stands.
             let output = Command::new(&program)
                 .args(["explore", workload, "--cc", protocol])
+                .args(set.iter().flat_map(|set| ["--cc-option", set]))
                 .args(["--schedules", &count.to_string(), "--seed", &(done + 1).to_string()])
                 .output()
                 .map_err(|error| format!("{}: {error}", program.display()))?;
@@ -41,10 +46,14 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
                 ));
             }
             let line = format!(
-                "{{\"workload\": {}, \"protocol\": {}, \"first_seed\": {}, \"schedules\": {count}, \
+                "{{\"workload\": {}, \"protocol\": {}{}, \"first_seed\": {}, \"schedules\": {count}, \
                  \"violations\": 0, \"seconds\": {:.1}, \"commit\": {}}}\n",
                 json::quoted(workload),
                 json::quoted(protocol),
+                match options.as_str() {
+                    "" => String::new(),
+                    options => format!(", \"options\": {}", json::quoted(options)),
+                },
                 done + 1,
                 started.elapsed().as_secs_f64(),
                 json::quoted(&commit(root)),
@@ -59,14 +68,15 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// The schedules of a protocol that are on record, from seed 1 without a gap.
-fn schedules_done(records: &str, workload: &str, protocol: &str) -> u64 {
+/// The schedules of a protocol with these options that are on record, from seed 1 without a gap.
+fn schedules_done(records: &str, workload: &str, protocol: &str, options: &str) -> u64 {
     let number = |line: &str, key| json::field(line, key).and_then(|n| n.parse::<u64>().ok());
     let mut done = 0;
     let mut batches: Vec<(u64, u64)> = records
         .lines()
         .filter(|line| json::field(line, "workload") == Some(workload))
         .filter(|line| json::field(line, "protocol") == Some(protocol))
+        .filter(|line| json::field(line, "options").unwrap_or_default() == options)
         .filter_map(|line| Some((number(line, "first_seed")?, number(line, "schedules")?)))
         .collect();
     batches.sort_unstable();
@@ -118,9 +128,12 @@ mod tests {
             )
         };
         let records = line("A", 1, 10) + &line("B", 1, 5) + &line("A", 11, 10) + &line("A", 31, 10);
-        assert_eq!(schedules_done(&records, "counters", "A"), 20);
-        assert_eq!(schedules_done(&records, "counters", "B"), 5);
-        assert_eq!(schedules_done(&records, "ycsb", "A"), 0);
+        assert_eq!(schedules_done(&records, "counters", "A", ""), 20);
+        assert_eq!(schedules_done(&records, "counters", "B", ""), 5);
+        assert_eq!(schedules_done(&records, "ycsb", "A", ""), 0);
+        let set = line("A", 1, 7).replace("\"A\"", "\"A\", \"options\": \"x=1 y=2\"");
+        assert_eq!(schedules_done(&set, "counters", "A", "x=1 y=2"), 7);
+        assert_eq!(schedules_done(&set, "counters", "A", ""), 0);
     }
 
     #[test]

@@ -41,7 +41,8 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "explore",
         line: "schedules of every protocol, in batches, resumed where it stopped (minutes to hours): \
-               [--schedules 100000] [--batch 2000] [--workload counters] [--cc NAME,...]",
+               [--schedules 100000] [--batch 2000] [--workload counters] [--cc NAME,...] \
+               [--cc-option NAME=VALUE]",
         run: explore::run,
     },
     Chore {

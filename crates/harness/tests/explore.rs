@@ -155,6 +155,27 @@ fn hstore_passes() {
     }
 }
 
+/// Queues behave otherwise when many stand in them: a circle may have many members, and a bug may need more
+/// sessions than a schedule has by default.
+#[test]
+fn long_queues_pass() {
+    for protocol in ["DL_DETECT", "WAIT_DIE", "WOUND_WAIT", "HSTORE"] {
+        for workers in [6, 8, 10] {
+            let outcome = run(&Exploration {
+                protocol: protocol.into(),
+                protocol_options: ProtocolOptions { lock_timeout_ns: None, ..Default::default() },
+                schedules: 400,
+                workers,
+                procedures: 6,
+                ..Exploration::default()
+            });
+            if let Some(finding) = outcome.finding {
+                panic!("{protocol} {workers} seed {}: {}", finding.seed, finding.violation);
+            }
+        }
+    }
+}
+
 /// A procedure that is rolled back leaves nothing behind, under any protocol.
 #[test]
 fn rolled_back_procedures_leave_nothing() {
