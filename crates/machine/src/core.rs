@@ -162,6 +162,9 @@ pub trait Machine: Send + Sync + Sized + 'static {
     /// False where time is real. Hints and short cuts that only pay on real hardware ask.
     const MODELLED: bool;
 
+    /// True where structures are kept small, so that a short run goes through all of their shapes.
+    const MINIATURE: bool = false;
+
     /// The memory that its cores share. Everything shared lives there.
     fn arena(&self) -> &Arc<Arena>;
 

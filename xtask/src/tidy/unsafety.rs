@@ -28,6 +28,8 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/reclaim.rs", "zeros are valid: epoch slots"),
     ("crates/storage/src/table.rs", "names records by their slots"),
     ("crates/storage/src/index/hash.rs", "buckets are words at offsets of an arena"),
+    ("crates/storage/src/index/ordered/mod.rs", "zeros are valid: the head of the tree"),
+    ("crates/storage/src/index/ordered/node.rs", "nodes are words at offsets of an arena"),
     ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),
     (
         "crates/protocols/src/parts/cancellable_queue.rs",

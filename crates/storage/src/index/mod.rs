@@ -1,5 +1,7 @@
 //! From keys to records.
 
 mod hash;
+pub mod ordered;
 
 pub use hash::HashIndex;
+pub use ordered::OrderedIndex;

@@ -1,0 +1,300 @@
+//! The tree as a map: alone, from several threads, and under adversarial schedules.
+
+use super::*;
+use crate::Epochs;
+use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Schedule};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+
+/// One core's way to change the tree: its slots, those that wait for their epoch too.
+struct Hand<'t, M: Machine> {
+    tree: &'t OrderedIndex<M>,
+    epochs: &'t Epochs<M>,
+    slot: usize,
+    free: Vec<u64>,
+    retired: VecDeque<(u64, u64)>,
+    taken: usize,
+}
+
+impl<M: Machine> NodeSource for Hand<'_, M> {
+    fn take(&mut self) -> Result<u64, OutOfMemory> {
+        if let Some(slot) = self.free.pop() {
+            return Ok(slot);
+        }
+        self.taken += 1;
+        self.tree.arena.allocate(self.tree.slot_bytes(), 64, Place::Any)
+    }
+
+    fn give_back(&mut self, slot: u64) {
+        self.free.push(slot);
+    }
+}
+
+impl<'t, M: Machine> Hand<'t, M> {
+    fn new(tree: &'t OrderedIndex<M>, epochs: &'t Epochs<M>, slot: usize) -> Self {
+        Hand { tree, epochs, slot, free: Vec::new(), retired: VecDeque::new(), taken: 0 }
+    }
+
+    fn pinned<T>(&mut self, core: &M::Core, body: impl FnOnce(&mut Self) -> T) -> T {
+        self.epochs.pin(core, self.slot);
+        let result = body(self);
+        self.epochs.unpin(core, self.slot);
+        result
+    }
+
+    /// True if the key was not there.
+    fn insert(&mut self, core: &M::Core, key: u64, value: u64) -> bool {
+        self.pinned(core, |hand| {
+            loop {
+                let tree = hand.tree;
+                let (leaf, found) = tree.seek(core, key);
+                if found.is_some() {
+                    return false;
+                }
+                let agreed = || Ok::<(), OutOfMemory>(());
+                match tree.insert(core, leaf, key, value, agreed).unwrap() {
+                    Insertion::Made => return true,
+                    Insertion::Existing(_) => return false,
+                    Insertion::Moved => {}
+                    Insertion::Full => {
+                        let agreed = |_, _| Ok::<(), OutOfMemory>(());
+                        tree.split(core, leaf, key, hand, agreed).unwrap();
+                    }
+                }
+            }
+        })
+    }
+
+    /// True if the key was there with that value.
+    fn remove(&mut self, core: &M::Core, key: u64, value: u64) -> bool {
+        let removed = self.pinned(core, |hand| {
+            let tree = hand.tree;
+            let removed = tree.remove(core, key, value, |_| ());
+            if let Some((leaf, true)) = removed
+                && let Unlinking::Done(slots) = tree.unlink(core, leaf, key, |_, _| ())
+            {
+                let epoch = hand.epochs.current(core);
+                hand.retired.extend(slots.into_iter().map(|slot| (epoch, slot)));
+            }
+            removed.is_some()
+        });
+        let now = self.epochs.try_advance(core);
+        while let Some((epoch, slot)) = self.retired.front().copied()
+            && Epochs::<M>::is_past(epoch, now)
+        {
+            self.retired.pop_front();
+            self.free.push(slot);
+        }
+        removed
+    }
+
+    /// All entries from `first` to `last`, leaf by leaf, in either direction.
+    fn scan(&mut self, core: &M::Core, first: u64, last: u64, forward: bool) -> Vec<(u64, u64)> {
+        self.pinned(core, |hand| {
+            let (tree, mut all) = (hand.tree, Vec::new());
+            let mut at = if forward { first } else { last };
+            loop {
+                let (leaf, _) = tree.seek(core, at);
+                let Some(copy) = tree.read_leaf(core, leaf, at) else { continue };
+                let (range, mut entries) = ((copy.first, copy.last), copy.entries().to_vec());
+                assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "{entries:?}");
+                assert!(entries.iter().all(|(key, _)| range.0 <= *key && *key <= range.1));
+                if !forward {
+                    entries.reverse();
+                }
+                all.extend(entries.iter().filter(|(key, _)| first <= *key && *key <= last));
+                match forward {
+                    true if range.1 >= last => return all,
+                    true => at = range.1 + 1,
+                    false if range.0 <= first => return all,
+                    false => at = range.0 - 1,
+                }
+            }
+        })
+    }
+}
+
+/// Leaves must tile the keys, and separators must lead to them.
+fn check_shape<M: Machine>(tree: &OrderedIndex<M>, core: &M::Core) -> usize {
+    let (mut at, mut leaves) = (0, 0);
+    loop {
+        let (leaf, _) = tree.seek(core, at);
+        let copy = tree.read_leaf(core, leaf, at).expect("nobody else");
+        let (first, last) = (copy.first, copy.last);
+        assert_eq!(first, at, "leaf {leaf} starts where the one before ends");
+        assert_eq!(tree.seek(core, last).0, leaf, "its last key leads to it");
+        leaves += 1;
+        if last == u64::MAX {
+            return leaves;
+        }
+        at = last + 1;
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Insert(u64),
+    Remove(u64),
+    Scan(u64, u64, bool),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Act>> {
+    let key = || prop_oneof![8 => 0..60u64, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1)];
+    let step = prop_oneof![
+        5 => key().prop_map(Act::Insert),
+        4 => key().prop_map(Act::Remove),
+        1 => (key(), key(), any::<bool>())
+            .prop_map(|(a, b, forward)| Act::Scan(a.min(b), a.max(b), forward)),
+    ];
+    prop::collection::vec(step, 0..400)
+}
+
+fn behaves_as_a_map<M: Machine>(machine: &M, core: &M::Core, loaded: usize, steps: &[Act]) {
+    let tree = OrderedIndex::<M>::new(machine.arena(), 64).unwrap();
+    let epochs = Epochs::<M>::new(machine.arena(), 1).unwrap();
+    let mut map: BTreeMap<u64, u64> = (0..loaded as u64).map(|i| (i * 2, 4096 + i)).collect();
+    tree.build(map.iter().map(|(key, value)| (*key, *value))).unwrap();
+    let mut hand = Hand::new(&tree, &epochs, 0);
+    for (number, step) in steps.iter().enumerate() {
+        match *step {
+            Act::Insert(key) => {
+                let value = 8192 + number as u64;
+                let fresh = !map.contains_key(&key);
+                assert_eq!(hand.insert(core, key, value), fresh);
+                map.entry(key).or_insert(value);
+            }
+            Act::Remove(key) => {
+                let value = map.remove(&key);
+                assert_eq!(hand.remove(core, key, value.unwrap_or(1)), value.is_some());
+            }
+            Act::Scan(first, last, forward) => {
+                let mut wanted: Vec<_> = map.range(first..=last).map(|(k, v)| (*k, *v)).collect();
+                if !forward {
+                    wanted.reverse();
+                }
+                assert_eq!(hand.scan(core, first, last, forward), wanted);
+            }
+        }
+    }
+    for key in (0..64).chain([u64::MAX - 1, u64::MAX]) {
+        assert_eq!(tree.find(core, key), map.get(&key).copied());
+    }
+    let leaves = check_shape(&tree, core);
+    assert!(leaves <= map.len().max(1) * 2, "{leaves} leaves for {} keys", map.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn behaves_as_a_map_natively(loaded in 0..100usize, steps in steps()) {
+        let machine = Native::new(NativeOptions::default()).unwrap();
+        let core = machine.core(0);
+        behaves_as_a_map(&machine, &core, loaded, &steps);
+    }
+
+    #[test]
+    fn behaves_as_a_map_of_small_nodes(loaded in 0..40usize, steps in steps()) {
+        let machine = Explored::new(ExploredOptions::default()).unwrap();
+        let body: Body<'_, Explored> =
+            Box::new(|core| behaves_as_a_map(&machine, core, loaded, &steps));
+        machine.run(vec![body], vec![]).unwrap();
+    }
+}
+
+/// A queue of a few keys that moves through the whole key space leaves nothing behind.
+#[test]
+fn ever_growing_keys_take_no_more_memory() {
+    let machine = Native::new(NativeOptions::default()).unwrap();
+    let core = machine.core(0);
+    let tree = OrderedIndex::<Native>::new(machine.arena(), 64).unwrap();
+    let epochs = Epochs::<Native>::new(machine.arena(), 1).unwrap();
+    let mut hand = Hand::new(&tree, &epochs, 0);
+    for key in 0..200_000u64 {
+        assert!(hand.insert(&core, key * 3, 4096 + key));
+        if key >= 100 {
+            assert!(hand.remove(&core, (key - 100) * 3, 4096 + key - 100));
+        }
+    }
+    assert!(hand.taken < 100, "{} nodes taken", hand.taken);
+    assert!(check_shape(&tree, &core) < 20);
+}
+
+/// Cores insert and remove keys of their own, among keys that stay and that everybody must always find.
+fn shared_by<M: Machine>(machine: &M, cores: usize, rounds: u64, seed: u64) {
+    let tree = OrderedIndex::<M>::new(machine.arena(), 64).unwrap();
+    let epochs = Epochs::<M>::new(machine.arena(), cores).unwrap();
+    let spread = 64;
+    let stays = |key: u64| key % 8 == 7;
+    tree.build((0..spread).filter(|key| stays(*key)).map(|key| (key, 1 << 20 | key))).unwrap();
+    let bodies = (0..cores)
+        .map(|slot| -> Body<'_, M> {
+            let (tree, epochs) = (&tree, &epochs);
+            Box::new(move |core| {
+                let mut hand = Hand::new(tree, epochs, slot);
+                let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ slot as u64;
+                let mut draw = |below: u64| {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (random >> 33) % below
+                };
+                let mut own = BTreeMap::new();
+                for round in 0..rounds {
+                    let key = draw(spread) / 8 * 8 + slot as u64;
+                    let value = 4096 + round;
+                    match own.remove(&key) {
+                        Some(value) => assert!(hand.remove(core, key, value), "own {key}"),
+                        None => {
+                            assert!(hand.insert(core, key, value), "own {key}");
+                            own.insert(key, value);
+                        }
+                    }
+                    let (first, forward) = (draw(spread), draw(2) == 0);
+                    let last = first + draw(spread);
+                    let mut seen = hand.scan(core, first, last, forward);
+                    seen.sort_unstable();
+                    let expected = (first..=last)
+                        .filter(|key| (*key < spread && stays(*key)) || own.contains_key(key));
+                    for key in expected {
+                        let found = seen.binary_search_by_key(&key, |(key, _)| *key);
+                        assert!(found.is_ok(), "{key} of {first} to {last} is missing: {seen:?}");
+                    }
+                    let others = seen
+                        .iter()
+                        .filter(|(key, _)| *key % 8 == slot as u64 && !own.contains_key(key));
+                    assert_eq!(others.count(), 0, "a removed key is still there");
+                }
+                for (key, value) in own {
+                    assert_eq!(tree.find(core, key), Some(value));
+                    assert!(hand.remove(core, key, value));
+                }
+            })
+        })
+        .collect();
+    machine.run(bodies, vec![]).unwrap();
+    let check: Body<'_, M> = Box::new(|core| {
+        check_shape(&tree, core);
+        let all = Hand::new(&tree, &epochs, 0).scan(core, 0, u64::MAX, true);
+        assert_eq!(all.len() as u64, spread / 8);
+    });
+    machine.run(vec![check], vec![]).unwrap();
+}
+
+#[test]
+fn shared_by_threads() {
+    for cores in 2..=4 {
+        let machine = Native::new(NativeOptions::default()).unwrap();
+        shared_by(&machine, cores, 20_000, cores as u64);
+    }
+}
+
+#[test]
+fn shared_under_adversarial_schedules() {
+    for schedule in [Schedule::Random, Schedule::Pct { depth: 2 }, Schedule::Pct { depth: 3 }] {
+        let options = ExploredOptions { schedule, ..Default::default() };
+        let mut machine = Explored::new(options).unwrap();
+        for seed in 0..700 {
+            machine.renew(seed).unwrap();
+            shared_by(&machine, 2 + (seed % 3) as usize, 12, seed);
+        }
+    }
+}
