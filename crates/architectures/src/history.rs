@@ -44,6 +44,7 @@ impl Recorder {
             commit_timestamp,
             first_read: self.first_read,
             first_write: self.first_write,
+            first_scan: self.history.scans.len(),
         });
     }
 

@@ -72,6 +72,7 @@ fn serial(transactions: usize, records: u64, workers: usize) -> History {
             commit_timestamp: 0,
             first_read: worker.reads.len(),
             first_write: worker.writes.len(),
+            first_scan: worker.scans.len(),
         });
         for _ in 0..READS {
             let key = record();

@@ -42,7 +42,7 @@ impl fmt::Display for Verdict {
 /// check with [`Requirements::STRICT`], then ask [`Certificate::satisfies`] with the promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requirements {
-    /// Equivalent to some serial execution (Adya's PL-3, on single keys).
+    /// Equivalent to some serial execution (Adya's PL-3; his predicates are ranges of keys).
     pub serializable: bool,
     /// Equivalent to a serial execution that keeps real-time order: a transaction that ended before
     /// another began comes first (Papadimitriou 1979; Bernstein, Hadzilacos & Goodman 1987).

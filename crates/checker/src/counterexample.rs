@@ -6,7 +6,7 @@ use crate::explain::{Link, links};
 use crate::graph::Dependency;
 use crate::numbering::{Numbering, Span};
 use std::fmt;
-use txn::{Read, TxnId, Write};
+use txn::{Read, Scan, TxnId, Write};
 
 /// What went wrong, in Adya's terms where he has one (Adya 1999; Adya, Liskov & O'Neil,
 /// "Generalized isolation level definitions", ICDE 2000).
@@ -24,6 +24,8 @@ pub enum Phenomenon {
     GSingle,
     /// G2-item: a cycle with two anti-dependencies or more (write skew).
     G2Item,
+    /// G2: such a cycle in which one did not see a row of a range that it had scanned (phantom).
+    G2,
     /// P4, lost update: two writes follow one version (Berenson et al. 1995).
     LostUpdate,
     /// Serializable, but only in an order that contradicts real time.
@@ -42,6 +44,7 @@ impl Phenomenon {
             Phenomenon::G1c => "G1c",
             Phenomenon::GSingle => "G-single",
             Phenomenon::G2Item => "G2-item",
+            Phenomenon::G2 => "G2",
             Phenomenon::LostUpdate => "P4",
             Phenomenon::RealTime => "real time",
             Phenomenon::Malformed => "malformed",
@@ -59,6 +62,7 @@ impl Phenomenon {
                 "read skew or lost update: a cycle with a single anti-dependency"
             }
             Phenomenon::G2Item => "write skew: a cycle with two anti-dependencies or more",
+            Phenomenon::G2 => "phantom: a cycle with two anti-dependencies or more, one on a range",
             Phenomenon::LostUpdate => "lost update: the version order forks",
             Phenomenon::RealTime => "a transaction precedes one that had ended before it began",
             Phenomenon::Malformed => "the history contradicts itself",
@@ -83,6 +87,7 @@ impl Phenomenon {
             0 if kinds().all(|kind| kind == Dependency::Write) => Phenomenon::G0,
             0 => Phenomenon::G1c,
             1 => Phenomenon::GSingle,
+            _ if cycle.iter().any(|step| step.links[0].is_of_range()) => Phenomenon::G2,
             _ => Phenomenon::G2Item,
         }
     }
@@ -120,6 +125,8 @@ pub struct Involved {
     pub reads: Vec<Read>,
     /// Its writes.
     pub writes: Vec<Write>,
+    /// Its scans.
+    pub scans: Vec<Scan>,
 }
 
 /// Why a history failed: a defect, or a cycle of transactions that must each precede the next.
@@ -203,5 +210,6 @@ fn involved(numbering: &Numbering<'_>, number: u32) -> Involved {
         commit_timestamp: t.commit_timestamp,
         reads: numbering.reads(number).to_vec(),
         writes: numbering.writes(number).to_vec(),
+        scans: numbering.scans(number).1.to_vec(),
     }
 }

@@ -105,6 +105,24 @@ pub enum Defect {
         /// Whether the read saw a row.
         present: bool,
     },
+    /// A scan did not list a row that had been in its range before the run.
+    MissedRow {
+        /// Who scanned.
+        reader: TxnId,
+        /// The table.
+        table: TableId,
+        /// Key of the row.
+        key: u64,
+    },
+    /// A scan listed a key out of its range, twice, or out of order.
+    DisorderedScan {
+        /// Who scanned.
+        reader: TxnId,
+        /// The table.
+        table: TableId,
+        /// The key.
+        key: u64,
+    },
     /// An insert of a row that was present, or an update or delete of one that was not.
     KindContradicted {
         /// Who wrote.
@@ -123,6 +141,9 @@ impl Defect {
             Defect::RepeatedTransaction { id }
             | Defect::LoadersIdentity { id }
             | Defect::BackwardClock { id, .. } => vec![id],
+            Defect::MissedRow { reader, .. } | Defect::DisorderedScan { reader, .. } => {
+                vec![reader]
+            }
             Defect::RepeatedVersion { at } => vec![at.version.writer()],
             Defect::ForkedVersion { versions, .. } => versions.map(|v| v.writer()).to_vec(),
             Defect::ForeignVersion { writer, at } | Defect::OwnOrder { writer, at, .. } => {
@@ -215,6 +236,16 @@ impl fmt::Display for Defect {
                 let (saw, was) = if present { ("a row", "none") } else { ("no row", "one") };
                 write!(f, "{reader} saw {saw} in {at}, where there is {was}")
             }
+            Defect::MissedRow { reader, table, key } => write!(
+                f,
+                "{reader} scanned table {} over key {key} and missed the row that was loaded there",
+                table.0
+            ),
+            Defect::DisorderedScan { reader, table, key } => write!(
+                f,
+                "{reader} scanned table {} and met key {key} where it does not belong",
+                table.0
+            ),
             Defect::KindContradicted { writer, overwritten, kind } => {
                 let (did, was) = match kind {
                     WriteKind::Insert => ("inserted over", "present"),

@@ -7,7 +7,10 @@
 //! (view equivalence with the recorded version order; Bernstein, Hadzilacos & Goodman 1987).
 
 use crate::certificate::{Requirements, Verdict};
-use txn::{History, Read, TableId, Transaction, TxnId, Version, Write, WriteKind};
+use crate::scans::{disorder, misses};
+use txn::{
+    History, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
+};
 
 /// The most transactions that [`check`] takes: 9! orders.
 pub const MAX_TRANSACTIONS: usize = 9;
@@ -27,6 +30,8 @@ pub fn check(history: &History, requirements: Requirements) -> (Verdict, Verdict
                 transaction: t,
                 reads: worker.reads_of(index),
                 writes: worker.writes_of(index),
+                scans: worker.scans_of(index),
+                worker,
             })
         })
         .collect();
@@ -44,6 +49,8 @@ struct Executed<'a> {
     transaction: &'a Transaction,
     reads: &'a [Read],
     writes: &'a [Write],
+    scans: &'a [Scan],
+    worker: &'a WorkerHistory,
 }
 
 /// A record's state: its version, and whether it is present as far as that is known.
@@ -62,6 +69,10 @@ fn well_formed(transactions: &[Executed<'_>], strict: bool) -> bool {
             id.worker().is_some()
                 && t.writes.iter().all(|w| w.version.writer() == id)
                 && (!strict || t.transaction.begin <= t.transaction.end)
+                && t.scans.iter().all(|scan| disorder(t.worker, scan).is_none())
+                && t.scans.iter().all(|scan| {
+                    loaded(transactions).all(|(table, key)| !misses(t.worker, scan, table, key))
+                })
         })
 }
 
@@ -95,6 +106,18 @@ fn extend(
     })
 }
 
+/// The keys that were there before the run, as far as the history tells.
+fn loaded<'t>(transactions: &'t [Executed<'_>]) -> impl Iterator<Item = (TableId, u64)> + 't {
+    transactions.iter().flat_map(|t| {
+        let reads = t.reads.iter().filter(|r| r.present && r.version == Version::INITIAL);
+        let writes = t
+            .writes
+            .iter()
+            .filter(|w| w.overwritten == Version::INITIAL && w.kind != WriteKind::Insert);
+        reads.map(|r| (r.table, r.key)).chain(writes.map(|w| (w.table, w.key)))
+    })
+}
+
 fn current(states: &[State], record: (TableId, u64)) -> (Version, Option<bool>) {
     let state = states.iter().rev().find(|s| s.record == record);
     state.map_or((Version::INITIAL, None), |s| (s.version, s.present))
@@ -106,7 +129,12 @@ fn execute(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
         let (version, present) = current(states, (r.table, r.key));
         version == r.version && present.is_none_or(|present| present == r.present)
     });
+    // What a scan does not list had never been there, or the transaction itself brings it later.
+    let scanned_alike = t.scans.iter().all(|scan| {
+        states.iter().all(|state| !misses(t.worker, scan, state.record.0, state.record.1))
+    });
     read_alike
+        && scanned_alike
         && t.writes.iter().all(|w| {
             let (version, present) = current(states, (w.table, w.key));
             let was_present = w.kind != WriteKind::Insert;

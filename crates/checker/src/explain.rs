@@ -3,8 +3,9 @@
 use crate::defect::{RecordVersion, show};
 use crate::graph::Dependency;
 use crate::numbering::Numbering;
+use crate::scans::misses;
 use std::fmt;
-use txn::{TableId, Version};
+use txn::{KeyRange, TableId, Version};
 
 /// One reason why a transaction comes before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,17 @@ pub enum Link {
         /// ww and rw: the version that the second installed.
         installed: Option<Version>,
     },
+    /// The first scanned a range and saw no row at a key of it, where the second inserted the first row.
+    Range {
+        /// The table.
+        table: TableId,
+        /// The range that was scanned.
+        range: KeyRange,
+        /// The key that was inserted.
+        key: u64,
+        /// The version that was inserted.
+        installed: Version,
+    },
     /// The first ended before the second began.
     RealTime {
         /// When the first ended.
@@ -38,6 +50,9 @@ impl Link {
             Link::Dependency { table, key, version, .. } => {
                 Some(RecordVersion { table, key, version })
             }
+            Link::Range { table, key, .. } => {
+                Some(RecordVersion { table, key, version: Version::INITIAL })
+            }
             Link::RealTime { .. } => None,
         }
     }
@@ -46,8 +61,14 @@ impl Link {
     pub fn kind(&self) -> Option<Dependency> {
         match *self {
             Link::Dependency { kind, .. } => Some(kind),
+            Link::Range { .. } => Some(Dependency::Anti),
             Link::RealTime { .. } => None,
         }
+    }
+
+    /// True for an anti-dependency on a scanned range.
+    pub fn is_of_range(&self) -> bool {
+        matches!(self, Link::Range { .. })
     }
 }
 
@@ -57,6 +78,15 @@ impl fmt::Display for Link {
             Link::RealTime { end, begin } => {
                 write!(f, "real time: the first ended at {end}, the second began at {begin}")
             }
+            Link::Range { table, range, key, installed } => write!(
+                f,
+                "rw: the first scanned table {} keys {} to {} and found none at {key}, the second \
+                 inserted it with {}",
+                table.0,
+                range.first(),
+                range.last(),
+                show(installed)
+            ),
             Link::Dependency { kind, table, key, version, installed } => {
                 let (first, second) = match kind {
                     Dependency::Write => ("wrote", "overwrote it"),
@@ -107,6 +137,16 @@ pub(crate) fn links(numbering: &Numbering<'_>, earlier: u32, later: u32) -> Vec<
         if let Ok(at) = overwrites.binary_search_by_key(&name, |&(name, _)| name) {
             links.push(overwrites[at].1);
         }
+    }
+    let (worker, scans) = numbering.scans(earlier);
+    for w in numbering.writes(later).iter().filter(|w| w.overwritten == Version::INITIAL) {
+        let missed = scans.iter().filter(|scan| misses(worker, scan, w.table, w.key));
+        links.extend(missed.map(|scan| Link::Range {
+            table: w.table,
+            range: scan.range,
+            key: w.key,
+            installed: w.version,
+        }));
     }
     let mut distinct: Vec<Link> = Vec::with_capacity(links.len());
     for link in links {

@@ -12,7 +12,8 @@
 //! 2. `graph`: the direct serialization graph of Adya ("Weak consistency: a generalized theory and
 //!    optimistic implementations for distributed transactions", MIT 1999): write dependencies (ww),
 //!    read dependencies (wr), anti-dependencies (rw). Reads of absent rows read a version like any
-//!    other, so phantoms on a single key need no special case.
+//!    other, so phantoms on a single key need no special case. `scans`: what a scanned range does not
+//!    list has been read as well, as the key's first version.
 //! 3. `order`: serializable if and only if that graph has no cycle; the same pass tells whether
 //!    some serial order also keeps real time.
 //! 4. `cycle`, `inversion`: on failure only, a shortest cycle, and `explain` says why each of its
@@ -21,8 +22,8 @@
 //! [`exhaustive`] is the definition itself, by trying all permutations: slow, obvious, and what the
 //! fast path is tested against.
 //!
-//! Not covered yet: predicates (scanned ranges) and levels weaker than serializability. Edges carry
-//! their kind so that weaker levels can select among them.
+//! Not covered yet: levels weaker than serializability. Edges carry their kind so that weaker levels
+//! can select among them.
 //!
 //! A history must start at the load: versions whose writers were left out look aborted.
 
@@ -38,6 +39,7 @@ mod inversion;
 mod numbering;
 mod order;
 mod print;
+mod scans;
 mod versions;
 
 pub use certificate::{Certificate, EdgeCounts, Requirements, Verdict};

@@ -1,7 +1,7 @@
 //! Dense numbers for the committed transactions of a history: worker after worker, in the order in
 //! which each committed. Attempts are sparse (aborted ones leave gaps), these numbers are not.
 
-use txn::{History, Read, Transaction, TxnId, WorkerHistory, Write};
+use txn::{History, Read, Scan, Transaction, TxnId, WorkerHistory, Write};
 
 /// When a transaction ran.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,12 @@ impl<'a> Numbering<'a> {
     pub fn reads(&self, number: u32) -> &'a [Read] {
         let (worker, index) = self.locate(number);
         worker.reads_of(index)
+    }
+
+    /// The scans of a transaction, with the history of the worker that ran it.
+    pub fn scans(&self, number: u32) -> (&'a WorkerHistory, &'a [Scan]) {
+        let (worker, index) = self.locate(number);
+        (worker, worker.scans_of(index))
     }
 
     pub fn writes(&self, number: u32) -> &'a [Write] {

@@ -2,8 +2,8 @@
 
 use crate::counterexample::{Counterexample, Involved, Phenomenon};
 use crate::defect::show;
-use std::fmt;
-use txn::{TableId, WriteKind};
+use std::{cmp::Ordering, fmt};
+use txn::{Direction, Scan, TableId, WriteKind};
 
 /// Accesses of one transaction that are printed even if they have no part in the cycle.
 const SHOWN_ACCESSES: usize = 32;
@@ -100,6 +100,9 @@ impl Counterexample {
                 | D::UnknownPredecessor { overwritten: at, .. }
                 | D::KindContradicted { overwritten: at, .. },
             ) => parts.push((at.table, at.key)),
+            Some(D::MissedRow { table, key, .. } | D::DisorderedScan { table, key, .. }) => {
+                parts.push((table, key));
+            }
             Some(
                 D::RepeatedTransaction { .. } | D::LoadersIdentity { .. } | D::BackwardClock { .. },
             )
@@ -110,12 +113,31 @@ impl Counterexample {
     }
 }
 
+/// Where a record lies, compared with a scanned range.
+fn scanned_against(scan: &Scan, (table, key): (TableId, u64)) -> Ordering {
+    let at = (table, key);
+    if at < (scan.table, scan.range.first()) {
+        Ordering::Less
+    } else if at > (scan.table, scan.range.last()) {
+        Ordering::Greater
+    } else {
+        Ordering::Equal
+    }
+}
+
 impl Involved {
     fn print(&self, f: &mut fmt::Formatter<'_>, parts: &[(TableId, u64)]) -> fmt::Result {
         write!(f, "  {} from {} to {}", self.id, self.begin, self.end)?;
         match self.commit_timestamp {
             0 => writeln!(f)?,
             timestamp => writeln!(f, ", commit timestamp {timestamp}")?,
+        }
+        for scan in &self.scans {
+            let range = parts.binary_search_by(|part| scanned_against(scan, *part));
+            let mark = if range.is_ok() { '*' } else { ' ' };
+            let (table, first, last) = (scan.table.0, scan.range.first(), scan.range.last());
+            let backward = if scan.direction == Direction::Backward { ", backward" } else { "" };
+            writeln!(f, "  {mark} scan   table {table} keys {first} to {last}{backward}")?;
         }
         let mut shown = 0;
         let mut mark = |table: TableId, key: u64| {

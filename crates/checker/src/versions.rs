@@ -8,6 +8,7 @@ use crate::certificate::EdgeCounts;
 use crate::defect::{Defect, Findings, RecordVersion};
 use crate::graph::{Dependency, EdgeList, Graph};
 use crate::numbering::Numbering;
+use crate::scans;
 use txn::{TableId, TxnId, Version, WriteKind};
 
 /// The graph of a history, and its edges by kind.
@@ -26,8 +27,9 @@ pub(crate) fn dependencies(numbering: &Numbering<'_>, found: &mut Findings) -> (
         join.writes(&mut versions, writes);
         join.reads(&versions, writes, reads);
     }
-    let (edges, counts) = (join.edges, join.counts);
+    let (mut edges, mut counts) = (join.edges, join.counts);
     drop(partitions);
+    scans::dependencies(numbering, found, &mut edges, &mut counts);
     (Graph::of(numbering.len(), edges), counts)
 }
 

@@ -1,6 +1,6 @@
 //! What a run did: the evidence from which a certificate is made.
 
-use crate::TableId;
+use crate::{Direction, KeyRange, TableId};
 
 /// An attempt of a transaction: unique over the run, aborted attempts included. 0 is the loader.
 ///
@@ -107,7 +107,23 @@ pub struct Write {
     pub kind: WriteKind,
 }
 
-/// A committed transaction. Its reads and writes are ranges of its worker's lists.
+/// One scan of a committed transaction. What it met in its range, absences and own writes too, are
+/// consecutive reads of the transaction; that there was no record of any other key is what it says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// Table that was scanned.
+    pub table: TableId,
+    /// The keys that were covered: up to where it was broken off, if it was.
+    pub range: KeyRange,
+    /// In what order.
+    pub direction: Direction,
+    /// The first of its reads among [`WorkerHistory::reads`].
+    pub first_read: usize,
+    /// Number of its reads.
+    pub reads: usize,
+}
+
+/// A committed transaction. Its reads, writes and scans are ranges of its worker's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// The attempt that committed.
@@ -122,6 +138,8 @@ pub struct Transaction {
     pub first_read: usize,
     /// First entry in [`WorkerHistory::writes`].
     pub first_write: usize,
+    /// First entry in [`WorkerHistory::scans`].
+    pub first_scan: usize,
 }
 
 /// What one worker's committed transactions did, in the order in which they committed.
@@ -129,10 +147,13 @@ pub struct Transaction {
 pub struct WorkerHistory {
     /// Committed transactions.
     pub transactions: Vec<Transaction>,
-    /// Their reads, transaction after transaction, without reads of own writes.
+    /// Their reads, transaction after transaction, without reads of own writes
+    /// unless a scan met them (those name the reader itself as the writer).
     pub reads: Vec<Read>,
     /// Their writes, transaction after transaction, in order of installation.
     pub writes: Vec<Write>,
+    /// Their scans, transaction after transaction, in order of execution.
+    pub scans: Vec<Scan>,
 }
 
 impl WorkerHistory {
@@ -146,6 +167,17 @@ impl WorkerHistory {
     pub fn writes_of(&self, index: usize) -> &[Write] {
         let end = self.transactions.get(index + 1).map_or(self.writes.len(), |t| t.first_write);
         &self.writes[self.transactions[index].first_write..end]
+    }
+
+    /// The scans of transaction number `index`.
+    pub fn scans_of(&self, index: usize) -> &[Scan] {
+        let end = self.transactions.get(index + 1).map_or(self.scans.len(), |t| t.first_scan);
+        &self.scans[self.transactions[index].first_scan..end]
+    }
+
+    /// What `scan` met, in the order in which it did.
+    pub fn reads_in(&self, scan: &Scan) -> &[Read] {
+        &self.reads[scan.first_read..scan.first_read + scan.reads]
     }
 }
 

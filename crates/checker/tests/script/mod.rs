@@ -1,6 +1,9 @@
 //! Histories written down transaction by transaction.
 
-use txn::{History, Read, TableId, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind};
+use txn::{
+    Direction, History, KeyRange, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory,
+    Write, WriteKind,
+};
 
 /// The one table of these histories.
 pub const TABLE: TableId = TableId(0);
@@ -13,6 +16,8 @@ pub struct Draft {
     pub end: u64,
     pub reads: Vec<Read>,
     pub writes: Vec<Write>,
+    /// Numbers of reads count within the draft.
+    pub scans: Vec<Scan>,
 }
 
 /// A history as it is written down: each worker's transactions in order.
@@ -25,7 +30,7 @@ impl Script {
     /// A transaction of `worker`, from `begin` to `end`.
     pub fn txn(&mut self, worker: usize, sequence: u64, begin: u64, end: u64) -> &mut Draft {
         let id = TxnId::new(worker, sequence);
-        self.drafts.push(Draft { id, begin, end, reads: vec![], writes: vec![] });
+        self.drafts.push(Draft { id, begin, end, reads: vec![], writes: vec![], scans: vec![] });
         self.drafts.last_mut().expect("just pushed")
     }
 
@@ -42,7 +47,11 @@ impl Script {
                 commit_timestamp: 0,
                 first_read: worker.reads.len(),
                 first_write: worker.writes.len(),
+                first_scan: worker.scans.len(),
             });
+            let first = worker.reads.len();
+            let placed = |scan: &Scan| Scan { first_read: first + scan.first_read, ..*scan };
+            worker.scans.extend(draft.scans.iter().map(placed));
             worker.reads.extend_from_slice(&draft.reads);
             worker.writes.extend_from_slice(&draft.writes);
         }
@@ -65,6 +74,20 @@ impl Draft {
 
     pub fn read_absent(&mut self, key: u64, version: Version) -> &mut Draft {
         self.reads.push(Read { table: TABLE, key, version, present: false });
+        self
+    }
+
+    /// A scan that met these keys, with the versions and presence that `read` and `read_absent` take.
+    pub fn scan(&mut self, first: u64, last: u64, met: &[(u64, Version, bool)]) -> &mut Draft {
+        self.scans.push(Scan {
+            table: TABLE,
+            range: KeyRange::new(first, last).expect("a range"),
+            direction: if met.is_sorted() { Direction::Forward } else { Direction::Backward },
+            first_read: self.reads.len(),
+            reads: met.len(),
+        });
+        let read = |&(key, version, present): &_| Read { table: TABLE, key, version, present };
+        self.reads.extend(met.iter().map(read));
         self
     }
 

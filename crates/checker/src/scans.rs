@@ -1,0 +1,128 @@
+//! Scanned ranges: what a transaction has seen by not seeing it.
+//!
+//! A scan lists what it met, absent rows too: those are reads like any others. Of every other key in its
+//! range it says that there was no record, so the key had never had a row: the scan has read the key's
+//! first version, the initial absence, and comes before whoever inserted the row first. That is Adya's
+//! predicate anti-dependency (1999, section 4.4), for predicates that are ranges of keys and for the
+//! first version of each key; for all later versions the key has a record, which a scan must list.
+//!
+//! Keys that ever began are sorted once; a scan looks at those in its range, so the time is linear in what
+//! scans list and in what they miss because it came later.
+
+use crate::certificate::EdgeCounts;
+use crate::defect::{Defect, Findings};
+use crate::graph::{Dependency, EdgeList};
+use crate::numbering::Numbering;
+use txn::{Direction, Read, Scan, TableId, Version, WorkerHistory, WriteKind};
+
+/// How a key came to have a row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    /// It was there before the run.
+    Loaded,
+    /// This transaction inserted it where there had never been one.
+    Inserted(u32),
+}
+
+/// Adds what the scans of a history depend on.
+pub(crate) fn dependencies(
+    numbering: &Numbering<'_>,
+    found: &mut Findings,
+    edges: &mut EdgeList,
+    counts: &mut EdgeCounts,
+) {
+    let mut scanned: Vec<TableId> =
+        numbering.workers().flat_map(|(_, w)| w.scans.iter().map(|scan| scan.table)).collect();
+    scanned.sort_unstable();
+    scanned.dedup();
+    if scanned.is_empty() {
+        return;
+    }
+    let origins = origins(numbering, &scanned);
+    let mut listed = Vec::new();
+    for (first, worker) in numbering.workers() {
+        for (index, t) in worker.transactions.iter().enumerate() {
+            let transaction = first + index as u32;
+            for scan in worker.scans_of(index) {
+                listed.clear();
+                listed.extend(worker.reads_in(scan).iter().map(|r| r.key));
+                if let Some(key) = disorder(worker, scan) {
+                    let (reader, table) = (t.id, scan.table);
+                    found.report(t.end, Defect::DisorderedScan { reader, table, key });
+                    continue;
+                }
+                if scan.direction == Direction::Backward {
+                    listed.reverse();
+                }
+                let start = (scan.table, scan.range.first());
+                let from = origins.partition_point(|(table, key, _)| (*table, *key) < start);
+                let mut next = listed.iter().copied().peekable();
+                for &(table, key, origin) in &origins[from..] {
+                    if table != scan.table || !scan.range.contains(key) {
+                        break;
+                    }
+                    while next.next_if(|listed| *listed < key).is_some() {}
+                    if next.peek() == Some(&key) {
+                        continue;
+                    }
+                    match origin {
+                        Origin::Inserted(other) if other == transaction => {}
+                        Origin::Inserted(other) => {
+                            counts.rw += 1;
+                            edges.push(transaction, other, Dependency::Anti);
+                        }
+                        Origin::Loaded => {
+                            found.report(t.end, Defect::MissedRow { reader: t.id, table, key });
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The keys of the scanned tables that ever had a row, with how each came to it, sorted.
+fn origins(numbering: &Numbering<'_>, scanned: &[TableId]) -> Vec<(TableId, u64, Origin)> {
+    let is_scanned = |table: TableId| scanned.binary_search(&table).is_ok();
+    let mut origins = Vec::new();
+    for (first, worker) in numbering.workers() {
+        for index in 0..worker.transactions.len() {
+            for w in worker.writes_of(index) {
+                if w.overwritten == Version::INITIAL && is_scanned(w.table) {
+                    let origin = match w.kind {
+                        WriteKind::Insert => Origin::Inserted(first + index as u32),
+                        WriteKind::Update | WriteKind::Delete => Origin::Loaded,
+                    };
+                    origins.push((w.table, w.key, origin));
+                }
+            }
+        }
+        let loaded = |r: &&Read| r.present && r.version == Version::INITIAL && is_scanned(r.table);
+        let loaded = worker.reads.iter().filter(loaded);
+        origins.extend(loaded.map(|r| (r.table, r.key, Origin::Loaded)));
+    }
+    origins.sort_unstable();
+    origins.dedup();
+    origins
+}
+
+/// A key that a scan lists although it is out of its range, or not behind the one before.
+pub(crate) fn disorder(worker: &WorkerHistory, scan: &Scan) -> Option<u64> {
+    let mut before = None;
+    worker.reads_in(scan).iter().find_map(|r| {
+        let behind = before.is_none_or(|before| match scan.direction {
+            Direction::Forward => before < r.key,
+            Direction::Backward => before > r.key,
+        });
+        before = Some(r.key);
+        let right = behind && r.table == scan.table && scan.range.contains(r.key);
+        (!right).then_some(r.key)
+    })
+}
+
+/// True when `scan` covers `key` and says that it had never had a row.
+pub(crate) fn misses(worker: &WorkerHistory, scan: &Scan, table: TableId, key: u64) -> bool {
+    scan.table == table
+        && scan.range.contains(key)
+        && worker.reads_in(scan).iter().all(|r| r.key != key)
+}
