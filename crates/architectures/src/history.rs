@@ -2,7 +2,9 @@
 
 use machine::Core;
 use storage::RowHead;
-use txn::{Read, TableId, Transaction, TxnId, WorkerHistory, Write};
+use txn::{
+    Direction, KeyRange, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory, Write,
+};
 
 /// The history of one session, with the running attempt at its end.
 #[derive(Default)]
@@ -11,6 +13,9 @@ pub(crate) struct Recorder {
     begin: u64,
     first_read: usize,
     first_write: usize,
+    first_scan: usize,
+    /// While a scan runs: its first read, and the version of the attempt's own writes.
+    scanning: Option<(usize, Version)>,
 }
 
 impl Recorder {
@@ -18,15 +23,32 @@ impl Recorder {
     pub fn begin(&mut self, core: &impl Core) {
         self.first_read = self.history.reads.len();
         self.first_write = self.history.writes.len();
+        self.first_scan = self.history.scans.len();
+        self.scanning = None;
         self.begin = core.now_fenced();
     }
 
     /// A row, or its absence, was read.
     pub fn read(&mut self, table: TableId, key: u64, head: RowHead) {
-        // What a transaction wrote itself says nothing about others.
-        if !head.own {
+        // What a transaction wrote itself says nothing about others, but that a scan has met it.
+        let own = self.scanning.map(|(_, version)| version);
+        let version = if head.own { own } else { Some(head.version) };
+        if let Some(version) = version {
             let present = head.state.is_present();
-            self.history.reads.push(Read { table, key, version: head.version, present });
+            self.history.reads.push(Read { table, key, version, present });
+        }
+    }
+
+    /// A scan begins, in an attempt whose own writes have the version `own`.
+    pub fn begin_scan(&mut self, own: Version) {
+        self.scanning = Some((self.history.reads.len(), own));
+    }
+
+    /// The scan is over and has covered `range`.
+    pub fn end_scan(&mut self, table: TableId, range: KeyRange, direction: Direction) {
+        if let Some((first_read, _)) = self.scanning.take() {
+            let reads = self.history.reads.len() - first_read;
+            self.history.scans.push(Scan { table, range, direction, first_read, reads });
         }
     }
 
@@ -44,7 +66,7 @@ impl Recorder {
             commit_timestamp,
             first_read: self.first_read,
             first_write: self.first_write,
-            first_scan: self.history.scans.len(),
+            first_scan: self.first_scan,
         });
     }
 
@@ -52,12 +74,14 @@ impl Recorder {
     pub fn rolled_back(&mut self) {
         self.history.reads.truncate(self.first_read);
         self.history.writes.truncate(self.first_write);
+        self.history.scans.truncate(self.first_scan);
     }
 
     /// The history so far.
     pub fn take(&mut self) -> WorkerHistory {
         self.first_read = 0;
         self.first_write = 0;
+        self.first_scan = 0;
         std::mem::take(&mut self.history)
     }
 }

@@ -1,20 +1,23 @@
 //! Shared everything: a transaction stays on its core, and that core touches all records itself,
 //! synchronised by atomics (Trireme 3.1; the architecture of DBx1000).
 
+mod ordered;
+
 use crate::{
     Architecture, EngineError, EngineOptions, Session,
     architecture::{no_memory, store_options},
     history::Recorder,
     purge::PurgeQueue,
 };
-use machine::{Category, Core, Machine, Service, cold::Arc};
+use machine::{Category, Core, Machine, Service, Zeroed, cold::Arc};
 use protocols::{
     Change, CommitLog, Protocol, Start,
     parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{Epochs, Found, RecordRef, RowHead, RowState, Space, Store, StoreLoader, Table};
 use txn::{
-    Abort, AbortReason, Access, ColumnSet, Intent, TableId, TxnId, Version, WorkerHistory, Workload,
+    Abort, AbortReason, Access, ColumnSet, Direction, Intent, KeyRange, TableId, TxnId, Version,
+    Visit, WorkerHistory, Workload,
 };
 
 /// Free slots of a table that a session keeps to itself: more are for sessions that insert what this one
@@ -69,6 +72,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
             worker: self.protocol.worker(self.store.epochs(), slot),
             source: TimestampSource::default(),
             spaces: Vec::new(),
+            scanned: Vec::new(),
             recorder: self.options.record_history.then(Recorder::default),
             purge: PurgeQueue::new(self.options.purge_batch),
             attempts: 0,
@@ -96,11 +100,25 @@ pub struct SharedEverythingSession<'s, M: Machine, P: Protocol<M>> {
     worker: P::Worker<'s>,
     source: TimestampSource,
     spaces: Vec<Option<Space>>,
+    /// The row that a scan is at.
+    scanned: Vec<u8>,
     recorder: Option<Recorder>,
     purge: PurgeQueue,
     attempts: u64,
     open: bool,
     doomed: Option<Abort>,
+}
+
+/// A session's slots of `table`.
+fn space_of<'a, M: Machine, C: Zeroed + Send + Sync + 'static>(
+    spaces: &'a mut Vec<Option<Space>>,
+    table: &Table<M, C>,
+) -> &'a mut Space {
+    let at = table.id().0 as usize;
+    if spaces.len() <= at {
+        spaces.resize_with(at + 1, || None);
+    }
+    spaces[at].get_or_insert_with(|| table.take_space())
 }
 
 type Record<'s, M, P> = RecordRef<'s, M, <P as Protocol<M>>::Record>;
@@ -112,11 +130,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     }
 
     fn space(&mut self, table: TableId) -> &mut Space {
-        let at = table.0 as usize;
-        if self.spaces.len() <= at {
-            self.spaces.resize_with(at + 1, || None);
-        }
-        self.spaces[at].get_or_insert_with(|| self.engine.store.table(table).take_space())
+        space_of(&mut self.spaces, self.engine.store.table(table))
     }
 
     /// The record of `key`, made if need be: an absent key is read and locked like a row.
@@ -136,8 +150,12 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     #[cold]
     fn make_record(&mut self, table: TableId, key: u64) -> Result<Record<'s, M, P>, Abort> {
         let (core, home) = (self.core, self.table(table));
+        if home.is_ordered() {
+            return self.make_ordered_record(table, key);
+        }
         let protocol = &self.engine.protocol;
-        let prepare = |record: &RecordRef<'_, M, P::Record>| protocol.prepare_record(core, record);
+        let prepare =
+            |record: &RecordRef<'_, M, P::Record>| protocol.prepare_record(core, record, None);
         let found = home.find_or_make(core, self.space(table), key, prepare);
         match found.map_err(no_memory)? {
             Found::Existing(record) => Ok(record),
@@ -251,18 +269,22 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         match retired {
             Ok(Some(record)) => {
                 self.commit()?;
-                self.engine.protocol.retire(self.core, &record);
+                if home.is_ordered() {
+                    return self.unlink_ordered(table, key, record);
+                }
+                self.engine.protocol.retire(self.core, &record, None);
                 if home.unlink(self.core, &record) {
                     // Read after the unlinking: who still found the record was pinned by then.
                     let epoch = self.engine.store.epochs().current(self.core);
                     let offset = record.name().offset;
-                    self.space(table).retire(epoch, offset);
+                    self.space(table).records.retire(epoch, offset);
                 }
                 Ok(())
             }
             Ok(None) => {
                 self.rollback();
-                Ok(())
+                // Its leaf may still be there, empty, from an earlier turn.
+                if home.is_ordered() { self.drop_empty_leaf(table, key) } else { Ok(()) }
             }
             Err(abort) => {
                 self.rollback();
@@ -328,6 +350,17 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
             s.purge_later(table, key);
             Ok(true)
         })
+    }
+
+    fn scan(
+        &mut self,
+        table: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        self.access(|s| s.scan_rows(table, range, direction, columns, visit))
     }
 
     #[inline]
@@ -468,8 +501,8 @@ impl<M: Machine, P: Protocol<M>> SharedEverythingSession<'_, M, P> {
         let now = self.engine.store.epochs().try_advance(self.core);
         for (at, space) in self.spaces.iter_mut().enumerate() {
             if let Some(space) = space {
-                space.reclaim(now, Epochs::<M>::is_past);
-                self.engine.store.table(TableId(at as u16)).share_surplus(space, keep);
+                let table = self.engine.store.table(TableId(at as u16));
+                table.reclaim(space, now, Epochs::<M>::is_past, keep);
             }
         }
     }

@@ -36,6 +36,8 @@ fn options_of_workloads() {
     refused("run ycsb --records 0", &["--records is 0;", "1 to "]);
     refused("run ycsb --records many", &["'many'", "--records", "whole numbers"]);
     refused("run counters --counters 7 --transfers 0.5", &["--counters is 7;", "even"]);
+    refused("run ranges --span 9 --keys 8", &["--span is 9;", "1 to 8"]);
+    refused("explore ranges --key-order", &["--key-order", "counters, ycsb"]);
     refused("run ycsb --seconds 0", &["'0'", "--seconds", "more than 0"]);
     refused("run ycsb --repeat 0", &["'0'", "--repeat", "from 1"]);
 }

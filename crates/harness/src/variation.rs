@@ -5,7 +5,10 @@
 //! follow it, or some combinations would never be tried.
 
 use workloads::{
-    micro::counters::{Counters, CountersOptions},
+    micro::{
+        counters::{Counters, CountersOptions},
+        ranges::{Ranges, RangesOptions},
+    },
     ycsb::{Ycsb, YcsbOptions},
 };
 
@@ -44,6 +47,24 @@ pub fn counters_in_order(seed: u64) -> Counters {
         ..CountersOptions::mixed()
     };
     Counters::new(options).expect("good for every seed")
+}
+
+/// Ranges under conservation laws: few keys or so many that leaves split, one contended range or several,
+/// ranges of one key or of all.
+pub fn ranges(seed: u64) -> Ranges {
+    let options = match (seed / 16) % 4 {
+        0 => RangesOptions::mixed(),
+        1 => RangesOptions { keys: 6, span: 6, slots: 1, width: 2, ..RangesOptions::mixed() },
+        2 => RangesOptions { keys: 24, span: 3, slots: 3, width: 8, ..RangesOptions::mixed() },
+        _ => RangesOptions {
+            queued: 1,
+            sums: 0.1,
+            claims: 0.4,
+            turns: 0.4,
+            ..RangesOptions::mixed()
+        },
+    };
+    Ranges::new(options).expect("good for every seed")
 }
 
 /// YCSB without a law: three rows or eight, blind updates or read-modify-writes, duplicates or not, fields

@@ -3,12 +3,17 @@
 use harness::explore::{Exploration, Explorations, Violation, explore};
 use harness::variation;
 use machine::{Explored, RunError, Word};
-use protocols::{Isolation, Knob, ProtocolOptions, registry::declarations};
+use protocols::{Isolation, Knob, ProtocolOptions, mutants::MUTANTS, registry::declarations};
 use workloads::micro::counters::Counters;
 
 fn run(exploration: &Exploration) -> Explorations {
     let stop = Word::new(0);
     explore(&variation::counters, exploration, &stop, &mut |_| {}).expect("can run")
+}
+
+fn run_ranges(exploration: &Exploration) -> harness::explore::Explorations {
+    let stop = Word::new(0);
+    explore(&variation::ranges, exploration, &stop, &mut |_| {}).expect("can run")
 }
 
 fn passes(protocol: &str) {
@@ -221,6 +226,38 @@ fn silo_passes() {
 #[test]
 fn tictoc_passes() {
     passes("TICTOC");
+}
+
+#[test]
+fn ranges_pass_under_every_protocol() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    for protocol in declared.iter().filter(|d| d.isolation == Isolation::Serializable) {
+        let exploration = Exploration {
+            protocol: protocol.name.into(),
+            schedules: 1500,
+            ..Exploration::default()
+        };
+        let outcome = run_ranges(&exploration);
+        if let Some(finding) = outcome.finding {
+            panic!("{} seed {}: {}", protocol.name, finding.seed, finding.violation);
+        }
+        assert_eq!(outcome.schedules, 1500);
+    }
+}
+
+#[test]
+fn planted_phantoms_are_caught() {
+    for planted in MUTANTS.iter().filter(|mutant| mutant.workload == "ranges") {
+        let outcome = run_ranges(&Exploration {
+            mutant: Some(planted.name.into()),
+            schedules: 100_000,
+            ..Exploration::default()
+        });
+        let finding = outcome.finding.unwrap_or_else(|| panic!("{} is found", planted.name));
+        let by = finding.violation.detector();
+        let right = by == "certificate" || by == "conservation law";
+        assert!(right, "{}: {}", planted.name, finding.violation);
+    }
 }
 
 fn violation_of(exploration: &Exploration) -> Violation {

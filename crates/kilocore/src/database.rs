@@ -13,7 +13,7 @@ use machine::{
 };
 use protocols::Start;
 use std::fmt;
-use txn::{Abort, AbortReason, Column, Partitioning, TableId, TableSchema};
+use txn::{Abort, AbortReason, Column, IndexKind, Partitioning, TableId, TableSchema};
 
 /// Rows that a table is meant for when nothing is said.
 const DEFAULT_ROWS: u64 = 1 << 20;
@@ -98,7 +98,35 @@ impl Database {
     /// Any thread may do so at any time, inside a closure too; it belongs to no transaction.
     pub fn create_table(&self, name: &str, columns: &[(&str, ColumnType)]) -> Result<Table, Error> {
         let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false)
+        self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false, IndexKind::Hash)
+    }
+
+    /// As [`Database::create_table`], with rows in key order, so that [`Transaction::scan`] can visit ranges of
+    /// them. A look-up of one key takes a little longer than without order; the index grows with its rows.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType, Database, Error, Options, Value};
+    /// # use std::ops::ControlFlow;
+    /// # let db = Database::open(Options::default())?;
+    /// let orders = db.create_ordered_table("orders", &[("amount", ColumnType::I64)])?;
+    /// db.transact(|tx| (10..20).try_for_each(|key| tx.insert(&orders, key, &[Value::I64(5)])))?;
+    /// let sum = db.read_only(|tx| {
+    ///     let mut sum = 0;
+    ///     tx.scan(&orders, 12..=14, |_, row| {
+    ///         sum += row.get::<i64>("amount").unwrap_or(0);
+    ///         ControlFlow::Continue(())
+    ///     })?;
+    ///     Ok(sum)
+    /// })?;
+    /// assert_eq!(sum, 15);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn create_ordered_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+    ) -> Result<Table, Error> {
+        self.make_table(name, columns, 0, false, IndexKind::Ordered)
     }
 
     /// As [`Database::create_table`], meant for `rows` rows. Says so before it allocates anything when that
@@ -109,7 +137,7 @@ impl Database {
         columns: &[(&str, ColumnType)],
         rows: u64,
     ) -> Result<Table, Error> {
-        self.make_table(name, columns, rows, true)
+        self.make_table(name, columns, rows, true, IndexKind::Hash)
     }
 
     fn make_table(
@@ -118,10 +146,11 @@ impl Database {
         columns: &[(&str, ColumnType)],
         rows: u64,
         must_fit: bool,
+        index: IndexKind,
     ) -> Result<Table, Error> {
         let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
-        let hashed = Partitioning::Hash { partitions: self.0.partitions };
-        let schema = TableSchema::new(name, columns).partitioned(hashed);
+        let partitioning = Partitioning::Hash { partitions: self.0.partitions };
+        let schema = TableSchema { index, partitioning, ..TableSchema::new(name, columns) };
         let mut tables = self.0.catalogue.tables.lock();
         if tables.iter().any(|table| table.name() == name) {
             return Err(Error::TableExists { table: name.into() });

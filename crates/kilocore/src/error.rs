@@ -157,6 +157,24 @@ pub enum Error {
         /// The key.
         key: u64,
     },
+    /// A scan of a table that was not made with [`Database::create_ordered_table`](crate::Database).
+    #[error("table {table:?} is not in key order: it cannot be scanned")]
+    NotOrdered {
+        /// The table.
+        table: String,
+    },
+    /// A scan of a range whose start lies after its end.
+    #[error(
+        "table {table:?}: a range from {first} to {last}: the start must not lie after the end"
+    )]
+    ReversedRange {
+        /// The table.
+        table: String,
+        /// The start given.
+        first: u64,
+        /// The end given.
+        last: u64,
+    },
     /// A transaction that was declared read-only writes, or reads in order to write.
     #[error("table {table:?}: a read-only transaction must not write")]
     ReadOnly {

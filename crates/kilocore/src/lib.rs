@@ -25,7 +25,7 @@
 //!
 //! - [`Database`]: opened with [`Options`], which also name the concurrency-control protocol.
 //! - [`Table`], [`Field`]: handles of tables and of typed columns. Keys are 64-bit.
-//! - [`Transaction`]: get, insert, put, update, delete; [`Row`] and [`Value`] are what it reads and writes.
+//! - [`Transaction`]: get, insert, put, update, delete, scan; [`Row`] and [`Value`] are what it reads and writes.
 //! - [`Error`]: everything that can go wrong, with what was given and what is allowed.
 //!
 //! Rows live in memory and end with the last handle of their database.

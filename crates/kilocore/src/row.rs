@@ -29,6 +29,13 @@ impl<'t> Row<'t> {
         Row { definition, bytes }
     }
 
+    /// The row with these bytes.
+    pub(crate) fn packed(table: &'t Table, bytes: &[u8]) -> Row<'t> {
+        let mut row = Row::zeros(table);
+        row.packed_mut().copy_from_slice(bytes);
+        row
+    }
+
     #[inline]
     pub(crate) fn packed_mut(&mut self) -> &mut [u8] {
         match &mut self.bytes {

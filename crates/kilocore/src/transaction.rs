@@ -2,7 +2,12 @@
 
 use crate::{Error, Field, FixedValue, Row, Table, Value, database::Catalogue, table::Definition};
 use architectures::Session;
-use txn::{ColumnSet, Intent, TableId};
+use std::ops::{Bound, ControlFlow, RangeBounds};
+use txn::{ColumnSet, Direction, IndexKind, Intent, KeyRange, TableId};
+
+fn bounds(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
+    (range.start_bound().cloned(), range.end_bound().cloned())
+}
 
 /// A running transaction: the only way to rows. It sees its own writes, and nobody else does before it
 /// has committed.
@@ -102,6 +107,66 @@ impl<'t> Transaction<'t> {
         let definition = self.own(table)?;
         self.check_writable(definition.id)?;
         Ok(self.session.delete(definition.id, key)?)
+    }
+
+    /// Visits the rows of an ordered table whose keys are in `range`, ascending, until `visit` breaks off. The
+    /// transaction's own inserts, updates and deletes are seen. What was not there does not come
+    /// either: until this transaction ends, nobody else adds rows to the part of the range that was
+    /// visited, or this one does not commit.
+    ///
+    /// Fails with [`Error::ReversedRange`] when the range starts after its end, and with
+    /// [`Error::NotOrdered`] when the table has no order. See [`Database::create_ordered_table`] for an example.
+    ///
+    /// [`Database::create_ordered_table`]: crate::Database::create_ordered_table
+    pub fn scan<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl RangeBounds<u64>,
+        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_towards(table, bounds(&range), Direction::Forward, visit)
+    }
+
+    /// As [`Transaction::scan`], from the last key of the range to its first.
+    pub fn scan_backward<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl RangeBounds<u64>,
+        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_towards(table, bounds(&range), Direction::Backward, visit)
+    }
+
+    fn scan_towards<'r>(
+        &mut self,
+        table: &'r Table,
+        (start, end): (Bound<u64>, Bound<u64>),
+        direction: Direction,
+        mut visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let definition = self.own(table)?;
+        if definition.schema.index != IndexKind::Ordered {
+            return Err(Error::NotOrdered { table: table.name().into() });
+        }
+        let given = |bound, unbounded| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => unbounded,
+        };
+        let (first, last) = (given(start, 0), given(end, u64::MAX));
+        if first > last {
+            return Err(Error::ReversedRange { table: table.name().into(), first, last });
+        }
+        let excluded = |bound| matches!(bound, Bound::Excluded(_));
+        let first = first.checked_add(u64::from(excluded(start)));
+        let last = last.checked_sub(u64::from(excluded(end)));
+        let (Some(first), Some(last)) = (first, last) else { return Ok(()) };
+        // Without its ends there may be nothing left, as in 5..5.
+        let Ok(range) = KeyRange::new(first, last) else { return Ok(()) };
+        let (id, all) = (definition.id, definition.all());
+        self.session.scan(id, range, direction, all, &mut |key, bytes| {
+            visit(key, &Row::packed(table, bytes))
+        })?;
+        Ok(())
     }
 
     /// One column of the row `key`, if there is such a row.

@@ -229,7 +229,9 @@ impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
         record: &RecordRef<'_, M, LockQueue>,
         mode: Mode,
     ) -> Result<Held, Abort> {
-        let place = self.limits.key_order.then(|| (record.table().id(), record.key(core)));
+        // The guard of a range has no place among keys: nobody waits for one.
+        let ordered = self.limits.key_order && !record.is_guard();
+        let place = ordered.then(|| (record.table().id(), record.key(core)));
         let in_order = place > owner.highest;
         let name = owner.name();
         let (mut wait, claims) = self.wait(owner, in_order);

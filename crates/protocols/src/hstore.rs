@@ -24,8 +24,8 @@ use crate::{
 };
 use machine::{Arena, Category, Core, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, RecordRef, RowHead};
-use txn::{Abort, AbortReason, ColumnSet, Intent, Partitioning, TableSchema};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use txn::{Abort, AbortReason, ColumnSet, Intent, KeyRange, Partitioning, TableSchema};
 
 /// What mutants may turn round; the protocol itself is as published.
 pub trait Variant: Send + Sync + 'static {
@@ -175,6 +175,34 @@ impl<M: Machine, V: Variant> Protocol<M> for Hstore<M, V> {
             Ok(_) => Ok(()),
             Err(_) => Err(undeclared()),
         }
+    }
+
+    fn approach_range<'s>(
+        &'s self,
+        _: &M::Core,
+        worker: &mut Worker<'s, M>,
+        table: &TableSchema,
+        range: KeyRange,
+    ) -> Result<(), Abort> {
+        if let Some(abort) = worker.refused {
+            return Err(abort);
+        }
+        let has = |partition| worker.declared.binary_search(&self.lock_of(partition)).is_ok();
+        if worker.declared.is_empty() || table.partitioning.all_of_range(range, has) {
+            Ok(())
+        } else {
+            Err(undeclared())
+        }
+    }
+
+    /// The locks on its partitions keep a range as it is.
+    fn scan<'s>(
+        &'s self,
+        _: &M::Core,
+        _: &mut Worker<'s, M>,
+        _: GuardRef<'s, M, ()>,
+    ) -> Result<(), Abort> {
+        Ok(())
     }
 
     #[inline]

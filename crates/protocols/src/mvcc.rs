@@ -22,17 +22,20 @@ use crate::{
     TimestampAllocation,
     parts::{
         active_timestamps::{ActiveTimestamps, Needed},
-        queue_latch::{LatchNodes, Latcher},
+        prewrite::{Prewriter, too_late},
+        queue_latch::LatchNodes,
+        range_times,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         timestamp_floor::TimestampFloor,
-        version_chain::{self, Chain, VersionPool, Versioned},
+        version_chain::{self, VersionPool},
         version_collector::VersionCollector,
+        version_times::Times,
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, RecordRef, RowHead, RowState};
+use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
 /// Where mutants may differ; the protocol itself does not.
@@ -63,99 +66,25 @@ pub struct Mvcc<M: Machine, V = AsPublished> {
     variant: PhantomData<V>,
 }
 
-/// Timestamps of a record, under a latch. Only the chain means something in older versions.
-#[repr(C)]
-pub struct Times {
-    latch: Word,
-    chain: Chain,
-    /// The latest of any read of the newest version.
-    rts: Word,
-    /// Of the write that is announced and not decided; 0 if none.
-    pending: Word,
-}
-
-// SAFETY: words.
-unsafe impl Zeroed for Times {}
-
-impl Versioned for Times {
-    #[inline(always)]
-    fn chain(&self) -> &Chain {
-        &self.chain
-    }
-
-    #[inline(always)]
-    fn latch(&self) -> &Word {
-        &self.latch
-    }
-}
-
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
 /// Timestamp, write set, and the versions that this session has superseded. Every record in the write set
 /// carries this transaction's prewrite.
 pub struct Worker<'s, M: Machine> {
-    timestamp: u64,
+    prewrites: Prewriter<M>,
     session: usize,
     source: TimestampSource,
-    latcher: Latcher<M>,
     writes: WriteSet<'s, M, Times>,
     collector: VersionCollector<'s, M, Times>,
     /// For each prepared write the slot for the version that it supersedes, if there is to be one.
     reserved: Vec<Option<Record<'s, M>>>,
 }
 
-fn too_late() -> Abort {
-    Abort::because(AbortReason::TimestampOrder)
-}
-
 impl<'s, M: Machine> Worker<'s, M> {
-    fn latch(&self, core: &M::Core, record: &Record<'s, M>) {
-        self.latcher.latch(core, record.line(), &record.cc().latch);
-    }
-
-    fn unlatch(&self, core: &M::Core, record: &Record<'s, M>) {
-        self.latcher.unlatch(core, record.line(), &record.cc().latch);
-    }
-
-    /// Latches the record once no earlier transaction's prewrite is undecided. Returns the timestamp of
-    /// the prewrite there is: none, the own, or a later one.
-    fn latch_decided(&self, core: &M::Core, record: &Record<'s, M>) -> u64 {
-        let (line, times) = (record.line(), record.cc());
-        loop {
-            self.latch(core, record);
-            let pending = core.load_relaxed(line, &times.pending);
-            if pending == 0 || pending >= self.timestamp {
-                return pending;
-            }
-            self.unlatch(core, record);
-            core.wait_while(line, &times.pending, |now| now == pending);
-        }
-    }
-
-    fn mark_read(&self, core: &M::Core, record: &Record<'s, M>) {
-        let (line, rts) = (record.line(), &record.cc().rts);
-        if core.load_relaxed(line, rts) < self.timestamp {
-            core.store_relaxed(line, rts, self.timestamp);
-        }
-    }
-
-    /// Latches the record for a write, or says that it comes too late.
-    fn latch_for_write(&self, core: &M::Core, record: &Record<'s, M>) -> Result<(), Abort> {
-        let pending = self.latch_decided(core, record);
-        let late = pending > self.timestamp
-            || core.load_relaxed(record.line(), &record.cc().rts) > self.timestamp
-            || version_chain::wts(core, record) > self.timestamp;
-        if late {
-            self.unlatch(core, record);
-            return Err(too_late());
-        }
-        Ok(())
-    }
-
     /// Where the version goes that the write at `at` supersedes; nowhere if nobody will read it.
     fn reserve(&mut self, core: &M::Core, at: usize) -> Result<Option<Record<'s, M>>, Abort> {
         let record = self.writes.record(at);
-        let Worker { collector, latcher, timestamp, .. } = self;
+        let Worker { collector, prewrites: Prewriter { latcher, timestamp }, .. } = self;
         match self.writes.outcome(core, at) {
             None => Ok(None),
             // An absence that leaves with its record leaves no history behind: nobody may need it any more.
@@ -205,10 +134,9 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
         Worker {
-            timestamp: 0,
+            prewrites: Prewriter::new(&self.latches, slot),
             session: slot,
             source: TimestampSource::default(),
-            latcher: self.latches.latcher(slot),
             writes: WriteSet::default(),
             collector: VersionCollector::new(&self.versions, &self.active, V::is_needed),
             reserved: Vec::new(),
@@ -218,7 +146,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
         let draw = || self.allocator.draw(core, &mut worker.source);
-        worker.timestamp = self.active.enter(core, worker.session, draw);
+        worker.prewrites.timestamp = self.active.enter(core, worker.session, draw);
     }
 
     fn read<'s>(
@@ -232,21 +160,21 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
     ) -> Result<RowHead, Abort> {
         let mut at = worker.writes.find(&record);
         if intent == Intent::Update && at.is_none() {
-            worker.latch_for_write(core, &record)?;
-            core.store_relaxed(record.line(), &record.cc().pending, worker.timestamp);
+            worker.prewrites.latch_for_write(core, &record)?;
+            core.store_relaxed(record.line(), &record.cc().pending, worker.prewrites.timestamp);
             at = Some(worker.writes.announce(record));
         } else if V::AWAITS_WRITERS {
-            worker.latch_decided(core, &record);
+            worker.prewrites.latch_decided(core, &record);
         } else {
-            worker.latch(core, &record);
+            worker.prewrites.latch(core, &record);
         }
         // What is older than the newest version can't change for an active transaction: no mark needed.
-        let newest = version_chain::wts(core, &record) <= worker.timestamp;
-        let head = version_chain::read(core, &record, worker.timestamp, columns, out);
+        let newest = version_chain::wts(core, &record) <= worker.prewrites.timestamp;
+        let head = version_chain::read(core, &record, worker.prewrites.timestamp, columns, out);
         if newest && V::MARKS_READS {
-            worker.mark_read(core, &record);
+            worker.prewrites.mark_read(core, &record);
         }
-        worker.unlatch(core, &record);
+        worker.prewrites.unlatch(core, &record);
         let head = head.expect("a version was collected although a transaction may read it");
         Ok(match at {
             None => head,
@@ -263,17 +191,17 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
     ) -> Result<bool, Abort> {
         let at = worker.writes.find(&record);
         if at.is_none() {
-            worker.latch_for_write(core, &record)?;
+            worker.prewrites.latch_for_write(core, &record)?;
         }
         let state = worker.writes.state_over(at, record.head(core).state);
         let missing = change.state.is_none() && !state.is_present();
         if at.is_none() {
             if missing {
-                worker.mark_read(core, &record);
+                worker.prewrites.mark_read(core, &record);
             } else {
-                core.store_relaxed(record.line(), &record.cc().pending, worker.timestamp);
+                core.store_relaxed(record.line(), &record.cc().pending, worker.prewrites.timestamp);
             }
-            worker.unlatch(core, &record);
+            worker.prewrites.unlatch(core, &record);
         }
         if !missing {
             worker.writes.put(core, record, at, change);
@@ -286,7 +214,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
             let slot = worker.reserve(core, at)?;
             worker.reserved.push(slot);
         }
-        Ok(worker.timestamp)
+        Ok(worker.prewrites.timestamp)
     }
 
     fn commit<'s>(
@@ -299,7 +227,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
         let mut due = false;
         for at in 0..worker.writes.len() {
             let record = worker.writes.record(at);
-            worker.latch(core, &record);
+            worker.prewrites.latch(core, &record);
             let (slot, outcome) = (worker.reserved[at], worker.writes.outcome(core, at));
             // A retired record stands for the same absence as before.
             if outcome.is_some_and(|(_, after)| after != RowState::RETIRED) {
@@ -312,13 +240,13 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
             }
             worker.writes.install(core, at, log);
             core.store(record.line(), &record.cc().pending, 0);
-            worker.unlatch(core, &record);
+            worker.prewrites.unlatch(core, &record);
         }
         worker.writes.clear();
         worker.reserved.clear();
         self.active.leave(core, worker.session);
         if due {
-            worker.collector.collect(core, &worker.latcher, timestamp);
+            worker.collector.collect(core, &worker.prewrites.latcher, timestamp);
         }
     }
 
@@ -334,16 +262,59 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
         self.active.leave(core, worker.session);
     }
 
-    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        let (line, times) = (record.line(), record.cc());
-        core.store_relaxed(line, &times.chain.wts, self.written_floor.get(core));
-        core.store_relaxed(line, &times.rts, self.read_floor.get(core));
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+    ) -> Result<(), Abort> {
+        // No record is missing that was retired by somebody later: it would have waited for this transaction.
+        range_times::announce(core, guard, worker.prewrites.timestamp);
+        Ok(())
     }
 
-    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        _: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+        right: GuardRef<'s, M, Times>,
+        _: u64,
+    ) -> Result<(), Abort> {
+        range_times::pass_on(core, guard, right);
+        Ok(())
+    }
+
+    fn merge(&self, core: &M::Core, gone: GuardRef<'_, M, Times>, heir: GuardRef<'_, M, Times>) {
+        range_times::pass_on(core, gone, heir);
+    }
+
+    fn prepare_record(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        guard: Option<GuardRef<'_, M, Times>>,
+    ) {
+        let floors = || (self.written_floor.get(core), self.read_floor.get(core));
+        let times = guard.map_or_else(floors, |guard| range_times::times_in(core, guard));
+        range_times::start(core, record, times);
+    }
+
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        guard: Option<GuardRef<'_, M, Times>>,
+    ) {
         // Nobody is active who is older than the absence (it had no history), so nobody is refused a fresh
         // record for being older than it.
-        self.written_floor.raise(core, version_chain::wts(core, record));
-        self.read_floor.raise(core, core.load(record.line(), &record.cc().rts));
+        let times = range_times::times_of(core, record);
+        match guard {
+            Some(guard) => range_times::raise_both(core, guard, times),
+            None => {
+                self.written_floor.raise(core, times.0);
+                self.read_floor.raise(core, times.1);
+            }
+        }
     }
 }

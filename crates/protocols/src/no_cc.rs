@@ -11,7 +11,7 @@ use crate::{
     parts::write_set::WriteSet,
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
-use storage::{Epochs, RecordRef, RowHead};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
 /// The protocol.
@@ -77,6 +77,16 @@ impl<M: Machine> Protocol<M> for NoCc {
         }
         writes.put(core, record, at, change);
         Ok(true)
+    }
+
+    #[inline]
+    fn scan<'s>(
+        &'s self,
+        _: &M::Core,
+        _: &mut WriteSet<'s, M, ()>,
+        _: GuardRef<'s, M, ()>,
+    ) -> Result<(), Abort> {
+        Ok(())
     }
 
     #[inline]

@@ -11,19 +11,20 @@
 //! validated. With one counter that is the order of the end timestamps; in batches or from clocks they
 //! only name versions, and an old one costs needless refusals, never an anomaly. So it is always strict.
 //! Deviations: one version per record, so a read of the past is refused instead of answered (as in the
-//! papers' simulation); only written records are latched, not read ones; a fresh record for an absent key
+//! papers' simulation); scanned ranges are validated as SILO's are; only written records are latched, not read ones; a fresh record for an absent key
 //! carries no timestamp, so an absence may be later than the start (validation still guards it).
 
 use crate::{
     Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
+        node_set::NodeSet,
         tid_word::{self, LOCKED, TidRecord},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         write_set::WriteSet,
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use storage::{Epochs, RecordRef, RowHead};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
 /// The protocol.
@@ -56,11 +57,12 @@ struct Observed<'s, M: Machine> {
     version: u64,
 }
 
-/// Start timestamp, read set, write set.
+/// Start timestamp, read set, node set, write set.
 pub struct Worker<'s, M: Machine> {
     start: u64,
     source: TimestampSource,
     reads: Vec<Observed<'s, M>>,
+    leaves: NodeSet<'s, M, WriteTime>,
     writes: WriteSet<'s, M, WriteTime>,
     latched: usize,
 }
@@ -69,6 +71,7 @@ impl<M: Machine> Worker<'_, M> {
     fn forget(&mut self) {
         self.latched = 0;
         self.reads.clear();
+        self.leaves.clear();
         self.writes.clear();
     }
 }
@@ -84,7 +87,7 @@ impl<M: Machine> Occ<M> {
                 return Err(Abort::because(AbortReason::Validation));
             }
         }
-        Ok(())
+        worker.leaves.validate(core)
     }
 }
 
@@ -118,6 +121,7 @@ impl<M: Machine> Protocol<M> for Occ<M> {
             start: 0,
             source: TimestampSource::default(),
             reads: Vec::new(),
+            leaves: NodeSet::default(),
             writes: WriteSet::default(),
             latched: 0,
         }
@@ -172,6 +176,44 @@ impl<M: Machine> Protocol<M> for Occ<M> {
         }
         worker.writes.put(core, record, at, change);
         Ok(true)
+    }
+
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, WriteTime>,
+    ) -> Result<(), Abort> {
+        worker.leaves.observe(core, guard);
+        Ok(())
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, WriteTime>,
+        record: RecordRef<'s, M, WriteTime>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        // The slot may have been another record's.
+        core.store(record.line(), &record.cc().0, 0);
+        if worker.leaves.made(guard, counted) {
+            worker.reads.push(Observed { record, version: 0 });
+        }
+        Ok(())
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, WriteTime>,
+        right: GuardRef<'s, M, WriteTime>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        worker.leaves.split(core, guard, right, counted);
+        Ok(())
     }
 
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {

@@ -3,8 +3,8 @@
 use crate::ProtocolOptions;
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
 use std::{fmt, str::FromStr};
-use storage::{Epochs, RecordRef, RowHead, RowState};
-use txn::{Abort, ColumnSet, Intent, TableSchema, Version, Write};
+use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
+use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, Version, Write};
 
 /// What a committed history is promised to look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +174,19 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Hears of every scan before its first leaf is looked up.
+    #[inline(always)]
+    fn approach_range<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        table: &TableSchema,
+        range: KeyRange,
+    ) -> Result<(), Abort> {
+        let _ = (core, worker, table, range);
+        Ok(())
+    }
+
     /// Reads `columns` of the record's row into `out` (untouched if the row is absent).
     fn read<'s>(
         &'s self,
@@ -210,16 +223,108 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// Undoes everything and lets go. After a failed call, a failed prepare, or a change of mind.
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>);
 
-    /// Sets up its words of a record that was made for an absent key and that nobody can find yet. The
-    /// slot may have been another record's; and the key may have had a record before, whose last words
-    /// [`Protocol::retire`] has seen.
-    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
-        let _ = (core, record);
+    /// A scan is about to read the records of a leaf that overlaps its range, whether there are any or not;
+    /// it reads them, absent rows too, by [`Protocol::read`] afterwards. From here until the transaction has
+    /// ended, or until it validates, no record may be made in the leaf's range unnoticed. May wait: no
+    /// latch is held. A leaf may be announced in vain, or twice.
+    ///
+    /// A record that is made where nobody has scanned needs no more than [`Protocol::prepare_record`]; what
+    /// else a protocol has to know of ranges it is told by the methods that follow.
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        guard: GuardRef<'s, M, Self::Record>,
+    ) -> Result<(), Abort>;
+
+    /// The transaction is about to make a record for an absent key in the range of `guard`: to read the
+    /// absence, or to insert. May wait: no latch is held.
+    fn begin_insertion<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        guard: GuardRef<'s, M, Self::Record>,
+    ) -> Result<(), Abort> {
+        let _ = (core, worker, guard);
+        Ok(())
     }
 
-    /// Remembers what it must of a retired record's words, before the record leaves its index.
-    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, Self::Record>) {
-        let _ = (core, record);
+    /// Between the two, once for each record: `record` was made for an absent key in the range of `guard`,
+    /// which had counted `counted` insertions before and has counted this one; nobody can find the record
+    /// yet. Sets up its words. A transaction that has scanned the range itself has seen that there was
+    /// no row: from here on it must protect that absence as if it had read the record. Called under
+    /// a latch: must not wait. If it refuses, the record is not made.
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        guard: GuardRef<'s, M, Self::Record>,
+        record: RecordRef<'s, M, Self::Record>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        let _ = (worker, counted);
+        self.prepare_record(core, &record, Some(guard));
+        Ok(())
+    }
+
+    /// Whatever came of it. Follows each successful [`Protocol::begin_insertion`].
+    fn end_insertion<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        guard: GuardRef<'s, M, Self::Record>,
+    ) {
+        let _ = (core, worker, guard);
+    }
+
+    /// Between the two: the upper part of the range passes from `guard`, which had counted `counted`
+    /// insertions before and has counted one more, to `right`, which nobody can reach yet. What it keeps for
+    /// the range must hold of both. Called under latches: must not wait.
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        guard: GuardRef<'s, M, Self::Record>,
+        right: GuardRef<'s, M, Self::Record>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        let _ = (core, worker, guard, right, counted);
+        Ok(())
+    }
+
+    /// The range of `gone`, in which there is no record, becomes part of `heir`'s; in a transaction that has
+    /// begun an insertion there. `gone` has counted an insertion. Called under latches: must not wait.
+    fn merge(
+        &self,
+        core: &M::Core,
+        gone: GuardRef<'_, M, Self::Record>,
+        heir: GuardRef<'_, M, Self::Record>,
+    ) {
+        let _ = (core, gone, heir);
+    }
+
+    /// Sets up its words of a record that was made for an absent key and that nobody can find yet. The
+    /// slot may have been another record's; and the key may have had a record before, whose last words
+    /// [`Protocol::retire`] has seen. In an ordered table [`Protocol::insert`] calls it, and `guard` guards the
+    /// key's range and has counted the insertion: who scans the range from here on will find the record.
+    fn prepare_record(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, Self::Record>,
+        guard: Option<GuardRef<'_, M, Self::Record>>,
+    ) {
+        let _ = (core, record, guard);
+    }
+
+    /// Remembers what it must of a retired record's words, before the record leaves its index. In an ordered
+    /// table `guard` guards the key's range: who scans it from here on may not find the record.
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, Self::Record>,
+        guard: Option<GuardRef<'_, M, Self::Record>>,
+    ) {
+        let _ = (core, record, guard);
     }
 
     /// The age by which it decides who gives way (smaller is older), if it does: for invariants.

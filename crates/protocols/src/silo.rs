@@ -1,9 +1,10 @@
 //! SILO: optimistic, validated record by record, without a shared counter.
 //!
-//! Source: Tu, Zheng, Kohler, Liskov and Madden, SOSP 2013, sections 4.2 to 4.4. A transaction reads without
+//! Source: Tu, Zheng, Kohler, Liskov and Madden, SOSP 2013, sections 4.2 to 4.6. A transaction reads without
 //! writing shared memory, then commits in three phases: lock the write set in name order; read the
 //! epoch between two fences and validate that every record read has the TID it had and is not locked by
-//! another; install with a TID larger than all it has met, in that epoch.
+//! another, and that no scanned leaf has gained a record (4.6); install with a TID larger than all it has
+//! met, in that epoch.
 //! Whether it waits for a record that another is committing, as published, or refuses, is an option.
 //! Deviations: the status bits of the TID word are a lock bit alone (one version per record, no snapshots);
 //! presence of a row is a word of its own.
@@ -11,13 +12,14 @@
 use crate::{
     Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
+        node_set::NodeSet,
         tid_word::{self, LOCKED, TidRecord},
         write_set::WriteSet,
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, RecordRef, RowHead};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
 /// What mutants may leave out; the protocol itself leaves nothing out.
@@ -55,10 +57,11 @@ struct Observed<'s, M: Machine> {
     tid: u64,
 }
 
-/// Read set, write set, and the last TID that this worker chose.
+/// Read set, node set, write set, and the last TID that this worker chose.
 pub struct Worker<'s, M: Machine> {
     epochs: &'s Epochs<M>,
     reads: Vec<Observed<'s, M>>,
+    leaves: NodeSet<'s, M, TidWord>,
     writes: WriteSet<'s, M, TidWord>,
     locked: usize,
     last_tid: u64,
@@ -75,7 +78,7 @@ impl<V: Variant> Silo<V> {
                 return Err(Abort::because(AbortReason::Validation));
             }
         }
-        Ok(())
+        worker.leaves.validate(core)
     }
 }
 
@@ -105,7 +108,14 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
     }
 
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
-        Worker { epochs, reads: Vec::new(), writes: WriteSet::default(), locked: 0, last_tid: 0 }
+        Worker {
+            epochs,
+            reads: Vec::new(),
+            leaves: NodeSet::default(),
+            writes: WriteSet::default(),
+            locked: 0,
+            last_tid: 0,
+        }
     }
 
     #[inline]
@@ -155,6 +165,44 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         Ok(true)
     }
 
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, TidWord>,
+    ) -> Result<(), Abort> {
+        worker.leaves.observe(core, guard);
+        Ok(())
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, TidWord>,
+        record: RecordRef<'s, M, TidWord>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        // The slot may have been another record's.
+        core.store(record.line(), &record.cc().0, 0);
+        if worker.leaves.made(guard, counted) {
+            worker.reads.push(Observed { record, tid: 0 });
+        }
+        Ok(())
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, TidWord>,
+        right: GuardRef<'s, M, TidWord>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        worker.leaves.split(core, guard, right, counted);
+        Ok(())
+    }
+
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
         worker.writes.sort();
         let mut newest = worker.last_tid;
@@ -192,6 +240,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         }
         worker.locked = 0;
         worker.reads.clear();
+        worker.leaves.clear();
         worker.writes.clear();
     }
 
@@ -203,6 +252,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         }
         worker.locked = 0;
         worker.reads.clear();
+        worker.leaves.clear();
         worker.writes.clear();
     }
 }

@@ -10,13 +10,15 @@
 use crate::{
     Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
+        node_set::NodeSet,
         tid_word::{self, TidRecord},
         timestamp_floor::TimestampFloor,
+        validity_word::{LOCKED, extended, rts, times, wts},
         write_set::WriteSet,
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use storage::{Epochs, RecordRef, RowHead};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
 /// The protocol.
@@ -25,7 +27,7 @@ pub struct TicToc<M: Machine> {
     commit_locks: CommitLocks,
 }
 
-/// `| locked: 1 | rts - wts: 15 | wts: 48 |`
+/// A [validity word](crate::parts::validity_word).
 #[repr(transparent)]
 pub struct TicTocWord(Word);
 
@@ -39,40 +41,35 @@ impl TidRecord for TicTocWord {
     }
 }
 
-const LOCKED: u64 = 1 << 63;
-const WTS_BITS: u32 = 48;
-const WTS_MASK: u64 = (1 << WTS_BITS) - 1;
-const DELTA_MAX: u64 = (1 << 15) - 1;
-
-#[inline(always)]
-fn wts(word: u64) -> u64 {
-    word & WTS_MASK
-}
-
-#[inline(always)]
-fn rts(word: u64) -> u64 {
-    wts(word) + ((word >> WTS_BITS) & DELTA_MAX)
-}
-
-/// `word` with `rts` raised to `timestamp`. Where the difference has no room `wts` moves up with it, which
-/// other readers take for a new version: a needless abort, never a missed one.
-#[inline]
-fn extended(word: u64, timestamp: u64) -> u64 {
-    let delta = timestamp - wts(word);
-    let shift = delta.saturating_sub(DELTA_MAX);
-    (word & LOCKED) | ((delta - shift) << WTS_BITS) | (wts(word) + shift)
-}
-
 struct Observed<'s, M: Machine> {
     record: RecordRef<'s, M, TicTocWord>,
     word: u64,
 }
 
-/// Read set and write set.
+/// Read set, node set and write set.
 pub struct Worker<'s, M: Machine> {
     reads: Vec<Observed<'s, M>>,
+    leaves: NodeSet<'s, M, TicTocWord>,
     writes: WriteSet<'s, M, TicTocWord>,
     locked: usize,
+}
+
+/// The times of a leaf's range: `wts` of the last record that left it, `rts` of its last scan.
+#[inline]
+fn load<M: Machine>(core: &M::Core, guard: GuardRef<'_, M, TicTocWord>) -> u64 {
+    core.load(guard.line(), &guard.cc().0)
+}
+
+/// Raises both times of a range at least to these.
+fn raise<M: Machine>(core: &M::Core, guard: GuardRef<'_, M, TicTocWord>, least: (u64, u64)) {
+    let mut now = load(core, guard);
+    while wts(now) < least.0 || rts(now) < least.1 {
+        let both = extended(wts(now).max(least.0), rts(now).max(least.1));
+        match core.cas(guard.line(), &guard.cc().0, now, both) {
+            Ok(_) => return,
+            Err(changed) => now = changed,
+        }
+    }
 }
 
 fn invalid() -> Abort {
@@ -107,6 +104,23 @@ impl<M: Machine> TicToc<M> {
         }
         Ok(())
     }
+
+    /// Makes sure that the scanned ranges are valid at `timestamp`: nobody inserts there below it.
+    fn validate_ranges(
+        core: &M::Core,
+        worker: &Worker<'_, M>,
+        timestamp: u64,
+    ) -> Result<(), Abort> {
+        for guard in worker.leaves.guards() {
+            if wts(load(core, guard)) > timestamp {
+                return Err(Abort::because(AbortReason::Phantom));
+            }
+            raise(core, guard, (0, timestamp));
+        }
+        // An insertion either has been counted by now, or will find the times just raised.
+        core.fence();
+        worker.leaves.validate(core)
+    }
 }
 
 impl<M: Machine> Protocol<M> for TicToc<M> {
@@ -140,7 +154,12 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
-        Worker { reads: Vec::new(), writes: WriteSet::default(), locked: 0 }
+        Worker {
+            reads: Vec::new(),
+            leaves: NodeSet::default(),
+            writes: WriteSet::default(),
+            locked: 0,
+        }
     }
 
     #[inline]
@@ -188,6 +207,45 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         Ok(true)
     }
 
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, TicTocWord>,
+    ) -> Result<(), Abort> {
+        worker.leaves.observe(core, guard);
+        Ok(())
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, TicTocWord>,
+        record: RecordRef<'s, M, TicTocWord>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        self.prepare_record(core, &record, Some(guard));
+        if worker.leaves.made(guard, counted) {
+            let word = core.load(record.line(), &record.cc().0);
+            worker.reads.push(Observed { record, word });
+        }
+        Ok(())
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, TicTocWord>,
+        right: GuardRef<'s, M, TicTocWord>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        raise(core, right, times(load(core, guard)));
+        worker.leaves.split(core, guard, right, counted);
+        Ok(())
+    }
+
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
         worker.writes.sort();
         let mut timestamp = 0;
@@ -201,7 +259,9 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         // The locks must be visible before anything read is validated.
         core.fence();
         timestamp = worker.reads.iter().map(|read| wts(read.word)).fold(timestamp, u64::max);
+        timestamp = worker.leaves.guards().map(|g| wts(load(core, g))).fold(timestamp, u64::max);
         Self::validate(core, worker, timestamp)?;
+        Self::validate_ranges(core, worker, timestamp)?;
         Ok(timestamp)
     }
 
@@ -220,6 +280,7 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         }
         worker.locked = 0;
         worker.reads.clear();
+        worker.leaves.clear();
         worker.writes.clear();
     }
 
@@ -231,28 +292,40 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         }
         worker.locked = 0;
         worker.reads.clear();
+        worker.leaves.clear();
         worker.writes.clear();
     }
 
-    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
-        core.store(record.line(), &record.cc().0, self.floor.get(core));
+    fn merge(
+        &self,
+        core: &M::Core,
+        gone: GuardRef<'_, M, TicTocWord>,
+        heir: GuardRef<'_, M, TicTocWord>,
+    ) {
+        raise(core, heir, times(load(core, gone)));
     }
 
-    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, TicTocWord>) {
-        self.floor.raise(core, rts(core.load(record.line(), &record.cc().0)));
+    fn prepare_record(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, TicTocWord>,
+        guard: Option<GuardRef<'_, M, TicTocWord>>,
+    ) {
+        // Absent since the last record left the range, and seen to be absent by whoever scanned it.
+        let word = guard.map_or_else(|| self.floor.get(core), |guard| load(core, guard));
+        core.store(record.line(), &record.cc().0, word);
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extension_keeps_wts_until_the_difference_has_no_room() {
-        let word = extended(100, 100 + DELTA_MAX);
-        assert_eq!((wts(word), rts(word)), (100, 100 + DELTA_MAX));
-        let word = extended(word, 100 + DELTA_MAX + 5);
-        assert_eq!((wts(word), rts(word)), (105, 105 + DELTA_MAX));
-        assert_eq!(extended(7 | LOCKED, 9) & LOCKED, LOCKED);
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, TicTocWord>,
+        guard: Option<GuardRef<'_, M, TicTocWord>>,
+    ) {
+        let word = core.load(record.line(), &record.cc().0);
+        match guard {
+            None => self.floor.raise(core, rts(word)),
+            Some(guard) => raise(core, guard, times(word)),
+        }
     }
 }

@@ -14,15 +14,17 @@ use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     TimestampAllocation,
     parts::{
-        queue_latch::{LatchNodes, Latcher},
+        prewrite::{Prewriter, Prewritten, too_late},
+        queue_latch::LatchNodes,
+        range_times::{self, Timed},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         timestamp_floor::TimestampFloor,
         write_set::WriteSet,
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use storage::{Epochs, RecordRef, RowHead};
-use txn::{Abort, AbortReason, ColumnSet, Intent};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent};
 
 /// The protocol.
 pub struct Timestamp<M: Machine> {
@@ -46,68 +48,31 @@ pub struct Times {
 // SAFETY: words.
 unsafe impl Zeroed for Times {}
 
-/// Timestamp and write set. Every record in the write set carries this transaction's prewrite.
+/// Timestamp, scanned ranges and write set. Every record in the write set carries this transaction's prewrite.
 pub struct Worker<'s, M: Machine> {
-    timestamp: u64,
+    prewrites: Prewriter<M>,
     source: TimestampSource,
-    latcher: Latcher<M>,
+    scanned: Vec<GuardRef<'s, M, Times>>,
     writes: WriteSet<'s, M, Times>,
 }
 
-fn too_late() -> Abort {
-    Abort::because(AbortReason::TimestampOrder)
+impl Prewritten for Times {
+    fn latch_word(&self) -> &Word {
+        &self.latch
+    }
+
+    fn pending(&self) -> &Word {
+        &self.pending
+    }
 }
 
-impl<M: Machine> Worker<'_, M> {
-    fn latch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        self.latcher.latch(core, record.line(), &record.cc().latch);
+impl Timed for Times {
+    fn wts(&self) -> &Word {
+        &self.wts
     }
 
-    fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        self.latcher.unlatch(core, record.line(), &record.cc().latch);
-    }
-
-    /// Latches the record once no earlier transaction's prewrite is undecided. Returns the timestamp of
-    /// the prewrite there is: none, the own, or a later one.
-    fn latch_decided(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) -> u64 {
-        let timestamp = self.timestamp;
-        let (line, times) = (record.line(), record.cc());
-        loop {
-            self.latch(core, record);
-            let pending = core.load_relaxed(line, &times.pending);
-            if pending == 0 || pending >= timestamp {
-                return pending;
-            }
-            self.unlatch(core, record);
-            core.wait_while(line, &times.pending, |now| now == pending);
-        }
-    }
-
-    fn mark_read(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        let timestamp = self.timestamp;
-        let (line, rts) = (record.line(), &record.cc().rts);
-        if core.load_relaxed(line, rts) < timestamp {
-            core.store_relaxed(line, rts, timestamp);
-        }
-    }
-
-    /// Latches the record for a write by `timestamp`, or says that it comes too late.
-    fn latch_for_write(
-        &self,
-        core: &M::Core,
-        record: &RecordRef<'_, M, Times>,
-    ) -> Result<(), Abort> {
-        let timestamp = self.timestamp;
-        let (line, times) = (record.line(), record.cc());
-        let pending = self.latch_decided(core, record);
-        let late = pending > timestamp
-            || core.load_relaxed(line, &times.rts) > timestamp
-            || core.load_relaxed(line, &times.wts) > timestamp;
-        if late {
-            self.unlatch(core, record);
-            return Err(too_late());
-        }
-        Ok(())
+    fn rts(&self) -> &Word {
+        &self.rts
     }
 }
 
@@ -142,16 +107,16 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
         Worker {
-            timestamp: 0,
+            prewrites: Prewriter::new(&self.latches, slot),
             source: TimestampSource::default(),
-            latcher: self.latches.latcher(slot),
+            scanned: Vec::new(),
             writes: WriteSet::default(),
         }
     }
 
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
-        worker.timestamp = self.allocator.draw(core, &mut worker.source);
+        worker.prewrites.timestamp = self.allocator.draw(core, &mut worker.source);
     }
 
     fn read<'s>(
@@ -166,19 +131,19 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
         let (line, times) = (record.line(), record.cc());
         let mut at = worker.writes.find(&record);
         if intent == Intent::Update && at.is_none() {
-            worker.latch_for_write(core, &record)?;
-            core.store_relaxed(line, &times.pending, worker.timestamp);
+            worker.prewrites.latch_for_write(core, &record)?;
+            core.store_relaxed(line, &times.pending, worker.prewrites.timestamp);
             at = Some(worker.writes.announce(record));
         } else {
-            worker.latch_decided(core, &record);
-            if core.load_relaxed(line, &times.wts) > worker.timestamp {
-                worker.unlatch(core, &record);
+            worker.prewrites.latch_decided(core, &record);
+            if core.load_relaxed(line, &times.wts) > worker.prewrites.timestamp {
+                worker.prewrites.unlatch(core, &record);
                 return Err(too_late());
             }
         }
         let head = record.copy_out(core, columns, out);
-        worker.mark_read(core, &record);
-        worker.unlatch(core, &record);
+        worker.prewrites.mark_read(core, &record);
+        worker.prewrites.unlatch(core, &record);
         Ok(match at {
             None => head,
             Some(at) => worker.writes.overlay(at, columns, out, head),
@@ -194,17 +159,17 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
     ) -> Result<bool, Abort> {
         let at = worker.writes.find(&record);
         if at.is_none() {
-            worker.latch_for_write(core, &record)?;
+            worker.prewrites.latch_for_write(core, &record)?;
         }
         let state = worker.writes.state_over(at, record.head(core).state);
         let missing = change.state.is_none() && !state.is_present();
         if at.is_none() {
             if missing {
-                worker.mark_read(core, &record);
+                worker.prewrites.mark_read(core, &record);
             } else {
-                core.store_relaxed(record.line(), &record.cc().pending, worker.timestamp);
+                core.store_relaxed(record.line(), &record.cc().pending, worker.prewrites.timestamp);
             }
-            worker.unlatch(core, &record);
+            worker.prewrites.unlatch(core, &record);
         }
         if !missing {
             worker.writes.put(core, record, at, change);
@@ -212,9 +177,43 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
         Ok(!missing)
     }
 
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+    ) -> Result<(), Abort> {
+        range_times::announce(core, guard, worker.prewrites.timestamp);
+        worker.scanned.push(guard);
+        Ok(())
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        _: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+        right: GuardRef<'s, M, Times>,
+        _: u64,
+    ) -> Result<(), Abort> {
+        range_times::pass_on(core, guard, right);
+        Ok(())
+    }
+
+    fn merge(&self, core: &M::Core, gone: GuardRef<'_, M, Times>, heir: GuardRef<'_, M, Times>) {
+        range_times::pass_on(core, gone, heir);
+    }
+
     #[inline]
-    fn prepare<'s>(&'s self, _: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        Ok(worker.timestamp)
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+        // A record may have been missing in a scan because it was retired by somebody later.
+        let late = |guard: &GuardRef<'s, M, Times>| {
+            core.load(guard.line(), &guard.cc().wts) > worker.prewrites.timestamp
+        };
+        if worker.scanned.iter().any(late) {
+            return Err(too_late());
+        }
+        Ok(worker.prewrites.timestamp)
     }
 
     fn commit<'s>(
@@ -226,12 +225,13 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
     ) {
         for at in 0..worker.writes.len() {
             let record = worker.writes.record(at);
-            worker.latch(core, &record);
+            worker.prewrites.latch(core, &record);
             worker.writes.install(core, at, log);
             core.store_relaxed(record.line(), &record.cc().wts, timestamp);
             core.store(record.line(), &record.cc().pending, 0);
-            worker.unlatch(core, &record);
+            worker.prewrites.unlatch(core, &record);
         }
+        worker.scanned.clear();
         worker.writes.clear();
     }
 
@@ -239,17 +239,36 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
         for record in worker.writes.records() {
             core.store(record.line(), &record.cc().pending, 0);
         }
+        worker.scanned.clear();
         worker.writes.clear();
     }
 
-    fn prepare_record(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        let floor = self.floor.get(core);
-        core.store_relaxed(record.line(), &record.cc().wts, floor);
-        core.store_relaxed(record.line(), &record.cc().rts, floor);
+    fn prepare_record(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, Times>,
+        guard: Option<GuardRef<'_, M, Times>>,
+    ) {
+        let times = match guard {
+            None => {
+                let floor = self.floor.get(core);
+                (floor, floor)
+            }
+            Some(guard) => range_times::times_in(core, guard),
+        };
+        range_times::start(core, record, times);
     }
 
-    fn retire(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        let (line, times) = (record.line(), record.cc());
-        self.floor.raise(core, core.load(line, &times.wts).max(core.load(line, &times.rts)));
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, Times>,
+        guard: Option<GuardRef<'_, M, Times>>,
+    ) {
+        let times = range_times::times_of(core, record);
+        match guard {
+            None => self.floor.raise(core, times.0.max(times.1)),
+            Some(guard) => range_times::raise_both(core, guard, times),
+        }
     }
 }

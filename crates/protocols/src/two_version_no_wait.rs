@@ -7,7 +7,7 @@
 //! still there, the writer aborts. All locks are held until the end, so a transaction is serialized when
 //! its last write is certified, and the order is strict.
 //! Deviations: one word holds the count, the write flag and the certify flag (Trireme: a counter whose -1 is
-//! the certify lock, and a flag beside it), so each step is one atomic exchange; the second version is the
+//! the certify lock, and a flag beside it), so each step is one atomic exchange; guards of ranges are certified at once; the second version is the
 //! write set's buffer; a reader that turns into a writer drops its own read lock, which its write lock covers.
 
 use crate::{
@@ -135,6 +135,9 @@ impl<M: Machine, V: Variant> Locks<M> for CertifiedLocks<V> {
         record: &RecordRef<'_, M, Word>,
         held: &mut Held,
     ) -> Result<(), Abort> {
+        if *held == Held::Certify {
+            return Ok(());
+        }
         let (line, lock) = (record.line(), record.cc());
         // A look first, for the same reason as above.
         if core.load_relaxed(line, lock) != WRITER {

@@ -8,8 +8,8 @@ use machine::{
 };
 use protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Start,
-    mvcc::{AsPublished, Mvcc, Times, Variant, Worker},
-    parts::{active_timestamps::Needed, version_chain},
+    mvcc::{AsPublished, Mvcc, Variant, Worker},
+    parts::{active_timestamps::Needed, version_chain, version_times::Times},
 };
 use storage::{RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
 use txn::{

@@ -5,15 +5,21 @@
 //! through a [`RecordRef`]. The only place that copies row bytes which others may be writing is
 //! [`record`].
 
+mod guard;
 pub mod index;
 mod loader;
+mod ordered_rows;
 mod reclaim;
 pub mod record;
+mod slots;
 mod store;
 mod table;
 
+pub use guard::GuardRef;
 pub use loader::StoreLoader;
+pub use ordered_rows::{Leaf, LeafRows, Placed, Sought};
 pub use reclaim::{Epochs, Pin};
 pub use record::{Header, RecordName, RecordRef, RowHead, RowState};
+pub use slots::Slots;
 pub use store::{Store, StoreError, StoreOptions};
 pub use table::{Found, Space, Table};

@@ -20,7 +20,13 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
 
     /// Says whether everything found room.
     pub fn finish(self) -> Result<(), StoreError> {
-        self.error.map_or(Ok(()), |error| Err(StoreError::OutOfMemory(error)))
+        if let Some(error) = self.error {
+            return Err(StoreError::OutOfMemory(error));
+        }
+        for table in self.store.tables() {
+            table.finish_loading()?;
+        }
+        Ok(())
     }
 
     fn load_by_rule(
@@ -30,6 +36,15 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
         row: &(dyn Fn(u64, &mut [u8]) + Sync),
     ) -> Result<(), OutOfMemory> {
         let table = self.store.table(table);
+        if table.is_ordered() {
+            // Its index has to name every row.
+            let mut buffer = vec![0; table.layout().bytes()];
+            return (0..count).try_for_each(|key| {
+                buffer.fill(0);
+                row(key, &mut buffer);
+                table.load_alone(key, &buffer)
+            });
+        }
         table.make_dense(count)?;
         if table.keeps_columns() {
             let mut buffer = vec![0; table.layout().bytes()];
@@ -71,7 +86,11 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
             .collect();
         // Loading can neither dead-lock nor ask for too many cores; threads are the system's to refuse.
         self.store.machine().run(bodies, vec![]).map_err(|_| OutOfMemory { asked: 0, left: 0 })?;
-        failed.into_inner().map_or(Ok(()), Err)
+        failed.into_inner().map_or(Ok(()), Err)?;
+        if table.is_ordered() && count > 0 {
+            table.note_loaded(0, first, count);
+        }
+        Ok(())
     }
 }
 

@@ -159,6 +159,18 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         }
     }
 
+    /// True for the guard of a range, which has words of the protocol and no row.
+    #[inline]
+    pub fn is_guard(&self) -> bool {
+        self.table.holds_guards()
+    }
+
+    /// The word of the key: a guard counts in it.
+    #[inline(always)]
+    pub(crate) fn key_word(&self) -> &'s Word {
+        &self.header().key
+    }
+
     /// The row's state and version, as they are just now.
     #[inline(always)]
     pub fn head(&self, core: &M::Core) -> RowHead {

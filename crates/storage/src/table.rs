@@ -2,13 +2,15 @@
 
 use crate::{
     index::HashIndex,
+    ordered_rows::OrderedRows,
     record::{Header, RecordRef, RowState},
+    slots::Slots,
 };
 use machine::{
     Arena, Machine, OutOfMemory, Place, Zeroed,
     cold::{Arc, Mutex, OnceLock},
 };
-use txn::{Payload, RowLayout, TableId, TableSchema};
+use txn::{IndexKind, Payload, RowLayout, TableId, TableSchema};
 
 /// Slots that a session takes from the arena at a time, unless records are very long.
 const SLOTS_PER_CHUNK: u64 = 64;
@@ -34,7 +36,7 @@ pub struct Table<M: Machine, C> {
     version_words: usize,
     keeps_columns: bool,
     arena: Arc<Arena>,
-    index: HashIndex<M>,
+    index: Index<M, C>,
     dense: OnceLock<Dense>,
     spaces: Mutex<Vec<Space>>,
     record: std::marker::PhantomData<fn() -> C>,
@@ -48,48 +50,33 @@ pub enum Found<'s, M: Machine, C> {
     Made(RecordRef<'s, M, C>),
 }
 
-/// Slots that one session may use, and slots it has given up but that others may still see.
+/// Slots that one session may use, and slots it has given up but that others may still see: those of
+/// records, and those of the nodes of an ordered index.
 #[derive(Default)]
 pub struct Space {
-    next: u64,
-    end: u64,
-    free: Vec<u64>,
-    retired: std::collections::VecDeque<(u64, u64)>,
+    /// Slots of records.
+    pub records: Slots,
+    /// Slots of nodes.
+    pub nodes: Slots,
 }
 
 impl Space {
-    /// Number of slots waiting for their epoch to pass.
-    pub fn retired(&self) -> usize {
-        self.retired.len()
+    fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.nodes.is_empty()
     }
+}
 
-    /// Gives the slot at `offset` up in `epoch`.
-    pub fn retire(&mut self, epoch: u64, offset: u64) {
-        self.retired.push_back((epoch, offset));
-    }
-
-    /// Turns what is left of the chunk into free slots.
-    fn free_rest(&mut self, stride: u64) {
-        while self.next < self.end {
-            self.free.push(self.next);
-            self.next += stride;
-        }
-    }
-
-    /// Makes the slots usable again that nobody can see in epoch `now`.
-    pub fn reclaim(&mut self, now: u64, is_past: impl Fn(u64, u64) -> bool) {
-        while let Some(&(epoch, offset)) = self.retired.front()
-            && is_past(epoch, now)
-        {
-            self.retired.pop_front();
-            self.free.push(offset);
-        }
-    }
+/// How a table's records are found.
+pub(crate) enum Index<M: Machine, C> {
+    Hash(HashIndex<M>),
+    Ordered(Box<OrderedRows<M, C>>),
+    /// Its records are found by other means: it is the table of guards.
+    None,
 }
 
 impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     /// Bytes of one record slot.
-    fn stride_of(schema: &TableSchema, keep_versions: bool) -> u64 {
+    pub(crate) fn stride_of(schema: &TableSchema, keep_versions: bool) -> u64 {
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
         let columns = if keeps_columns { RowLayout::of(schema).words() } else { 0 };
         let words = columns + usize::from(keep_versions);
@@ -102,7 +89,11 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     /// Bytes that `rows` rows of `schema` need, index included.
     pub fn bytes_for(schema: &TableSchema, rows: u64, keep_versions: bool) -> u64 {
         let stride = Self::stride_of(schema, keep_versions);
-        rows.saturating_mul(stride).saturating_add(HashIndex::<M>::bytes_for(rows))
+        let index = match schema.index {
+            IndexKind::Hash => HashIndex::<M>::bytes_for(rows),
+            IndexKind::Ordered => OrderedRows::<M, C>::bytes_for(rows),
+        };
+        rows.saturating_mul(stride).saturating_add(index)
     }
 
     /// An empty table meant for `rows` rows.
@@ -113,19 +104,53 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         rows: u64,
         keep_versions: bool,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Table {
+        let index = match schema.index {
+            IndexKind::Hash => Index::Hash(HashIndex::new(arena, rows)?),
+            IndexKind::Ordered => Index::Ordered(Box::new(OrderedRows::new(arena, id)?)),
+        };
+        Ok(Table::indexed(arena, id, schema, index, keep_versions))
+    }
+
+    /// A table with an index that was made for it.
+    pub(crate) fn indexed(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: TableSchema,
+        index: Index<M, C>,
+        keep_versions: bool,
+    ) -> Self {
+        Table {
             id,
             layout: RowLayout::of(&schema),
             stride: Self::stride_of(&schema, keep_versions),
             version_words: usize::from(keep_versions),
             keeps_columns: M::KEEPS_OPAQUE || schema.payload == Payload::Stored,
             arena: arena.clone(),
-            index: HashIndex::new(arena, rows)?,
+            index,
             dense: OnceLock::new(),
             spaces: Mutex::new(Vec::new()),
             schema,
             record: std::marker::PhantomData,
-        })
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn index(&self) -> &Index<M, C> {
+        &self.index
+    }
+
+    /// True when its records are the guards of another table.
+    pub(crate) fn holds_guards(&self) -> bool {
+        matches!(self.index, Index::None)
+    }
+
+    /// The index of a table that has no order.
+    #[inline(always)]
+    fn hash(&self) -> &HashIndex<M> {
+        match &self.index {
+            Index::Hash(index) => index,
+            _ => panic!("table {:?} has no hash index", self.schema.name),
+        }
     }
 
     /// Its number.
@@ -214,16 +239,20 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         if let Some(dense) = self.dense()
             && key < dense.count
         {
-            self.index.touch(core, key);
+            self.hash().touch(core, key);
             return Some(self.record_at(dense.first + key * self.stride));
         }
-        let offset = self.index.find(core, key, |o| self.record_at(o).has_key(core, key))?;
+        let offset = match &self.index {
+            Index::Hash(index) => index.find(core, key, |o| self.record_at(o).has_key(core, key)),
+            Index::Ordered(rows) => rows.tree.find(core, key),
+            Index::None => None,
+        }?;
         Some(self.record_at(offset))
     }
 
     /// The record of `key`; where there is none, one whose row is absent, so that the absence can be
     /// locked and validated like a row. `prepare` sets up the protocol's words of a fresh record just
-    /// before others can find it.
+    /// before others can find it. Of tables without order.
     pub fn find_or_make(
         &self,
         core: &M::Core,
@@ -238,63 +267,78 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let record = self.record_at(offset);
         record.initialise(key, RowState::ABSENT);
         let is_key = |o| self.record_at(o).has_key(core, key);
-        let inserted = self.index.insert(core, key, offset, is_key, || prepare(&record));
+        let inserted = self.hash().insert(core, key, offset, is_key, || prepare(&record));
         match inserted {
             Ok(Ok(())) => Ok(Found::Made(record)),
             Ok(Err(other)) => {
-                space.free.push(offset);
+                space.records.give_back(offset);
                 Ok(Found::Existing(self.record_at(other)))
             }
             Err(error) => {
-                space.free.push(offset);
+                space.records.give_back(offset);
                 Err(error)
             }
         }
     }
 
-    fn take_slot(&self, space: &mut Space) -> Result<u64, OutOfMemory> {
-        if let Some(offset) = space.free.pop() {
+    pub(crate) fn take_slot(&self, space: &mut Space) -> Result<u64, OutOfMemory> {
+        if let Some(offset) = space.records.pop(self.stride) {
             return Ok(offset);
         }
-        if space.next == space.end {
-            if let Some(offset) = self.take_surplus(space) {
-                return Ok(offset);
-            }
-            let slots = SLOTS_PER_CHUNK.min((1 << 20) / self.stride).max(1);
-            let bytes = slots * self.stride;
-            space.next = self.arena.allocate(bytes, 64, Place::Any)?;
-            space.end = space.next + bytes;
+        let others = self.take_surplus(space, |space| space.records.pop(self.stride));
+        if let Some(offset) = others {
+            return Ok(offset);
         }
-        let offset = space.next;
-        space.next += self.stride;
-        Ok(offset)
+        let slots = SLOTS_PER_CHUNK.min((1 << 20) / self.stride).max(1);
+        space.records.refill(&self.arena, self.stride, slots)?;
+        Ok(space.records.pop(self.stride).expect("just filled"))
     }
 
     /// A slot that another session has left over.
     #[cold]
-    fn take_surplus(&self, space: &mut Space) -> Option<u64> {
+    pub(crate) fn take_surplus(
+        &self,
+        space: &mut Space,
+        mut pop: impl FnMut(&mut Space) -> Option<u64>,
+    ) -> Option<u64> {
         let mut spaces = self.spaces.lock();
-        while let Some(mut other) = spaces.pop() {
-            other.free_rest(self.stride);
-            space.free.append(&mut other.free);
-            space.retired.append(&mut other.retired);
-            // Reclaiming goes from the front, so the oldest must stand there.
-            space.retired.make_contiguous().sort_unstable();
-            if let Some(offset) = space.free.pop() {
+        while let Some(other) = spaces.pop() {
+            space.records.absorb(other.records, self.stride);
+            space.nodes.absorb(other.nodes, self.node_stride());
+            if let Some(offset) = pop(space) {
                 return Some(offset);
             }
         }
         None
     }
 
-    /// Leaves all but `keep` of the session's free slots to other sessions, if it has twice as many.
-    pub fn share_surplus(&self, space: &mut Space, keep: usize) {
-        if keep == 0 {
-            space.free_rest(self.stride);
+    /// Bytes of a node of its index, if that has nodes.
+    fn node_stride(&self) -> u64 {
+        match &self.index {
+            Index::Ordered(rows) => rows.tree.slot_bytes(),
+            Index::Hash(_) | Index::None => 1,
         }
-        if space.free.len() > 2 * keep {
-            let free = space.free.split_off(keep);
-            self.spaces.lock().push(Space { free, ..Space::default() });
+    }
+
+    /// Makes the slots of a session usable again that nobody can see in epoch `now`, and leaves all but
+    /// `keep` of the free ones to other sessions, if it has twice as many.
+    pub fn reclaim(
+        &self,
+        space: &mut Space,
+        now: u64,
+        is_past: impl Fn(u64, u64) -> bool,
+        keep: usize,
+    ) {
+        space.records.reclaim(now, &is_past);
+        space.nodes.reclaim(now, &is_past);
+        if keep == 0 {
+            space.records.free_rest(self.stride);
+            space.nodes.free_rest(self.node_stride());
+        }
+        let surplus =
+            Space { records: space.records.surplus(keep), nodes: space.nodes.surplus(keep) };
+        if !surplus.is_empty() {
+            self.spaces.lock().push(surplus);
         }
     }
 
@@ -304,8 +348,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     /// Takes a retired record out of the index. Its slot may be used again two epochs later.
+    /// Of tables without order.
     pub fn unlink(&self, core: &M::Core, record: &RecordRef<'_, M, C>) -> bool {
-        self.index.remove(core, record.key(core), record.name().offset)
+        self.hash().remove(core, record.key(core), record.name().offset)
     }
 
     /// Space for a session, with whatever earlier sessions left over.
@@ -321,13 +366,18 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     /// Asks the host to fetch the bucket of `key`.
     #[inline(always)]
     pub fn prefetch_bucket(&self, core: &M::Core, key: u64) {
-        self.index.prefetch(core, key);
+        if let Index::Hash(index) = &self.index {
+            index.prefetch(core, key);
+        }
     }
 
     /// The record that `key` most likely has, judged by its bucket alone: to prefetch it.
     #[inline(always)]
     pub fn guess(&self, core: &M::Core, key: u64) -> Option<RecordRef<'_, M, C>> {
-        self.index.guess(core, key).map(|offset| self.record_at(offset))
+        match &self.index {
+            Index::Hash(index) => index.guess(core, key).map(|offset| self.record_at(offset)),
+            Index::Ordered(_) | Index::None => None,
+        }
     }
 
     /// Makes rows `0..count` exist by rule. Only on modelled machines, once, before anything is inserted.
@@ -359,7 +409,11 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let record = self.record_at(offset);
         record.initialise(key, RowState::PRESENT);
         record.fill(row);
-        self.index
+        if self.is_ordered() {
+            // Goes into the index with all others, when they are there.
+            return Ok(());
+        }
+        self.hash()
             .insert(core, key, offset, |o| self.record_at(o).has_key(core, key), || ())
             .map(|inserted| inserted.expect("a loader gives every key once"))
     }
@@ -374,7 +428,13 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         if self.keeps_columns {
             record.fill(row);
         }
-        self.index.insert_alone(key, record.name().offset)
+        match &self.index {
+            Index::Hash(index) => index.insert_alone(key, record.name().offset),
+            _ => {
+                self.note_loaded(key, record.name().offset, 1);
+                Ok(())
+            }
+        }
     }
 
     /// Sets the columns of a row that exists by rule; nothing else runs.

@@ -1,6 +1,7 @@
 //! All that a stored procedure may do to the database.
 
-use crate::{Abort, ColumnSet, TableId};
+use crate::{Abort, ColumnSet, Direction, KeyRange, TableId};
+use std::ops::ControlFlow;
 
 /// What the caller will do with what it reads; a locking protocol takes the stronger lock at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +11,9 @@ pub enum Intent {
     /// Read now, update the same row later in the same transaction.
     Update,
 }
+
+/// What a scan hands each row to: its key, and the columns asked for, packed.
+pub type Visit<'v> = dyn FnMut(u64, &[u8]) -> ControlFlow<()> + 'v;
 
 /// All that a stored procedure may do: by table and key, never by pointer.
 ///
@@ -67,6 +71,21 @@ pub trait Access {
 
     /// Removes the row `key`. Returns false when there is no such row.
     fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort>;
+
+    /// Hands the rows of `table` whose keys are in `range` to `visit`, in key order, each with its `columns`;
+    /// the transaction's own inserts, updates and deletes are seen like any others. That there are no
+    /// further rows in the range is then part of what the transaction has read.
+    ///
+    /// When `visit` breaks off, the range ends with the key just visited: nothing beyond has been read.
+    /// Only tables with an ordered index can be scanned; any other panics, as an unknown table does.
+    fn scan(
+        &mut self,
+        table: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort>;
 
     /// A hint that `columns` of these rows are about to be accessed. Changes nothing but time:
     /// independent cache misses then overlap instead of following one another.

@@ -12,12 +12,14 @@ mod range;
 mod schema;
 
 pub use abort::{Abort, AbortReason};
-pub use access::{Access, Intent};
-pub use history::{History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind};
+pub use access::{Access, Intent, Visit};
+pub use history::{
+    History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
+};
 pub use partitioning::Partitioning;
 pub use procedure::{Client, Conservation, Loader, Workload};
 pub use range::{Direction, KeyRange, ReversedRange};
 pub use schema::{
-    Column, ColumnSet, ColumnSpan, ColumnType, MAX_COLUMNS, Payload, RowLayout, Schema,
+    Column, ColumnSet, ColumnSpan, ColumnType, IndexKind, MAX_COLUMNS, Payload, RowLayout, Schema,
     SchemaError, TableId, TableSchema,
 };

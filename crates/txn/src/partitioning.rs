@@ -1,5 +1,7 @@
 //! Which partition a key belongs to.
 
+use crate::KeyRange;
+
 /// How the keys of a table are divided into partitions, numbered from 0. The tables of a schema that
 /// share numbers share partitions: a warehouse and its stock, say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,11 +80,66 @@ impl Partitioning {
             Partitioning::Replicated => return None,
         })
     }
+
+    /// True when `holds` is true of every partition that a key of `range` may belong to.
+    pub fn all_of_range(&self, range: KeyRange, mut holds: impl FnMut(u64) -> bool) -> bool {
+        let (first, last) = (range.first(), range.last());
+        match *self {
+            Partitioning::Replicated => true,
+            Partitioning::Ranges { .. } => {
+                let of = |key| self.of(key).expect("not replicated");
+                (of(first)..=of(last)).all(holds)
+            }
+            Partitioning::Quotient { divisor, partitions } => {
+                let (from, to) = (first / divisor, last / divisor);
+                let to = to.min(from.saturating_add(partitions - 1));
+                (from..=to).all(|quotient| holds(quotient % partitions))
+            }
+            Partitioning::Modulo { partitions } => {
+                let last = last.min(first.saturating_add(partitions - 1));
+                (first..=last).all(|key| holds(key % partitions))
+            }
+            Partitioning::Hash { partitions } => {
+                // A longer range most likely meets all of them.
+                if last - first < partitions.saturating_mul(4) {
+                    (first..=last).all(|key| holds(self.of(key).expect("not replicated")))
+                } else {
+                    (0..partitions).all(holds)
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_meets_the_partitions_of_its_keys() {
+        for rule in [
+            Partitioning::Modulo { partitions: 7 },
+            Partitioning::Hash { partitions: 7 },
+            Partitioning::Ranges { partitions: 7, keys: 100 },
+            Partitioning::Quotient { divisor: 10, partitions: 7 },
+        ] {
+            for (first, last) in [(0, 0), (3, 4), (9, 31), (0, 99), (55, 120), (98, u64::MAX)] {
+                let range = KeyRange::new(first, last).unwrap();
+                let mut met = [false; 7];
+                assert!(rule.all_of_range(range, |partition| {
+                    met[partition as usize] = true;
+                    true
+                }));
+                let mut needed = [false; 7];
+                (first..=last.min(first + 200))
+                    .for_each(|key| needed[rule.of(key).unwrap() as usize] = true);
+                assert!((0..7).all(|p| met[p] || !needed[p]), "{rule:?} {first} {last}");
+                assert!(!rule.all_of_range(range, |partition| Some(partition) != rule.of(last)));
+            }
+        }
+        let everywhere = Partitioning::Replicated;
+        assert!(everywhere.all_of_range(KeyRange::ALL, |_| false));
+    }
 
     #[test]
     fn every_rule_reaches_every_partition_and_no_other() {

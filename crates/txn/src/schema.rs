@@ -73,6 +73,16 @@ pub enum Payload {
     Opaque,
 }
 
+/// How a table finds the record of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IndexKind {
+    /// By hash: the quickest for single keys. Cannot be scanned.
+    #[default]
+    Hash,
+    /// In key order, by a B+tree: ranges can be scanned.
+    Ordered,
+}
+
 /// A set of columns of one table, as a bit mask by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ColumnSet(pub u64);
@@ -137,13 +147,15 @@ pub struct TableSchema {
     pub payload: Payload,
     /// Which partition a key belongs to, for protocols that lock partitions.
     pub partitioning: Partitioning,
+    /// How keys are found.
+    pub index: IndexKind,
 }
 
 impl TableSchema {
-    /// A table whose values are stored, in one partition.
+    /// A table whose values are stored, in one partition, with a hash index.
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> TableSchema {
         let (payload, partitioning) = (Payload::Stored, Partitioning::ONE);
-        TableSchema { name: name.into(), columns, payload, partitioning }
+        TableSchema { name: name.into(), columns, payload, partitioning, index: IndexKind::Hash }
     }
 
     /// The same table, divided by `partitioning`.
@@ -155,6 +167,12 @@ impl TableSchema {
     /// The same table with values that the workload never looks at.
     pub fn opaque(mut self) -> TableSchema {
         self.payload = Payload::Opaque;
+        self
+    }
+
+    /// The same table with an ordered index.
+    pub fn ordered(mut self) -> TableSchema {
+        self.index = IndexKind::Ordered;
         self
     }
 

@@ -12,7 +12,7 @@ pub struct Entry {
 }
 
 /// Every workload.
-pub const CATALOGUE: [Entry; 4] = [
+pub const CATALOGUE: [Entry; 5] = [
     Entry {
         name: "ycsb",
         summary: "independent reads and updates of one table's records, chosen by Zipf's law",
@@ -21,6 +21,11 @@ pub const CATALOGUE: [Entry; 4] = [
     Entry {
         name: "counters",
         summary: "increments, transfers, sums and moves under laws that a wrong protocol breaks",
+        source: "ours; it is what the explorer runs",
+    },
+    Entry {
+        name: "ranges",
+        summary: "scans, and inserts and deletes that depend on them, under laws that a phantom breaks",
         source: "ours; it is what the explorer runs",
     },
     Entry {

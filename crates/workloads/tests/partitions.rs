@@ -26,7 +26,8 @@ fn declared_and_accessed(workload: &impl Workload) -> Vec<(BTreeSet<u64>, BTreeS
                 | Event::Update(table, key, ..)
                 | Event::Insert(table, key)
                 | Event::Delete(table, key) => schema.tables[table.0 as usize].partitioning.of(key),
-                Event::Prefetch(..) => None,
+                // None of these workloads scans.
+                Event::Scan(..) | Event::Prefetch(..) => None,
             });
             (declared.into_iter().collect(), accessed.collect())
         })

@@ -13,6 +13,7 @@ const SHARED: &[&str] =
 /// Files there that may block by the operating system's means (`machine::cold`), with the reason.
 const COLD: &[(&str, &str)] = &[
     ("crates/storage/src/table.rs", "spaces are taken and returned when sessions start and end"),
+    ("crates/storage/src/ordered_rows.rs", "loading: what goes into the index is noted"),
     ("crates/storage/src/loader.rs", "loading: nothing runs yet"),
     ("crates/protocols/src/parts/version_chain.rs", "sessions hand over free slots by the dozen"),
 ];

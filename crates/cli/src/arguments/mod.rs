@@ -89,6 +89,9 @@ pub enum ExploreCommand {
     /// Increments, transfers, sums and moves under laws that a wrong protocol breaks
     #[command(after_help = "Example: kilocore explore counters --cc SILO --schedules 10000")]
     Counters(ExploreArguments),
+    /// Scans, and what is inserted and deleted by what they found: phantoms break a law
+    #[command(after_help = "Example: kilocore explore ranges --cc SILO --schedules 10000")]
+    Ranges(ExploreArguments),
     /// Reads and updates of a small table, judged by the certificate alone
     #[command(after_help = "Example: kilocore explore ycsb --cc TICTOC --schedules 10000")]
     Ycsb(ExploreArguments),

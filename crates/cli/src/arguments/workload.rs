@@ -1,12 +1,15 @@
 //! Workloads by name, each with its own options.
 
-use super::workload_options::{CountersArguments, TpccAccessesArguments, YcsbArguments};
+use super::workload_options::{
+    CountersArguments, RangesArguments, TpccAccessesArguments, YcsbArguments,
+};
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use harness::record::{Settings, settings};
 use txn::Workload;
 use workloads::OptionError;
 use workloads::micro::counters::{Counters, CountersOptions};
+use workloads::micro::ranges::{Ranges, RangesOptions};
 use workloads::micro::timestamps::Timestamps;
 use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
@@ -34,6 +37,18 @@ pub enum WorkloadCommand<C: Args> {
         /// Options of the workload.
         #[command(flatten)]
         options: CountersArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// Scans, and inserts and deletes that depend on them, under laws that a phantom breaks
+    #[command(
+        after_help = "Example: kilocore run ranges --cc NO_WAIT --keys 4096 --span 16 --certify"
+    )]
+    Ranges {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: RangesArguments,
         /// Options of the command.
         #[command(flatten)]
         command: C,
@@ -85,6 +100,7 @@ impl Facts {
         let defaults = match self.name {
             "ycsb" => settings(YcsbOptions::default().list()),
             "counters" => settings(CountersOptions::default().list()),
+            "ranges" => settings(RangesOptions::default().list()),
             "tpcc-accesses" => settings(TpccAccessesOptions::default().list()),
             _ => Settings::new(),
         };
@@ -116,6 +132,7 @@ impl<C: Args> WorkloadCommand<C> {
         match self {
             WorkloadCommand::Ycsb { command, .. }
             | WorkloadCommand::Counters { command, .. }
+            | WorkloadCommand::Ranges { command, .. }
             | WorkloadCommand::TpccAccesses { command, .. }
             | WorkloadCommand::Timestamps { command } => command,
         }
@@ -137,6 +154,11 @@ impl<C: Args> WorkloadCommand<C> {
                 let options = options.over(defaults.counters);
                 let facts = Facts { name: "counters", options: settings(options.list()) };
                 task.perform(&Counters::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::Ranges { options, .. } => {
+                let options = options.over(RangesOptions::default());
+                let facts = Facts { name: "ranges", options: settings(options.list()) };
+                task.perform(&Ranges::new(options).map_err(refused)?, &facts)
             }
             WorkloadCommand::TpccAccesses { options, .. } => {
                 let options = options.over(TpccAccessesOptions::default());

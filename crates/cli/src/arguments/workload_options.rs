@@ -3,6 +3,7 @@
 use super::numbers::{real, whole};
 use clap::Args;
 use workloads::micro::counters::CountersOptions;
+use workloads::micro::ranges::RangesOptions;
 use workloads::tpcc_accesses::TpccAccessesOptions;
 use workloads::ycsb::YcsbOptions;
 
@@ -144,6 +145,53 @@ impl CountersArguments {
             tokens: self.tokens.unwrap_or(default.tokens),
             rollbacks: self.rollbacks.unwrap_or(default.rollbacks),
             partitions: self.partitions.unwrap_or(default.partitions),
+        }
+    }
+}
+
+/// The ranges' options.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub struct RangesArguments {
+    /// Keys of the weights, of which every other one is loaded [default: 4096]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    keys: Option<u64>,
+    /// Keys in the range of a shift [default: 16]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    span: Option<u64>,
+    /// Ranges to be claimed [default: 256]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    slots: Option<u64>,
+    /// Keys in each of them [default: 4]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    width: Option<u64>,
+    /// Rows of the queue when it is loaded [default: 64]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    queued: Option<u64>,
+    /// Share of the procedures that scan all weights, twice [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    sums: Option<f64>,
+    /// Share of the procedures that claim a range, or give it back [default: 0.25]
+    #[arg(long, value_name = "X", value_parser = real)]
+    claims: Option<f64>,
+    /// Share of the procedures that take from the queue or add to it; what the shares leave are shifts
+    /// [default: 0.05]
+    #[arg(long, value_name = "X", value_parser = real)]
+    turns: Option<f64>,
+}
+
+impl RangesArguments {
+    /// `default`, with what was said in its place.
+    pub fn over(&self, default: RangesOptions) -> RangesOptions {
+        RangesOptions {
+            keys: self.keys.unwrap_or(default.keys),
+            span: self.span.unwrap_or(default.span),
+            slots: self.slots.unwrap_or(default.slots),
+            width: self.width.unwrap_or(default.width),
+            queued: self.queued.unwrap_or(default.queued),
+            sums: self.sums.unwrap_or(default.sums),
+            claims: self.claims.unwrap_or(default.claims),
+            turns: self.turns.unwrap_or(default.turns),
         }
     }
 }

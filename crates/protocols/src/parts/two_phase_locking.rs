@@ -4,11 +4,17 @@
 //! differs between NO_WAIT, WAIT_DIE and their kin is only what happens when a lock is taken by
 //! somebody else: that is [`Locks`]. Deviation from the papers' code: writes are buffered under the
 //! exclusive lock instead of made in place with a before-image; nobody else can see the difference.
+//!
+//! Ranges: a scan locks the guard of each leaf shared, and keeps it. Who makes a record in a leaf locks the
+//! guard exclusively for an instant: the record says nothing but that its row is absent, as it was, and what
+//! is done to the row later is locked by itself; it only must not appear in a range that somebody else has
+//! scanned. Who has scanned the leaf itself exchanges its lock for an exclusive one, and keeps that.
+//! (A next-key lock as in Gray and Reuter, with leaves for gaps.)
 
 use super::{record_set::RecordSet, write_set::WriteSet};
 use crate::{Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start};
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
-use storage::{Epochs, RecordRef, RowHead};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
 /// How a lock is held.
@@ -71,7 +77,8 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         held: &mut Self::Held,
     ) -> Result<(), Abort>;
 
-    /// Makes an exclusive lock exclude everybody, or says why not: at commit, before its write is installed.
+    /// Makes an exclusive lock exclude everybody, or says why not: at commit, before its write is installed, or
+    /// before a range is changed. May be asked twice.
     #[inline(always)]
     fn certify(
         &self,
@@ -115,10 +122,15 @@ pub struct TwoPhaseLocking<L> {
     locks: L,
 }
 
+/// A lock that is held beside the others, and given back before them.
+type Instant<'s, M, L> = (RecordRef<'s, M, <L as Locks<M>>::Record>, <L as Locks<M>>::Held);
+
 /// A session's locks and writes.
 pub struct Worker<'s, M: Machine, L: Locks<M>> {
     held: RecordSet<'s, M, L::Record, L::Held>,
     writes: WriteSet<'s, M, L::Record>,
+    /// The guard that is locked for the instant of an insertion.
+    instant: Option<Instant<'s, M, L>>,
     owner: L::Owner,
 }
 
@@ -149,6 +161,31 @@ impl<L> TwoPhaseLocking<L> {
         Ok(())
     }
 
+    /// As an exclusive [`TwoPhaseLocking::lock`] that keeps readers out at once: of a range, which is changed
+    /// before the commit.
+    fn lock_out<'s, M: Machine>(
+        &self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Record>,
+    ) -> Result<(), Abort>
+    where
+        L: Locks<M>,
+    {
+        self.lock(core, worker, record, Mode::Exclusive)?;
+        let at = worker.held.find(&record).expect("just locked");
+        self.locks.certify(core, &mut worker.owner, &record, worker.held.value_mut(at))
+    }
+
+    fn end_instant<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
+    where
+        L: Locks<M>,
+    {
+        if let Some((record, held)) = worker.instant.take() {
+            self.locks.release(core, &mut worker.owner, &record, held);
+        }
+    }
+
     fn let_go<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
         L: Locks<M>,
@@ -158,6 +195,7 @@ impl<L> TwoPhaseLocking<L> {
         }
         worker.held.clear();
         worker.writes.clear();
+        self.end_instant(core, worker);
     }
 }
 
@@ -188,6 +226,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         Worker {
             held: RecordSet::default(),
             writes: WriteSet::default(),
+            instant: None,
             owner: self.locks.owner(slot),
         }
     }
@@ -235,6 +274,74 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         }
         worker.writes.put(core, record, at, change);
         Ok(true)
+    }
+
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        guard: GuardRef<'s, M, L::Record>,
+    ) -> Result<(), Abort> {
+        self.lock(core, worker, guard.record(), Mode::Shared)
+    }
+
+    fn begin_insertion<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        guard: GuardRef<'s, M, L::Record>,
+    ) -> Result<(), Abort> {
+        let record = guard.record();
+        if worker.held.find(&record).is_some() {
+            return self.lock_out(core, worker, record);
+        }
+        let mut held = self.locks.acquire(core, &mut worker.owner, &record, Mode::Exclusive)?;
+        let alone = self.locks.certify(core, &mut worker.owner, &record, &mut held);
+        worker.instant = Some((record, held));
+        if alone.is_err() {
+            self.end_instant(core, worker);
+        }
+        alone
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        guard: GuardRef<'s, M, L::Record>,
+        record: RecordRef<'s, M, L::Record>,
+        _: u64,
+    ) -> Result<(), Abort> {
+        match worker.held.find(&guard.record()) {
+            // Free, so there is no wait.
+            Some(_) => self.lock(core, worker, record, Mode::Shared),
+            None => Ok(()),
+        }
+    }
+
+    fn end_insertion<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        _: GuardRef<'s, M, L::Record>,
+    ) {
+        self.end_instant(core, worker);
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        guard: GuardRef<'s, M, L::Record>,
+        right: GuardRef<'s, M, L::Record>,
+        _: u64,
+    ) -> Result<(), Abort> {
+        // Nobody else can have scanned the leaf, as its guard is locked exclusively. If this transaction
+        // has, it has scanned the upper part as well; that guard is free, so there is no wait.
+        match worker.held.find(&guard.record()) {
+            Some(_) => self.lock_out(core, worker, right.record()),
+            None => Ok(()),
+        }
     }
 
     #[inline]

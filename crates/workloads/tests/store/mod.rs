@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use txn::{
-    Abort, AbortReason, Access, Client, ColumnSet, Intent, Loader, RowLayout, TableId, Workload,
+    Abort, AbortReason, Access, Client, ColumnSet, Direction, Intent, KeyRange, Loader, RowLayout,
+    TableId, Visit, Workload,
 };
 
 /// A mistake that the store makes.
@@ -16,6 +17,8 @@ pub enum Mistake {
     StaleColumns,
     /// Every 97th delete leaves the row where it was.
     LostDelete,
+    /// Every 97th scan misses the last row of its range.
+    ShortScan,
     /// An aborted attempt's writes stay.
     NoUndo,
 }
@@ -27,6 +30,7 @@ pub enum Event {
     Update(TableId, u64, ColumnSet, Vec<u8>),
     Insert(TableId, u64),
     Delete(TableId, u64),
+    Scan(TableId, KeyRange, Direction),
     Prefetch(usize, ColumnSet),
 }
 
@@ -86,6 +90,8 @@ impl Store {
                     Event::Update(table, key, ..)
                     | Event::Insert(table, key)
                     | Event::Delete(table, key) => ((table, key), true),
+                    // Scans keep to no order of rows.
+                    Event::Scan(..) => return false,
                     Event::Prefetch(..) => return true,
                 };
                 let last = met.last_key_value().map(|(row, _)| *row);
@@ -222,6 +228,38 @@ impl Access for Store {
         let found = row.is_some();
         self.undo.push(((table, key), row));
         Ok(found)
+    }
+
+    fn scan(
+        &mut self,
+        table: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        self.step(|| Event::Scan(table, range, direction))?;
+        let mut keys: Vec<u64> = self
+            .rows
+            .range((table, range.first())..=(table, range.last()))
+            .map(|((_, key), _)| *key)
+            .collect();
+        if self.slips(Mistake::ShortScan) {
+            keys.pop();
+        }
+        if direction == Direction::Backward {
+            keys.reverse();
+        }
+        let spans = self.spans(table, columns);
+        for key in keys {
+            let row = &self.rows[&(table, key)];
+            let packed: Vec<u8> =
+                spans.iter().cloned().flat_map(|s| row[s].iter().copied()).collect();
+            if visit(key, &packed).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn prefetch(&mut self, _table: TableId, keys: &[u64], columns: ColumnSet) {

@@ -1,0 +1,185 @@
+//! Ranges through the embedded face, under every protocol that promises something.
+
+use kilocore::{ColumnType::I64, Database, Error, Options, Table, Transaction, Value};
+use std::{
+    ops::{ControlFlow, RangeBounds},
+    thread,
+};
+
+fn open(protocol: &str) -> Database {
+    Database::open(Options { protocol: protocol.into(), ..Options::default() }).unwrap()
+}
+
+fn protocols() -> impl Iterator<Item = &'static str> {
+    Database::protocols().into_iter().filter(|name| *name != "NO_CC")
+}
+
+/// The keys and values of a range, in the order asked for.
+fn rows(
+    tx: &mut Transaction<'_>,
+    table: &Table,
+    range: impl RangeBounds<u64>,
+    forward: bool,
+) -> Result<Vec<(u64, i64)>, Error> {
+    let mut rows = Vec::new();
+    let visit = |key, row: &kilocore::Row<'_>| {
+        rows.push((key, row.get::<i64>("n").expect("the column")));
+        ControlFlow::Continue(())
+    };
+    match forward {
+        true => tx.scan(table, range, visit)?,
+        false => tx.scan_backward(table, range, visit)?,
+    }
+    Ok(rows)
+}
+
+#[test]
+fn ranges_are_what_rust_means_by_them() {
+    for protocol in protocols() {
+        let db = open(protocol);
+        let table = db.create_ordered_table("t", &[("n", I64)]).unwrap();
+        let keys = [0, 3, 5, 8, 1000, u64::MAX];
+        db.transact(|tx| {
+            keys.iter().try_for_each(|key| tx.insert(&table, *key, &[Value::I64(*key as i64)]))
+        })
+        .unwrap();
+        let scanned = |range: (std::ops::Bound<u64>, std::ops::Bound<u64>), forward| {
+            let rows = db.read_only(|tx| rows(tx, &table, range, forward)).unwrap();
+            rows.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        assert_eq!(scanned((Unbounded, Unbounded), true), keys);
+        assert_eq!(scanned((Included(3), Included(8)), true), [3, 5, 8]);
+        assert_eq!(scanned((Included(3), Included(8)), false), [8, 5, 3]);
+        assert_eq!(scanned((Excluded(3), Excluded(8)), true), [5]);
+        assert_eq!(scanned((Included(6), Included(7)), true), []);
+        assert_eq!(scanned((Included(5), Excluded(5)), true), []);
+        assert_eq!(scanned((Included(9), Unbounded), false), [u64::MAX, 1000]);
+        assert_eq!(scanned((Excluded(u64::MAX), Unbounded), true), []);
+        assert_eq!(scanned((Unbounded, Excluded(0)), true), []);
+    }
+}
+
+#[test]
+fn a_transaction_sees_its_own_writes_and_loses_them_when_it_rolls_back() {
+    for protocol in protocols() {
+        let db = open(protocol);
+        let table = db.create_ordered_table("t", &[("n", I64)]).unwrap();
+        let before: Vec<(u64, i64)> = (0..200).map(|key| (key * 2, 1)).collect();
+        db.transact(|tx| {
+            before.iter().try_for_each(|(key, n)| tx.insert(&table, *key, &[Value::I64(*n)]))
+        })
+        .unwrap();
+        let rolled_back = db.transact(|tx| {
+            let mut expected: std::collections::BTreeMap<_, _> =
+                rows(tx, &table, .., true)?.into_iter().collect();
+            for key in (0..400).step_by(3) {
+                let even = key % 2 == 0;
+                match (even, key % 4) {
+                    (true, 0) => {
+                        tx.update(&table, key, &[("n", Value::I64(7))])?;
+                        expected.insert(key, 7);
+                    }
+                    (true, _) => {
+                        tx.delete(&table, key)?;
+                        expected.remove(&key);
+                    }
+                    (false, _) => {
+                        tx.insert(&table, key, &[Value::I64(9)])?;
+                        expected.insert(key, 9);
+                    }
+                }
+            }
+            let seen = rows(tx, &table, .., true)?;
+            assert_eq!(seen, expected.into_iter().collect::<Vec<_>>(), "{protocol}");
+            let mut backward = rows(tx, &table, .., false)?;
+            backward.reverse();
+            assert_eq!(backward, seen);
+            Err::<(), _>("no".into())
+        });
+        assert!(matches!(rolled_back, Err(Error::User(_))), "{rolled_back:?}");
+        assert_eq!(db.read_only(|tx| rows(tx, &table, .., true)).unwrap(), before, "{protocol}");
+    }
+}
+
+#[test]
+fn mistakes_are_named_and_change_nothing() {
+    let db = Database::open(Options::default()).unwrap();
+    let ordered = db.create_ordered_table("ordered", &[("n", I64)]).unwrap();
+    let plain = db.create_table("plain", &[("n", I64)]).unwrap();
+    db.transact(|tx| {
+        tx.insert(&ordered, 1, &[Value::I64(1)])?;
+        let message = |result: Result<(), Error>| result.unwrap_err().to_string();
+        let stop = |_, _: &kilocore::Row<'_>| ControlFlow::Break(());
+        #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
+        let reversed = message(tx.scan(&ordered, 9..=3, stop));
+        assert!(
+            reversed.contains("from 9 to 3: the start must not lie after the end"),
+            "{reversed}"
+        );
+        let unordered = message(tx.scan_backward(&plain, .., stop));
+        assert!(unordered.contains("\"plain\" is not in key order"), "{unordered}");
+        assert_eq!(rows(tx, &ordered, .., true)?, [(1, 1)]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Threads put numbers behind the last of a queue and take the first: none is lost, none comes twice, and
+/// the memory of what is gone is used again.
+#[test]
+fn a_queue_keeps_its_order_and_its_memory() {
+    for protocol in protocols() {
+        let db = open(protocol);
+        let queue = db.create_ordered_table("queue", &[("n", I64)]).unwrap();
+        let push = |tx: &mut Transaction<'_>| {
+            let mut last = 0;
+            tx.scan_backward(&queue, .., |key, _| {
+                last = key;
+                ControlFlow::Break(())
+            })?;
+            tx.insert(&queue, last + 1, &[Value::I64(last as i64)])?;
+            Ok(last + 1)
+        };
+        let pop = |tx: &mut Transaction<'_>| {
+            let mut first = None;
+            tx.scan(&queue, .., |key, _| {
+                first = Some(key);
+                ControlFlow::Break(())
+            })?;
+            let key = first.ok_or("nothing there")?;
+            tx.delete(&queue, key)?;
+            Ok(key)
+        };
+        // Never empty, or the keys would begin anew.
+        for _ in 0..3 {
+            db.transact(push).unwrap();
+        }
+        let mut early = 0;
+        for half in 0..2 {
+            let taken: Vec<u64> = thread::scope(|scope| {
+                let workers: Vec<_> = (0..2)
+                    .map(|_| {
+                        scope.spawn(|| {
+                            let turn = |_| {
+                                db.transact(push).unwrap();
+                                db.transact(pop).unwrap()
+                            };
+                            (0..1500).map(turn).collect::<Vec<u64>>()
+                        })
+                    })
+                    .collect();
+                workers.into_iter().flat_map(|w| w.join().unwrap()).collect()
+            });
+            let mut sorted = taken;
+            sorted.sort_unstable();
+            let first = half * 3000 + 1;
+            assert_eq!(sorted, (first..first + 3000).collect::<Vec<_>>(), "{protocol}");
+            if half == 0 {
+                early = db.memory_used_bytes();
+            }
+        }
+        let grown = db.memory_used_bytes() - early;
+        assert!(grown < 256 << 10, "{protocol}: {grown} bytes more for the second half");
+    }
+}

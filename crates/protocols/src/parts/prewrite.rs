@@ -1,0 +1,96 @@
+//! Announced writes of timestamp ordering: who waits for them, and which come too late.
+//!
+//! Source: Bernstein and Goodman 1981; Abyss 2.2. A record carries at most one write that is announced and not
+//! decided (`pending`), under a latch. Later transactions wait for it; an earlier one is refused what would
+//! change what they have seen. Waiting goes from later to earlier timestamps, so it can't end in a circle.
+
+use super::{
+    queue_latch::{LatchNodes, Latcher},
+    range_times::Timed,
+};
+use machine::{Core, Machine, Word};
+use storage::RecordRef;
+use txn::{Abort, AbortReason};
+
+/// A record that carries announced writes.
+pub trait Prewritten: Timed {
+    /// The latch over its timestamps.
+    fn latch_word(&self) -> &Word;
+    /// Of the write that is announced and not decided; 0 if none.
+    fn pending(&self) -> &Word;
+}
+
+/// A session's timestamp, and its way to the latches.
+pub struct Prewriter<M: Machine> {
+    /// Of the transaction.
+    pub timestamp: u64,
+    /// For other words under such latches.
+    pub latcher: Latcher<M>,
+}
+
+/// The operation comes too late for its timestamp.
+pub fn too_late() -> Abort {
+    Abort::because(AbortReason::TimestampOrder)
+}
+
+impl<M: Machine> Prewriter<M> {
+    /// For session `slot`, with no timestamp yet.
+    pub fn new(latches: &LatchNodes, slot: usize) -> Prewriter<M> {
+        Prewriter { timestamp: 0, latcher: latches.latcher(slot) }
+    }
+
+    /// Takes the record's latch.
+    pub fn latch<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        self.latcher.latch(core, record.line(), record.cc().latch_word());
+    }
+
+    /// Gives it back.
+    pub fn unlatch<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        self.latcher.unlatch(core, record.line(), record.cc().latch_word());
+    }
+
+    /// Latches the record once no earlier transaction's prewrite is undecided. Returns the timestamp of
+    /// the prewrite there is: none, the own, or a later one.
+    pub fn latch_decided<C: Prewritten>(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+    ) -> u64 {
+        let (line, announced) = (record.line(), record.cc().pending());
+        loop {
+            self.latch(core, record);
+            let pending = core.load_relaxed(line, announced);
+            if pending == 0 || pending >= self.timestamp {
+                return pending;
+            }
+            self.unlatch(core, record);
+            core.wait_while(line, announced, |now| now == pending);
+        }
+    }
+
+    /// Latches the record for a write, or says that it comes too late.
+    pub fn latch_for_write<C: Prewritten>(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+    ) -> Result<(), Abort> {
+        let (line, times) = (record.line(), record.cc());
+        let pending = self.latch_decided(core, record);
+        let late = pending > self.timestamp
+            || core.load_relaxed(line, times.rts()) > self.timestamp
+            || core.load_relaxed(line, times.wts()) > self.timestamp;
+        if late {
+            self.unlatch(core, record);
+            return Err(too_late());
+        }
+        Ok(())
+    }
+
+    /// Marks the record, whose latch is held, as read.
+    pub fn mark_read<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        let (line, rts) = (record.line(), record.cc().rts());
+        if core.load_relaxed(line, rts) < self.timestamp {
+            core.store_relaxed(line, rts, self.timestamp);
+        }
+    }
+}

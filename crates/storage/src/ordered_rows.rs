@@ -1,0 +1,331 @@
+//! Tables in key order: the tree, the guards of its leaves, and what a session does with both.
+
+use crate::{
+    GuardRef, RecordRef, Space, Table,
+    index::ordered::{Insertion, LeafCopy, NodeSource, OrderedIndex, Unlinking},
+    record::RowState,
+    table::Index,
+};
+use machine::{
+    Arena, Machine, OutOfMemory, Zeroed,
+    cold::{Arc, Mutex},
+};
+use txn::{Abort, AbortReason, TableId, TableSchema};
+
+/// Nodes that a session takes from the arena at a time.
+const NODES_PER_CHUNK: u64 = 16;
+
+/// Rows that were loaded at consecutive slots, with consecutive keys.
+struct Loaded {
+    key: u64,
+    offset: u64,
+    count: u64,
+}
+
+/// The index of an ordered table. The guard of a leaf lies behind it, in the same slot.
+pub(crate) struct OrderedRows<M: Machine, C> {
+    pub tree: OrderedIndex<M>,
+    /// The guards are its records. It has no rows.
+    guards: Table<M, C>,
+    loaded: Mutex<Vec<Loaded>>,
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> OrderedRows<M, C> {
+    fn schema() -> TableSchema {
+        TableSchema::new("guards", Vec::new())
+    }
+
+    fn guard_bytes() -> u64 {
+        Table::<M, C>::stride_of(&Self::schema(), false)
+    }
+
+    /// Bytes that the index of `rows` rows needs.
+    pub fn bytes_for(rows: u64) -> u64 {
+        OrderedIndex::<M>::bytes_for(rows, Self::guard_bytes())
+    }
+
+    /// The empty index of table `id`.
+    pub fn new(arena: &Arc<Arena>, id: TableId) -> Result<Self, OutOfMemory> {
+        Ok(OrderedRows {
+            tree: OrderedIndex::new(arena, Self::guard_bytes())?,
+            guards: Table::indexed(arena, id, Self::schema(), Index::None, false),
+            loaded: Mutex::new(Vec::new()),
+        })
+    }
+
+    #[inline(always)]
+    fn guard(&self, leaf: u64) -> GuardRef<'_, M, C> {
+        // A leaf's slot has room for a guard behind the node, and holds nothing else there ever.
+        GuardRef::new(self.guards.record_at(leaf + OrderedIndex::<M>::TAIL))
+    }
+}
+
+/// A leaf of an ordered table: a range of keys. What that range is may change at any time.
+pub struct Leaf<'s, M: Machine, C> {
+    offset: u64,
+    guard: GuardRef<'s, M, C>,
+}
+
+impl<M: Machine, C> Clone for Leaf<'_, M, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine, C> Copy for Leaf<'_, M, C> {}
+
+impl<'s, M: Machine, C> Leaf<'s, M, C> {
+    /// Its guard.
+    #[inline(always)]
+    pub fn guard(&self) -> GuardRef<'s, M, C> {
+        self.guard
+    }
+}
+
+/// What a leaf of a table held at one moment.
+pub struct LeafRows<'s, M: Machine, C> {
+    table: &'s Table<M, C>,
+    copy: LeafCopy,
+}
+
+impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> LeafRows<'s, M, C> {
+    /// The least and the greatest key that belong into it.
+    pub fn range(&self) -> (u64, u64) {
+        (self.copy.first, self.copy.last)
+    }
+
+    /// Number of its keys.
+    pub fn len(&self) -> usize {
+        self.copy.entries().len()
+    }
+
+    /// True when there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.copy.entries().is_empty()
+    }
+
+    /// Key number `at`, ascending, and its record.
+    pub fn get(&self, at: usize) -> (u64, RecordRef<'s, M, C>) {
+        let (key, offset) = self.copy.entries()[at];
+        (key, self.table.record_at(offset))
+    }
+}
+
+/// The outcome of a look-up in an ordered table.
+pub enum Sought<'s, M: Machine, C> {
+    /// The key has a record.
+    Found(RecordRef<'s, M, C>),
+    /// It has none, and belongs into this leaf.
+    Absent(Leaf<'s, M, C>),
+}
+
+/// The outcome of [`Table::make_in`].
+pub enum Placed<'s, M: Machine, C> {
+    /// A record was made, its row absent.
+    Made(RecordRef<'s, M, C>),
+    /// There is a record.
+    Existing(RecordRef<'s, M, C>),
+    /// The key belongs into another leaf by now.
+    Moved,
+    /// The leaf has no room.
+    Full,
+}
+
+/// A session's slots for nodes of one table.
+struct Nodes<'t, M: Machine, C> {
+    table: &'t Table<M, C>,
+    space: &'t mut Space,
+    bytes: u64,
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> NodeSource for Nodes<'_, M, C> {
+    fn take(&mut self) -> Result<u64, OutOfMemory> {
+        let bytes = self.bytes;
+        if let Some(slot) = self.space.nodes.pop(bytes) {
+            return Ok(slot);
+        }
+        if let Some(slot) = self.table.take_surplus(self.space, |space| space.nodes.pop(bytes)) {
+            return Ok(slot);
+        }
+        self.space.nodes.refill(self.table.arena(), bytes, NODES_PER_CHUNK)?;
+        Ok(self.space.nodes.pop(bytes).expect("just filled"))
+    }
+
+    fn give_back(&mut self, slot: u64) {
+        self.space.nodes.give_back(slot);
+    }
+}
+
+/// Why a record could not be made or a leaf not be split.
+struct NotMade(Abort);
+
+impl From<OutOfMemory> for NotMade {
+    fn from(_: OutOfMemory) -> Self {
+        NotMade(Abort::because(AbortReason::OutOfMemory))
+    }
+}
+
+/// Tables in key order. A session stays pinned from the look-up of a leaf to its last use.
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
+    /// True when ranges of the table can be scanned.
+    #[inline(always)]
+    pub fn is_ordered(&self) -> bool {
+        matches!(self.index(), Index::Ordered(_))
+    }
+
+    #[inline(always)]
+    fn ordered(&self) -> &OrderedRows<M, C> {
+        match self.index() {
+            Index::Ordered(rows) => rows,
+            _ => panic!("table {:?} has no ordered index", self.schema().name),
+        }
+    }
+
+    fn leaf(&self, offset: u64) -> Leaf<'_, M, C> {
+        Leaf { offset, guard: self.ordered().guard(offset) }
+    }
+
+    /// The record of `key`, or the leaf into which it belongs.
+    #[inline]
+    pub fn seek(&self, core: &M::Core, key: u64) -> Sought<'_, M, C> {
+        match self.ordered().tree.seek(core, key) {
+            (_, Some(offset)) => Sought::Found(self.record_at(offset)),
+            (leaf, None) => Sought::Absent(self.leaf(leaf)),
+        }
+    }
+
+    /// The leaf into which `key` belongs.
+    pub fn leaf_of(&self, core: &M::Core, key: u64) -> Leaf<'_, M, C> {
+        self.leaf(self.ordered().tree.seek(core, key).0)
+    }
+
+    /// What `leaf` holds just now; none if `key` does not belong into it any more.
+    pub fn read_leaf(
+        &self,
+        core: &M::Core,
+        leaf: Leaf<'_, M, C>,
+        key: u64,
+    ) -> Option<LeafRows<'_, M, C>> {
+        let copy = self.ordered().tree.read_leaf(core, leaf.offset, key)?;
+        Some(LeafRows { table: self, copy })
+    }
+
+    /// Makes a record for `key`, its row absent, if the key still belongs into `leaf`. `prepare` sets up the
+    /// protocol's words of it just before others can find it; by then the leaf's guard has counted it, and
+    /// `prepare` is told how many insertions it had counted before. If it refuses, there is no record.
+    pub fn make_in<'s>(
+        &'s self,
+        core: &M::Core,
+        space: &mut Space,
+        leaf: Leaf<'s, M, C>,
+        key: u64,
+        prepare: impl FnOnce(RecordRef<'s, M, C>, u64) -> Result<(), Abort>,
+    ) -> Result<Placed<'s, M, C>, Abort> {
+        let offset = self.take_slot(space).map_err(|error| NotMade::from(error).0)?;
+        let record = self.record_at(offset);
+        record.initialise(key, RowState::ABSENT);
+        let inserted = self.ordered().tree.insert(core, leaf.offset, key, offset, || {
+            let before = leaf.guard.count_insertion(core);
+            prepare(record, before)
+        });
+        if inserted != Ok(Insertion::Made) {
+            space.records.give_back(offset);
+        }
+        Ok(match inserted? {
+            Insertion::Made => Placed::Made(record),
+            Insertion::Existing(other) => Placed::Existing(self.record_at(other)),
+            Insertion::Moved => Placed::Moved,
+            Insertion::Full => Placed::Full,
+        })
+    }
+
+    /// Makes room for `key` in a full `leaf`. `announce` is told the guard of the leaf that is to take over
+    /// the upper part of the range, and how many insertions the leaf's guard had counted; by then it has
+    /// counted one more. Nobody else can reach either range then. If it refuses, nothing has happened.
+    pub fn split_leaf<'s>(
+        &'s self,
+        core: &M::Core,
+        space: &mut Space,
+        leaf: Leaf<'s, M, C>,
+        key: u64,
+        announce: impl FnOnce(GuardRef<'s, M, C>, u64) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let rows = self.ordered();
+        let bytes = rows.tree.slot_bytes();
+        let mut nodes = Nodes { table: self, space, bytes };
+        let split = rows.tree.split(core, leaf.offset, key, &mut nodes, |_, right| {
+            let before = leaf.guard.count_insertion(core);
+            announce(rows.guard(right), before).map_err(NotMade)
+        });
+        split.map_err(|NotMade(abort)| abort)
+    }
+
+    /// Takes a retired record out of the index. `remember` is told the guard of its leaf before; nobody else
+    /// changes the leaf meanwhile. False if it was not there. The slot may be used again two epochs later.
+    pub fn unlink_from_leaf(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        remember: impl FnOnce(GuardRef<'_, M, C>),
+    ) -> bool {
+        let rows = self.ordered();
+        let (key, offset) = (record.key(core), record.name().offset);
+        let removed = rows.tree.remove(core, key, offset, |leaf| remember(rows.guard(leaf)));
+        removed.is_some()
+    }
+
+    /// The leaf into which `key` belongs, if nothing is in there.
+    pub fn empty_leaf_of(&self, core: &M::Core, key: u64) -> Option<Leaf<'_, M, C>> {
+        let leaf = self.leaf_of(core, key);
+        let copy = self.ordered().tree.read_leaf(core, leaf.offset, key)?;
+        copy.entries().is_empty().then_some(leaf)
+    }
+
+    /// Takes an empty leaf, into which `key` belongs, out of the index. `bequeath` is told its guard and that
+    /// of the leaf that takes over its range; by then the first has counted an insertion. False if others
+    /// were in the way. The slots go to `space`, to be used again two epochs later.
+    pub fn unlink_leaf(
+        &self,
+        core: &M::Core,
+        space: &mut Space,
+        leaf: Leaf<'_, M, C>,
+        key: u64,
+        current_epoch: impl FnOnce() -> u64,
+        bequeath: impl FnOnce(GuardRef<'_, M, C>, GuardRef<'_, M, C>),
+    ) -> bool {
+        let rows = self.ordered();
+        let outcome = rows.tree.unlink(core, leaf.offset, key, |gone, heir| {
+            let (gone, heir) = (rows.guard(gone), rows.guard(heir));
+            gone.count_insertion(core);
+            bequeath(gone, heir);
+        });
+        match outcome {
+            Unlinking::Busy => return false,
+            Unlinking::Unneeded => {}
+            Unlinking::Done(slots) => {
+                // Read after the unlinking: who still found the leaf was pinned by then.
+                let epoch = current_epoch();
+                slots.into_iter().for_each(|slot| space.nodes.retire(epoch, slot));
+            }
+        }
+        true
+    }
+
+    /// Rows `key..` were loaded at consecutive slots.
+    pub(crate) fn note_loaded(&self, key: u64, offset: u64, count: u64) {
+        self.ordered().loaded.lock().push(Loaded { key, offset, count });
+    }
+
+    /// Builds the index of the rows that were loaded.
+    pub(crate) fn finish_loading(&self) -> Result<(), OutOfMemory> {
+        let Index::Ordered(rows) = self.index() else { return Ok(()) };
+        let mut loaded = std::mem::take(&mut *rows.loaded.lock());
+        loaded.sort_unstable_by_key(|extent| extent.key);
+        let apart = |pair: &[Loaded]| pair[0].key + pair[0].count <= pair[1].key;
+        assert!(loaded.windows(2).all(apart), "a loader gives every key once");
+        let entries = loaded.iter().flat_map(|extent| {
+            (0..extent.count).map(|i| (extent.key + i, extent.offset + i * self.stride()))
+        });
+        if loaded.is_empty() { Ok(()) } else { rows.tree.build(entries) }
+    }
+}

@@ -1,0 +1,235 @@
+//! Ranges: transactions that scan, and decide by what is there and by what is not.
+//!
+//! Made for tests and for the explorer: what a transaction writes depends on the rows of a range, or on there
+//! being none, so a row that slips into a scanned range breaks a law. No paper; the claims are the meeting
+//! room that is booked twice in every discussion of phantoms.
+//!
+//! # Tables, all but the last in key order
+//! - `weights`: rows at some of the keys below [`RangesOptions::keys`], whose weights add up to what was
+//!   loaded. Rows come and go as weight moves.
+//! - `claims`: [`RangesOptions::slots`] ranges of [`RangesOptions::width`] keys, with one row at most in each.
+//! - `queue`: consecutive keys that only grow, at least one.
+//! - `ledger`: how many broken laws were seen by each kind of procedure, a row for each worker.
+//!
+//! # Procedures
+//! | kind | does | law |
+//! | --- | --- | --- |
+//! | shift | scans a small range, moves weight from one row of it to a key of it or elsewhere, scans again | the second scan sees what was written and nothing else has changed |
+//! | sum | scans all weights in both directions, declared read-only | they add up to what was loaded |
+//! | claim | inserts a row into a range without rows, deletes the row of a range with one | never two rows |
+//! | turn | puts the next key behind the last of the queue, or takes the first if there are more | no gaps |
+//!
+//! Broken laws that a transaction sees become evidence as with [counters](super::counters).
+
+mod client;
+mod law;
+
+pub use client::{KIND_NAMES, RangesClient};
+
+use crate::options::{self, OptionError, OptionValue};
+use txn::{
+    Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
+};
+
+const WEIGHTS: TableId = TableId(0);
+const CLAIMS: TableId = TableId(1);
+const QUEUE: TableId = TableId(2);
+const LEDGER: TableId = TableId(3);
+
+/// Kinds of procedures that see laws: the columns of the ledger.
+const LAWS: [&str; 4] = ["shift", "sum", "claim", "turn"];
+
+/// The one column of every table but the ledger.
+const VALUE: ColumnSet = ColumnSet::one(0);
+
+/// Rows of the ledger; workers beyond share them.
+const LEDGER_ROWS: u64 = 64;
+
+/// The weight of a row when it is loaded.
+const WEIGHT: i64 = 3;
+
+/// All that can be set. [`Ranges::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangesOptions {
+    /// Keys of the weights; every other one is loaded.
+    pub keys: u64,
+    /// Keys in the range of a shift.
+    pub span: u64,
+    /// Ranges to be claimed.
+    pub slots: u64,
+    /// Keys in each of them.
+    pub width: u64,
+    /// Rows of the queue when it is loaded.
+    pub queued: u64,
+    /// Share of the procedures that are sums.
+    pub sums: f64,
+    /// Share of the procedures that are claims.
+    pub claims: f64,
+    /// Share of the procedures that are turns of the queue. What the shares leave are shifts.
+    pub turns: f64,
+}
+
+impl Default for RangesOptions {
+    fn default() -> RangesOptions {
+        RangesOptions {
+            keys: 4096,
+            span: 16,
+            slots: 256,
+            width: 4,
+            queued: 64,
+            sums: 0.0,
+            claims: 0.25,
+            turns: 0.05,
+        }
+    }
+}
+
+impl RangesOptions {
+    /// Every kind of procedure, for exploration: few keys, a quarter each.
+    pub fn mixed() -> RangesOptions {
+        RangesOptions {
+            keys: 12,
+            span: 4,
+            slots: 2,
+            width: 4,
+            queued: 3,
+            sums: 0.25,
+            claims: 0.25,
+            turns: 0.25,
+        }
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("keys", self.keys, 2, options::MAX_ROWS)?;
+        options::integer("span", self.span, 1, self.keys.min(options::MAX_ACCESSES))?;
+        options::integer("slots", self.slots, 1, options::MAX_ROWS)?;
+        options::integer("width", self.width, 1, options::MAX_ACCESSES)?;
+        options::integer("queued", self.queued, 1, options::MAX_ROWS)?;
+        options::ratio("sums", self.sums)?;
+        options::ratio("claims", self.claims)?;
+        options::ratio("turns", self.turns)?;
+        let shares = self.sums + self.claims + self.turns;
+        if shares > 1.0 + 1e-9 {
+            return Err(OptionError {
+                option: "sums + claims + turns",
+                given: shares.to_string(),
+                allowed: "0 to 1 together".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("keys", OptionValue::Integer(self.keys)),
+            ("span", OptionValue::Integer(self.span)),
+            ("slots", OptionValue::Integer(self.slots)),
+            ("width", OptionValue::Integer(self.width)),
+            ("queued", OptionValue::Integer(self.queued)),
+            ("sums", OptionValue::Number(self.sums)),
+            ("claims", OptionValue::Number(self.claims)),
+            ("turns", OptionValue::Number(self.turns)),
+        ]
+    }
+
+    /// What all weights add up to.
+    fn total(&self) -> i64 {
+        self.keys.div_ceil(2) as i64 * WEIGHT
+    }
+}
+
+/// What belongs into the queue at `key`.
+fn number_at(key: u64) -> i64 {
+    (key as i64).wrapping_mul(7) + 1
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Ranges {
+    options: RangesOptions,
+}
+
+impl Ranges {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: RangesOptions) -> Result<Ranges, OptionError> {
+        options.validate()?;
+        Ok(Ranges { options })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &RangesOptions {
+        &self.options
+    }
+}
+
+impl Workload for Ranges {
+    type Client = RangesClient;
+
+    fn schema(&self) -> Schema {
+        let table = |name: &str, column: &str| {
+            TableSchema::new(name, vec![Column::new(column, ColumnType::I64)])
+        };
+        Schema {
+            tables: vec![
+                table("weights", "weight").ordered(),
+                table("claims", "worker").ordered(),
+                table("queue", "number").ordered(),
+                TableSchema::new(
+                    "ledger",
+                    LAWS.map(|kind| Column::new(kind, ColumnType::I64)).to_vec(),
+                ),
+            ],
+        }
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        match table {
+            WEIGHTS => self.options.keys.div_ceil(2),
+            CLAIMS => self.options.slots,
+            QUEUE => self.options.queued,
+            _ => LEDGER_ROWS,
+        }
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        for key in (0..self.options.keys).step_by(2) {
+            loader.load(WEIGHTS, key, &WEIGHT.to_le_bytes());
+        }
+        for key in 0..self.options.queued {
+            loader.load(QUEUE, key, &number_at(key).to_le_bytes());
+        }
+        loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> RangesClient {
+        RangesClient::new(self.options.clone(), worker, seed)
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let options = self.options.clone();
+        Some(Box::new(move |access, _| law::check(&options, access)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |change: fn(&mut RangesOptions)| {
+            let mut options = RangesOptions::mixed();
+            change(&mut options);
+            Ranges::new(options).unwrap_err().to_string()
+        };
+        assert_eq!(error(|o| o.span = 13), "span is 13; allowed: 1 to 12");
+        assert_eq!(error(|o| o.turns = 1.5), "turns is 1.5; allowed: 0 to 1");
+        assert_eq!(
+            error(|o| o.turns = 0.75),
+            "sums + claims + turns is 1.25; allowed: 0 to 1 together"
+        );
+        assert!(Ranges::new(RangesOptions::default()).is_ok());
+    }
+}
