@@ -38,6 +38,16 @@ fn options_of_workloads() {
     refused("run counters --counters 7 --transfers 0.5", &["--counters is 7;", "even"]);
     refused("run ranges --span 9 --keys 8", &["--span is 9;", "1 to 8"]);
     refused("explore ranges --key-order", &["--key-order", "counters, ycsb"]);
+    refused("run smallbank --accounts 1", &["--accounts is 1;", "2 to "]);
+    refused("run smallbank --hot-share 2", &["--hot-share is 2;", "0 to 1"]);
+    let words = "run smallbank --hot-share 0.5 --accounts 9 --hot-accounts 8";
+    refused(words, &["--hot-accounts is 8;", "2 to accounts (9)"]);
+    refused("run smallbank --balance 0.5", &["write-check is 1.1;", "0 to 1 together"]);
+    refused("run smallbank --least-balance 9M", &["--least-balance is 9000000;", "0 to 5000000"]);
+    refused("run tpcb --branches 0", &["--branches is 0;", "1 to "]);
+    refused("run tpcb --accounts 0", &["--accounts is 0;", "1 to "]);
+    refused("run tpcb --remote 1.5", &["--remote is 1.5;", "0 to 1"]);
+    refused("run tpcb --history 0", &["--history is 0;", "1 to "]);
     refused("run ycsb --seconds 0", &["'0'", "--seconds", "more than 0"]);
     refused("run ycsb --repeat 0", &["'0'", "--repeat", "from 1"]);
 }

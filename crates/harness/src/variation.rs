@@ -9,6 +9,8 @@ use workloads::{
         counters::{Counters, CountersOptions},
         ranges::{Ranges, RangesOptions},
     },
+    smallbank::{SmallBank, SmallBankOptions},
+    tpcb::{Tpcb, TpcbOptions},
     ycsb::{Ycsb, YcsbOptions},
 };
 
@@ -98,4 +100,37 @@ fn ycsb_options(seed: u64) -> YcsbOptions {
         prefetch: false,
         declare_read_only: (seed / 32).is_multiple_of(2),
     }
+}
+
+/// A bank of two customers or four, so poor that rollbacks and penalties happen, whose books must balance; with
+/// an audit, or with the certificate as the only judge and fewer conflicts besides.
+pub fn smallbank(seed: u64) -> SmallBank {
+    let options = SmallBankOptions {
+        accounts: if seed.is_multiple_of(3) { 2 } else { 4 },
+        hot_accounts: 2,
+        hot_share: if (seed / 16).is_multiple_of(2) { 0.0 } else { 0.7 },
+        balance: 0.2,
+        write_check: 0.2,
+        transact_savings: 0.2,
+        withdrawals: 0.5,
+        least_balance: 0,
+        most_balance: if seed.is_multiple_of(5) { 600 } else { 3000 },
+        audit: !seed.is_multiple_of(7),
+        ..SmallBankOptions::default()
+    };
+    // There is nothing outside of a hot spot of everybody.
+    let hot_share = if options.accounts == 2 { 0.0 } else { options.hot_share };
+    SmallBank::new(SmallBankOptions { hot_share, ..options }).expect("good for every seed")
+}
+
+/// TPC-B at one branch or two, whose rows are accessed in the order of tables: each single balance must be the sum
+/// of its history.
+pub fn tpcb(seed: u64) -> Tpcb {
+    let options = TpcbOptions {
+        branches: if seed.is_multiple_of(3) { 1 } else { 2 },
+        accounts: if seed.is_multiple_of(5) { 1 } else { 4 },
+        remote: 0.5,
+        history: 32,
+    };
+    Tpcb::new(options).expect("good for every seed")
 }

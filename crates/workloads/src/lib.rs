@@ -12,12 +12,17 @@
 //! | [`micro::ranges`] | the same for scans: what slips into a scanned range breaks a law |
 //! | [`micro::timestamps`] | the allocation of timestamps alone |
 //! | [`tpcc_accesses`] | a stand-in for the accesses of TPC-C's orders and payments |
+//! | [`smallbank`] | short transactions of a bank, among which write skew can happen |
+//! | [`tpcb`] | updates that meet at a bank's few branches, and an append |
 
 pub mod catalogue;
+mod cell;
 mod distinct;
 pub mod micro;
 mod options;
+pub mod smallbank;
 pub mod stream;
+pub mod tpcb;
 pub mod tpcc_accesses;
 pub mod ycsb;
 pub mod zipf;

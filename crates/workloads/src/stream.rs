@@ -35,10 +35,25 @@ impl Stream {
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
+
+    /// The index of one of `shares`, which add up to 1. A share of 0 is never chosen.
+    #[inline]
+    pub(crate) fn pick(&mut self, shares: &[f64]) -> usize {
+        let mut dice = self.unit();
+        let mut last = 0;
+        for (i, &share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+            if dice < share {
+                return i;
+            }
+            dice -= share;
+            last = i;
+        }
+        last
+    }
 }
 
 /// The output function of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn mix(mut z: u64) -> u64 {
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

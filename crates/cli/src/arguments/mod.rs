@@ -1,5 +1,6 @@
 //! The command line: what it may say, and one line about what is wrong with it.
 
+mod bank_options;
 mod machine;
 mod numbers;
 mod options;
@@ -95,6 +96,15 @@ pub enum ExploreCommand {
     /// Reads and updates of a small table, judged by the certificate alone
     #[command(after_help = "Example: kilocore explore ycsb --cc TICTOC --schedules 10000")]
     Ycsb(ExploreArguments),
+    /// A bank of few customers with little money, judged by its books and by the certificate
+    #[command(
+        name = "smallbank",
+        after_help = "Example: kilocore explore smallbank --cc MVCC --schedules 10000"
+    )]
+    SmallBank(ExploreArguments),
+    /// TPC-B with few rows, whose balances must agree with its history
+    #[command(after_help = "Example: kilocore explore tpcb --cc SILO --schedules 10000")]
+    Tpcb(ExploreArguments),
 }
 
 /// What can be done with machines.

@@ -1,5 +1,6 @@
 //! Workloads by name, each with its own options.
 
+use super::bank_options::{SmallBankArguments, TpcbArguments};
 use super::workload_options::{
     CountersArguments, RangesArguments, TpccAccessesArguments, YcsbArguments,
 };
@@ -11,6 +12,8 @@ use workloads::OptionError;
 use workloads::micro::counters::{Counters, CountersOptions};
 use workloads::micro::ranges::{Ranges, RangesOptions};
 use workloads::micro::timestamps::Timestamps;
+use workloads::smallbank::{SmallBank, SmallBankOptions};
+use workloads::tpcb::{Tpcb, TpcbOptions};
 use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
@@ -74,6 +77,29 @@ pub enum WorkloadCommand<C: Args> {
         #[command(flatten)]
         command: C,
     },
+    /// A bank's deposits, checks and payments, among which write skew can happen
+    #[command(
+        name = "smallbank",
+        after_help = "Example: kilocore run smallbank --cc SILO --accounts 18000 --hot-accounts 1000 --hot-share 0.9"
+    )]
+    SmallBank {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: SmallBankArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// TPC-B: an account, a teller and a branch get an amount, the history a row
+    #[command(after_help = "Example: kilocore run tpcb --cc NO_WAIT --branches 24 --remote 0.15")]
+    Tpcb {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: TpcbArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
 }
 
 /// What options are when nobody sets them.
@@ -102,6 +128,8 @@ impl Facts {
             "counters" => settings(CountersOptions::default().list()),
             "ranges" => settings(RangesOptions::default().list()),
             "tpcc-accesses" => settings(TpccAccessesOptions::default().list()),
+            "smallbank" => settings(SmallBankOptions::default().list()),
+            "tpcb" => settings(TpcbOptions::default().list()),
             _ => Settings::new(),
         };
         let changed =
@@ -134,7 +162,9 @@ impl<C: Args> WorkloadCommand<C> {
             | WorkloadCommand::Counters { command, .. }
             | WorkloadCommand::Ranges { command, .. }
             | WorkloadCommand::TpccAccesses { command, .. }
-            | WorkloadCommand::Timestamps { command } => command,
+            | WorkloadCommand::Timestamps { command }
+            | WorkloadCommand::SmallBank { command, .. }
+            | WorkloadCommand::Tpcb { command, .. } => command,
         }
     }
 
@@ -168,6 +198,16 @@ impl<C: Args> WorkloadCommand<C> {
             WorkloadCommand::Timestamps { .. } => {
                 let facts = Facts { name: "timestamps", options: Settings::new() };
                 task.perform(&Timestamps, &facts)
+            }
+            WorkloadCommand::SmallBank { options, .. } => {
+                let options = options.over(SmallBankOptions::default());
+                let facts = Facts { name: "smallbank", options: settings(options.list()) };
+                task.perform(&SmallBank::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::Tpcb { options, .. } => {
+                let options = options.over(TpcbOptions::default());
+                let facts = Facts { name: "tpcb", options: settings(options.list()) };
+                task.perform(&Tpcb::new(options).map_err(refused)?, &facts)
             }
         }
     }

@@ -33,6 +33,8 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
         ExploreCommand::Counters(asked) => ("counters", asked),
         ExploreCommand::Ranges(asked) => ("ranges", asked),
         ExploreCommand::Ycsb(asked) => ("ycsb", asked),
+        ExploreCommand::SmallBank(asked) => ("smallbank", asked),
+        ExploreCommand::Tpcb(asked) => ("tpcb", asked),
     };
     let subjects = subjects(workload, asked)?;
     interrupt::listen()?;
@@ -61,6 +63,12 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             }
             ExploreCommand::Ycsb(_) => {
                 blocks::explore(&variation::ycsb, &subject.exploration, &bar)
+            }
+            ExploreCommand::SmallBank(_) => {
+                blocks::explore(&variation::smallbank, &subject.exploration, &bar)
+            }
+            ExploreCommand::Tpcb(_) => {
+                blocks::explore(&variation::tpcb, &subject.exploration, &bar)
             }
         }?;
         let seconds = started.elapsed().as_secs_f64();

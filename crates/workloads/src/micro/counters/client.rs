@@ -1,9 +1,10 @@
 //! One worker's increments, transfers, sums and moves.
 
 use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN};
+use crate::cell::{add, cell};
 use crate::distinct::KeyDraw;
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, ColumnSet, Intent, TableId};
+use txn::{Abort, Access, Client, ColumnSet, Intent};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 5] = ["increment", "transfer", "sum", "move", "report"];
@@ -155,7 +156,8 @@ impl CountersClient {
         column: ColumnSet,
         amount: i64,
     ) -> Result<(), Abort> {
-        add(access, self.options.ledger(), self.ledger_row, column, amount, self.intent())
+        add(access, self.options.ledger(), self.ledger_row, column, amount, self.intent())?;
+        Ok(())
     }
 }
 
@@ -168,7 +170,7 @@ impl Client for CountersClient {
             return;
         }
         let (options, stream) = (&self.options, &mut self.stream);
-        match pick(&options.shares(), stream.unit()) {
+        match stream.pick(&options.shares()) {
             0 => {
                 self.each.fill(&mut self.keys, options.accesses as usize, stream);
                 if options.key_order {
@@ -250,44 +252,4 @@ impl Client for CountersClient {
             Drawn::Report => 4,
         }
     }
-}
-
-/// The index of the share that `dice`, a number in [0, 1), falls into. A share of 0 is never chosen.
-fn pick(shares: &[f64], mut dice: f64) -> usize {
-    let mut last = 0;
-    for (i, &share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-        if dice < share {
-            return i;
-        }
-        dice -= share;
-        last = i;
-    }
-    last
-}
-
-/// Reads one integer of a row that was loaded and is never deleted.
-pub(super) fn cell<A: Access + ?Sized>(
-    access: &mut A,
-    table: TableId,
-    key: u64,
-    column: ColumnSet,
-    intent: Intent,
-) -> Result<i64, Abort> {
-    let mut bytes = [0; 8];
-    let found = access.read_with(table, key, column, intent, &mut bytes)?;
-    assert!(found, "row {key} of table {} was loaded and never deleted, yet is not found", table.0);
-    Ok(i64::from_le_bytes(bytes))
-}
-
-fn add<A: Access + ?Sized>(
-    access: &mut A,
-    table: TableId,
-    key: u64,
-    column: ColumnSet,
-    amount: i64,
-    intent: Intent,
-) -> Result<(), Abort> {
-    let before = cell(access, table, key, column, intent)?;
-    access.update(table, key, column, &before.wrapping_add(amount).to_le_bytes())?;
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What must hold of the counters after any serializable run.
 
-use super::client::cell;
 use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN};
+use crate::cell::cell;
 use txn::{Abort, Access, Intent};
 
 /// The value of the token that is loaded at `key`; tokens differ, so that each can be missed.

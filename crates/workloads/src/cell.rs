@@ -1,0 +1,31 @@
+//! Integers in rows that were loaded and are never deleted.
+
+use txn::{Abort, Access, ColumnSet, Intent, TableId};
+
+/// Reads one integer of a row that was loaded and is never deleted.
+pub(crate) fn cell<A: Access + ?Sized>(
+    access: &mut A,
+    table: TableId,
+    key: u64,
+    column: ColumnSet,
+    intent: Intent,
+) -> Result<i64, Abort> {
+    let mut bytes = [0; 8];
+    let found = access.read_with(table, key, column, intent, &mut bytes)?;
+    assert!(found, "row {key} of table {} was loaded and never deleted, yet is not found", table.0);
+    Ok(i64::from_le_bytes(bytes))
+}
+
+/// Adds `amount` to one integer of such a row; what it was before.
+pub(crate) fn add<A: Access + ?Sized>(
+    access: &mut A,
+    table: TableId,
+    key: u64,
+    column: ColumnSet,
+    amount: i64,
+    intent: Intent,
+) -> Result<i64, Abort> {
+    let before = cell(access, table, key, column, intent)?;
+    access.update(table, key, column, &before.wrapping_add(amount).to_le_bytes())?;
+    Ok(before)
+}

@@ -1,0 +1,239 @@
+//! One worker's stream of the bank's transactions.
+
+use super::{
+    ACCOUNTS, CHECKING, COLUMN, LEDGER, LEDGER_ROWS, NAME_BYTES, SAVINGS, SmallBankOptions,
+};
+use crate::cell::{add, cell};
+use crate::stream::Stream;
+use txn::{Abort, Access, Client, Intent, TableId};
+
+/// Names of the kinds of procedures, in the order of [`Client::kind`].
+pub const KIND_NAMES: [&str; 6] = [
+    "balance",
+    "deposit_checking",
+    "transact_savings",
+    "amalgamate",
+    "write_check",
+    "send_payment",
+];
+
+/// What DepositChecking adds, in cents.
+const DEPOSIT: i64 = 130;
+/// What TransactSavings adds or takes.
+const SAVING: i64 = 2020;
+/// What WriteCheck takes.
+const CHECK: i64 = 500;
+/// What WriteCheck takes beyond if there is not enough.
+const PENALTY: i64 = 100;
+/// What SendPayment moves.
+const PAYMENT: i64 = 500;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    Balance,
+    DepositChecking,
+    /// By this amount.
+    TransactSavings(i64),
+    Amalgamate,
+    WriteCheck,
+    SendPayment,
+}
+
+/// One worker's stream of procedures.
+#[derive(Clone, Debug)]
+pub struct SmallBankClient {
+    options: SmallBankOptions,
+    shares: [f64; 6],
+    stream: Stream,
+    ledger_row: u64,
+    drawn: Drawn,
+    customers: [u64; 2],
+    checksum: u64,
+}
+
+impl SmallBankClient {
+    pub(super) fn of_worker(
+        options: &SmallBankOptions,
+        worker: usize,
+        seed: u64,
+    ) -> SmallBankClient {
+        SmallBankClient {
+            options: options.clone(),
+            shares: options.shares(),
+            stream: Stream::of_worker(seed, worker),
+            ledger_row: worker as u64 % LEDGER_ROWS,
+            drawn: Drawn::Balance,
+            customers: [0, 1],
+            checksum: 0,
+        }
+    }
+
+    /// The two drawn customers; most procedures are for the first alone.
+    pub fn customers(&self) -> [u64; 2] {
+        self.customers
+    }
+
+    /// A digest of names and balances read so far, aborted attempts included. It exists so that reads happen.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
+    fn fold(&mut self, word: u64) {
+        self.checksum = self.checksum.rotate_left(5) ^ word;
+    }
+
+    fn account<A: Access + ?Sized>(&mut self, access: &mut A, customer: u64) -> Result<(), Abort> {
+        let mut name = [0; NAME_BYTES];
+        let found = access.read(ACCOUNTS, customer, COLUMN, &mut name)?;
+        assert!(found, "customer {customer} was loaded and never deleted, yet is not found");
+        let (words, _) = name.as_chunks::<8>();
+        for word in words {
+            self.fold(u64::from_le_bytes(*word));
+        }
+        Ok(())
+    }
+
+    /// Notes, if there is an audit, by how much all money has changed.
+    fn note<A: Access + ?Sized>(&self, access: &mut A, amount: i64) -> Result<(), Abort> {
+        if self.options.audit {
+            add(access, LEDGER, self.ledger_row, COLUMN, amount, Intent::Update)?;
+        }
+        Ok(())
+    }
+
+    fn balance<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let customer = self.customers[0];
+        self.account(access, customer)?;
+        let savings = cell(access, SAVINGS, customer, COLUMN, Intent::Read)?;
+        let checking = cell(access, CHECKING, customer, COLUMN, Intent::Read)?;
+        self.fold(savings.wrapping_add(checking) as u64);
+        Ok(())
+    }
+
+    fn deposit_checking<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let customer = self.customers[0];
+        self.account(access, customer)?;
+        add(access, CHECKING, customer, COLUMN, DEPOSIT, Intent::Update)?;
+        self.note(access, DEPOSIT)
+    }
+
+    fn transact_savings<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        amount: i64,
+    ) -> Result<(), Abort> {
+        let customer = self.customers[0];
+        self.account(access, customer)?;
+        let left = for_update(access, SAVINGS, customer)?.wrapping_add(amount);
+        if left < 0 {
+            return Err(Abort::user());
+        }
+        set(access, SAVINGS, customer, left)?;
+        self.note(access, amount)
+    }
+
+    fn amalgamate<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let [from, to] = self.customers;
+        self.account(access, from)?;
+        self.account(access, to)?;
+        let savings = for_update(access, SAVINGS, from)?;
+        let checking = for_update(access, CHECKING, from)?;
+        let taker = for_update(access, CHECKING, to)?;
+        set(access, SAVINGS, from, 0)?;
+        set(access, CHECKING, from, 0)?;
+        set(access, CHECKING, to, taker.wrapping_add(savings).wrapping_add(checking))
+    }
+
+    fn write_check<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let customer = self.customers[0];
+        self.account(access, customer)?;
+        let savings = cell(access, SAVINGS, customer, COLUMN, Intent::Read)?;
+        let checking = for_update(access, CHECKING, customer)?;
+        let covered = savings.wrapping_add(checking) >= CHECK;
+        let charge = if covered { CHECK } else { CHECK + PENALTY };
+        set(access, CHECKING, customer, checking.wrapping_sub(charge))?;
+        self.note(access, -charge)
+    }
+
+    fn send_payment<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let [from, to] = self.customers;
+        self.account(access, from)?;
+        self.account(access, to)?;
+        let sender = for_update(access, CHECKING, from)?;
+        if sender < PAYMENT {
+            return Err(Abort::user());
+        }
+        let taker = for_update(access, CHECKING, to)?;
+        set(access, CHECKING, from, sender.wrapping_sub(PAYMENT))?;
+        set(access, CHECKING, to, taker.wrapping_add(PAYMENT))
+    }
+}
+
+fn for_update<A: Access + ?Sized>(
+    access: &mut A,
+    table: TableId,
+    customer: u64,
+) -> Result<i64, Abort> {
+    cell(access, table, customer, COLUMN, Intent::Update)
+}
+
+fn set<A: Access + ?Sized>(
+    access: &mut A,
+    table: TableId,
+    customer: u64,
+    balance: i64,
+) -> Result<(), Abort> {
+    access.update(table, customer, COLUMN, &balance.to_le_bytes())?;
+    Ok(())
+}
+
+impl Client for SmallBankClient {
+    fn next(&mut self) {
+        let (options, stream) = (&self.options, &mut self.stream);
+        self.drawn = match stream.pick(&self.shares) {
+            0 => Drawn::Balance,
+            1 => Drawn::DepositChecking,
+            2 if stream.unit() < options.withdrawals => Drawn::TransactSavings(-SAVING),
+            2 => Drawn::TransactSavings(SAVING),
+            3 => Drawn::Amalgamate,
+            4 => Drawn::WriteCheck,
+            _ => Drawn::SendPayment,
+        };
+        let (first, count) = if options.hot_share == 0.0 {
+            (0, options.accounts)
+        } else if stream.unit() < options.hot_share {
+            (0, options.hot_accounts)
+        } else {
+            (options.hot_accounts, options.accounts - options.hot_accounts)
+        };
+        let one = stream.below(count);
+        let other = stream.below(count - 1);
+        self.customers = [first + one, first + other + u64::from(other >= one)];
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        match self.drawn {
+            Drawn::Balance => self.balance(access),
+            Drawn::DepositChecking => self.deposit_checking(access),
+            Drawn::TransactSavings(amount) => self.transact_savings(access, amount),
+            Drawn::Amalgamate => self.amalgamate(access),
+            Drawn::WriteCheck => self.write_check(access),
+            Drawn::SendPayment => self.send_payment(access),
+        }
+    }
+
+    fn read_only(&self) -> bool {
+        self.drawn == Drawn::Balance
+    }
+
+    fn kind(&self) -> usize {
+        match self.drawn {
+            Drawn::Balance => 0,
+            Drawn::DepositChecking => 1,
+            Drawn::TransactSavings(_) => 2,
+            Drawn::Amalgamate => 3,
+            Drawn::WriteCheck => 4,
+            Drawn::SendPayment => 5,
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! SmallBank: six short transactions of a bank, three of which together can skew under weak isolation.
+//!
+//! Alomari, Cahill, Fekete and Roehm, "The Cost of Serializability on Platforms That Use Snapshot Isolation", ICDE
+//! 2008, section 3; SendPayment, the mix, the amounts and the hot spot are those of H-Store's version. All money
+//! is in cents.
+//!
+//! | procedure | does |
+//! | --- | --- |
+//! | Balance | reads both balances of a customer, declared read-only |
+//! | DepositChecking | adds 1.30 to a checking balance |
+//! | TransactSavings | adds 20.20 to a savings balance or takes as much; rolls back if it would fall below zero |
+//! | Amalgamate | moves all of one customer's money to another's checking balance |
+//! | WriteCheck | takes 5.00 from a checking balance, 6.00 if both balances together do not cover the check |
+//! | SendPayment | moves 5.00 between checking balances; rolls back if the sender has less |
+//!
+//! WriteCheck reads a savings balance that TransactSavings writes; a Balance that sees the second but not the first
+//! makes a cycle that snapshot isolation lets pass. No sum of money shows it: it takes the certificate.
+//!
+//! A rollback depends on one row's balance alone. So an optimistic attempt, whose reads nobody validates
+//! when it rolls back, has still decided by a balance that was once committed.
+//!
+//! # Deviations
+//! - A customer is found by number; the account row, with the name, is read as in H-Store's version.
+//! - H-Store's WriteCheck takes one unit less, not more, from a customer whose money does not cover the check, and its
+//!   Amalgamate adds up balances of different customers. Here both do what the paper says.
+//! - H-Store's TransactSavings only deposits. A share of them can withdraw ([`SmallBankOptions::withdrawals`]).
+//! - Initial balances follow from the customer's number, and are no draws.
+//! - With [`SmallBankOptions::audit`] each transaction that changes how much money there is notes by how much, in a row of
+//!   its worker's: one access more, and a law to check.
+
+mod client;
+
+pub use client::{KIND_NAMES, SmallBankClient};
+
+use crate::cell::cell;
+use crate::options::{self, OptionError, OptionValue};
+use crate::stream::mix;
+use txn::{
+    Abort, Access, Column, ColumnSet, ColumnType, Conservation, Intent, Loader, Schema, TableId,
+    TableSchema, Workload,
+};
+
+/// Customers' names, by customer.
+pub const ACCOUNTS: TableId = TableId(0);
+/// Savings balances, by customer.
+pub const SAVINGS: TableId = TableId(1);
+/// Checking balances, by customer.
+pub const CHECKING: TableId = TableId(2);
+/// Money that came and went, by worker; only with an audit.
+pub const LEDGER: TableId = TableId(3);
+
+/// Every table's only column.
+const COLUMN: ColumnSet = ColumnSet::one(0);
+
+/// Bytes of a name.
+const NAME_BYTES: usize = 64;
+
+/// Rows of the ledger; workers beyond share them.
+const LEDGER_ROWS: u64 = 64;
+
+/// The largest initial balance: the sum of four billion customers' money stays exact.
+const MAX_BALANCE: u64 = 1_000_000_000;
+
+/// All that can be set. [`SmallBank::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SmallBankOptions {
+    /// Customers, each with a savings and a checking balance.
+    pub accounts: u64,
+    /// Customers in the hot spot.
+    pub hot_accounts: u64,
+    /// Share of the transactions whose customers are all from the hot spot; the others' are all from outside. At 0
+    /// there is no hot spot, and customers are drawn from all.
+    pub hot_share: f64,
+    /// Share of Balance.
+    pub balance: f64,
+    /// Share of DepositChecking.
+    pub deposit_checking: f64,
+    /// Share of TransactSavings.
+    pub transact_savings: f64,
+    /// Share of Amalgamate.
+    pub amalgamate: f64,
+    /// Share of WriteCheck. What the shares leave is SendPayment.
+    pub write_check: f64,
+    /// Share of TransactSavings that withdraw.
+    pub withdrawals: f64,
+    /// The least initial balance, in cents.
+    pub least_balance: u64,
+    /// The largest initial balance, in cents.
+    pub most_balance: u64,
+    /// Note what changes the sum of all money.
+    pub audit: bool,
+}
+
+impl Default for SmallBankOptions {
+    fn default() -> SmallBankOptions {
+        SmallBankOptions {
+            accounts: 1_000_000,
+            hot_accounts: 100,
+            hot_share: 0.0,
+            balance: 0.15,
+            deposit_checking: 0.15,
+            transact_savings: 0.15,
+            amalgamate: 0.15,
+            write_check: 0.15,
+            withdrawals: 0.0,
+            least_balance: 1_000_000,
+            most_balance: 5_000_000,
+            audit: false,
+        }
+    }
+}
+
+impl SmallBankOptions {
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        // A payment needs two customers, in the hot spot and outside of it.
+        options::integer("accounts", self.accounts, 2, options::MAX_ROWS)?;
+        options::ratio("hot-share", self.hot_share)?;
+        if self.hot_share > 0.0 {
+            let outside = if self.hot_share < 1.0 { 2 } else { 0 };
+            let most = self.accounts.saturating_sub(outside);
+            if !(2..=most).contains(&self.hot_accounts) {
+                return Err(OptionError {
+                    option: "hot-accounts",
+                    given: self.hot_accounts.to_string(),
+                    allowed: format!(
+                        "2 to accounts ({}), with two more outside while hot-share is below 1",
+                        self.accounts
+                    ),
+                });
+            }
+        }
+        options::ratio("balance", self.balance)?;
+        options::ratio("deposit-checking", self.deposit_checking)?;
+        options::ratio("transact-savings", self.transact_savings)?;
+        options::ratio("amalgamate", self.amalgamate)?;
+        options::ratio("write-check", self.write_check)?;
+        if self.shares()[5] < 0.0 {
+            let given: f64 = self.shares()[..5].iter().sum();
+            return Err(OptionError {
+                option: "balance + deposit-checking + transact-savings + amalgamate + write-check",
+                given: given.to_string(),
+                allowed: "0 to 1 together".into(),
+            });
+        }
+        options::ratio("withdrawals", self.withdrawals)?;
+        options::integer("most-balance", self.most_balance, 0, MAX_BALANCE)?;
+        options::integer("least-balance", self.least_balance, 0, self.most_balance)
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("accounts", OptionValue::Integer(self.accounts)),
+            ("hot-accounts", OptionValue::Integer(self.hot_accounts)),
+            ("hot-share", OptionValue::Number(self.hot_share)),
+            ("balance", OptionValue::Number(self.balance)),
+            ("deposit-checking", OptionValue::Number(self.deposit_checking)),
+            ("transact-savings", OptionValue::Number(self.transact_savings)),
+            ("amalgamate", OptionValue::Number(self.amalgamate)),
+            ("write-check", OptionValue::Number(self.write_check)),
+            ("withdrawals", OptionValue::Number(self.withdrawals)),
+            ("least-balance", OptionValue::Integer(self.least_balance)),
+            ("most-balance", OptionValue::Integer(self.most_balance)),
+            ("audit", OptionValue::Flag(self.audit)),
+        ]
+    }
+
+    /// The shares of the procedures, in the order of their kinds.
+    fn shares(&self) -> [f64; 6] {
+        let said = [
+            self.balance,
+            self.deposit_checking,
+            self.transact_savings,
+            self.amalgamate,
+            self.write_check,
+        ];
+        let rest = said.iter().fold(1.0, |rest, share| rest - share);
+        let rest = if rest.abs() < 1e-9 { 0.0 } else { rest };
+        [said[0], said[1], said[2], said[3], said[4], rest]
+    }
+
+    /// What `table`, one of balances, holds at first for `customer`.
+    fn initial(&self, table: TableId, customer: u64) -> i64 {
+        let spread = self.most_balance - self.least_balance + 1;
+        let bits = mix(customer * 2 + u64::from(table == CHECKING));
+        (self.least_balance + bits % spread) as i64
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct SmallBank {
+    options: SmallBankOptions,
+}
+
+impl SmallBank {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: SmallBankOptions) -> Result<SmallBank, OptionError> {
+        options.validate()?;
+        Ok(SmallBank { options })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &SmallBankOptions {
+        &self.options
+    }
+}
+
+impl Workload for SmallBank {
+    type Client = SmallBankClient;
+
+    fn schema(&self) -> Schema {
+        let table = |name: &str, column: &str, kind| {
+            TableSchema::new(name, vec![Column::new(column, kind)])
+        };
+        let mut tables = vec![
+            table("accounts", "name", ColumnType::Bytes(NAME_BYTES as u32)).opaque(),
+            table("savings", "balance", ColumnType::I64),
+            table("checking", "balance", ColumnType::I64),
+        ];
+        if self.options.audit {
+            tables.push(table("ledger", "added", ColumnType::I64));
+        }
+        Schema { tables }
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        if table == LEDGER { LEDGER_ROWS } else { self.options.accounts }
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        let options = &self.options;
+        loader.load_dense(ACCOUNTS, options.accounts, &|customer, row| {
+            let digits = customer.to_string();
+            row[..digits.len()].copy_from_slice(digits.as_bytes());
+        });
+        for table in [SAVINGS, CHECKING] {
+            loader.load_dense(table, options.accounts, &|customer, row| {
+                row.copy_from_slice(&options.initial(table, customer).to_le_bytes());
+            });
+        }
+        if options.audit {
+            loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
+        }
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> SmallBankClient {
+        SmallBankClient::of_worker(&self.options, worker, seed)
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let options = self.options.clone();
+        options.audit.then(|| -> Conservation { Box::new(move |access, _| law(&options, access)) })
+    }
+}
+
+/// No savings balance is below zero, and all money is what was loaded and what the ledger says came since.
+fn law(options: &SmallBankOptions, access: &mut dyn Access) -> Result<Result<(), String>, Abort> {
+    let mut expected = 0;
+    for row in 0..LEDGER_ROWS {
+        expected += cell(access, LEDGER, row, COLUMN, Intent::Read)?;
+    }
+    let mut found = 0;
+    for customer in 0..options.accounts {
+        for table in [SAVINGS, CHECKING] {
+            let balance = cell(access, table, customer, COLUMN, Intent::Read)?;
+            if table == SAVINGS && balance < 0 {
+                return Ok(Err(format!("customer {customer} has savings of {balance}")));
+            }
+            found += balance;
+            expected += options.initial(table, customer);
+        }
+    }
+    if found != expected {
+        return Ok(Err(format!("all balances add up to {found}, the books say {expected}")));
+    }
+    Ok(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(change: impl Fn(&mut SmallBankOptions)) -> String {
+        let mut options = SmallBankOptions { accounts: 10, ..SmallBankOptions::default() };
+        change(&mut options);
+        SmallBank::new(options).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        assert!(error(|o| o.accounts = 1).starts_with("accounts is 1; allowed: 2 to "));
+        assert_eq!(error(|o| o.hot_share = 1.5), "hot-share is 1.5; allowed: 0 to 1");
+        let told = error(|o| (o.hot_share, o.hot_accounts) = (0.5, 9));
+        assert!(told.starts_with("hot-accounts is 9; allowed: 2 to accounts (10)"), "{told}");
+        assert!(
+            error(|o| o.balance = 0.5).contains("write-check is 1.1; allowed: 0 to 1 together")
+        );
+        assert_eq!(error(|o| o.withdrawals = -1.0), "withdrawals is -1; allowed: 0 to 1");
+        let told = error(|o| o.least_balance = 5_000_001);
+        assert_eq!(told, "least-balance is 5000001; allowed: 0 to 5000000");
+        assert!(error(|o| o.most_balance = u64::MAX).starts_with("most-balance is "));
+    }
+
+    #[test]
+    fn good_options_are_accepted() {
+        let small = SmallBankOptions { accounts: 4, ..SmallBankOptions::default() };
+        for (hot_share, hot_accounts) in [(0.0, 100), (0.9, 2), (1.0, 4)] {
+            let options = SmallBankOptions { hot_share, hot_accounts, ..small.clone() };
+            assert!(SmallBank::new(options).is_ok());
+        }
+        // The paper's mix: five procedures, evenly.
+        let mut options = small;
+        options.balance = 0.2;
+        options.deposit_checking = 0.2;
+        options.transact_savings = 0.2;
+        options.amalgamate = 0.2;
+        options.write_check = 0.2;
+        assert_eq!(options.shares()[5], 0.0);
+        assert!(SmallBank::new(options).is_ok());
+    }
+
+    #[test]
+    fn initial_balances_lie_between_their_bounds() {
+        let options = SmallBankOptions::default();
+        let of = |table| (0..1000).map(move |customer| (table, customer));
+        let balances: Vec<i64> =
+            of(SAVINGS).chain(of(CHECKING)).map(|(t, c)| options.initial(t, c)).collect();
+        assert!(balances.iter().all(|b| (1_000_000..=5_000_000).contains(b)));
+        let mean = balances.iter().sum::<i64>() / 2000;
+        assert!((2_900_000..3_100_000).contains(&mean), "{mean}");
+    }
+}

@@ -1,0 +1,92 @@
+//! One worker's stream of account updates.
+
+use super::{ACCOUNTS, BALANCE, BRANCHES, HISTORY, MOST_AMOUNT, TELLERS};
+use super::{TELLERS_OF_BRANCH, TpcbOptions, law};
+use crate::cell::add;
+use crate::stream::Stream;
+use txn::{Abort, Access, Client, Intent};
+
+/// One worker's stream of account updates.
+#[derive(Clone, Debug)]
+pub struct TpcbClient {
+    options: TpcbOptions,
+    stream: Stream,
+    worker: u64,
+    /// Account updates drawn so far.
+    drawn: u64,
+    teller: u64,
+    account: u64,
+    amount: i64,
+    checksum: u64,
+}
+
+impl TpcbClient {
+    pub(super) fn of_worker(options: &TpcbOptions, worker: usize, seed: u64) -> TpcbClient {
+        TpcbClient {
+            options: options.clone(),
+            stream: Stream::of_worker(seed, worker),
+            worker: worker as u64,
+            drawn: 0,
+            teller: 0,
+            account: 0,
+            amount: 0,
+            checksum: 0,
+        }
+    }
+
+    /// Key of the drawn teller.
+    pub fn teller(&self) -> u64 {
+        self.teller
+    }
+
+    /// Key of the drawn account.
+    pub fn account(&self) -> u64 {
+        self.account
+    }
+
+    /// The drawn amount.
+    pub fn amount(&self) -> i64 {
+        self.amount
+    }
+
+    /// A digest of the accounts' balances, which a transaction returns, aborted attempts included.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+}
+
+impl Client for TpcbClient {
+    fn next(&mut self) {
+        let (options, stream) = (&self.options, &mut self.stream);
+        self.drawn += 1;
+        self.teller = stream.below(options.branches * TELLERS_OF_BRANCH);
+        let home = self.teller / TELLERS_OF_BRANCH;
+        let remote = stream.unit() < options.remote && options.branches > 1;
+        let branch = if remote {
+            let other = stream.below(options.branches - 1);
+            other + u64::from(other >= home)
+        } else {
+            home
+        };
+        self.account = branch * options.accounts + stream.below(options.accounts);
+        self.amount = stream.below(2 * MOST_AMOUNT as u64 + 1) as i64 - MOST_AMOUNT;
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let branch = self.teller / TELLERS_OF_BRANCH;
+        let amount = self.amount;
+        let before = add(access, ACCOUNTS, self.account, BALANCE, amount, Intent::Update)?;
+        self.checksum = self.checksum.rotate_left(5) ^ before.wrapping_add(amount) as u64;
+        let mut row = [0; 42];
+        let words = [self.teller, branch, self.account, amount as u64, self.drawn];
+        for (place, word) in row.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
+        }
+        let key = law::history_key(self.worker, self.drawn - 1);
+        let inserted = access.insert(HISTORY, key, &row)?;
+        assert!(inserted, "row {key} of the history is there before its transaction");
+        add(access, TELLERS, self.teller, BALANCE, amount, Intent::Update)?;
+        add(access, BRANCHES, branch, BALANCE, amount, Intent::Update)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Every balance is the sum of the amounts in the history, and the history has a row for each commit.
+
+use super::{ACCOUNTS, BALANCE, BRANCHES, HISTORY, TELLERS, TELLERS_OF_BRANCH};
+use crate::cell::cell;
+use std::collections::BTreeMap;
+use txn::{Abort, Access, ColumnSet, Intent, TableId};
+
+/// Workers whose rows are looked for.
+const MAX_WORKERS: u64 = 4096;
+
+/// The key of the row that the account update number `number`, from 0, of `worker` inserts.
+pub(super) fn history_key(worker: u64, number: u64) -> u64 {
+    worker << 40 | number
+}
+
+/// Reads everything and says which law is broken. `tables` are those with balances, and how many rows they have;
+/// `committed` counts all account updates that committed. Only a worker's last may have been given up.
+pub(super) fn check(
+    branches: u64,
+    tables: &[(TableId, u64)],
+    access: &mut dyn Access,
+    committed: u64,
+) -> Result<Result<(), String>, Abort> {
+    let mut found = 0;
+    let mut sums = BTreeMap::new();
+    for worker in 0..MAX_WORKERS {
+        let before = found;
+        while let Some(row) = history(access, history_key(worker, found - before))? {
+            let [teller, branch, account, amount] = row;
+            if branch >= branches || teller / TELLERS_OF_BRANCH != branch {
+                return Ok(Err(format!("the history has teller {teller} at branch {branch}")));
+            }
+            for place in [(ACCOUNTS, account), (TELLERS, teller), (BRANCHES, branch)] {
+                let sum = sums.entry(place).or_insert(0i64);
+                *sum = sum.wrapping_add(amount as i64);
+            }
+            found += 1;
+        }
+        if found == before && found >= committed {
+            break;
+        }
+    }
+    if found != committed {
+        return Ok(Err(format!("the history has {found} rows, {committed} updates committed")));
+    }
+    for &(table, rows) in tables {
+        for key in 0..rows {
+            let balance = cell(access, table, key, BALANCE, Intent::Read)?;
+            let sum = sums.get(&(table, key)).copied().unwrap_or(0);
+            if balance != sum {
+                let number = table.0;
+                return Ok(Err(format!(
+                    "row {key} of table {number} has a balance of {balance}, the history adds up to {sum}"
+                )));
+            }
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Teller, branch, account and amount of a row of the history, if it is there.
+fn history(access: &mut dyn Access, key: u64) -> Result<Option<[u64; 4]>, Abort> {
+    let mut row = [0; 32];
+    if !access.read(HISTORY, key, ColumnSet::first(4), &mut row)? {
+        return Ok(None);
+    }
+    let (words, _) = row.as_chunks::<8>();
+    Ok(Some([0, 1, 2, 3].map(|i| u64::from_le_bytes(words[i]))))
+}
