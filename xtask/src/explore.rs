@@ -103,7 +103,8 @@ fn promising_protocols(program: &Path) -> Result<Vec<String>, String> {
 }
 
 fn names_in(text: &str) -> Vec<String> {
-    let protocols = text.split_once("\"protocols\"").map_or("", |(_, rest)| rest);
+    // The last list of that name: knobs have lists of the protocols that heed them, before it.
+    let protocols = text.rsplit_once("\"protocols\"").map_or("", |(_, rest)| rest);
     let protocols = protocols.split(']').next().unwrap_or("");
     let objects = protocols.split('}').filter(|o| json::field(o, "isolation") != Some("none"));
     objects.filter_map(|o| json::field(o, "name").map(str::to_owned)).collect()
@@ -138,7 +139,8 @@ mod tests {
 
     #[test]
     fn protocols_that_promise_nothing_are_left_out() {
-        let text = "{\"protocols\": [{\"name\": \"A\", \"isolation\": \"none\"}, \
+        let text = "{\"knobs\": [{\"name\": \"k\", \"protocols\": [\"A\"]}], \
+                    \"protocols\": [{\"name\": \"A\", \"isolation\": \"none\"}, \
                     {\"name\": \"B\", \"isolation\": \"serializable\"}], \
                     \"workloads\": [{\"name\": \"w\"}]}";
         assert_eq!(names_in(text), ["B"]);
