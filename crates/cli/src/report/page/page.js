@@ -11,7 +11,7 @@ const styles = new Map();
 let slot = 0;
 for (const name of names) {
   const baseline = view.groups.every((g) => g.series.every((s) => s.name !== name || s.baseline));
-  styles.set(name, { slot, baseline, colour: baseline ? "var(--base)" : `var(--s${slot % 10})` });
+  styles.set(name, { slot, baseline, colour: baseline ? "var(--base)" : `var(--s${slot % 12})` });
   if (!baseline) slot += 1;
 }
 const categories = view.categories.map((name, i) => ({ name, title: name.replaceAll("_", " "), colour: `var(--c${i})` }));
