@@ -44,23 +44,15 @@ pub struct SimCore {
     world: Rc<World>,
     seat: Seat,
     id: u16,
-    lookahead: u64,
     ticks_per_second: u64,
     breakdown: Breakdown,
 }
 
 impl SimCore {
-    pub(crate) fn new(
-        id: usize,
-        start: u64,
-        ticks_per_second: u64,
-        lookahead: bool,
-        world: Rc<World>,
-    ) -> SimCore {
+    pub(crate) fn new(id: usize, start: u64, ticks_per_second: u64, world: Rc<World>) -> SimCore {
         let core = SimCore {
             clock: Cell::new(start),
             ahead: Cell::new(0),
-            lookahead: if lookahead { world.model.lookahead } else { 0 },
             operations: Cell::new(0),
             latest: Cell::new(std::ptr::null()),
             stack: Cell::new(std::ptr::null()),
@@ -98,7 +90,7 @@ impl SimCore {
 
     fn resumed(&self, limit: u64) {
         self.world.limit.set(limit);
-        self.ahead.set(self.clock.get() + self.lookahead);
+        self.ahead.set(self.clock.get() + self.world.lookahead);
     }
 
     /// Lets the others go until `until` is the earliest key. `until` is this core's, or [`IDLE`].
@@ -167,6 +159,7 @@ impl SimCore {
         for ahead in 0..5 {
             prefetch(stack.wrapping_sub(64).wrapping_add(64 * ahead));
         }
+        prefetch(self.yielder.get().cast());
         prefetch(line.cast());
         prefetch(self.l1().address(identity(self.world.offset_of(line))));
     }
@@ -314,7 +307,7 @@ impl SimCore {
     fn catch_up(&self) {
         let resumed = time_of(self.world.queue.key_of(usize::from(self.id)));
         self.clock.set(self.clock.get().max(resumed));
-        self.ahead.set(self.clock.get() + self.lookahead);
+        self.ahead.set(self.clock.get() + self.world.lookahead);
     }
 
     #[cold]

@@ -96,7 +96,13 @@ impl<'a> Scheduler<'a> {
             self.running.set(id);
             let fiber = self.berths[id].0.as_mut().expect("only live cores have keys");
             match fiber.resume(limit) {
-                CoroutineResult::Yield(key) => first = world.queue.set(id, key),
+                CoroutineResult::Yield(key) => {
+                    // What the tournament finds out, without waiting for its matches: the limit is the
+                    // earliest of the others, kept up to date when sleepers are woken.
+                    first = key.min(world.limit.get());
+                    let winner = world.queue.set(id, key);
+                    debug_assert_eq!(first, winner);
+                }
                 CoroutineResult::Return(()) => return Pause::Ended(id),
             }
         }

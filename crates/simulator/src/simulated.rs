@@ -151,14 +151,14 @@ impl Machine for Simulated {
         let mut past = *self.past.lock();
         past.runs += 1;
         let model = Model::new(&self.description, workers, services.len(), self.options.homes);
-        let world = World::new(model, self.arena.clone(), past.fills)
+        let world = World::new(model, self.arena.clone(), past.fills, self.options.lookahead)
             .map_err(|e| RunError::System(format!("the modelled caches: {e}")))?;
         let world = Rc::new(world);
         world.counter.set(past.counter);
         let hz = self.description.ticks_per_second();
         let chance = |i: usize| shuffle(self.options.seed ^ shuffle(past.runs << 32 | i as u64));
         let start = |i| past.clock + chance(i) % self.options.start_spread_cycles.max(1);
-        let core = |i| SimCore::new(i, start(i), hz, self.options.lookahead, world.clone());
+        let core = |i| SimCore::new(i, start(i), hz, world.clone());
         let cores: Vec<SimCore> = (0..total).map(core).collect();
         let stacks = StackPool::new(self.options.stack_bytes);
         let mut fibers = Vec::with_capacity(total);

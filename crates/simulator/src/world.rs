@@ -29,6 +29,8 @@ pub(crate) struct World {
     pub waiting: Waiting,
     /// The earliest key of all cores but the one that runs: up to it that one may go on.
     pub limit: Cell<u64>,
+    /// How far ahead of its turn a core may use lines that it holds, in cycles.
+    pub lookahead: u64,
     l1: PrivateCaches,
     l2: PrivateCaches,
     /// Lines filled from memory, over all runs.
@@ -50,7 +52,12 @@ impl World {
     pub(crate) const BYTES_PER_CORE: usize =
         2 * size_of::<u64>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
 
-    pub(crate) fn new(model: Model, arena: Arc<Arena>, fills: u64) -> io::Result<World> {
+    pub(crate) fn new(
+        model: Model,
+        arena: Arc<Arena>,
+        fills: u64,
+        lookahead: bool,
+    ) -> io::Result<World> {
         let cores = model.seats.len();
         let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
         let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
@@ -58,6 +65,7 @@ impl World {
             queue: Tournament::new(cores),
             waiting: Waiting::new(cores),
             limit: Cell::new(0),
+            lookahead: if lookahead { model.lookahead } else { 0 },
             l1: caches(model.l1_lines)?,
             l2: caches(model.l2_lines)?,
             fills: Cell::new(fills),
