@@ -88,12 +88,17 @@ fn schedules_done(records: &str, workload: &str, protocol: &str, options: &str) 
     done
 }
 
-/// Names of the protocols that promise something, as the command lists them.
-fn promising_protocols(program: &Path) -> Result<Vec<String>, String> {
+/// What the command lists, as JSON.
+pub fn listing(program: &Path) -> Result<String, String> {
     let output = Command::new(program).args(["list", "--json"]).output();
     let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let names = names_in(&text);
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Names of the protocols that promise something, as the command lists them.
+fn promising_protocols(program: &Path) -> Result<Vec<String>, String> {
+    let text = listing(program)?;
+    let names = promising_in(&text);
     if names.is_empty() {
         return Err(format!(
             "`kilocore list --json` named no protocols; say --cc NAME,...\n{text}"
@@ -102,7 +107,8 @@ fn promising_protocols(program: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn names_in(text: &str) -> Vec<String> {
+/// The protocols that promise something, in what the command lists.
+pub fn promising_in(text: &str) -> Vec<String> {
     // The last list of that name: knobs have lists of the protocols that heed them, before it.
     let protocols = text.rsplit_once("\"protocols\"").map_or("", |(_, rest)| rest);
     let protocols = protocols.split(']').next().unwrap_or("");
@@ -110,7 +116,8 @@ fn names_in(text: &str) -> Vec<String> {
     objects.filter_map(|o| json::field(o, "name").map(str::to_owned)).collect()
 }
 
-fn commit(root: &Path) -> String {
+/// The commit that is checked out.
+pub fn commit(root: &Path) -> String {
     let output =
         Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(root).output();
     output.map_or_else(|_| "unknown".into(), |o| String::from_utf8_lossy(&o.stdout).trim().into())
@@ -143,6 +150,6 @@ mod tests {
                     \"protocols\": [{\"name\": \"A\", \"isolation\": \"none\"}, \
                     {\"name\": \"B\", \"isolation\": \"serializable\"}], \
                     \"workloads\": [{\"name\": \"w\"}]}";
-        assert_eq!(names_in(text), ["B"]);
+        assert_eq!(promising_in(text), ["B"]);
     }
 }

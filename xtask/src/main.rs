@@ -4,6 +4,8 @@ mod cycles;
 mod explore;
 mod instructions;
 mod json;
+mod mutants;
+mod prove;
 mod results;
 mod tidy;
 
@@ -44,6 +46,18 @@ const CHORES: &[Chore] = &[
                [--schedules 100000] [--batch 2000] [--workload counters] [--cc NAME,...] \
                [--cc-option NAME=VALUE]",
         run: explore::run,
+    },
+    Chore {
+        name: "mutants",
+        line: "every planted bug, until its detector catches it; prints caught of planted (a minute): \
+               [--seconds 120]",
+        run: mutants::run,
+    },
+    Chore {
+        name: "prove",
+        line: "every protocol on every workload on every machine, certified, resumed where it stopped \
+               (an hour): [--schedules 5000] [--workload NAME] [--cc NAME,...] [--again]",
+        run: prove::run,
     },
     Chore {
         name: "results",

@@ -502,7 +502,8 @@ impl<M: Machine, P: Protocol<M>> SharedEverythingSession<'_, M, P> {
         for (at, space) in self.spaces.iter_mut().enumerate() {
             if let Some(space) = space {
                 let table = self.engine.store.table(TableId(at as u16));
-                table.reclaim(space, now, Epochs::<M>::is_past, keep);
+                let is_past = |epoch, now| P::FREES_EARLY || Epochs::<M>::is_past(epoch, now);
+                table.reclaim(space, now, is_past, keep);
             }
         }
     }

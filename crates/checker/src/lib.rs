@@ -32,6 +32,7 @@ mod certificate;
 mod counterexample;
 mod cycle;
 mod defect;
+mod epochs;
 pub mod exhaustive;
 mod explain;
 mod graph;
@@ -45,6 +46,7 @@ mod versions;
 pub use certificate::{Certificate, EdgeCounts, Requirements, Verdict};
 pub use counterexample::{Counterexample, Involved, Phenomenon, Step};
 pub use defect::{Defect, RecordVersion};
+pub use epochs::against_epochs;
 pub use explain::Link;
 pub use graph::Dependency;
 

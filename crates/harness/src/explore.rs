@@ -51,6 +51,9 @@ pub struct Exploration {
     pub step_limit: u64,
     /// Judge by strict serializability, whatever the protocol promises.
     pub demand_strict: bool,
+    /// Judge by the order of commit epochs as well, where the protocol has such. It sees some bugs sooner
+    /// than the certificate does, so it is off where a bug is planted for the certificate to find.
+    pub epoch_order: bool,
 }
 
 impl Default for Exploration {
@@ -65,6 +68,7 @@ impl Default for Exploration {
             procedures: 4,
             step_limit: 2_000_000,
             demand_strict: false,
+            epoch_order: true,
         }
     }
 }
@@ -105,6 +109,13 @@ pub enum Violation {
         /// Its timestamp.
         timestamp: u64,
     },
+    /// Of two transactions one must come first, and bears the later epoch.
+    EpochOrder {
+        /// The one that must come first, and its epoch.
+        first: (txn::TxnId, u64),
+        /// The other, and its epoch.
+        second: (txn::TxnId, u64),
+    },
     /// Transactions were made victims of deadlocks in a workload that can have none.
     FalseDeadlock {
         /// How many.
@@ -123,6 +134,7 @@ impl Violation {
             Violation::Certificate(_) => "certificate",
             Violation::Conservation(_) => "conservation law",
             Violation::OldestDied { .. } => "the oldest never dies",
+            Violation::EpochOrder { .. } => "epoch order",
             Violation::FalseDeadlock { .. } => "no false deadlock",
             Violation::Stuck(_) => "progress",
             Violation::Panic(_) => "panic",
@@ -141,6 +153,11 @@ impl fmt::Display for Violation {
             Violation::OldestDied { timestamp } => {
                 write!(f, "the transaction with timestamp {timestamp} died, and none was older")
             }
+            Violation::EpochOrder { first, second } => write!(
+                f,
+                "{} must come before {}, but committed in epoch {} and the other in epoch {}",
+                first.0, second.0, first.1, second.1
+            ),
             Violation::FalseDeadlock { victims } => {
                 write!(f, "{victims} victims of deadlocks, though all locks are taken in one order")
             }
@@ -258,7 +275,7 @@ impl<W: Workload> Judgement<'_, W> {
         };
         let engine = SharedEverything::<Explored, P>::create(machine.clone(), &options)?;
         engine.load(self.workload, 1)?;
-        let violation = self.judge(&machine, &engine, recorded, total)?;
+        let violation = self.judge(&machine, &engine, recorded, P::epoch_of, total)?;
         drop(engine);
         kept.push(machine);
         Ok(violation)
@@ -269,6 +286,7 @@ impl<W: Workload> Judgement<'_, W> {
         machine: &Explored,
         engine: &A,
         recorded: bool,
+        epoch_of: fn(u64) -> Option<u64>,
         total: &mut Explorations,
     ) -> Result<Option<Violation>, HarnessError> {
         let stop = Word::new(0);
@@ -323,9 +341,14 @@ impl<W: Workload> Judgement<'_, W> {
                 true => self.promised,
                 false => Requirements::SERIALIZABLE,
             };
-            let certificate = checker::check(&History { workers }, asked);
+            let history = History { workers };
+            let certificate = checker::check(&history, asked);
             if !certificate.satisfies(asked) {
                 return Ok(Some(Violation::Certificate(Box::new(certificate))));
+            }
+            let epoch_of = |timestamp| epoch_of(timestamp).filter(|_| self.exploration.epoch_order);
+            if let Some((first, second)) = checker::against_epochs(&history, epoch_of) {
+                return Ok(Some(Violation::EpochOrder { first, second }));
             }
         }
         Ok(self.broken_law(machine, engine, committed)?.map(Violation::Conservation))
@@ -386,6 +409,9 @@ struct Age {
 
 impl Ages {
     fn began(&mut self, worker: usize, timestamp: u64) {
+        // A transaction is as old as its first attempt, however young the protocol thinks it.
+        let first = self.live.get(&worker).map_or(timestamp, |age| age.timestamp);
+        let timestamp = first.min(timestamp);
         let mut met_older = false;
         for (_, other) in self.live.iter_mut().filter(|(other, _)| **other != worker) {
             met_older |= other.timestamp < timestamp;

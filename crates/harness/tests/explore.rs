@@ -275,8 +275,32 @@ fn mutant(name: &str) -> Violation {
     violation_of(&Exploration {
         mutant: Some(name.into()),
         schedules: 100_000,
+        epoch_order: name == "silo_early_epoch",
         ..Exploration::default()
     })
+}
+
+/// Those that need no shape of their own; each is caught by the detector that it names.
+#[test]
+fn planted_bugs_are_caught_by_their_detectors() {
+    let names = [
+        "retry_gets_fresh_timestamp",
+        "reads_past_own_writes",
+        "update_without_upgrade",
+        "unsorted_write_locks",
+        "timestamps_cut_short",
+        "tictoc_extends_locked",
+        "validation_skipped",
+        "batches_called_strict",
+        "silo_early_epoch",
+        "memory_used_again_early",
+    ];
+    for name in names {
+        let planted = MUTANTS.iter().find(|mutant| mutant.name == name).expect("it is planted");
+        let violation = mutant(name);
+        let right = planted.detector.names().contains(&violation.detector());
+        assert!(right, "{name}: {violation}");
+    }
 }
 
 #[test]
@@ -369,6 +393,7 @@ fn a_failing_seed_replays() {
             mutant: Some("silo_without_lock_check".into()),
             first_seed,
             schedules,
+            epoch_order: false,
             ..Exploration::default()
         })
     };

@@ -165,6 +165,10 @@ pub trait Machine: Send + Sync + Sized + 'static {
     /// True where structures are kept small, so that a short run goes through all of their shapes.
     const MINIATURE: bool = false;
 
+    /// True where memory that has been given back is kept apart for a while, and marked, so that who still
+    /// uses it is found out.
+    const QUARANTINES: bool = false;
+
     /// The memory that its cores share. Everything shared lives there.
     fn arena(&self) -> &Arc<Arena>;
 

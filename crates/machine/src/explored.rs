@@ -188,6 +188,7 @@ impl Machine for Explored {
     type Core = ExploredCore;
     const KEEPS_OPAQUE: bool = true;
     const MODELLED: bool = true;
+    const QUARANTINES: bool = true;
     const MINIATURE: bool = true;
 
     fn arena(&self) -> &Arc<Arena> {

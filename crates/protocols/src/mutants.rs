@@ -2,28 +2,35 @@
 //!
 //! Each mutant is the protocol's own text with one thing turned; it names the detector that must catch it.
 
+mod keeps_shared;
+mod twist;
+
 use crate::{
-    Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, dl_detect,
+    dl_detect,
     dl_detect::DlDetect,
     hstore,
     hstore::Hstore,
     mvcc::{self, Mvcc},
-    no_wait::NoWait,
+    no_wait::{CountedLocks, NoWait},
     occ::Occ,
     parts::{active_timestamps::Needed, partition_locks::Older, two_phase_locking},
     registry::Visitor,
     silo,
     silo::Silo,
+    tictoc,
     tictoc::TicToc,
-    timestamp::Timestamp,
+    timestamp::{self, Timestamp},
     two_version_no_wait::{self, CertifiedLocks},
     wait_die,
     wait_die::{AgedLocks, WaitDie},
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, Version};
+use keeps_shared::KeepsShared;
+use machine::Machine;
+use twist::{
+    Batches, BypassingWrites, FilledRanges, ForgottenHalves, FreesEarly, FreshStarts, ReadsPastOwn,
+    RetriesAnew, ReturnedKeys, Twisted, UnaskedInsertions, Unprepared, UnreadAbsences,
+    WaitsAtCommit,
+};
 
 /// What must notice a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +45,30 @@ pub enum Detector {
     Rollback,
     /// The oldest transaction died.
     OldestNeverDies,
+    /// A transaction comes before another in the serial order, and bears a later epoch.
+    EpochOrder,
     /// A deadlock was found where none can be.
     NoFalseDeadlock,
     /// The run comes to no end.
     Progress,
     /// The protocol itself finds that something cannot be.
     Assertion,
+}
+
+impl Detector {
+    /// The names under which a report tells that it was this one who found something.
+    pub const fn names(self) -> &'static [&'static str] {
+        match self {
+            Detector::CertificateOrLaw => &["certificate", "conservation law"],
+            Detector::Certificate => &["certificate"],
+            Detector::Conservation | Detector::Rollback => &["conservation law"],
+            Detector::EpochOrder => &["epoch order"],
+            Detector::OldestNeverDies => &["the oldest never dies"],
+            Detector::NoFalseDeadlock => &["no false deadlock"],
+            Detector::Progress => &["progress"],
+            Detector::Assertion => &["panic"],
+        }
+    }
 }
 
 /// A planted bug.
@@ -182,6 +207,69 @@ pub const MUTANTS: &[Mutant] = &[
         workload: "counters",
         detector: Detector::Rollback,
     },
+    Mutant {
+        name: "retry_gets_fresh_timestamp",
+        story: "WAIT_DIE whose retries draw timestamps anew, so nobody ever grows old",
+        workload: "counters",
+        detector: Detector::OldestNeverDies,
+    },
+    Mutant {
+        name: "reads_past_own_writes",
+        story: "SILO's reads see the shared record, not what the transaction itself has written to it",
+        workload: "counters",
+        detector: Detector::Conservation,
+    },
+    Mutant {
+        name: "update_without_upgrade",
+        story: "NO_WAIT that keeps its shared lock when it updates what it has read",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "unsorted_write_locks",
+        story: "SILO that waits for write locks in the order of its writes (published code sorts by key \
+                alone, in several tables)",
+        workload: "counters",
+        detector: Detector::Progress,
+    },
+    Mutant {
+        name: "timestamps_cut_short",
+        story: "TIMESTAMP that keeps 32 bits of timestamps that are longer",
+        workload: "counters",
+        detector: Detector::Progress,
+    },
+    Mutant {
+        name: "tictoc_extends_locked",
+        story: "TICTOC extends the validity of a version whose successor is being installed",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "batches_called_strict",
+        story: "TIMESTAMP draws its timestamps in batches, and still promises to keep real-time order",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "validation_skipped",
+        story: "TICTOC's commit without validation, locks and timestamp, as a lower isolation level of \
+                published code has it, still called serializable",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "silo_early_epoch",
+        story: "SILO reads the epoch before it has its locks: recovery by epochs could keep a transaction \
+                and lose one that it depends on",
+        workload: "counters",
+        detector: Detector::EpochOrder,
+    },
+    Mutant {
+        name: "memory_used_again_early",
+        story: "a record that was taken out of its index is used again while others may be reading it",
+        workload: "counters",
+        detector: Detector::Assertion,
+    },
 ];
 
 /// Calls `visitor` with the mutant `name`; gives the visitor back if there is none.
@@ -212,6 +300,18 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "phantom_unread_absence" => Ok(visitor.visit::<Twisted<WaitDie<M>, UnreadAbsences>>()),
         "phantom_fresh_start" => Ok(visitor.visit::<Twisted<TicToc<M>, FreshStarts>>()),
         "phantom_forgotten_half" => Ok(visitor.visit::<Twisted<Timestamp<M>, ForgottenHalves>>()),
+        "retry_gets_fresh_timestamp" => Ok(visitor.visit::<Twisted<WaitDie<M>, RetriesAnew>>()),
+        "reads_past_own_writes" => Ok(visitor.visit::<Twisted<Silo, ReadsPastOwn>>()),
+        "update_without_upgrade" => {
+            Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<KeepsShared<CountedLocks>>>())
+        }
+        "unsorted_write_locks" => Ok(visitor.visit::<Twisted<Silo<Unsorted>, WaitsAtCommit>>()),
+        "timestamps_cut_short" => Ok(visitor.visit::<Timestamp<M, CutShort>>()),
+        "tictoc_extends_locked" => Ok(visitor.visit::<TicToc<M, ExtendsLocked>>()),
+        "batches_called_strict" => Ok(visitor.visit::<Twisted<Timestamp<M>, Batches>>()),
+        "validation_skipped" => Ok(visitor.visit::<Twisted<TicToc<M>, Unprepared>>()),
+        "silo_early_epoch" => Ok(visitor.visit::<Silo<EarlyEpoch>>()),
+        "memory_used_again_early" => Ok(visitor.visit::<Twisted<Silo, FreesEarly>>()),
         _ => Err(visitor),
     }
 }
@@ -288,275 +388,28 @@ impl two_version_no_wait::Variant for Uncertified {
     const CERTIFIES: bool = false;
 }
 
-/// A bug that is planted between a protocol and whoever calls it.
-pub trait Twist: Send + Sync + 'static {
-    /// Writes go to the shared record at once.
-    const WRITES_BYPASS: bool = false;
-    /// No scanned leaf is announced.
-    const SCANS_KEYS: bool = false;
-    /// A scanned leaf is announced only when a record in it is read.
-    const SCANS_RECORDS: bool = false;
-    /// Records are made without asking.
-    const INSERTS_UNASKED: bool = false;
-    /// The absence that a scan has seen is not protected when a record is made for it.
-    const INSERTS_UNREAD: bool = false;
-    /// A record made in a leaf does not start where the leaf's guard stands.
-    const FORGETS_RANGE: bool = false;
-    /// The right half of a leaf does not know what the whole knew.
-    const FORGETS_SPLIT: bool = false;
+/// SILO's write locks, in the order of the writes.
+pub struct Unsorted;
+impl silo::Variant for Unsorted {
+    const SORTS: bool = false;
 }
 
-/// Writes that go past the protocol.
-pub struct BypassingWrites;
-impl Twist for BypassingWrites {
-    const WRITES_BYPASS: bool = true;
+/// SILO's epoch, read too soon.
+pub struct EarlyEpoch;
+impl silo::Variant for EarlyEpoch {
+    const LATE_EPOCH: bool = false;
 }
 
-/// Protects the keys that a scan returned.
-pub struct ReturnedKeys;
-impl Twist for ReturnedKeys {
-    const SCANS_KEYS: bool = true;
+/// TIMESTAMP's timestamps, shortly before 32 bits overflow, and cut to them.
+pub struct CutShort;
+impl timestamp::Variant for CutShort {
+    fn kept(timestamp: u64) -> u64 {
+        (timestamp + u64::from(u32::MAX) - 10) & u64::from(u32::MAX)
+    }
 }
 
-/// Protects a range only if there is something in it.
-pub struct FilledRanges;
-impl Twist for FilledRanges {
-    const SCANS_RECORDS: bool = true;
-}
-
-/// Makes records in ranges that others have scanned.
-pub struct UnaskedInsertions;
-impl Twist for UnaskedInsertions {
-    const INSERTS_UNASKED: bool = true;
-}
-
-/// Does not protect the absence of a row in a range that was scanned, once there is a record.
-pub struct UnreadAbsences;
-impl Twist for UnreadAbsences {
-    const INSERTS_UNREAD: bool = true;
-}
-
-/// Lets a record start before the last scan of its range.
-pub struct FreshStarts;
-impl Twist for FreshStarts {
-    const FORGETS_RANGE: bool = true;
-}
-
-/// Loses half of what it knew of a range that is split.
-pub struct ForgottenHalves;
-impl Twist for ForgottenHalves {
-    const FORGETS_SPLIT: bool = true;
-}
-
-/// `P`, with the bug `T`.
-pub struct Twisted<P, T> {
-    protocol: P,
-    twist: PhantomData<T>,
-}
-
-/// `P`'s state, and the leaf that is to be announced yet.
-pub struct TwistedWorker<'s, M: Machine, P: Protocol<M>> {
-    worker: P::Worker<'s>,
-    unannounced: Option<GuardRef<'s, M, P::Record>>,
-}
-
-impl<M: Machine, P: Protocol<M>, T: Twist> Protocol<M> for Twisted<P, T> {
-    const LOCKS_PARTITIONS: bool = P::LOCKS_PARTITIONS;
-    type Record = P::Record;
-    type Worker<'s>
-        = TwistedWorker<'s, M, P>
-    where
-        M: 's;
-
-    fn declare(options: &ProtocolOptions) -> Declaration {
-        P::declare(options)
-    }
-
-    fn create(
-        arena: &Arc<Arena>,
-        options: &ProtocolOptions,
-        sessions: usize,
-    ) -> Result<Self, OutOfMemory> {
-        let protocol = P::create(arena, options, sessions)?;
-        Ok(Twisted { protocol, twist: PhantomData })
-    }
-
-    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Worker<'s> {
-        TwistedWorker { worker: self.protocol.worker(epochs, slot), unannounced: None }
-    }
-
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, start: Start<'_>) {
-        worker.unannounced = None;
-        self.protocol.begin(core, &mut worker.worker, start);
-    }
-
-    fn approach<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        table: &TableSchema,
-        key: u64,
-    ) -> Result<(), Abort> {
-        self.protocol.approach(core, &mut worker.worker, table, key)
-    }
-
-    fn approach_range<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        table: &TableSchema,
-        range: KeyRange,
-    ) -> Result<(), Abort> {
-        self.protocol.approach_range(core, &mut worker.worker, table, range)
-    }
-
-    fn read<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        record: RecordRef<'s, M, P::Record>,
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut [u8],
-    ) -> Result<RowHead, Abort> {
-        if let Some(guard) = worker.unannounced.take() {
-            self.protocol.scan(core, &mut worker.worker, guard)?;
-        }
-        self.protocol.read(core, &mut worker.worker, record, columns, intent, out)
-    }
-
-    fn write<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        record: RecordRef<'s, M, P::Record>,
-        change: Change<'_>,
-    ) -> Result<bool, Abort> {
-        if !T::WRITES_BYPASS {
-            return self.protocol.write(core, &mut worker.worker, record, change);
-        }
-        let there = record.head(core);
-        if change.state.is_none() && !there.state.is_present() {
-            return Ok(false);
-        }
-        record.install(core, change.columns, change.values, change.state, Version::INITIAL);
-        Ok(true)
-    }
-
-    fn scan<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, P::Record>,
-    ) -> Result<(), Abort> {
-        worker.unannounced = T::SCANS_RECORDS.then_some(guard);
-        if T::SCANS_KEYS || T::SCANS_RECORDS {
-            return Ok(());
-        }
-        self.protocol.scan(core, &mut worker.worker, guard)
-    }
-
-    fn begin_insertion<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, P::Record>,
-    ) -> Result<(), Abort> {
-        worker.unannounced = None;
-        if T::INSERTS_UNASKED {
-            return Ok(());
-        }
-        self.protocol.begin_insertion(core, &mut worker.worker, guard)
-    }
-
-    fn end_insertion<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, P::Record>,
-    ) {
-        self.protocol.end_insertion(core, &mut worker.worker, guard);
-    }
-
-    fn insert<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, P::Record>,
-        record: RecordRef<'s, M, P::Record>,
-        counted: u64,
-    ) -> Result<(), Abort> {
-        if T::INSERTS_UNREAD {
-            self.protocol.prepare_record(core, &record, Some(guard));
-            return Ok(());
-        }
-        self.protocol.insert(core, &mut worker.worker, guard, record, counted)?;
-        if T::FORGETS_RANGE {
-            self.protocol.prepare_record(core, &record, None);
-        }
-        Ok(())
-    }
-
-    fn split<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, P::Record>,
-        right: GuardRef<'s, M, P::Record>,
-        counted: u64,
-    ) -> Result<(), Abort> {
-        if T::FORGETS_SPLIT {
-            return Ok(());
-        }
-        self.protocol.split(core, &mut worker.worker, guard, right, counted)
-    }
-
-    fn merge(
-        &self,
-        core: &M::Core,
-        gone: GuardRef<'_, M, P::Record>,
-        heir: GuardRef<'_, M, P::Record>,
-    ) {
-        self.protocol.merge(core, gone, heir);
-    }
-
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>) -> Result<u64, Abort> {
-        self.protocol.prepare(core, &mut worker.worker)
-    }
-
-    fn commit<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        timestamp: u64,
-        log: &mut CommitLog<'_>,
-    ) {
-        self.protocol.commit(core, &mut worker.worker, timestamp, log);
-    }
-
-    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>) {
-        self.protocol.abort(core, &mut worker.worker);
-    }
-
-    fn prepare_record(
-        &self,
-        core: &M::Core,
-        record: &RecordRef<'_, M, P::Record>,
-        guard: Option<GuardRef<'_, M, P::Record>>,
-    ) {
-        self.protocol.prepare_record(core, record, guard);
-    }
-
-    fn retire(
-        &self,
-        core: &M::Core,
-        record: &RecordRef<'_, M, P::Record>,
-        guard: Option<GuardRef<'_, M, P::Record>>,
-    ) {
-        self.protocol.retire(core, record, guard);
-    }
-
-    fn priority<'s>(&'s self, worker: &Self::Worker<'s>) -> Option<u64> {
-        self.protocol.priority(&worker.worker)
-    }
+/// TICTOC's extension without its last condition.
+pub struct ExtendsLocked;
+impl tictoc::Variant for ExtendsLocked {
+    const CHECKS_LOCK: bool = false;
 }

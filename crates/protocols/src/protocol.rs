@@ -133,6 +133,9 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// Whether it locks partitions, and wants to know at the begin of a transaction which.
     const LOCKS_PARTITIONS: bool = false;
 
+    /// Memory that others may still be reading is used again at once: only a planted bug does that.
+    const FREES_EARLY: bool = false;
+
     /// What it keeps in each record. Zeros are a record that nobody has touched.
     type Record: Zeroed + Send + Sync + 'static;
     /// What it keeps per session: read set, write set, locks. Survives retries.
@@ -325,6 +328,13 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         guard: Option<GuardRef<'_, M, Self::Record>>,
     ) {
         let _ = (core, record, guard);
+    }
+
+    /// The epoch in a commit timestamp, where commits are told apart by epochs: then no transaction bears a
+    /// later epoch than one that must come after it, and a log may be cut between epochs (SILO 4.9).
+    fn epoch_of(commit_timestamp: u64) -> Option<u64> {
+        let _ = commit_timestamp;
+        None
     }
 
     /// The age by which it decides who gives way (smaller is older), if it does: for invariants.

@@ -26,6 +26,10 @@ use txn::{Abort, AbortReason, ColumnSet, Intent};
 pub trait Variant: Send + Sync + 'static {
     /// Validation rejects records that another transaction has locked.
     const CHECKS_LOCK: bool = true;
+    /// Write locks are taken in one order by all.
+    const SORTS: bool = true;
+    /// The epoch is read when all locks are held.
+    const LATE_EPOCH: bool = true;
 }
 
 /// The algorithm as published.
@@ -204,7 +208,10 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
     }
 
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        worker.writes.sort();
+        if V::SORTS {
+            worker.writes.sort();
+        }
+        let early = if V::LATE_EPOCH { 0 } else { worker.epochs.current(core) };
         let mut newest = worker.last_tid;
         for at in 0..worker.writes.len() {
             let record = worker.writes.record(at);
@@ -215,7 +222,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         // The serialisation point: every lock is held before the epoch is read, and the epoch is read
         // before anything is validated.
         core.fence();
-        let epoch = worker.epochs.current(core);
+        let epoch = if V::LATE_EPOCH { worker.epochs.current(core) } else { early };
         core.fence();
         Self::validate(core, worker)?;
         newest = worker.reads.iter().map(|read| read.tid).fold(newest, u64::max);
@@ -242,6 +249,10 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         worker.reads.clear();
         worker.leaves.clear();
         worker.writes.clear();
+    }
+
+    fn epoch_of(commit_timestamp: u64) -> Option<u64> {
+        Some(tid_word::epoch_of(commit_timestamp))
     }
 
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {

@@ -18,13 +18,25 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
+/// What mutants may leave out; the protocol itself leaves nothing out.
+pub trait Variant: Send + Sync + 'static {
+    /// A version whose record is locked by another is not extended.
+    const CHECKS_LOCK: bool = true;
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
 /// The protocol.
-pub struct TicToc<M: Machine> {
+pub struct TicToc<M: Machine, V = AsPublished> {
     floor: TimestampFloor<M>,
     commit_locks: CommitLocks,
+    variant: PhantomData<V>,
 }
 
 /// A [validity word](crate::parts::validity_word).
@@ -76,7 +88,7 @@ fn invalid() -> Abort {
     Abort::because(AbortReason::Validation)
 }
 
-impl<M: Machine> TicToc<M> {
+impl<M: Machine, V: Variant> TicToc<M, V> {
     /// Makes sure that what was read is still valid at `timestamp`, extending it where needed.
     fn validate(core: &M::Core, worker: &Worker<'_, M>, timestamp: u64) -> Result<(), Abort> {
         for read in &worker.reads {
@@ -93,7 +105,7 @@ impl<M: Machine> TicToc<M> {
                 if own || rts(now) >= timestamp {
                     break;
                 }
-                if now & LOCKED != 0 {
+                if V::CHECKS_LOCK && now & LOCKED != 0 {
                     return Err(invalid());
                 }
                 match core.cas(line, word, now, extended(now, timestamp)) {
@@ -123,7 +135,7 @@ impl<M: Machine> TicToc<M> {
     }
 }
 
-impl<M: Machine> Protocol<M> for TicToc<M> {
+impl<M: Machine, V: Variant> Protocol<M> for TicToc<M, V> {
     type Record = TicTocWord;
     type Worker<'s>
         = Worker<'s, M>
@@ -150,7 +162,7 @@ impl<M: Machine> Protocol<M> for TicToc<M> {
         _: usize,
     ) -> Result<Self, OutOfMemory> {
         let commit_locks = options.commit_locks;
-        Ok(TicToc { floor: TimestampFloor::new(arena)?, commit_locks })
+        Ok(TicToc { floor: TimestampFloor::new(arena)?, commit_locks, variant: PhantomData })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {

@@ -23,14 +23,28 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
+/// What mutants may turn; the protocol itself is as published.
+pub trait Variant: Send + Sync + 'static {
+    /// What a transaction keeps of the timestamp that it drew.
+    fn kept(timestamp: u64) -> u64 {
+        timestamp
+    }
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
 /// The protocol.
-pub struct Timestamp<M: Machine> {
+pub struct Timestamp<M: Machine, V = AsPublished> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
     latches: LatchNodes,
+    variant: PhantomData<V>,
 }
 
 /// Timestamps of a record, under a latch.
@@ -76,7 +90,7 @@ impl Timed for Times {
     }
 }
 
-impl<M: Machine> Protocol<M> for Timestamp<M> {
+impl<M: Machine, V: Variant> Protocol<M> for Timestamp<M, V> {
     type Record = Times;
     type Worker<'s>
         = Worker<'s, M>
@@ -102,6 +116,7 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             floor: TimestampFloor::new(arena)?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
+            variant: PhantomData,
         })
     }
 
@@ -116,7 +131,7 @@ impl<M: Machine> Protocol<M> for Timestamp<M> {
 
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
-        worker.prewrites.timestamp = self.allocator.draw(core, &mut worker.source);
+        worker.prewrites.timestamp = V::kept(self.allocator.draw(core, &mut worker.source));
     }
 
     fn read<'s>(

@@ -43,6 +43,8 @@ impl RowState {
     pub const ABSENT: RowState = RowState(1);
     /// The record is being taken out of its index; look the key up again.
     pub const RETIRED: RowState = RowState(3);
+    /// The record's memory has been given back, and nobody has it yet. Only where memory is quarantined.
+    pub const FREED: RowState = RowState(5);
 
     /// True unless absent or retired.
     #[inline]
@@ -180,6 +182,9 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
             false => Version::INITIAL,
         };
         let state = RowState(core.load_relaxed(&header.line, &header.row));
+        if M::QUARANTINES {
+            assert_ne!(state, RowState::FREED, "a record is used whose memory has been given back");
+        }
         RowHead { state, version, own: false }
     }
 
@@ -310,6 +315,11 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         if self.table.keeps_versions() {
             self.body()[0].poke(Version::INITIAL.0);
         }
+    }
+
+    /// Marks the memory of a record that nobody can reach any more.
+    pub(crate) fn mark_freed(&self) {
+        self.header().row.poke(RowState::FREED.0);
     }
 
     /// Sets all columns of a record that nobody else uses.

@@ -10,7 +10,11 @@ pub struct Slots {
     end: u64,
     free: Vec<u64>,
     retired: VecDeque<(u64, u64)>,
+    quarantined: VecDeque<u64>,
 }
+
+/// Slots that wait in quarantine before the first of them is used again.
+const QUARANTINE: usize = 4;
 
 impl Slots {
     /// Number of slots waiting for their epoch to pass.
@@ -46,6 +50,25 @@ impl Slots {
         }
     }
 
+    /// As [`Slots::reclaim`], but by way of a quarantine. `mark` is told of every slot that enters it.
+    pub(crate) fn quarantine(
+        &mut self,
+        now: u64,
+        is_past: impl Fn(u64, u64) -> bool,
+        mark: impl Fn(u64),
+    ) {
+        while let Some(&(epoch, offset)) = self.retired.front()
+            && is_past(epoch, now)
+        {
+            self.retired.pop_front();
+            mark(offset);
+            self.quarantined.push_back(offset);
+            if self.quarantined.len() > QUARANTINE {
+                self.free.extend(self.quarantined.pop_front());
+            }
+        }
+    }
+
     /// A free slot, or the next one of the chunk.
     #[inline]
     pub(crate) fn pop(&mut self, stride: u64) -> Option<u64> {
@@ -76,6 +99,7 @@ impl Slots {
     pub(crate) fn absorb(&mut self, mut other: Slots, stride: u64) {
         other.free_rest(stride);
         self.free.append(&mut other.free);
+        self.quarantined.append(&mut other.quarantined);
         self.retired.append(&mut other.retired);
         // Reclaiming goes from the front, so the oldest must stand there.
         self.retired.make_contiguous().sort_unstable();
@@ -90,6 +114,9 @@ impl Slots {
 
     /// True when there are none of any kind.
     pub(crate) fn is_empty(&self) -> bool {
-        self.next == self.end && self.free.is_empty() && self.retired.is_empty()
+        self.next == self.end
+            && self.free.is_empty()
+            && self.retired.is_empty()
+            && self.quarantined.is_empty()
     }
 }

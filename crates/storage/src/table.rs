@@ -329,7 +329,11 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         is_past: impl Fn(u64, u64) -> bool,
         keep: usize,
     ) {
-        space.records.reclaim(now, &is_past);
+        if M::QUARANTINES {
+            space.records.quarantine(now, &is_past, |offset| self.record_at(offset).mark_freed());
+        } else {
+            space.records.reclaim(now, &is_past);
+        }
         space.nodes.reclaim(now, &is_past);
         if keep == 0 {
             space.records.free_rest(self.stride);

@@ -135,10 +135,14 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
     if let Some(name) = &asked.mutant {
         let subject = |mutant: &Mutant| Subject {
             name: mutant.name,
-            exploration: Exploration { mutant: Some(mutant.name.into()), ..exploration.clone() },
+            exploration: Exploration {
+                mutant: Some(mutant.name.into()),
+                epoch_order: mutant.detector == Detector::EpochOrder,
+                ..exploration.clone()
+            },
             in_order: asked.key_order || mutant.detector == Detector::NoFalseDeadlock,
             rolled_back: asked.rollbacks || mutant.detector == Detector::Rollback,
-            must_fail: Some(detectors(mutant.detector)),
+            must_fail: Some(mutant.detector.names().to_vec()),
         };
         // All of them are those that show in this workload; by its name, any can be tried.
         let all = |mutant: &Mutant| name == "all" && mutant.workload == workload;
@@ -163,19 +167,6 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
             .then(|| vec!["certificate", "conservation law", "progress", "panic"]),
     };
     Ok(names.into_iter().map(subject).collect())
-}
-
-/// The names under which a violation tells who found it.
-fn detectors(detector: Detector) -> Vec<&'static str> {
-    match detector {
-        Detector::CertificateOrLaw => vec!["certificate", "conservation law"],
-        Detector::Certificate => vec!["certificate"],
-        Detector::Conservation | Detector::Rollback => vec!["conservation law"],
-        Detector::OldestNeverDies => vec!["the oldest never dies"],
-        Detector::NoFalseDeadlock => vec!["no false deadlock"],
-        Detector::Progress => vec!["progress"],
-        Detector::Assertion => vec!["panic"],
-    }
 }
 
 /// What was found, by whom, and how to see it again.

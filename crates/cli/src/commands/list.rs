@@ -80,8 +80,12 @@ fn json() -> serde_json::Value {
     let workloads = CATALOGUE.iter().map(
         |entry| json!({ "name": entry.name, "summary": entry.summary, "source": entry.source }),
     );
-    let mutants =
-        MUTANTS.iter().map(|mutant| json!({ "name": mutant.name, "story": mutant.story }));
+    let mutants = MUTANTS.iter().map(|mutant| {
+        json!({
+            "name": mutant.name, "workload": mutant.workload, "story": mutant.story,
+            "detector": format!("{:?}", mutant.detector),
+        })
+    });
     json!({
         "protocols": protocols.collect::<Vec<_>>(),
         "protocol_options": knobs.collect::<Vec<_>>(),

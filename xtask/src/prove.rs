@@ -1,0 +1,162 @@
+//! Every protocol on every workload on every machine, each with its certificate. What is on record is not
+//! proved again, so the job goes on where it stopped; `--again` begins anew.
+
+use crate::{Outcome, cargo, explore, json, must, number, option, target_directory};
+use std::{fs, io::Write, path::Path, process::Command, time::Instant};
+
+const RECORDS: &str = "results/prove.jsonl";
+
+/// A workload, and the arguments that make its runs short and contended.
+struct Subject {
+    workload: &'static str,
+    run: &'static str,
+    /// Whether `kilocore explore` knows it.
+    explored: bool,
+}
+
+const fn subject(workload: &'static str, run: &'static str, explored: bool) -> Subject {
+    Subject { workload, run, explored }
+}
+
+const SUBJECTS: &[Subject] = &[
+    subject("ycsb", "--records 2000 --theta 0.8 --read-ratio 0.5", true),
+    subject("counters", "", true),
+    subject("ranges", "", true),
+    subject("tpcc-accesses", "", false),
+    subject("smallbank", "", true),
+    subject("tpcb", "", true),
+];
+
+/// What is listed and not proved, because it reads and writes no rows.
+const WITHOUT_ROWS: &[&str] = &["timestamps"];
+
+const MACHINES: &[(&str, &str)] = &[
+    ("native", "--machine native --cores 2 --warm-up 0.05 --seconds 0.2"),
+    ("simulated", "--machine graphite --cores 16 --warm-up 0.00002 --seconds 0.0002"),
+    ("explored", ""),
+];
+
+/// Proves what is not on record yet: `--schedules` a protocol and workload where schedules are explored;
+/// `--workload NAME` and `--cc NAME,...` restrict it.
+pub fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let schedules = number(arguments, "--schedules", 5_000)?.to_string();
+    must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
+    let program = target_directory(root).join("release").join("kilocore");
+    let listing = explore::listing(&program)?;
+    every_workload_is_known(&listing)?;
+    let protocols: Vec<String> = match option(arguments, "--cc") {
+        Some(names) => names.split(',').map(str::to_owned).collect(),
+        None => explore::promising_in(&listing),
+    };
+    let records = root.join(RECORDS);
+    if arguments.iter().any(|argument| argument == "--again") {
+        fs::remove_file(&records).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(format!("{RECORDS}: {error}")),
+        })?;
+    }
+    let past = fs::read_to_string(&records).unwrap_or_default();
+    let only = option(arguments, "--workload");
+    let (mut proved, mut failed) = (0, Vec::new());
+    for subject in SUBJECTS.iter().filter(|s| only.is_none_or(|only| only == s.workload)) {
+        for protocol in &protocols {
+            for (machine, how) in MACHINES {
+                if *machine == "explored" && !subject.explored {
+                    continue;
+                }
+                if on_record(&past, subject.workload, protocol, machine) {
+                    proved += 1;
+                    continue;
+                }
+                let started = Instant::now();
+                let output = command(&program, subject, protocol, (machine, how), &schedules)
+                    .output()
+                    .map_err(|error| format!("{}: {error}", program.display()))?;
+                let text = String::from_utf8_lossy(&output.stdout);
+                let whole =
+                    *machine == "explored" || json::field(&text, "serializable") == Some("pass");
+                let cell = format!("{} under {protocol}, {machine}", subject.workload);
+                if !output.status.success() || !whole {
+                    let error = String::from_utf8_lossy(&output.stderr);
+                    println!("{cell}: FAILED\n{text}{error}");
+                    failed.push(cell);
+                    continue;
+                }
+                proved += 1;
+                println!("{cell}: proved");
+                let line = format!(
+                    "{{\"workload\": {}, \"protocol\": {}, \"machine\": {}, \"seconds\": {:.1}, \"commit\": {}}}\n",
+                    json::quoted(subject.workload),
+                    json::quoted(protocol),
+                    json::quoted(machine),
+                    started.elapsed().as_secs_f64(),
+                    json::quoted(&explore::commit(root)),
+                );
+                let file = fs::OpenOptions::new().create(true).append(true).open(&records);
+                file.and_then(|mut file| file.write_all(line.as_bytes()))
+                    .map_err(|error| format!("{RECORDS}: {error}"))?;
+            }
+        }
+    }
+    println!("{proved} proved, {} failed", failed.len());
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+fn command(
+    program: &Path,
+    subject: &Subject,
+    protocol: &str,
+    (machine, how): (&str, &str),
+    schedules: &str,
+) -> Command {
+    let mut command = Command::new(program);
+    if machine == "explored" {
+        command.args(["explore", subject.workload, "--cc", protocol, "--schedules", schedules]);
+    } else {
+        command.args(["run", subject.workload, "--cc", protocol, "--certify", "--json", "-"]);
+        command.args(how.split_whitespace()).args(subject.run.split_whitespace());
+    }
+    command
+}
+
+fn on_record(past: &str, workload: &str, protocol: &str, machine: &str) -> bool {
+    past.lines().any(|line| {
+        json::field(line, "workload") == Some(workload)
+            && json::field(line, "protocol") == Some(protocol)
+            && json::field(line, "machine") == Some(machine)
+    })
+}
+
+/// A workload that nobody has thought of here would go unproved without a word.
+fn every_workload_is_known(listing: &str) -> Outcome {
+    let workloads = listing.rsplit_once("\"workloads\"").map_or("", |(_, rest)| rest);
+    let workloads = workloads.split(']').next().unwrap_or("");
+    for name in workloads.split('}').filter_map(|object| json::field(object, "name")) {
+        let known = SUBJECTS.iter().any(|s| s.workload == name) || WITHOUT_ROWS.contains(&name);
+        if !known {
+            return Err(format!("the workload {name:?} is not among those that are proved"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_record_is_found() {
+        let past = "{\"workload\": \"w\", \"protocol\": \"P\", \"machine\": \"native\"}\n";
+        assert!(on_record(past, "w", "P", "native"));
+        assert!(!on_record(past, "w", "P", "explored"));
+        assert!(!on_record(past, "v", "P", "native"));
+    }
+
+    #[test]
+    fn a_workload_that_is_not_among_them_is_an_error() {
+        let listing = |name| format!("{{\"workloads\": [{{\"name\": \"{name}\"}}]}}");
+        assert!(every_workload_is_known(&listing("ycsb")).is_ok());
+        assert!(every_workload_is_known(&listing("timestamps")).is_ok());
+        assert!(every_workload_is_known(&listing("another")).is_err());
+    }
+}
