@@ -3,7 +3,7 @@
 use machine::{Machine, OutOfMemory, Service, cold::Arc};
 use protocols::{ProtocolOptions, Start};
 use storage::{StoreError, StoreOptions};
-use txn::{Abort, Access, WorkerHistory, Workload};
+use txn::{Abort, Access, Loader, Schema, TableId, WorkerHistory, Workload};
 
 /// One worker's way into the database: begin, access, then commit or roll back. Any number of times.
 pub trait Session: Access {
@@ -57,6 +57,33 @@ pub struct EngineOptions {
 /// An engine that can't be made.
 pub type EngineError = StoreError;
 
+/// What of a workload an engine is made and loaded from: its data, without its clients. So the making of an
+/// engine is compiled once for each protocol and not once more for each workload.
+pub trait Dataset: Send + Sync {
+    /// As [`Workload::schema`].
+    fn schema(&self) -> Schema;
+
+    /// As [`Workload::rows`].
+    fn rows(&self, table: TableId) -> u64;
+
+    /// As [`Workload::load`].
+    fn load(&self, loader: &mut dyn Loader);
+}
+
+impl<W: Workload> Dataset for W {
+    fn schema(&self) -> Schema {
+        Workload::schema(self)
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        Workload::rows(self, table)
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        Workload::load(self, loader);
+    }
+}
+
 /// An engine: tables, a protocol, and a way to execute accesses.
 pub trait Architecture<M: Machine>: Sized + Send + Sync {
     /// What a worker uses.
@@ -70,8 +97,8 @@ pub trait Architecture<M: Machine>: Sized + Send + Sync {
     /// An engine without tables.
     fn create(machine: Arc<M>, options: &EngineOptions) -> Result<Self, EngineError>;
 
-    /// Makes and loads the tables of `workload`, natively with `threads` threads.
-    fn load<W: Workload>(&self, workload: &W, threads: usize) -> Result<(), EngineError>;
+    /// Makes and loads the tables of `data`, natively with `threads` threads.
+    fn load(&self, data: &dyn Dataset, threads: usize) -> Result<(), EngineError>;
 
     /// Session number `slot`, to be used by `core`. A slot is used by one session at a time.
     fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Self::Session<'s>;

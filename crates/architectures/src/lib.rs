@@ -8,5 +8,5 @@ mod history;
 mod purge;
 mod shared_everything;
 
-pub use architecture::{Architecture, EngineError, EngineOptions, Session};
+pub use architecture::{Architecture, Dataset, EngineError, EngineOptions, Session};
 pub use shared_everything::{SharedEverything, SharedEverythingSession};

@@ -4,7 +4,7 @@
 mod ordered;
 
 use crate::{
-    Architecture, EngineError, EngineOptions, Session,
+    Architecture, Dataset, EngineError, EngineOptions, Session,
     architecture::{no_memory, store_options},
     history::Recorder,
     purge::PurgeQueue,
@@ -17,7 +17,7 @@ use protocols::{
 use storage::{Epochs, Found, RecordRef, RowHead, RowState, Space, Store, StoreLoader, Table};
 use txn::{
     Abort, AbortReason, Access, ColumnSet, Direction, Intent, KeyRange, TableId, TxnId, Version,
-    Visit, WorkerHistory, Workload,
+    Visit, WorkerHistory,
 };
 
 /// Free slots of a table that a session keeps to itself: more are for sessions that insert what this one
@@ -57,10 +57,10 @@ impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
         })
     }
 
-    fn load<W: Workload>(&self, workload: &W, threads: usize) -> Result<(), EngineError> {
-        self.store.create_tables(&workload.schema(), |table| workload.rows(table))?;
+    fn load(&self, data: &dyn Dataset, threads: usize) -> Result<(), EngineError> {
+        self.store.create_tables(&data.schema(), |table| data.rows(table))?;
         let mut loader = StoreLoader::new(&self.store, threads);
-        workload.load(&mut loader);
+        data.load(&mut loader);
         loader.finish()
     }
 

@@ -5,9 +5,9 @@ use harness::{
     assemble,
     drive::BackOff,
     record::{MachineKind, RunRecord},
-    run::{Plan, run},
+    run::{Measurable, Plan, run},
 };
-use machine::{Machine, Native, NativeOptions, Word, cold::Arc};
+use machine::{Native, NativeOptions, Word, cold::Arc};
 use protocols::ProtocolOptions;
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-fn report<M: Machine>(
+fn report<M: Measurable>(
     make: &dyn Fn(u64) -> Result<M, machine::OutOfMemory>,
     kind: MachineKind,
     workload: &Ycsb,

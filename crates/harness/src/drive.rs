@@ -56,10 +56,22 @@ pub trait Watcher {
 
 impl Watcher for () {}
 
+impl<W: Watcher + ?Sized> Watcher for &mut W {
+    fn began(&mut self, priority: Option<u64>) {
+        (**self).began(priority);
+    }
+
+    fn aborted(&mut self, abort: Abort, again: bool) {
+        (**self).aborted(abort, again);
+    }
+
+    fn committed(&mut self) {
+        (**self).committed();
+    }
+}
+
 /// What a worker needs beside its session and its client.
 pub struct Loop<'a, W> {
-    /// When to end.
-    pub length: Length,
     /// What to do before another attempt.
     pub back_off: BackOff,
     /// Seed of this worker's back-off.
@@ -81,11 +93,13 @@ fn next_random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Runs the loop. `S` is a concrete session natively, `dyn Session` where time is modelled.
+/// Runs the loop for `length`. `S` is a concrete session where a native loop is compiled for its protocol, else
+/// `dyn Session`.
 pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     core: &C,
     session: &mut S,
     client: &mut L,
+    length: Length,
     mut plan: Loop<'_, W>,
 ) -> WorkerReport {
     let hz = core.ticks_per_second();
@@ -101,7 +115,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
         if plan.stop.peek() != 0 {
             break;
         }
-        match plan.length {
+        match length {
             Length::Procedures(count) => {
                 if ended == count {
                     break;
@@ -138,17 +152,17 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             match result {
                 Ok(()) => {
                     plan.watcher.committed();
-                    if plan.length.counts(now) {
-                        report.committed(client.kind(), plan.length.slice(now));
+                    if length.counts(now) {
+                        report.committed(client.kind(), length.slice(now));
                         plan.meter.record(now - started);
                     }
                     break;
                 }
                 Err(abort) => {
-                    let over = plan.stop.peek() != 0 || plan.length.is_over(now);
+                    let over = plan.stop.peek() != 0 || length.is_over(now);
                     let again = abort.reason.is_retryable() && !over;
                     plan.watcher.aborted(abort, again);
-                    if plan.length.counts(now) {
+                    if length.counts(now) {
                         report.aborted(abort.reason);
                     }
                     if !again {

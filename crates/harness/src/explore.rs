@@ -7,7 +7,8 @@
 
 use crate::{
     assemble,
-    drive::{BackOff, Length, Loop, Watcher, drive},
+    drive::{BackOff, Length, Loop, Watcher},
+    erased::{ErasedWorkload, Identity},
     measure::{Latencies, Meter},
     run::{HarnessError, fitted},
 };
@@ -175,6 +176,17 @@ pub fn explore<W: Workload>(
     stop: &Word,
     progress: &mut dyn FnMut(&Explorations),
 ) -> Result<Explorations, HarnessError> {
+    let make = |seed| -> Box<dyn ErasedWorkload<Explored>> { Box::new(workload(seed)) };
+    explore_any(&make, exploration, stop, progress)
+}
+
+/// As [`explore`], once for all workloads.
+fn explore_any<'a>(
+    workload: &'a Make<'a>,
+    exploration: &'a Exploration,
+    stop: &'a Word,
+    progress: &'a mut dyn FnMut(&Explorations),
+) -> Result<Explorations, HarnessError> {
     let explorer = Explorer { workload, exploration, stop, progress };
     let name = &exploration.protocol;
     match &exploration.mutant {
@@ -185,14 +197,17 @@ pub fn explore<W: Workload>(
     }
 }
 
-struct Explorer<'a, W> {
-    workload: &'a dyn Fn(u64) -> W,
+/// Makes the workload of a schedule from its seed.
+type Make<'w> = dyn Fn(u64) -> Box<dyn ErasedWorkload<Explored>> + 'w;
+
+struct Explorer<'a> {
+    workload: &'a Make<'a>,
     exploration: &'a Exploration,
     stop: &'a Word,
     progress: &'a mut dyn FnMut(&Explorations),
 }
 
-impl<W: Workload> Visitor<Explored> for Explorer<'_, W> {
+impl Visitor<Explored> for Explorer<'_> {
     type Output = Result<Explorations, HarnessError>;
 
     fn visit<P: Protocol<Explored>>(self) -> Self::Output {
@@ -211,7 +226,7 @@ impl<W: Workload> Visitor<Explored> for Explorer<'_, W> {
             }
             let seed = exploration.first_seed.wrapping_add(number);
             let workload = (self.workload)(seed);
-            let one = Judgement { workload: &workload, exploration, promised, seed };
+            let one = Judgement { workload: &*workload, exploration, promised, seed };
             let violation = one.run::<P>(&mut machines, &mut total)?;
             total.schedules += 1;
             total.finding = violation.map(|violation| Finding { seed, violation });
@@ -225,14 +240,14 @@ impl<W: Workload> Visitor<Explored> for Explorer<'_, W> {
 }
 
 /// One schedule and how it is judged.
-struct Judgement<'a, W> {
-    workload: &'a W,
+struct Judgement<'a> {
+    workload: &'a dyn ErasedWorkload<Explored>,
     exploration: &'a Exploration,
     promised: Requirements,
     seed: u64,
 }
 
-impl<W: Workload> Judgement<'_, W> {
+impl Judgement<'_> {
     /// Half the seeds switch at random, half change priorities: they find different bugs.
     fn options(&self) -> ExploredOptions {
         let schedule = match self.seed % 4 {
@@ -298,17 +313,18 @@ impl<W: Workload> Judgement<'_, W> {
             .map(|worker| -> Body<'_, Explored> {
                 let (latencies, ages, reports, stop) = (&latencies, &ages, &reports, &stop);
                 Box::new(move |core| {
-                    let mut client = self.workload.client(worker, workers, self.seed);
                     let mut session = engine.session(core, worker);
-                    let plan = Loop {
-                        length: Length::Procedures(self.exploration.procedures),
+                    let mut watcher = AgeWatcher { worker, ages, watching: recorded };
+                    let plan = Loop::<&mut dyn Watcher> {
                         back_off: BackOff { first_ns: 50, cap_ns: 2000 },
                         seed: self.seed ^ (worker as u64) << 32,
                         stop,
-                        watcher: AgeWatcher { worker, ages, watching: recorded },
+                        watcher: &mut watcher,
                         meter: Meter::new(latencies),
                     };
-                    let report = drive(core, &mut session as &mut dyn Session, &mut client, plan);
+                    let identity = Identity { worker, workers, seed: self.seed };
+                    let length = || Length::Procedures(self.exploration.procedures);
+                    let report = self.workload.drive(core, &mut session, identity, &length, plan);
                     reports.lock().push((worker, report, session.take_history()));
                 })
             })

@@ -5,6 +5,7 @@
 
 pub mod assemble;
 pub mod drive;
+pub mod erased;
 pub mod explore;
 pub mod measure;
 pub mod record;

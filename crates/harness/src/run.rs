@@ -1,20 +1,22 @@
 //! A measurement: an engine is made and loaded, workers run for an interval, their counts are added up.
 
 use crate::{
-    drive::{BackOff, Length, Loop, drive},
+    drive::{BackOff, Length, Loop, Watcher, drive},
+    erased::{ErasedWorkload, Identity},
     measure::{Interval, Latencies, Meter, SLICES, WorkerReport},
 };
-use architectures::{Architecture, EngineError, EngineOptions, Session, SharedEverything};
+use architectures::{Architecture, Dataset, EngineError, EngineOptions, Session, SharedEverything};
 use hdrhistogram::Histogram;
 use machine::{
-    Body, Core, Machine, OutOfMemory, Place, RunError, Service, Word, Zeroed,
+    Body, Core, Machine, Native, OutOfMemory, Place, RunError, Service, Word, Zeroed,
     cold::{Arc, Mutex},
 };
 use protocols::{
     Protocol, ProtocolOptions,
     registry::{Visitor, with_protocol},
 };
-use std::{fmt, time::Instant};
+use simulator::Simulated;
+use std::{cell::Cell, fmt, time::Instant};
 use txn::{History, Workload};
 
 /// What to measure.
@@ -124,10 +126,34 @@ impl From<RunError> for HarnessError {
     }
 }
 
+/// Machines that measurements are made on.
+pub trait Measurable: Machine {
+    /// Runs every repetition of `job`. A concrete machine's, so that it is compiled here and not once more in
+    /// every program that measures.
+    fn measure(name: &str, job: Job<'_, Self>) -> Result<Vec<Repetition>, HarnessError>;
+}
+
+macro_rules! measurable {
+    ($($machine:ty),*) => {$(
+        impl Measurable for $machine {
+            fn measure(name: &str, job: Job<'_, Self>) -> Result<Vec<Repetition>, HarnessError> {
+                with_protocol(name, job).unwrap_or_else(|_| unknown(name))
+            }
+        }
+    )*};
+}
+
+measurable!(Native, Simulated);
+
+fn unknown<T>(name: &str) -> Result<T, HarnessError> {
+    Err(HarnessError::UnknownProtocol(name.to_owned()))
+}
+
 /// Runs `plan` on machines made by `make` from a seed. `stop` ends it early; `done` hears of every
 /// repetition. Natively one engine serves all repetitions (loading is dear) unless histories are
-/// recorded; where time is modelled each gets a machine and a seed of its own.
-pub fn run<M: Machine, W: Workload>(
+/// recorded or the workload [grows](Workload::grows); where time is modelled each gets a machine and a seed of
+/// its own.
+pub fn run<M: Measurable, W: Workload>(
     make: &dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &W,
     plan: &Plan,
@@ -135,25 +161,69 @@ pub fn run<M: Machine, W: Workload>(
     done: &mut dyn FnMut(&Repetition),
 ) -> Result<Vec<Repetition>, HarnessError> {
     let job = Job { make, workload, plan, stop, done };
-    match with_protocol::<M, _>(&plan.protocol, job) {
-        Ok(result) => result,
-        Err(_) => Err(HarnessError::UnknownProtocol(plan.protocol.clone())),
+    if M::MODELLED || !W::COMPILED {
+        return M::measure(&plan.protocol, job);
     }
+    with_protocol::<M, _>(&plan.protocol, Compiled { job, workload })
+        .unwrap_or_else(|_| unknown(&plan.protocol))
 }
 
-struct Job<'a, M, W> {
+/// What to measure, on which machines.
+pub struct Job<'a, M: Machine> {
     make: &'a dyn Fn(u64) -> Result<M, OutOfMemory>,
-    workload: &'a W,
+    workload: &'a dyn ErasedWorkload<M>,
     plan: &'a Plan,
     stop: &'a Word,
     done: &'a mut dyn FnMut(&Repetition),
 }
 
-impl<M: Machine, W: Workload> Visitor<M> for Job<'_, M, W> {
+/// One worker's loop in a session of one protocol: on whose behalf, how long, and how.
+type WorkerLoop<'w, M, A> = dyn for<'s> Fn(
+        &'s <M as Machine>::Core,
+        &mut <A as Architecture<M>>::Session<'s>,
+        Identity,
+        &dyn Fn() -> Length,
+        Loop<'_, &mut dyn Watcher>,
+    ) -> WorkerReport
+    + Sync
+    + 'w;
+
+impl<M: Machine> Visitor<M> for Job<'_, M> {
     type Output = Result<Vec<Repetition>, HarnessError>;
 
     fn visit<P: Protocol<M>>(self) -> Self::Output {
-        let setting = Setting { workload: self.workload, plan: self.plan, stop: self.stop };
+        let workload = self.workload;
+        self.repeat::<P>(&|core, session, identity, open, plan| {
+            workload.drive(core, session, identity, open, plan)
+        })
+    }
+}
+
+/// A job whose loop is compiled for its protocol.
+struct Compiled<'a, M: Machine, W> {
+    job: Job<'a, M>,
+    workload: &'a W,
+}
+
+impl<M: Machine, W: Workload> Visitor<M> for Compiled<'_, M, W> {
+    type Output = Result<Vec<Repetition>, HarnessError>;
+
+    fn visit<P: Protocol<M>>(self) -> Self::Output {
+        let workload = self.workload;
+        self.job.repeat::<P>(&|core, session, identity, open, plan| {
+            let mut client = workload.client(identity.worker, identity.workers, identity.seed);
+            let Loop { back_off, seed, stop, watcher: _, meter } = plan;
+            let plan = Loop { back_off, seed, stop, watcher: (), meter };
+            drive(core, session, &mut client, open(), plan)
+        })
+    }
+}
+
+impl<M: Machine> Job<'_, M> {
+    fn repeat<P: Protocol<M>>(
+        self,
+        worker_loop: &WorkerLoop<'_, M, SharedEverything<M, P>>,
+    ) -> Result<Vec<Repetition>, HarnessError> {
         let mut repetitions = Vec::new();
         let mut kept: Option<(Arc<M>, SharedEverything<M, P>)> = None;
         for number in 0..self.plan.repetitions.max(1) {
@@ -161,16 +231,16 @@ impl<M: Machine, W: Workload> Visitor<M> for Job<'_, M, W> {
                 break;
             }
             let seed = self.plan.seed.wrapping_add(number as u64);
-            let fresh = M::MODELLED || self.plan.record_history;
+            let fresh = M::MODELLED || self.plan.record_history || self.workload.grows();
             let (machine, engine) = match kept.take().filter(|_| !fresh) {
                 Some(kept) => kept,
                 None => {
                     let machine = Arc::new((self.make)(seed)?);
-                    let engine = setting.engine::<M, P>(&machine)?;
+                    let engine = self.engine::<P>(&machine)?;
                     (machine, engine)
                 }
             };
-            let repetition = setting.measure(&*machine, &engine, seed)?;
+            let repetition = self.measure(&*machine, &engine, seed, worker_loop)?;
             (self.done)(&repetition);
             repetitions.push(repetition);
             kept = Some((machine, engine));
@@ -191,20 +261,13 @@ unsafe impl<M: Machine> Zeroed for Gate<M> {}
 
 /// The options of a protocol that runs `workload`: with as many partition locks as that has partitions, where
 /// no number is given.
-pub(crate) fn fitted<W: Workload>(options: &ProtocolOptions, workload: &W) -> ProtocolOptions {
-    let partitions = options.partitions.or_else(|| Some(workload.schema().partitions()));
+pub(crate) fn fitted(options: &ProtocolOptions, data: &dyn Dataset) -> ProtocolOptions {
+    let partitions = options.partitions.or_else(|| Some(data.schema().partitions()));
     ProtocolOptions { partitions, ..options.clone() }
 }
 
-/// What a run needs of a [`Job`] once its machine is there.
-struct Setting<'a, W> {
-    workload: &'a W,
-    plan: &'a Plan,
-    stop: &'a Word,
-}
-
-impl<W: Workload> Setting<'_, W> {
-    fn engine<M: Machine, P: Protocol<M>>(
+impl<M: Machine> Job<'_, M> {
+    fn engine<P: Protocol<M>>(
         &self,
         machine: &Arc<M>,
     ) -> Result<SharedEverything<M, P>, HarnessError> {
@@ -221,13 +284,14 @@ impl<W: Workload> Setting<'_, W> {
         Ok(engine)
     }
 
-    fn measure<M: Machine, A: Architecture<M>>(
+    fn measure<'w, A: Architecture<M> + 'w>(
         &self,
         machine: &M,
         engine: &A,
         seed: u64,
+        worker_loop: &WorkerLoop<'w, M, A>,
     ) -> Result<Repetition, HarnessError> {
-        let plan = self.plan;
+        let (plan, stop) = (self.plan, self.stop);
         let latencies = Latencies::default();
         let gate = machine.arena().place::<Gate<M>>(Place::Any)?;
         let reports = Mutex::new(Vec::with_capacity(plan.cores));
@@ -237,25 +301,24 @@ impl<W: Workload> Setting<'_, W> {
             .map(|worker| -> Body<'_, M> {
                 let (latencies, gate, reports) = (&latencies, &gate, &reports);
                 Box::new(move |core| {
-                    let mut client = self.workload.client(worker, plan.cores, seed);
                     let mut session = engine.session(core, worker);
-                    let begun = if M::MODELLED { 0 } else { open(core, gate, plan.cores) };
-                    let begin = begun + ticks(plan.warm_up_s);
-                    let interval = Interval { begin, end: begin + ticks(plan.measured_s) };
-                    let plan = Loop {
-                        length: Length::Until(interval),
+                    let interval = Cell::new(Interval { begin: 0, end: 0 });
+                    let length = || {
+                        let begun = if M::MODELLED { 0 } else { open(core, gate, plan.cores) };
+                        let begin = begun + ticks(plan.warm_up_s);
+                        interval.set(Interval { begin, end: begin + ticks(plan.measured_s) });
+                        Length::Until(interval.get())
+                    };
+                    let identity = Identity { worker, workers: plan.cores, seed };
+                    let plan = Loop::<&mut dyn Watcher> {
                         back_off: plan.back_off,
                         seed: seed ^ (worker as u64) << 32,
-                        stop: self.stop,
-                        watcher: (),
+                        stop,
+                        watcher: &mut (),
                         meter: Meter::new(latencies),
                     };
-                    // Where time is modelled one copy of the loop is enough: see the design of dispatch.
-                    let report = if M::MODELLED {
-                        drive(core, &mut session as &mut dyn Session, &mut client, plan)
-                    } else {
-                        drive(core, &mut session, &mut client, plan)
-                    };
+                    let report = worker_loop(core, &mut session, identity, &length, plan);
+                    let interval = interval.get();
                     reports.lock().push((worker, interval, report, session.take_history()));
                 })
             })

@@ -5,10 +5,10 @@ use harness::{
     assemble::{certify, declaration, promised},
     drive::BackOff,
     explore::{Exploration, explore},
-    run::{Plan, run},
+    run::{Measurable, Plan, run},
     variation,
 };
-use machine::{Explored, Machine, Native, NativeOptions, OutOfMemory, Word, cold::Arc};
+use machine::{Explored, Native, NativeOptions, OutOfMemory, Word, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use txn::Workload;
@@ -55,7 +55,7 @@ fn certified<W: Workload>(workload: &W) {
     }
 }
 
-fn certified_on<M: Machine, W: Workload>(
+fn certified_on<M: Measurable, W: Workload>(
     make: &dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &W,
     protocol: &str,

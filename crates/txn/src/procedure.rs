@@ -13,9 +13,14 @@ pub trait Loader {
 }
 
 /// A benchmark: what it stores and who uses it. All options are plain values fixed at creation.
-pub trait Workload: Send + Sync {
+pub trait Workload: Send + Sync + 'static {
     /// Draws and runs this workload's procedures for one worker.
     type Client: Client;
+
+    /// True when the native loop is to be compiled anew for each protocol, as a benchmark's: nothing then
+    /// stands between a procedure and its protocol. Otherwise an access costs a virtual call, and the build does
+    /// without a copy of the loop for each protocol.
+    const COMPILED: bool = true;
 
     /// Tables, in the order of their numbers.
     fn schema(&self) -> Schema;
@@ -32,6 +37,12 @@ pub trait Workload: Send + Sync {
     /// A law that must hold of the database after any serializable run, if the workload has one.
     fn conservation(&self) -> Option<Conservation> {
         None
+    }
+
+    /// True when clients number the rows that they insert from the first: another client of the same worker must
+    /// not meet them, so every repetition of a run gets a database of its own.
+    fn grows(&self) -> bool {
+        false
     }
 
     /// True when every procedure accesses its rows in ascending order of table and key, and says at the

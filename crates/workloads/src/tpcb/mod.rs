@@ -158,6 +158,10 @@ impl Workload for Tpcb {
         TpcbClient::of_worker(&self.options, worker, seed)
     }
 
+    fn grows(&self) -> bool {
+        true
+    }
+
     fn conservation(&self) -> Option<Conservation> {
         let branches = self.options.branches;
         let tables = [ACCOUNTS, TELLERS, BRANCHES].map(|table| (table, self.rows(table)));
