@@ -35,6 +35,13 @@ fn options_of_workloads() {
     refused("run ycsb --read-ratio 1.1", &["--read-ratio is 1.1;", "0 to 1"]);
     refused("run ycsb --records 0", &["--records is 0;", "1 to "]);
     refused("run ycsb --records many", &["'many'", "--records", "whole numbers"]);
+    refused("run ycsb --preset g", &["'g'", "--preset", "a, b, c, d, e, f"]);
+    refused(
+        "run ycsb --preset e --key-order",
+        &["--key-order is on;", "neither scans nor inserts"],
+    );
+    refused("run ycsb --scan-ratio 0.6 --insert-ratio 0.6", &["is 1.2", "0 to 1 together"]);
+    refused("explore counters --growing", &["--growing", "allowed: ycsb"]);
     refused("run counters --counters 7 --transfers 0.5", &["--counters is 7;", "even"]);
     refused("run ranges --span 9 --keys 8", &["--span is 9;", "1 to 8"]);
     refused("explore ranges --key-order", &["--key-order", "counters, ycsb"]);

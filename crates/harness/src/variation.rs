@@ -99,7 +99,32 @@ fn ycsb_options(seed: u64) -> YcsbOptions {
         key_order: false,
         prefetch: false,
         declare_read_only: (seed / 32).is_multiple_of(2),
+        ..YcsbOptions::default()
     }
+}
+
+/// YCSB with scans and inserts: few rows in key order or spread, or with updates of the latest; short scans or
+/// such that reach the end of the table.
+pub fn ycsb_growing(seed: u64) -> Ycsb {
+    let shape = seed / 16 % 4;
+    let scans = shape != 3;
+    let options = YcsbOptions {
+        records: if seed.is_multiple_of(3) { 3 } else { 8 },
+        partitions: if shape == 2 { 2 } else { 1 },
+        multi_partition_share: if shape == 2 { 0.5 } else { 0.0 },
+        scan_ratio: if scans { 0.4 } else { 0.0 },
+        insert_ratio: 0.3,
+        scan_length: if seed.is_multiple_of(5) { 2 } else { 12 },
+        hashed_keys: shape == 1,
+        latest: shape == 3,
+        all_fields: seed.is_multiple_of(7),
+        read_only_share: if seed.is_multiple_of(2) { 0.25 } else { 0.0 },
+        accesses: 3,
+        distinct: !seed.is_multiple_of(3) && shape != 2,
+        declare_read_only: true,
+        ..ycsb_options(seed)
+    };
+    Ycsb::new(options).expect("good for every seed")
 }
 
 /// A bank of two customers or four, so poor that rollbacks and penalties happen, whose books must balance; with

@@ -15,6 +15,7 @@ use txn::Workload;
 use workloads::{
     smallbank::{SmallBank, SmallBankOptions},
     tpcb::{Tpcb, TpcbOptions},
+    ycsb::{Ycsb, YcsbOptions},
 };
 
 /// Every protocol that promises something.
@@ -105,4 +106,14 @@ fn balances_of_tpcb_are_sums_of_its_history() {
     explored(&variation::tpcb);
     let options = TpcbOptions { branches: 2, accounts: 50, remote: 0.15, history: 10_000 };
     certified(&Tpcb::new(options).expect("good options"));
+}
+
+#[test]
+fn rows_that_are_inserted_into_scanned_ranges_are_no_phantoms() {
+    explored(&variation::ycsb_growing);
+    for preset in ["d", "e"] {
+        let options = YcsbOptions::preset(preset).expect("one of them");
+        let options = YcsbOptions { records: 200, accesses: 4, scan_length: 20, ..options };
+        certified(&Ycsb::new(options).expect("good options"));
+    }
 }

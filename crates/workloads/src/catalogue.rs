@@ -15,7 +15,7 @@ pub struct Entry {
 pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "ycsb",
-        summary: "independent reads and updates of one table's records, chosen by Zipf's law",
+        summary: "independent reads, updates, inserts and scans of one table; A to F are presets",
         source: "Cooper et al., SoCC 2010; as transactions: Staring into the Abyss, 3.3",
     },
     Entry {

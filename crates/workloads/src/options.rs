@@ -71,11 +71,16 @@ pub(crate) fn ratio(option: &'static str, value: f64) -> Result<(), OptionError>
 
 /// `value` lies in [0, 1): what Gray's generator can draw.
 pub(crate) fn theta(value: f64) -> Result<(), OptionError> {
+    skew("theta", value)
+}
+
+/// As [`theta`], of an option called otherwise.
+pub(crate) fn skew(option: &'static str, value: f64) -> Result<(), OptionError> {
     if (0.0..1.0).contains(&value) {
         return Ok(());
     }
     Err(OptionError {
-        option: "theta",
+        option,
         given: value.to_string(),
         allowed: "at least 0 and less than 1".into(),
     })

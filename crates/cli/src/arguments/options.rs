@@ -107,6 +107,9 @@ pub struct ExploreArguments {
     /// A fifth of the counters' procedures that write are rolled back half way
     #[arg(long, conflicts_with = "key_order")]
     pub rollbacks: bool,
+    /// YCSB with scans and inserts beside reads and updates
+    #[arg(long, conflicts_with_all = ["key_order", "rollbacks"])]
+    pub growing: bool,
     /// Where timestamps come from: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,

@@ -20,9 +20,9 @@ use workloads::ycsb::{Ycsb, YcsbOptions};
 /// A workload, its options, and those of the command.
 #[derive(Debug, Subcommand)]
 pub enum WorkloadCommand<C: Args> {
-    /// Independent reads and updates of one table's records, chosen by Zipf's law
+    /// Independent reads, updates, inserts and scans of one table; YCSB's A to F are presets
     #[command(
-        after_help = "Example: kilocore run ycsb --cc SILO --records 1M --theta 0.6 --read-ratio 0.5"
+        after_help = "Example: kilocore run ycsb --cc SILO --records 1M --theta 0.6 --read-ratio 0.5\n         kilocore run ycsb --preset e --records 100k"
     )]
     Ycsb {
         /// Options of the workload.

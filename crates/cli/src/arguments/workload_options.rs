@@ -5,12 +5,15 @@ use clap::Args;
 use workloads::micro::counters::CountersOptions;
 use workloads::micro::ranges::RangesOptions;
 use workloads::tpcc_accesses::TpccAccessesOptions;
-use workloads::ycsb::YcsbOptions;
+use workloads::ycsb::{PRESETS, YcsbOptions};
 
 /// YCSB's options.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub struct YcsbArguments {
+    /// Settings by name, to which further options are changes: a to f are YCSB's own, one access a transaction
+    #[arg(long, value_name = "NAME", value_parser = PRESETS.map(|(name, _)| name))]
+    preset: Option<String>,
     /// Rows of the table [default: 1M]
     #[arg(long, value_name = "N", value_parser = whole)]
     records: Option<u64>,
@@ -23,9 +26,30 @@ pub struct YcsbArguments {
     /// Skew of the keys, from 0 (uniform) to less than 1 [default: 0; compare: 0.6]
     #[arg(long, value_name = "X", value_parser = real)]
     theta: Option<f64>,
-    /// Share of accesses that are reads, 0 to 1; the others are updates [default: 1; compare: 0.5]
+    /// Share of accesses that are scans, 0 to 1; with any the table is ordered [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    scan_ratio: Option<f64>,
+    /// Share of accesses that insert a row, 0 to 1 [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    insert_ratio: Option<f64>,
+    /// Share of the other accesses that are reads, 0 to 1; the rest are updates [default: 1; compare: 0.5]
     #[arg(long, value_name = "X", value_parser = real)]
     read_ratio: Option<f64>,
+    /// The most rows of a scan [default: 100]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    scan_length: Option<u64>,
+    /// Skew of the scans' lengths towards one row, from 0 (uniform) to less than 1 [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    scan_theta: Option<f64>,
+    /// A read or a scan copies all fields of a row; else one
+    #[arg(long)]
+    all_fields: bool,
+    /// The hottest rows are those that the worker inserted last
+    #[arg(long)]
+    latest: bool,
+    /// Keys lie in the ordered table in no order
+    #[arg(long)]
+    hashed_keys: bool,
     /// Accesses of a transaction [default: 16]
     #[arg(long, value_name = "N", value_parser = whole)]
     accesses: Option<u64>,
@@ -56,11 +80,18 @@ pub struct YcsbArguments {
     /// Declare transactions that drew no update read-only at their begin
     #[arg(long)]
     declare_read_only: bool,
+    /// Share of the transactions that only read and declare it, 0 to 1 [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    read_only_share: Option<f64>,
+    /// Bind workers: so many only read and declare it, the others only write [default: 0, none is bound]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    reader_workers: Option<u64>,
 }
 
 impl YcsbArguments {
-    /// `default`, with what was said in its place.
+    /// `default`, or the preset, with what was said in its place.
     pub fn over(&self, default: YcsbOptions) -> YcsbOptions {
+        let default = self.preset.as_deref().and_then(YcsbOptions::preset).unwrap_or(default);
         let share = self.multi_partition_share;
         let several = self.partitions_per_transaction;
         YcsbOptions {
@@ -68,7 +99,14 @@ impl YcsbArguments {
             fields: self.fields.unwrap_or(default.fields),
             field_bytes: self.field_bytes.unwrap_or(default.field_bytes),
             theta: self.theta.unwrap_or(default.theta),
+            scan_ratio: self.scan_ratio.unwrap_or(default.scan_ratio),
+            insert_ratio: self.insert_ratio.unwrap_or(default.insert_ratio),
             read_ratio: self.read_ratio.unwrap_or(default.read_ratio),
+            scan_length: self.scan_length.unwrap_or(default.scan_length),
+            scan_theta: self.scan_theta.unwrap_or(default.scan_theta),
+            all_fields: self.all_fields || default.all_fields,
+            latest: self.latest || default.latest,
+            hashed_keys: self.hashed_keys || default.hashed_keys,
             accesses: self.accesses.unwrap_or(default.accesses),
             read_modify_write: self.read_modify_write || default.read_modify_write,
             distinct: !self.no_distinct && default.distinct,
@@ -79,6 +117,8 @@ impl YcsbArguments {
             key_order: self.key_order || default.key_order,
             prefetch: !self.no_prefetch && default.prefetch,
             declare_read_only: self.declare_read_only || default.declare_read_only,
+            read_only_share: self.read_only_share.unwrap_or(default.read_only_share),
+            reader_workers: self.reader_workers.unwrap_or(default.reader_workers),
         }
     }
 }

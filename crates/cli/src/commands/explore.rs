@@ -61,6 +61,9 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             ExploreCommand::Ycsb(_) if subject.in_order => {
                 blocks::explore(&variation::ycsb_in_order, &subject.exploration, &bar)
             }
+            ExploreCommand::Ycsb(asked) if asked.growing => {
+                blocks::explore(&variation::ycsb_growing, &subject.exploration, &bar)
+            }
             ExploreCommand::Ycsb(_) => {
                 blocks::explore(&variation::ycsb, &subject.exploration, &bar)
             }
@@ -119,6 +122,9 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
     if asked.key_order && workload == "ranges" {
         let message = "--key-order: ranges are scanned in both directions; allowed: counters, ycsb";
         return Err(Failure::refused(message));
+    }
+    if asked.growing && workload != "ycsb" {
+        return Err(Failure::refused(format!("--growing: {workload} is as it is; allowed: ycsb")));
     }
     if asked.workers > 64 {
         let workers = asked.workers;
@@ -189,6 +195,9 @@ fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArg
     }
     if asked.rollbacks {
         replay.push_str(" --rollbacks");
+    }
+    if asked.growing {
+        replay.push_str(" --growing");
     }
     if subject.exploration.protocol_options != default.protocol_options {
         let arguments = protocol_arguments(&subject.exploration.protocol_options);

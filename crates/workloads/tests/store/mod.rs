@@ -49,6 +49,8 @@ pub struct Store {
     pub abort_after: Option<u64>,
     pub events: Vec<Event>,
     pub record_events: bool,
+    /// Rows that scans have visited.
+    pub visited: usize,
 }
 
 impl Store {
@@ -65,6 +67,7 @@ impl Store {
             abort_after: None,
             events: Vec::new(),
             record_events: false,
+            visited: 0,
         };
         for table in &schema.tables {
             table.check().unwrap();
@@ -255,6 +258,7 @@ impl Access for Store {
             let row = &self.rows[&(table, key)];
             let packed: Vec<u8> =
                 spans.iter().cloned().flat_map(|s| row[s].iter().copied()).collect();
+            self.visited += 1;
             if visit(key, &packed).is_break() {
                 break;
             }

@@ -1,0 +1,199 @@
+//! One worker's stream of transactions.
+
+use super::homes::Homes;
+use super::keys::Keys;
+use super::mix::{Action, Mix};
+use super::{USERTABLE, YcsbOptions, value};
+use crate::distinct::KeyDraw;
+use crate::stream::Stream;
+use crate::zipf::Zipf;
+use std::ops::ControlFlow;
+use txn::{Abort, Access, Client, ColumnSet, Direction, KeyRange};
+
+/// What is done to one key, and to which of its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FieldAccess {
+    field: u8,
+    action: Action,
+}
+
+/// One worker's stream of transactions.
+#[derive(Clone, Debug)]
+pub struct YcsbClient {
+    options: YcsbOptions,
+    stream: Stream,
+    draw: KeyDraw,
+    keys: Vec<u64>,
+    places: Keys,
+    homes: Homes,
+    mix: Mix,
+    accesses: Vec<FieldAccess>,
+    writes: bool,
+    scans: bool,
+    stamp: u64,
+    /// One row, of which an access to one field uses the beginning.
+    row: Vec<u8>,
+    checksum: u64,
+}
+
+impl YcsbClient {
+    pub(super) fn of_worker(
+        options: &YcsbOptions,
+        zipf: &Zipf,
+        worker: usize,
+        workers: usize,
+        seed: u64,
+    ) -> YcsbClient {
+        let accesses = options.accesses as usize;
+        YcsbClient {
+            stream: Stream::of_worker(seed, worker),
+            draw: KeyDraw::new(zipf.clone(), accesses, options.distinct),
+            keys: Vec::with_capacity(accesses),
+            places: Keys::new(options, worker, workers),
+            homes: Homes::new(options, worker),
+            mix: Mix::new(options, worker),
+            accesses: vec![FieldAccess { field: 0, action: Action::Read }; accesses],
+            writes: false,
+            scans: false,
+            stamp: value::first_stamp(worker),
+            row: vec![0; options.row_bytes()],
+            checksum: 0,
+            options: options.clone(),
+        }
+    }
+
+    /// A digest of every byte read so far, aborted attempts included. It exists so that reads happen.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
+    /// The keys of the drawn transaction, in the order in which they are accessed.
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// Tells the engine what comes: first all rows (their place in the index, their metadata), then
+    /// the one field that is accessed of each. Announcing every field of every row would ask for
+    /// more cache lines than a core can wait for.
+    fn announce<A: Access + ?Sized>(&self, access: &mut A) {
+        access.prefetch(USERTABLE, &self.keys, ColumnSet::NONE);
+        for (key, what) in self.keys.iter().zip(&self.accesses) {
+            let column = ColumnSet::one(what.field as usize);
+            access.prefetch(USERTABLE, std::slice::from_ref(key), column);
+        }
+    }
+
+    /// Visits up to `most` rows from `key` on.
+    fn scan<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        key: u64,
+        most: u32,
+        columns: ColumnSet,
+    ) -> Result<(), Abort> {
+        let range = KeyRange::new(key, u64::MAX).expect("no key is greater");
+        let (mut left, mut checksum) = (most, self.checksum);
+        let visited = access.scan(USERTABLE, range, Direction::Forward, columns, &mut |_, row| {
+            checksum = value::fold(checksum, row);
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        self.checksum = checksum;
+        visited
+    }
+}
+
+impl Client for YcsbClient {
+    fn next(&mut self) {
+        self.stamp = value::next_stamp(self.stamp);
+        self.draw.fill(&mut self.keys, self.accesses.len(), &mut self.stream);
+        self.homes.spread(&mut self.keys, &mut self.stream);
+        if self.options.key_order {
+            self.keys.sort_unstable();
+        }
+        self.mix.begin(&mut self.stream);
+        self.places.begin();
+        (self.writes, self.scans) = (false, false);
+        for (key, what) in self.keys.iter_mut().zip(&mut self.accesses) {
+            let bits = self.stream.bits();
+            what.field = (((bits >> 32) * self.options.fields) >> 32) as u8;
+            what.action = self.mix.action(bits & 0xffff_ffff, &mut self.stream);
+            *key = match what.action {
+                Action::Insert => self.places.fresh(*key),
+                _ => self.places.of_rank(*key),
+            };
+            self.writes |= matches!(what.action, Action::Update | Action::Insert);
+            self.scans |= matches!(what.action, Action::Scan(_));
+        }
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        if self.options.prefetch {
+            self.announce(access);
+        }
+        let (bytes, whole) = (self.options.field_bytes as usize, self.options.all_fields);
+        for i in 0..self.keys.len() {
+            let (key, what) = (self.keys[i], self.accesses[i]);
+            let column = ColumnSet::one(what.field as usize);
+            let (read, read_bytes) = match whole {
+                true => (ColumnSet::first(self.options.fields as usize), self.row.len()),
+                false => (column, bytes),
+            };
+            let found = match what.action {
+                Action::Read => {
+                    let row = &mut self.row[..read_bytes];
+                    let found = access.read(USERTABLE, key, read, row)?;
+                    self.checksum = value::fold(self.checksum, row);
+                    found
+                }
+                Action::Update if self.options.read_modify_write => {
+                    let row = &mut self.row[..read_bytes];
+                    access.read_for_update(USERTABLE, key, read, row)?;
+                    self.checksum = value::fold(self.checksum, row);
+                    // Of the fields that were read the drawn one is written.
+                    let at = if whole { what.field as usize * bytes } else { 0 };
+                    let field = &mut row[at..at + bytes];
+                    value::derive(field, self.stamp, i);
+                    access.update(USERTABLE, key, column, field)?
+                }
+                Action::Update => {
+                    let field = &mut self.row[..bytes];
+                    value::fresh(field, self.stamp, i);
+                    access.update(USERTABLE, key, column, field)?
+                }
+                Action::Insert => {
+                    value::fresh(&mut self.row, self.stamp, i);
+                    let inserted = access.insert(USERTABLE, key, &self.row)?;
+                    assert!(inserted, "row {key} of usertable is there before its transaction");
+                    true
+                }
+                Action::Scan(most) => {
+                    self.scan(access, key, most, read)?;
+                    true
+                }
+            };
+            // A row that was to be inserted may have found no room.
+            if !found && !self.options.latest {
+                lost(key);
+            }
+        }
+        Ok(())
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        // Neighbouring keys are in different partitions.
+        if !self.scans || self.options.partitions == 1 {
+            out.extend_from_slice(self.homes.drawn());
+        }
+    }
+
+    fn read_only(&self) -> bool {
+        self.mix.reads_only() || self.options.declare_read_only && !self.writes
+    }
+}
+
+/// Nothing ever deletes a row here, so even an attempt that is doomed to abort must find it.
+#[cold]
+fn lost(key: u64) -> ! {
+    panic!("row {key} of usertable was loaded and never deleted, yet the engine does not find it")
+}
