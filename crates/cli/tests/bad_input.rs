@@ -55,6 +55,14 @@ fn options_of_workloads() {
     refused("run tpcb --accounts 0", &["--accounts is 0;", "1 to "]);
     refused("run tpcb --remote 1.5", &["--remote is 1.5;", "0 to 1"]);
     refused("run tpcb --history 0", &["--history is 0;", "1 to "]);
+    refused("run tatp --subscribers 0", &["--subscribers is 0;", "1 to "]);
+    refused("run tatp --update-location 0.9", &["the shares' sum is ", "0 to 1 together"]);
+    refused("run tatp --preset tm1", &["'tm1'", "--preset", "atrapos"]);
+    refused("run hot-cold --remote 1", &["--remote is 1;", "0 to 0"]);
+    refused("run hot-cold --hot-accesses 11", &["--hot-accesses is 11;", "0 to 10"]);
+    refused("run sites --row-bytes 7", &["--row-bytes is 7;", "8 to "]);
+    refused("run key-value --records 9 --accesses 10", &["--accesses is 10;", "records (9)"]);
+    refused("run long-reader --long-share 0.5", &["--long-share is 0.5;", "long-readers is 0"]);
     refused("run ycsb --seconds 0", &["'0'", "--seconds", "more than 0"]);
     refused("run ycsb --repeat 0", &["'0'", "--repeat", "from 1"]);
 }

@@ -66,6 +66,9 @@ pub struct Repetition {
     pub machine_s: f64,
     /// Shared-memory operations, where they are counted.
     pub operations: Option<u64>,
+    /// Bytes that the arena gave out during the run: for versions, inserted rows, nodes of indexes. Not what
+    /// was loaded.
+    pub grown_bytes: u64,
     /// The run was stopped before its end.
     pub interrupted: bool,
 }
@@ -332,6 +335,7 @@ impl<M: Machine> Job<'_, M> {
             })
             .collect();
         let (started, operations) = (Instant::now(), machine.operations());
+        let used_before = machine.arena().used();
         machine.run(bodies, services)?;
         let wall_s = started.elapsed().as_secs_f64();
         let mut reports = reports.into_inner();
@@ -362,6 +366,7 @@ impl<M: Machine> Job<'_, M> {
             wall_s,
             machine_s,
             operations: machine.operations().map(|now| now - operations.unwrap_or(0)),
+            grown_bytes: machine.arena().used().saturating_sub(used_before),
             interrupted,
         })
     }

@@ -7,9 +7,14 @@
 use workloads::{
     micro::{
         counters::{Counters, CountersOptions},
+        hot_cold::{HotCold, HotColdOptions},
+        key_value::{KeyValue, KeyValueOptions},
+        long_reader::{LongReader, LongReaderOptions},
         ranges::{Ranges, RangesOptions},
+        sites::{Sites, SitesOptions},
     },
     smallbank::{SmallBank, SmallBankOptions},
+    tatp::{Tatp, TatpOptions},
     tpcb::{Tpcb, TpcbOptions},
     ycsb::{Ycsb, YcsbOptions},
 };
@@ -158,4 +163,79 @@ pub fn tpcb(seed: u64) -> Tpcb {
         history: 32,
     };
     Tpcb::new(options).expect("good for every seed")
+}
+
+/// Scans of a section beside updates: one section that is all of the table, or several; rows of one word or of
+/// several; bound workers or not.
+pub fn long_reader(seed: u64) -> LongReader {
+    let bound = (seed / 16).is_multiple_of(2);
+    let options = LongReaderOptions {
+        records: if seed.is_multiple_of(3) { 40 } else { 6 },
+        sections: if seed.is_multiple_of(5) { 1 } else { 2 },
+        filler_bytes: if seed.is_multiple_of(7) { 20 } else { 0 },
+        long_readers: u64::from(bound),
+        long_share: if bound { 0.0 } else { 0.4 },
+        theta: if seed.is_multiple_of(2) { 0.0 } else { 0.9 },
+    };
+    LongReader::new(options).expect("good for every seed")
+}
+
+/// TATP with one subscriber or three, mostly written, with its ledger or with the certificate as the only judge.
+pub fn tatp(seed: u64) -> Tatp {
+    let subscribers = if seed.is_multiple_of(3) { 1 } else { 3 };
+    let options = TatpOptions {
+        subscribers,
+        uniform: true,
+        get_subscriber_data: 0.1,
+        get_new_destination: 0.15,
+        get_access_data: 0.05,
+        update_subscriber_data: 0.15,
+        update_location: 0.15,
+        insert_call_forwarding: 0.2,
+        partitions: if (seed / 16).is_multiple_of(2) { 1 } else { subscribers },
+        audit: !seed.is_multiple_of(7),
+    };
+    Tatp::new(options).expect("good for every seed")
+}
+
+/// Hot and cold records, all updated and counted: spread or packed hot ones, one partition or two, in key order or not.
+pub fn hot_cold(seed: u64) -> HotCold {
+    let partitions = if (seed / 16).is_multiple_of(2) { 1 } else { 2 };
+    let options = HotColdOptions {
+        records: 12,
+        hot_records: 2,
+        packed: seed.is_multiple_of(3),
+        accesses: 3,
+        hot_accesses: if seed.is_multiple_of(5) { 2 } else { 1 },
+        remote: if partitions > 1 && (seed / 32).is_multiple_of(2) { 1 } else { 0 },
+        partitions,
+        updates: true,
+        key_order: seed.is_multiple_of(7),
+    };
+    HotCold::new(options).expect("good for every seed")
+}
+
+/// Two or three sites of few rows, all updated and counted.
+pub fn sites(seed: u64) -> Sites {
+    let options = SitesOptions {
+        sites: if seed.is_multiple_of(3) { 2 } else { 3 },
+        site_rows: if (seed / 16).is_multiple_of(2) { 2 } else { 5 },
+        row_bytes: if seed.is_multiple_of(7) { 21 } else { 8 },
+        accesses: 2,
+        multisite: 0.5,
+        theta: if seed.is_multiple_of(2) { 0.0 } else { 0.9 },
+        updates: true,
+    };
+    Sites::new(options).expect("good for every seed")
+}
+
+/// Few pairs, all updated and counted, their values numbers or strings.
+pub fn key_value(seed: u64) -> KeyValue {
+    let options = KeyValueOptions {
+        records: if seed.is_multiple_of(3) { 3 } else { 6 },
+        accesses: if (seed / 16).is_multiple_of(2) { 2 } else { 3 },
+        updates: true,
+        strings: (seed / 32).is_multiple_of(2),
+    };
+    KeyValue::new(options).expect("good for every seed")
 }

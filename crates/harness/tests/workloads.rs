@@ -13,7 +13,14 @@ use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use txn::Workload;
 use workloads::{
+    micro::{
+        hot_cold::{HotCold, HotColdOptions},
+        key_value::{KeyValue, KeyValueOptions},
+        long_reader::{LongReader, LongReaderOptions},
+        sites::{Sites, SitesOptions},
+    },
     smallbank::{SmallBank, SmallBankOptions},
+    tatp::{Tatp, TatpOptions},
     tpcb::{Tpcb, TpcbOptions},
     ycsb::{Ycsb, YcsbOptions},
 };
@@ -47,12 +54,29 @@ fn certified<W: Workload>(workload: &W) {
     let graphite = Arc::new(graphite);
     for protocol in protocols() {
         let native = |_| Native::new(NativeOptions::default());
-        certified_on(&native, workload, protocol, 2, 0.01);
+        // Long enough for two threads that wait for each other on a busy computer.
+        certified_on(&native, workload, protocol, 2, 0.05);
         let simulated = |seed| {
             let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
             Simulated::new(graphite.clone(), options)
         };
         certified_on(&simulated, workload, protocol, 16, 0.000_3);
+    }
+}
+
+fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> Plan {
+    Plan {
+        protocol: protocol.into(),
+        protocol_options: ProtocolOptions::default(),
+        cores,
+        warm_up_s: measured_s / 10.0,
+        measured_s,
+        repetitions: 1,
+        seed: 11,
+        record_history,
+        back_off: BackOff::default(),
+        load_threads: 1,
+        epoch_interval_s: if record_history { measured_s / 10.0 } else { 0.000_05 },
     }
 }
 
@@ -63,19 +87,7 @@ fn certified_on<M: Measurable, W: Workload>(
     cores: usize,
     measured_s: f64,
 ) {
-    let plan = Plan {
-        protocol: protocol.into(),
-        protocol_options: ProtocolOptions::default(),
-        cores,
-        warm_up_s: measured_s / 10.0,
-        measured_s,
-        repetitions: 1,
-        seed: 11,
-        record_history: true,
-        back_off: BackOff::default(),
-        load_threads: 1,
-        epoch_interval_s: measured_s / 10.0,
-    };
+    let plan = plan(protocol, cores, measured_s, true);
     let repetitions = run(make, workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
     assert!(repetitions[0].total.commits() > 0, "{protocol} commits nothing");
     let certificate = certify(&repetitions).expect("the history was recorded");
@@ -116,4 +128,73 @@ fn rows_that_are_inserted_into_scanned_ranges_are_no_phantoms() {
         let options = YcsbOptions { records: 200, accesses: 4, scan_length: 20, ..options };
         certified(&Ycsb::new(options).expect("good options"));
     }
+}
+
+#[test]
+fn long_readers_see_no_half_of_an_update() {
+    explored(&variation::long_reader);
+    for long_readers in [1, 0] {
+        let long_share = if long_readers == 0 { 0.2 } else { 0.0 };
+        let options =
+            LongReaderOptions { records: 400, long_readers, long_share, ..Default::default() };
+        certified(&LongReader::new(options).expect("good options"));
+    }
+}
+
+/// Versions that nobody needs any more are used again, however long somebody else reads: ten times as many updates
+/// do not take more memory.
+#[test]
+fn a_long_reader_bounds_what_versions_take() {
+    let options = LongReaderOptions { records: 2000, sections: 2, ..LongReaderOptions::default() };
+    let workload = LongReader::new(options).expect("good options");
+    let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
+    for protocol in protocols() {
+        let measured = |measured_s: f64| {
+            let plan = plan(protocol, 8, measured_s, false);
+            let make = |seed| {
+                let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
+                Simulated::new(graphite.clone(), options)
+            };
+            let repetitions = run(&make, &workload, &plan, &Word::new(0), &mut |_| {});
+            let total = &repetitions.as_ref().expect("can run")[0];
+            println!(
+                "{protocol:12} {measured_s} s: {} scans, {} updates, {} bytes more",
+                total.total.commits[0], total.total.commits[1], total.grown_bytes
+            );
+            (total.total.commits[1], total.grown_bytes)
+        };
+        let ((few, less), (many, more)) = (measured(0.000_4), measured(0.004));
+        assert!(many > 4 * few, "{protocol}: {few} and {many} updates");
+        // A slab of versions more is what chance may take.
+        assert!(more <= less + less / 2 + 65_536, "{protocol}: {less}, then {more} bytes");
+    }
+}
+
+#[test]
+fn the_register_changes_as_its_ledger_says() {
+    explored(&variation::tatp);
+    for audit in [false, true] {
+        let options =
+            TatpOptions { subscribers: 300, partitions: 4, audit, ..TatpOptions::default() };
+        certified(&Tatp::new(options).expect("good options"));
+    }
+}
+
+#[test]
+fn no_update_of_the_papers_micro_benchmarks_is_lost() {
+    explored(&variation::hot_cold);
+    explored(&variation::sites);
+    explored(&variation::key_value);
+    let hot = HotColdOptions {
+        records: 1000,
+        partitions: 8,
+        remote: 2,
+        updates: true,
+        ..Default::default()
+    };
+    certified(&HotCold::new(hot).expect("good options"));
+    let sites = SitesOptions { site_rows: 50, updates: true, ..SitesOptions::default() };
+    certified(&Sites::new(sites).expect("good options"));
+    let pairs = KeyValueOptions { records: 100, accesses: 10, updates: true, strings: true };
+    certified(&KeyValue::new(pairs).expect("good options"));
 }

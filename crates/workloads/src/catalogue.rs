@@ -44,6 +44,31 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Alomari, Cahill, Fekete, Roehm, ICDE 2008; mix and amounts of H-Store's version",
     },
     Entry {
+        name: "hot-cold",
+        summary: "ten records, some of a hot set, some of other partitions",
+        source: "Trireme (VLDB 2017), 4 and 5.1",
+    },
+    Entry {
+        name: "sites",
+        summary: "N rows of one site, or one of it and the others of all sites",
+        source: "Hardware Islands, 3.2.2 and 3.4.3",
+    },
+    Entry {
+        name: "key-value",
+        summary: "1, 10 or 100 random rows of a table of keys and values",
+        source: "Micro-architecture of OLTP (2021), 3 and 4",
+    },
+    Entry {
+        name: "long-reader",
+        summary: "scans over a tenth of a table beside short updates",
+        source: "ours; after what Staring into the Abyss, 2.2, says of versions",
+    },
+    Entry {
+        name: "tatp",
+        summary: "TATP: seven transactions of a mobile network's register, many of which find nothing",
+        source: "TATP description 1.0, 2009; Hardware Islands, 4.5",
+    },
+    Entry {
         name: "tpcb",
         summary: "TPC-B: an account, a teller and a branch get an amount, the history a row",
         source: "TPC-B 2.0, 1994; Hardware Islands, 3.5.1; Micro-architecture of OLTP, 5.1",

@@ -13,6 +13,11 @@
 //! | [`micro::timestamps`] | the allocation of timestamps alone |
 //! | [`tpcc_accesses`] | a stand-in for the accesses of TPC-C's orders and payments |
 //! | [`smallbank`] | short transactions of a bank, among which write skew can happen |
+//! | [`micro::hot_cold`] | contention for a few hot records, and the price of other partitions' |
+//! | [`micro::sites`] | transactions that keep to one partition, and such that do not |
+//! | [`micro::key_value`] | one, ten or a hundred random rows of a table of any size |
+//! | [`micro::long_reader`] | what a long scan does to short updates, and they to it |
+//! | [`tatp`] | very short transactions, many of which find nothing |
 //! | [`tpcb`] | updates that meet at a bank's few branches, and an append |
 
 pub mod catalogue;
@@ -22,6 +27,7 @@ pub mod micro;
 mod options;
 pub mod smallbank;
 pub mod stream;
+pub mod tatp;
 pub mod tpcb;
 pub mod tpcc_accesses;
 pub mod ycsb;

@@ -2,10 +2,12 @@
 
 mod bank_options;
 mod machine;
+mod micro_options;
 mod numbers;
 mod options;
 mod output;
 mod protocols;
+mod tatp_options;
 mod workload;
 mod workload_options;
 
@@ -102,6 +104,21 @@ pub enum ExploreCommand {
         after_help = "Example: kilocore explore smallbank --cc MVCC --schedules 10000"
     )]
     SmallBank(ExploreArguments),
+    /// Hot and cold records whose updates must all be there
+    #[command(after_help = "Example: kilocore explore hot-cold --cc NO_WAIT --schedules 10000")]
+    HotCold(ExploreArguments),
+    /// Rows of sites whose updates must all be there
+    #[command(after_help = "Example: kilocore explore sites --cc HSTORE --schedules 10000")]
+    Sites(ExploreArguments),
+    /// Keys and values whose updates must all be there
+    #[command(after_help = "Example: kilocore explore key-value --cc OCC --schedules 10000")]
+    KeyValue(ExploreArguments),
+    /// Scans of a section beside updates within it, whose sums must stay
+    #[command(after_help = "Example: kilocore explore long-reader --cc MVCC --schedules 10000")]
+    LongReader(ExploreArguments),
+    /// TATP with few subscribers, mostly written, whose changes a ledger must explain
+    #[command(after_help = "Example: kilocore explore tatp --cc TICTOC --schedules 10000")]
+    Tatp(ExploreArguments),
     /// TPC-B with few rows, whose balances must agree with its history
     #[command(after_help = "Example: kilocore explore tpcb --cc SILO --schedules 10000")]
     Tpcb(ExploreArguments),

@@ -1,6 +1,10 @@
 //! Workloads by name, each with its own options.
 
 use super::bank_options::{SmallBankArguments, TpcbArguments};
+use super::micro_options::{
+    HotColdArguments, KeyValueArguments, LongReaderArguments, SitesArguments,
+};
+use super::tatp_options::TatpArguments;
 use super::workload_options::{
     CountersArguments, RangesArguments, TpccAccessesArguments, YcsbArguments,
 };
@@ -10,9 +14,14 @@ use harness::record::{Settings, settings};
 use txn::Workload;
 use workloads::OptionError;
 use workloads::micro::counters::{Counters, CountersOptions};
+use workloads::micro::hot_cold::{HotCold, HotColdOptions};
+use workloads::micro::key_value::{KeyValue, KeyValueOptions};
+use workloads::micro::long_reader::{LongReader, LongReaderOptions};
 use workloads::micro::ranges::{Ranges, RangesOptions};
+use workloads::micro::sites::{Sites, SitesOptions};
 use workloads::micro::timestamps::Timestamps;
 use workloads::smallbank::{SmallBank, SmallBankOptions};
+use workloads::tatp::{Tatp, TatpOptions};
 use workloads::tpcb::{Tpcb, TpcbOptions};
 use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
@@ -90,6 +99,60 @@ pub enum WorkloadCommand<C: Args> {
         #[command(flatten)]
         command: C,
     },
+    /// Ten records, some of a hot set, some of other partitions
+    #[command(after_help = "Example: kilocore run hot-cold --cc NO_WAIT,SILO --updates")]
+    HotCold {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: HotColdArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// N rows of one site, or one of it and the others of all sites
+    #[command(
+        after_help = "Example: kilocore run sites --cc SILO --sites 24 --multisite 0.2 --updates"
+    )]
+    Sites {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: SitesArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// 1, 10 or 100 random rows of a table of keys and values
+    #[command(after_help = "Example: kilocore run key-value --cc SILO --preset 10mb --accesses 10")]
+    KeyValue {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: KeyValueArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// Scans over a tenth of a table beside short updates
+    #[command(
+        after_help = "Example: kilocore run long-reader --cc MVCC,SILO --machine graphite --cores 16 --long-readers 2"
+    )]
+    LongReader {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: LongReaderArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// TATP: seven transactions of a mobile network's register, many of which find nothing
+    #[command(after_help = "Example: kilocore run tatp --cc SILO --subscribers 100k")]
+    Tatp {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: TatpArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
     /// TPC-B: an account, a teller and a branch get an amount, the history a row
     #[command(after_help = "Example: kilocore run tpcb --cc NO_WAIT --branches 24 --remote 0.15")]
     Tpcb {
@@ -129,6 +192,11 @@ impl Facts {
             "ranges" => settings(RangesOptions::default().list()),
             "tpcc-accesses" => settings(TpccAccessesOptions::default().list()),
             "smallbank" => settings(SmallBankOptions::default().list()),
+            "hot-cold" => settings(HotColdOptions::default().list()),
+            "sites" => settings(SitesOptions::default().list()),
+            "key-value" => settings(KeyValueOptions::default().list()),
+            "long-reader" => settings(LongReaderOptions::default().list()),
+            "tatp" => settings(TatpOptions::default().list()),
             "tpcb" => settings(TpcbOptions::default().list()),
             _ => Settings::new(),
         };
@@ -164,6 +232,11 @@ impl<C: Args> WorkloadCommand<C> {
             | WorkloadCommand::TpccAccesses { command, .. }
             | WorkloadCommand::Timestamps { command }
             | WorkloadCommand::SmallBank { command, .. }
+            | WorkloadCommand::HotCold { command, .. }
+            | WorkloadCommand::Sites { command, .. }
+            | WorkloadCommand::KeyValue { command, .. }
+            | WorkloadCommand::LongReader { command, .. }
+            | WorkloadCommand::Tatp { command, .. }
             | WorkloadCommand::Tpcb { command, .. } => command,
         }
     }
@@ -203,6 +276,31 @@ impl<C: Args> WorkloadCommand<C> {
                 let options = options.over(SmallBankOptions::default());
                 let facts = Facts { name: "smallbank", options: settings(options.list()) };
                 task.perform(&SmallBank::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::HotCold { options, .. } => {
+                let options = options.over(HotColdOptions::default());
+                let facts = Facts { name: "hot-cold", options: settings(options.list()) };
+                task.perform(&HotCold::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::Sites { options, .. } => {
+                let options = options.over(SitesOptions::default());
+                let facts = Facts { name: "sites", options: settings(options.list()) };
+                task.perform(&Sites::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::KeyValue { options, .. } => {
+                let options = options.over(KeyValueOptions::default());
+                let facts = Facts { name: "key-value", options: settings(options.list()) };
+                task.perform(&KeyValue::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::LongReader { options, .. } => {
+                let options = options.over(LongReaderOptions::default());
+                let facts = Facts { name: "long-reader", options: settings(options.list()) };
+                task.perform(&LongReader::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::Tatp { options, .. } => {
+                let options = options.over(TatpOptions::default());
+                let facts = Facts { name: "tatp", options: settings(options.list()) };
+                task.perform(&Tatp::new(options).map_err(refused)?, &facts)
             }
             WorkloadCommand::Tpcb { options, .. } => {
                 let options = options.over(TpcbOptions::default());

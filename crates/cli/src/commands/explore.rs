@@ -34,6 +34,11 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
         ExploreCommand::Ranges(asked) => ("ranges", asked),
         ExploreCommand::Ycsb(asked) => ("ycsb", asked),
         ExploreCommand::SmallBank(asked) => ("smallbank", asked),
+        ExploreCommand::HotCold(asked) => ("hot-cold", asked),
+        ExploreCommand::Sites(asked) => ("sites", asked),
+        ExploreCommand::KeyValue(asked) => ("key-value", asked),
+        ExploreCommand::LongReader(asked) => ("long-reader", asked),
+        ExploreCommand::Tatp(asked) => ("tatp", asked),
         ExploreCommand::Tpcb(asked) => ("tpcb", asked),
     };
     let subjects = subjects(workload, asked)?;
@@ -69,6 +74,21 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             }
             ExploreCommand::SmallBank(_) => {
                 blocks::explore(&variation::smallbank, &subject.exploration, &bar)
+            }
+            ExploreCommand::HotCold(_) => {
+                blocks::explore(&variation::hot_cold, &subject.exploration, &bar)
+            }
+            ExploreCommand::Sites(_) => {
+                blocks::explore(&variation::sites, &subject.exploration, &bar)
+            }
+            ExploreCommand::KeyValue(_) => {
+                blocks::explore(&variation::key_value, &subject.exploration, &bar)
+            }
+            ExploreCommand::LongReader(_) => {
+                blocks::explore(&variation::long_reader, &subject.exploration, &bar)
+            }
+            ExploreCommand::Tatp(_) => {
+                blocks::explore(&variation::tatp, &subject.exploration, &bar)
             }
             ExploreCommand::Tpcb(_) => {
                 blocks::explore(&variation::tpcb, &subject.exploration, &bar)

@@ -1,0 +1,80 @@
+//! One worker's hot and cold records.
+
+use super::{HotColdOptions, INTEGERS};
+use crate::micro::row_set::RowSet;
+use crate::stream::Stream;
+use txn::{Abort, Access, Client, Partitioning};
+
+/// One worker's stream of transactions.
+#[derive(Clone, Debug)]
+pub struct HotColdClient {
+    options: HotColdOptions,
+    partitioning: Partitioning,
+    home: u64,
+    stream: Stream,
+    rows: RowSet,
+}
+
+impl HotColdClient {
+    pub(super) fn of_worker(options: &HotColdOptions, worker: usize, seed: u64) -> HotColdClient {
+        let bytes = if options.updates { 8 } else { INTEGERS * 8 };
+        HotColdClient {
+            options: options.clone(),
+            partitioning: options.partitioning(),
+            home: worker as u64 % options.partitions,
+            stream: Stream::of_worker(seed, worker),
+            rows: RowSet::new(options.updates, INTEGERS, bytes),
+        }
+    }
+
+    /// The keys of the drawn transaction, in the order in which they are accessed.
+    pub fn keys(&self) -> &[u64] {
+        &self.rows.keys
+    }
+
+    /// A digest of what was read so far, aborted attempts included.
+    pub fn checksum(&self) -> u64 {
+        self.rows.checksum()
+    }
+}
+
+impl Client for HotColdClient {
+    fn next(&mut self) {
+        let (options, stream, home) = (&self.options, &mut self.stream, self.home);
+        let hot = options.hot_accesses as usize;
+        let local = (options.accesses - options.remote) as usize;
+        self.rows.draw(options.accesses as usize, |number| {
+            if number < hot {
+                return options.hot_key(stream.below(options.hot_records));
+            }
+            loop {
+                let partition = if number < local {
+                    home
+                } else {
+                    let other = stream.below(options.partitions - 1);
+                    other + u64::from(other >= home)
+                };
+                let first = options.first_of(partition);
+                let key = first + stream.below(options.first_of(partition + 1) - first);
+                if !options.is_hot(key) {
+                    return key;
+                }
+            }
+        });
+        if options.key_order {
+            self.rows.keys.sort_unstable();
+        }
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        self.rows.run(access)
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        out.extend(self.rows.keys.iter().filter_map(|key| self.partitioning.of(*key)));
+    }
+
+    fn read_only(&self) -> bool {
+        !self.options.updates
+    }
+}

@@ -1,0 +1,259 @@
+//! Hot and cold records: two of a handful and eight of a hundred million.
+//!
+//! Appuswamy, Anadiotis, Porobic, Iman and Ailamaki, "Analyzing the Impact of System Architecture on the Scalability of
+//! OLTP Engines for High-Contention Workloads" (Trireme), VLDB 2017, section 4: one table of 64-bit keys and ten 64-bit
+//! integers; a transaction reads or updates ten records. For contention two of them are from a hot set of 16 (4.2, 4.3); for
+//! the cost of partitioning, there is no hot set, and from none to ten records are other partitions' (4.2.4). The third
+//! form is a table of 72 records of which ten are updated (5.1).
+//!
+//! Choices that the paper leaves open:
+//! - Partitions are ranges of keys. Hot records are spread over all of the table, one at the beginning of each 16th, as the
+//!   paper has them in different partitions; or packed, next to one another, which it found to be no good.
+//! - The hot records of a transaction come first, and no record comes twice.
+//! - Cold records are the home partition's, the worker's number modulo the partitions; of the other partitions' each record's
+//!   partition is drawn anew. One partition is the paper's shared-everything form.
+//! - An update increments the first integer.
+
+mod client;
+
+pub use client::HotColdClient;
+
+use super::row_set::{TABLE, law};
+use crate::options::{self, OptionError, OptionValue};
+use txn::{
+    Column, ColumnType, Conservation, Loader, Partitioning, Schema, TableId, TableSchema, Workload,
+};
+
+/// Integers of a record.
+const INTEGERS: usize = 10;
+
+/// The most accesses of a transaction: more would be drawn slowly.
+const MOST_ACCESSES: u64 = 256;
+
+/// Settings that have a name, and what they are.
+pub const PRESETS: [(&str, &str); 4] = [
+    ("trireme-read", "100M records, 16 hot ones, reads (4.2)"),
+    ("trireme-update", "100M records, 16 hot ones, updates (4.3)"),
+    ("trireme-multisite", "100M records in 72 partitions, none hot, one remote read (4.2.4)"),
+    ("trireme-72", "ten updates of 72 records (5.1)"),
+];
+
+/// All that can be set. [`HotCold::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HotColdOptions {
+    /// Records.
+    pub records: u64,
+    /// How many of them are hot.
+    pub hot_records: u64,
+    /// Hot records are next to one another; else they are spread over the table.
+    pub packed: bool,
+    /// Records of a transaction.
+    pub accesses: u64,
+    /// How many of them are hot ones.
+    pub hot_accesses: u64,
+    /// How many of the cold ones are other partitions'.
+    pub remote: u64,
+    /// Partitions, equal ranges of keys.
+    pub partitions: u64,
+    /// Records are updated; else read.
+    pub updates: bool,
+    /// A transaction accesses its records in the order of their keys.
+    pub key_order: bool,
+}
+
+impl Default for HotColdOptions {
+    fn default() -> HotColdOptions {
+        HotColdOptions {
+            records: 1_000_000,
+            hot_records: 16,
+            packed: false,
+            accesses: 10,
+            hot_accesses: 2,
+            remote: 0,
+            partitions: 1,
+            updates: false,
+            key_order: false,
+        }
+    }
+}
+
+impl HotColdOptions {
+    /// The settings called `name`, one of [`PRESETS`].
+    pub fn preset(name: &str) -> Option<HotColdOptions> {
+        let large = HotColdOptions { records: 100_000_000, ..HotColdOptions::default() };
+        let cold = HotColdOptions { hot_records: 0, hot_accesses: 0, ..large.clone() };
+        Some(match name {
+            "trireme-read" => large,
+            "trireme-update" => HotColdOptions { updates: true, ..large },
+            "trireme-multisite" => HotColdOptions { partitions: 72, remote: 1, ..cold },
+            "trireme-72" => HotColdOptions { records: 72, updates: true, ..cold },
+            _ => return None,
+        })
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("records", self.records, 1, options::MAX_ROWS)?;
+        options::integer("partitions", self.partitions, 1, self.records.min(65_536))?;
+        options::integer("hot-records", self.hot_records, 0, (self.records / 2).min(65_536))?;
+        options::integer("accesses", self.accesses, 1, MOST_ACCESSES)?;
+        let most = self.hot_records.min(self.accesses);
+        options::integer("hot-accesses", self.hot_accesses, 0, most)?;
+        let cold = self.accesses - self.hot_accesses;
+        options::integer("remote", self.remote, 0, if self.partitions > 1 { cold } else { 0 })?;
+        // In the worst case all hot records are in the one partition that the cold ones are drawn from.
+        let rows = (self.records / self.partitions).saturating_sub(self.hot_records);
+        if cold > rows {
+            return Err(OptionError {
+                option: "accesses - hot-accesses",
+                given: cold.to_string(),
+                allowed: format!("0 to records / partitions - hot-records ({rows})"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("records", OptionValue::Integer(self.records)),
+            ("hot-records", OptionValue::Integer(self.hot_records)),
+            ("packed", OptionValue::Flag(self.packed)),
+            ("accesses", OptionValue::Integer(self.accesses)),
+            ("hot-accesses", OptionValue::Integer(self.hot_accesses)),
+            ("remote", OptionValue::Integer(self.remote)),
+            ("partitions", OptionValue::Integer(self.partitions)),
+            ("updates", OptionValue::Flag(self.updates)),
+            ("key-order", OptionValue::Flag(self.key_order)),
+        ]
+    }
+
+    fn partitioning(&self) -> Partitioning {
+        Partitioning::Ranges { partitions: self.partitions, keys: self.records }
+    }
+
+    /// The first key of partition `partition`; of the one behind the last, the number of records.
+    fn first_of(&self, partition: u64) -> u64 {
+        let scaled = u128::from(partition) * u128::from(self.records);
+        scaled.div_ceil(u128::from(self.partitions)) as u64
+    }
+
+    /// The key of hot record `number`.
+    fn hot_key(&self, number: u64) -> u64 {
+        if self.packed {
+            return number;
+        }
+        let scaled = u128::from(number) * u128::from(self.records);
+        (scaled / u128::from(self.hot_records)) as u64
+    }
+
+    fn is_hot(&self, key: u64) -> bool {
+        if self.packed || self.hot_records == 0 {
+            return key < self.hot_records;
+        }
+        let scaled = u128::from(key) * u128::from(self.hot_records);
+        let number = scaled.div_ceil(u128::from(self.records)) as u64;
+        number < self.hot_records && self.hot_key(number) == key
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct HotCold {
+    options: HotColdOptions,
+}
+
+impl HotCold {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: HotColdOptions) -> Result<HotCold, OptionError> {
+        options.validate()?;
+        Ok(HotCold { options })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &HotColdOptions {
+        &self.options
+    }
+}
+
+impl Workload for HotCold {
+    type Client = HotColdClient;
+
+    fn schema(&self) -> Schema {
+        let column = |i| Column::new(format!("attribute{i}"), ColumnType::U64);
+        let table = TableSchema::new("records", (0..INTEGERS).map(column).collect());
+        Schema { tables: vec![table.partitioned(self.options.partitioning())] }
+    }
+
+    fn rows(&self, _table: TableId) -> u64 {
+        self.options.records
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        loader.load_dense(TABLE, self.options.records, &|_, _| {});
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> HotColdClient {
+        HotColdClient::of_worker(&self.options, worker, seed)
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let HotColdOptions { records, accesses, updates, .. } = self.options;
+        Some(Box::new(move |access, committed| {
+            law(access, records, 8, if updates { committed * accesses } else { 0 })
+        }))
+    }
+
+    fn in_key_order(&self) -> bool {
+        self.options.key_order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hot_keys_are_those_that_are_hot() {
+        for (records, hot_records) in [(1000, 16), (1003, 16), (40, 20), (7, 3), (100, 0)] {
+            for packed in [false, true] {
+                let options = HotColdOptions { records, hot_records, packed, ..Default::default() };
+                let listed: Vec<u64> = (0..hot_records).map(|i| options.hot_key(i)).collect();
+                let found: Vec<u64> = (0..records).filter(|key| options.is_hot(*key)).collect();
+                assert_eq!(listed, found, "{records} {hot_records} {packed}");
+            }
+        }
+    }
+
+    #[test]
+    fn partitions_begin_where_the_rule_says() {
+        for (records, partitions) in [(1000, 7), (72, 72), (10, 3), (100, 1)] {
+            let options = HotColdOptions { records, partitions, ..Default::default() };
+            let rule = options.partitioning();
+            for partition in 0..partitions {
+                let (first, end) = (options.first_of(partition), options.first_of(partition + 1));
+                assert!((first..end).all(|key| rule.of(key) == Some(partition)) && first < end);
+            }
+            assert_eq!(options.first_of(partitions), records);
+        }
+    }
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |change: fn(&mut HotColdOptions)| {
+            let mut options = HotColdOptions::default();
+            change(&mut options);
+            HotCold::new(options).unwrap_err().to_string()
+        };
+        assert_eq!(error(|o| o.hot_accesses = 11), "hot-accesses is 11; allowed: 0 to 10");
+        assert_eq!(error(|o| o.remote = 1), "remote is 1; allowed: 0 to 0");
+        let said = error(|o| (o.remote, o.partitions) = (9, 4));
+        assert_eq!(said, "remote is 9; allowed: 0 to 8");
+        assert!(error(|o| o.partitions = 1_000_000).starts_with("partitions is 1000000"));
+        let said = error(|o| (o.records, o.partitions) = (100, 5));
+        assert!(said.contains("records / partitions - hot-records (4)"), "{said}");
+        for (name, _) in PRESETS {
+            assert_eq!(HotColdOptions::preset(name).unwrap().validate(), Ok(()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Keys and values: so many random rows of a table with two columns.
+//!
+//! "A Methodology for OLTP Micro-architectural Analysis" (2021), sections 3 and 4: a table of random keys and values of
+//! 8 bytes, of 1 MB to 100 GB; a transaction reads or updates 1, 10 or 100 random rows, each found by its key through an index.
+//! In section 6.2 both columns are strings of 50 bytes.
+//!
+//! Deviations:
+//! - The keys are the numbers from 0 in no order that an index could notice, as a hash index spreads them; no row comes
+//!   twice in a transaction.
+//! - Of the strings only the values are: keys are 64-bit numbers so far.
+//! - A size counts keys and values and nothing else. The two large ones fit into a simulated machine's memory only.
+//! - An update reads a number at the beginning of the value, increments it, and writes the whole value.
+
+use super::row_set::{RowSet, TABLE, law};
+use crate::distinct::KeyDraw;
+use crate::options::{self, OptionError, OptionValue};
+use crate::stream::Stream;
+use crate::zipf::Zipf;
+use txn::{
+    Abort, Access, Client, Column, ColumnType, Conservation, Loader, Schema, TableId, TableSchema,
+    Workload,
+};
+
+/// Bytes of a key, and of a value that is a number.
+const NUMBER_BYTES: u64 = 8;
+
+/// Bytes of a value that is a string.
+const STRING_BYTES: u64 = 50;
+
+/// Settings that have a name, and what they are: sizes as in section 4.2, work as in section 4.3.
+pub const PRESETS: [(&str, &str); 6] = [
+    ("1mb", "one read of 1 MB"),
+    ("10mb", "one read of 10 MB"),
+    ("10gb", "one read of 10 GB"),
+    ("100gb", "one read of 100 GB"),
+    ("10-rows", "ten reads of 100 GB"),
+    ("100-rows", "a hundred reads of 100 GB"),
+];
+
+/// All that can be set. [`KeyValue::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyValueOptions {
+    /// Rows of the table.
+    pub records: u64,
+    /// Rows of a transaction.
+    pub accesses: u64,
+    /// Rows are updated; else read.
+    pub updates: bool,
+    /// Values are strings of 50 bytes; else numbers.
+    pub strings: bool,
+}
+
+impl Default for KeyValueOptions {
+    fn default() -> KeyValueOptions {
+        KeyValueOptions { records: 1_000_000, accesses: 1, updates: false, strings: false }
+    }
+}
+
+impl KeyValueOptions {
+    /// The settings called `name`, one of [`PRESETS`].
+    pub fn preset(name: &str) -> Option<KeyValueOptions> {
+        let of = |bytes: u64, accesses| KeyValueOptions {
+            records: bytes / (2 * NUMBER_BYTES),
+            accesses,
+            ..KeyValueOptions::default()
+        };
+        Some(match name {
+            "1mb" => of(1_000_000, 1),
+            "10mb" => of(10_000_000, 1),
+            "10gb" => of(10_000_000_000, 1),
+            "100gb" => of(100_000_000_000, 1),
+            "10-rows" => of(100_000_000_000, 10),
+            "100-rows" => of(100_000_000_000, 100),
+            _ => return None,
+        })
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("records", self.records, 1, options::MAX_ROWS)?;
+        options::integer("accesses", self.accesses, 1, options::MAX_ACCESSES)?;
+        options::enough_rows(self.accesses, self.records, "records")
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("records", OptionValue::Integer(self.records)),
+            ("accesses", OptionValue::Integer(self.accesses)),
+            ("updates", OptionValue::Flag(self.updates)),
+            ("strings", OptionValue::Flag(self.strings)),
+        ]
+    }
+
+    fn value_bytes(&self) -> u64 {
+        if self.strings { STRING_BYTES } else { NUMBER_BYTES }
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct KeyValue {
+    options: KeyValueOptions,
+}
+
+impl KeyValue {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: KeyValueOptions) -> Result<KeyValue, OptionError> {
+        options.validate()?;
+        Ok(KeyValue { options })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &KeyValueOptions {
+        &self.options
+    }
+}
+
+impl Workload for KeyValue {
+    type Client = KeyValueClient;
+
+    fn schema(&self) -> Schema {
+        let kind = match self.options.strings {
+            true => ColumnType::Bytes(STRING_BYTES as u32),
+            false => ColumnType::U64,
+        };
+        Schema { tables: vec![TableSchema::new("pairs", vec![Column::new("value", kind)])] }
+    }
+
+    fn rows(&self, _table: TableId) -> u64 {
+        self.options.records
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        loader.load_dense(TABLE, self.options.records, &|_, _| {});
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> KeyValueClient {
+        let options = self.options.clone();
+        let accesses = options.accesses as usize;
+        KeyValueClient {
+            stream: Stream::of_worker(seed, worker),
+            draw: KeyDraw::new(Zipf::new(options.records, 0.0), accesses, true),
+            rows: RowSet::new(options.updates, 1, options.value_bytes() as usize),
+            options,
+        }
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let KeyValueOptions { records, accesses, updates, .. } = self.options;
+        let bytes = self.options.value_bytes() as usize;
+        Some(Box::new(move |access, committed| {
+            law(access, records, bytes, if updates { committed * accesses } else { 0 })
+        }))
+    }
+}
+
+/// One worker's stream of transactions.
+#[derive(Clone, Debug)]
+pub struct KeyValueClient {
+    options: KeyValueOptions,
+    stream: Stream,
+    draw: KeyDraw,
+    rows: RowSet,
+}
+
+impl KeyValueClient {
+    /// The keys of the drawn transaction, in the order in which they are accessed.
+    pub fn keys(&self) -> &[u64] {
+        &self.rows.keys
+    }
+
+    /// A digest of what was read so far, aborted attempts included.
+    pub fn checksum(&self) -> u64 {
+        self.rows.checksum()
+    }
+}
+
+impl Client for KeyValueClient {
+    fn next(&mut self) {
+        let accesses = self.options.accesses as usize;
+        self.draw.fill(&mut self.rows.keys, accesses, &mut self.stream);
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        self.rows.run(access)
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        out.push(0);
+    }
+
+    fn read_only(&self) -> bool {
+        !self.options.updates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_as_large_as_they_say() {
+        let bytes = |name| KeyValueOptions::preset(name).unwrap().records * 16;
+        assert_eq!([bytes("1mb"), bytes("100gb")], [1_000_000, 100_000_000_000]);
+        for (name, _) in PRESETS {
+            assert_eq!(KeyValueOptions::preset(name).unwrap().validate(), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |records, accesses| {
+            let options = KeyValueOptions { records, accesses, ..KeyValueOptions::default() };
+            KeyValue::new(options).unwrap_err().to_string()
+        };
+        assert!(error(0, 1).starts_with("records is 0; allowed: 1 to "));
+        assert!(error(9, 10).starts_with("accesses is 10; allowed: 1 to records (9)"));
+    }
+}

@@ -1,0 +1,225 @@
+//! Long readers beside short updates: a scan over a tenth of a table, while others move amounts within it.
+//!
+//! What a scheme does with a long read-only transaction decides how long versions live, how far writers wait, and
+//! whether the reader ever ends: "Staring into the Abyss" (2014), sections 2.2 and 5.3, on why versions are kept.
+//! No paper defines this mix; sizes and shares are ours.
+//!
+//! # Tables
+//! - `rows`, in key order: an amount, and bytes that fill the row.
+//! - `ledger`: how many wrong sums were seen, a row for each worker.
+//!
+//! The rows are divided into sections of equal length. A long reader scans one section, drawn evenly; an update moves an
+//! amount between two rows of one section. So each section's sum stays what was loaded, and a scan that sees another has
+//! seen half of an update. It is declared read-only, so its worker reports that with its next procedure.
+
+mod client;
+
+pub use client::{KIND_NAMES, LongReaderClient};
+
+use crate::cell::cell;
+use crate::options::{self, OptionError, OptionValue};
+use crate::zipf::Zipf;
+use std::ops::ControlFlow;
+use txn::{
+    Abort, Access, Column, ColumnSet, ColumnType, Conservation, Direction, Intent, KeyRange,
+    Loader, Schema, TableId, TableSchema, Workload,
+};
+
+const ROWS: TableId = TableId(0);
+const LEDGER: TableId = TableId(1);
+
+/// The amount of a row, and the only column of the ledger.
+const AMOUNT: ColumnSet = ColumnSet::one(0);
+
+/// Rows of the ledger; workers beyond share them.
+const LEDGER_ROWS: u64 = 64;
+
+/// The amount of a row when it is loaded.
+const LOADED: i64 = 1000;
+
+/// All that can be set. [`LongReader::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LongReaderOptions {
+    /// Rows of the table.
+    pub records: u64,
+    /// Sections: a long reader scans one of them.
+    pub sections: u64,
+    /// Bytes of a row beside its amount; 0 for none.
+    pub filler_bytes: u64,
+    /// If not zero: so many workers are long readers and do nothing else, the others only update.
+    pub long_readers: u64,
+    /// Share of the transactions that are long readers, where no worker is bound.
+    pub long_share: f64,
+    /// Skew of the rows that an update chooses within a section, from 0 (uniform) to less than 1.
+    pub theta: f64,
+}
+
+impl Default for LongReaderOptions {
+    fn default() -> LongReaderOptions {
+        LongReaderOptions {
+            records: 100_000,
+            sections: 10,
+            filler_bytes: 92,
+            long_readers: 1,
+            long_share: 0.0,
+            theta: 0.0,
+        }
+    }
+}
+
+impl LongReaderOptions {
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("records", self.records, 2, options::MAX_ROWS)?;
+        // An update needs two rows of a section.
+        options::integer("sections", self.sections, 1, self.records / 2)?;
+        options::integer("filler-bytes", self.filler_bytes, 0, 1 << 16)?;
+        options::integer("long-readers", self.long_readers, 0, 65_536)?;
+        options::ratio("long-share", self.long_share)?;
+        if self.long_readers > 0 && self.long_share > 0.0 {
+            return Err(OptionError {
+                option: "long-share",
+                given: self.long_share.to_string(),
+                allowed: "0 unless long-readers is 0".into(),
+            });
+        }
+        options::theta(self.theta)
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("records", OptionValue::Integer(self.records)),
+            ("sections", OptionValue::Integer(self.sections)),
+            ("filler-bytes", OptionValue::Integer(self.filler_bytes)),
+            ("long-readers", OptionValue::Integer(self.long_readers)),
+            ("long-share", OptionValue::Number(self.long_share)),
+            ("theta", OptionValue::Number(self.theta)),
+        ]
+    }
+
+    /// Rows of each section; what is left over belongs to none and is never accessed.
+    fn section_rows(&self) -> u64 {
+        self.records / self.sections
+    }
+
+    /// The keys of section number `section`.
+    fn section(&self, section: u64) -> KeyRange {
+        let rows = self.section_rows();
+        KeyRange::new(section * rows, section * rows + rows - 1).expect("a section has rows")
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct LongReader {
+    options: LongReaderOptions,
+    zipf: Zipf,
+}
+
+impl LongReader {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: LongReaderOptions) -> Result<LongReader, OptionError> {
+        options.validate()?;
+        let zipf = Zipf::new(options.section_rows(), options.theta);
+        Ok(LongReader { options, zipf })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &LongReaderOptions {
+        &self.options
+    }
+}
+
+impl Workload for LongReader {
+    type Client = LongReaderClient;
+
+    const COMPILED: bool = false;
+
+    fn schema(&self) -> Schema {
+        let mut columns = vec![Column::new("amount", ColumnType::I64)];
+        if self.options.filler_bytes > 0 {
+            let filler = ColumnType::Bytes(self.options.filler_bytes as u32);
+            columns.push(Column::new("filler", filler));
+        }
+        let ledger = vec![Column::new("wrong_sums", ColumnType::I64)];
+        Schema {
+            tables: vec![
+                TableSchema::new("rows", columns).ordered(),
+                TableSchema::new("ledger", ledger),
+            ],
+        }
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        if table == ROWS { self.options.records } else { LEDGER_ROWS }
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        loader.load_dense(ROWS, self.options.records, &|_, row| {
+            row[..8].copy_from_slice(&LOADED.to_le_bytes());
+        });
+        loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> LongReaderClient {
+        LongReaderClient::of_worker(&self.options, &self.zipf, worker, seed)
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let options = self.options.clone();
+        Some(Box::new(move |access, _| law(&options, access)))
+    }
+}
+
+/// The sum of a section's amounts.
+fn sum<A: Access + ?Sized>(
+    access: &mut A,
+    section: KeyRange,
+    direction: Direction,
+) -> Result<i64, Abort> {
+    let mut sum = 0i64;
+    access.scan(ROWS, section, direction, AMOUNT, &mut |_, amount| {
+        let amount = amount.try_into().expect("the column is as long as its type");
+        sum = sum.wrapping_add(i64::from_le_bytes(amount));
+        ControlFlow::Continue(())
+    })?;
+    Ok(sum)
+}
+
+/// Every section adds up to what was loaded, and nobody has seen it otherwise.
+fn law(options: &LongReaderOptions, access: &mut dyn Access) -> Result<Result<(), String>, Abort> {
+    let mut seen = 0;
+    for row in 0..LEDGER_ROWS {
+        seen += cell(access, LEDGER, row, AMOUNT, Intent::Read)?;
+    }
+    if seen != 0 {
+        return Ok(Err(format!("{seen} committed scans saw a wrong sum")));
+    }
+    let loaded = options.section_rows() as i64 * LOADED;
+    for section in 0..options.sections {
+        let found = sum(access, options.section(section), Direction::Forward)?;
+        if found != loaded {
+            return Ok(Err(format!("section {section} adds up to {found}, {loaded} was loaded")));
+        }
+    }
+    Ok(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |change: fn(&mut LongReaderOptions)| {
+            let mut options = LongReaderOptions { records: 100, ..LongReaderOptions::default() };
+            change(&mut options);
+            LongReader::new(options).unwrap_err().to_string()
+        };
+        assert_eq!(error(|o| o.sections = 51), "sections is 51; allowed: 1 to 50");
+        assert_eq!(error(|o| o.theta = 1.0), "theta is 1; allowed: at least 0 and less than 1");
+        let said = error(|o| o.long_share = 0.5);
+        assert_eq!(said, "long-share is 0.5; allowed: 0 unless long-readers is 0");
+    }
+}

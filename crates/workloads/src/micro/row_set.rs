@@ -1,0 +1,100 @@
+//! The transaction of several micro-benchmarks: so many rows of one table, each read or incremented.
+//!
+//! An update reads a row's counter and writes it back one higher, so that every sequence of updates leaves its trace: all
+//! counters together are the updates that have committed.
+
+use crate::cell::cell;
+use txn::{Abort, Access, ColumnSet, Intent, TableId};
+
+/// The only table of these benchmarks.
+pub(super) const TABLE: TableId = TableId(0);
+
+/// Its first column, which counts.
+const COUNTER: ColumnSet = ColumnSet::one(0);
+
+/// One worker's rows of one transaction.
+#[derive(Clone, Debug)]
+pub(super) struct RowSet {
+    /// The rows, in the order in which they are accessed.
+    pub keys: Vec<u64>,
+    updates: bool,
+    columns: ColumnSet,
+    row: Vec<u8>,
+    checksum: u64,
+}
+
+impl RowSet {
+    /// No rows so far. A read copies the first `columns` columns, which are `bytes` long together; an update reads
+    /// and writes the first, whose first 8 bytes count.
+    pub(super) fn new(updates: bool, columns: usize, bytes: usize) -> RowSet {
+        let columns = if updates { COUNTER } else { ColumnSet::first(columns) };
+        RowSet { keys: Vec::new(), updates, columns, row: vec![0; bytes], checksum: 0 }
+    }
+
+    /// A digest of what was read so far, aborted attempts included. It exists so that reads happen.
+    pub(super) fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
+    /// Replaces the rows by `count` different ones that `draw` gives; it is told which number is drawn, and asked
+    /// again for a row that is there already.
+    pub(super) fn draw(&mut self, count: usize, mut draw: impl FnMut(usize) -> u64) {
+        self.keys.clear();
+        while self.keys.len() < count {
+            let key = draw(self.keys.len());
+            if !self.keys.contains(&key) {
+                self.keys.push(key);
+            }
+        }
+    }
+
+    /// Accesses the rows.
+    pub(super) fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        for &key in &self.keys {
+            let row = &mut self.row[..];
+            let intent = if self.updates { Intent::Update } else { Intent::Read };
+            let found = access.read_with(TABLE, key, self.columns, intent, row)?;
+            assert!(found, "row {key} was loaded and never deleted, yet is not found");
+            let (words, rest) = row.as_chunks_mut::<8>();
+            for word in words.iter() {
+                self.checksum = self.checksum.rotate_left(5) ^ u64::from_le_bytes(*word);
+            }
+            if self.updates {
+                let count = u64::from_le_bytes(words[0]).wrapping_add(1);
+                // The bytes that do not count change all the same: a string is written as a whole.
+                words.iter_mut().for_each(|word| *word = count.to_le_bytes());
+                rest.iter_mut().for_each(|byte| *byte = count as u8);
+                access.update(TABLE, key, self.columns, row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All counters of `rows` rows together are `expected`; `bytes` is the length of the first column.
+pub(super) fn law(
+    access: &mut dyn Access,
+    rows: u64,
+    bytes: usize,
+    expected: u64,
+) -> Result<Result<(), String>, Abort> {
+    let (mut found, mut row) = (0u64, vec![0; bytes]);
+    for key in 0..rows {
+        if bytes == 8 {
+            found += cell(access, TABLE, key, COUNTER, Intent::Read)? as u64;
+            continue;
+        }
+        access.read(TABLE, key, COUNTER, &mut row)?;
+        let count = row.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word));
+        let (words, rest) = row.as_chunks::<8>();
+        let whole = words.iter().all(|word| u64::from_le_bytes(*word) == count);
+        if !whole || rest.iter().any(|byte| *byte != count as u8) {
+            return Ok(Err(format!("row {key} is a mixture of two updates")));
+        }
+        found += count;
+    }
+    Ok(match found == expected {
+        true => Ok(()),
+        false => Err(format!("{found} updates are in the rows, {expected} have committed")),
+    })
+}

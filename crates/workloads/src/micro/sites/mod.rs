@@ -1,0 +1,187 @@
+//! Rows of one site, or of several: what a deployment makes of transactions that do not keep to one partition.
+//!
+//! Porobic, "Scaling Transaction Processing on Hardware Islands" (thesis, 2016), section 3.2.2: every core has a site of
+//! 10,000 rows. A transaction reads or updates N rows: a local one of its home site; a multisite one a row of its home site
+//! and N − 1 of the whole table. With skew (3.4.3) the two rows of a transaction follow Zipf's law over the whole
+//! table; here only those that are not bound to the home site do, and a home site's rows follow it among themselves.
+//!
+//! Choices that the thesis leaves open: no row comes twice; rows are 250 bytes long, as 240,000 of them take 60 MB; the skew is
+//! below 1; the most frequent rows are the first ones, those of the first site, so that skew falls upon one site as the
+//! thesis describes; an update increments a number.
+
+mod client;
+
+pub use client::{KIND_NAMES, SitesClient};
+
+use super::row_set::{TABLE, law};
+use crate::options::{self, OptionError, OptionValue};
+use crate::zipf::Zipf;
+use txn::{
+    Column, ColumnType, Conservation, Loader, Partitioning, Schema, TableId, TableSchema, Workload,
+};
+
+/// The most rows of a transaction: more would be drawn slowly.
+const MOST_ACCESSES: u64 = 256;
+
+/// Settings that have a name, and what they are.
+pub const PRESETS: [(&str, &str); 5] = [
+    ("islands-read", "24 sites, ten reads, a fifth multisite (3.3)"),
+    ("islands-update", "24 sites, ten updates, a fifth multisite (3.3)"),
+    ("islands-skew", "24 sites, two updates, all multisite, theta 0.75 (3.4.3)"),
+    ("islands-memory-read", "80 sites of 100,000 rows, two reads, a fifth multisite (5.2)"),
+    ("islands-memory-update", "80 sites of 100,000 rows, two updates, 1 % multisite (5.2)"),
+];
+
+/// All that can be set. [`Sites::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SitesOptions {
+    /// Sites, each of them a partition.
+    pub sites: u64,
+    /// Rows of a site.
+    pub site_rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// Rows of a transaction.
+    pub accesses: u64,
+    /// Share of the transactions that are multisite.
+    pub multisite: f64,
+    /// Skew of the rows, from 0 (uniform) to less than 1.
+    pub theta: f64,
+    /// Rows are updated; else read.
+    pub updates: bool,
+}
+
+impl Default for SitesOptions {
+    fn default() -> SitesOptions {
+        SitesOptions {
+            sites: 24,
+            site_rows: 10_000,
+            row_bytes: 250,
+            accesses: 10,
+            multisite: 0.2,
+            theta: 0.0,
+            updates: false,
+        }
+    }
+}
+
+impl SitesOptions {
+    /// The settings called `name`, one of [`PRESETS`].
+    pub fn preset(name: &str) -> Option<SitesOptions> {
+        let ten = SitesOptions::default();
+        let two =
+            SitesOptions { sites: 80, site_rows: 100_000, accesses: 2, ..SitesOptions::default() };
+        Some(match name {
+            "islands-read" => ten,
+            "islands-update" => SitesOptions { updates: true, ..ten },
+            "islands-skew" => {
+                SitesOptions { accesses: 2, multisite: 1.0, theta: 0.75, updates: true, ..ten }
+            }
+            "islands-memory-read" => two,
+            "islands-memory-update" => SitesOptions { multisite: 0.01, updates: true, ..two },
+            _ => return None,
+        })
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("sites", self.sites, 1, 65_536)?;
+        options::integer("site-rows", self.site_rows, 1, options::MAX_ROWS >> 16)?;
+        options::integer("row-bytes", self.row_bytes, 8, 1 << 16)?;
+        options::integer("accesses", self.accesses, 1, MOST_ACCESSES.min(self.site_rows))?;
+        options::ratio("multisite", self.multisite)?;
+        options::theta(self.theta)
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("sites", OptionValue::Integer(self.sites)),
+            ("site-rows", OptionValue::Integer(self.site_rows)),
+            ("row-bytes", OptionValue::Integer(self.row_bytes)),
+            ("accesses", OptionValue::Integer(self.accesses)),
+            ("multisite", OptionValue::Number(self.multisite)),
+            ("theta", OptionValue::Number(self.theta)),
+            ("updates", OptionValue::Flag(self.updates)),
+        ]
+    }
+
+    fn rows(&self) -> u64 {
+        self.sites * self.site_rows
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Sites {
+    options: SitesOptions,
+    home: Zipf,
+    all: Zipf,
+}
+
+impl Sites {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: SitesOptions) -> Result<Sites, OptionError> {
+        options.validate()?;
+        let home = Zipf::new(options.site_rows, options.theta);
+        let all = Zipf::new(options.rows(), options.theta);
+        Ok(Sites { options, home, all })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &SitesOptions {
+        &self.options
+    }
+}
+
+impl Workload for Sites {
+    type Client = SitesClient;
+
+    fn schema(&self) -> Schema {
+        let SitesOptions { sites: partitions, site_rows: divisor, row_bytes, .. } = self.options;
+        let column = Column::new("value", ColumnType::Bytes(row_bytes as u32));
+        let table = TableSchema::new("rows", vec![column]);
+        Schema { tables: vec![table.partitioned(Partitioning::Quotient { divisor, partitions })] }
+    }
+
+    fn rows(&self, _table: TableId) -> u64 {
+        self.options.rows()
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        loader.load_dense(TABLE, self.options.rows(), &|_, _| {});
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> SitesClient {
+        SitesClient::of_worker(&self.options, [&self.home, &self.all], worker, seed)
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let (rows, bytes) = (self.options.rows(), self.options.row_bytes as usize);
+        let SitesOptions { accesses, updates, .. } = self.options;
+        Some(Box::new(move |access, committed| {
+            law(access, rows, bytes, if updates { committed * accesses } else { 0 })
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |change: fn(&mut SitesOptions)| {
+            let mut options = SitesOptions::default();
+            change(&mut options);
+            Sites::new(options).unwrap_err().to_string()
+        };
+        assert_eq!(error(|o| o.sites = 0), "sites is 0; allowed: 1 to 65536");
+        assert_eq!(error(|o| o.row_bytes = 7), "row-bytes is 7; allowed: 8 to 65536");
+        assert_eq!(error(|o| o.site_rows = 9), "accesses is 10; allowed: 1 to 9");
+        assert_eq!(error(|o| o.multisite = 1.1), "multisite is 1.1; allowed: 0 to 1");
+        for (name, _) in PRESETS {
+            assert_eq!(SitesOptions::preset(name).unwrap().validate(), Ok(()), "{name}");
+        }
+    }
+}

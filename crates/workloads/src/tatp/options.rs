@@ -1,0 +1,154 @@
+//! What can be set, and the papers' settings by name.
+
+use crate::options::{self, OptionError, OptionValue};
+
+/// Settings that have a name, and what they are. Those of ATraPos are in the hardware islands thesis, 4.5.
+pub const PRESETS: [(&str, &str); 4] = [
+    ("atrapos", "800k subscribers, the standard mix"),
+    ("atrapos-get-sub-data", "800k subscribers, GET_SUBSCRIBER_DATA alone"),
+    ("atrapos-get-new-dest", "800k subscribers, GET_NEW_DESTINATION alone"),
+    ("atrapos-upd-sub-data", "800k subscribers, UPDATE_SUBSCRIBER_DATA alone"),
+];
+
+/// All that can be set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TatpOptions {
+    /// Subscribers.
+    pub subscribers: u64,
+    /// Every subscriber is drawn as often as any other; else some are preferred, as specified.
+    pub uniform: bool,
+    /// Share of GET_SUBSCRIBER_DATA.
+    pub get_subscriber_data: f64,
+    /// Share of GET_NEW_DESTINATION.
+    pub get_new_destination: f64,
+    /// Share of GET_ACCESS_DATA.
+    pub get_access_data: f64,
+    /// Share of UPDATE_SUBSCRIBER_DATA.
+    pub update_subscriber_data: f64,
+    /// Share of UPDATE_LOCATION.
+    pub update_location: f64,
+    /// Share of INSERT_CALL_FORWARDING. What the shares leave is DELETE_CALL_FORWARDING.
+    pub insert_call_forwarding: f64,
+    /// Partitions, by subscriber modulo their number.
+    pub partitions: u64,
+    /// Keep books of what is inserted, deleted and moved, for a law.
+    pub audit: bool,
+}
+
+impl Default for TatpOptions {
+    fn default() -> TatpOptions {
+        TatpOptions {
+            subscribers: 100_000,
+            uniform: false,
+            get_subscriber_data: 0.35,
+            get_new_destination: 0.10,
+            get_access_data: 0.35,
+            update_subscriber_data: 0.02,
+            update_location: 0.14,
+            insert_call_forwarding: 0.02,
+            partitions: 1,
+            audit: false,
+        }
+    }
+}
+
+impl TatpOptions {
+    /// The settings called `name`, one of [`PRESETS`].
+    pub fn preset(name: &str) -> Option<TatpOptions> {
+        let mix = TatpOptions { subscribers: 800_000, ..TatpOptions::default() };
+        let none = TatpOptions {
+            get_subscriber_data: 0.0,
+            get_new_destination: 0.0,
+            get_access_data: 0.0,
+            update_subscriber_data: 0.0,
+            update_location: 0.0,
+            insert_call_forwarding: 0.0,
+            ..mix
+        };
+        Some(match name {
+            "atrapos" => mix,
+            "atrapos-get-sub-data" => TatpOptions { get_subscriber_data: 1.0, ..none },
+            "atrapos-get-new-dest" => TatpOptions { get_new_destination: 1.0, ..none },
+            "atrapos-upd-sub-data" => TatpOptions { update_subscriber_data: 1.0, ..none },
+            _ => return None,
+        })
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        options::integer("subscribers", self.subscribers, 1, options::MAX_ROWS >> 4)?;
+        options::ratio("get-subscriber-data", self.get_subscriber_data)?;
+        options::ratio("get-new-destination", self.get_new_destination)?;
+        options::ratio("get-access-data", self.get_access_data)?;
+        options::ratio("update-subscriber-data", self.update_subscriber_data)?;
+        options::ratio("update-location", self.update_location)?;
+        options::ratio("insert-call-forwarding", self.insert_call_forwarding)?;
+        if self.shares()[6] < 0.0 {
+            let given: f64 = self.shares()[..6].iter().sum();
+            return Err(OptionError {
+                option: "the shares' sum",
+                given: given.to_string(),
+                allowed: "0 to 1 together".into(),
+            });
+        }
+        options::integer("partitions", self.partitions, 1, self.subscribers.min(65_536))
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("subscribers", OptionValue::Integer(self.subscribers)),
+            ("uniform", OptionValue::Flag(self.uniform)),
+            ("get-subscriber-data", OptionValue::Number(self.get_subscriber_data)),
+            ("get-new-destination", OptionValue::Number(self.get_new_destination)),
+            ("get-access-data", OptionValue::Number(self.get_access_data)),
+            ("update-subscriber-data", OptionValue::Number(self.update_subscriber_data)),
+            ("update-location", OptionValue::Number(self.update_location)),
+            ("insert-call-forwarding", OptionValue::Number(self.insert_call_forwarding)),
+            ("partitions", OptionValue::Integer(self.partitions)),
+            ("audit", OptionValue::Flag(self.audit)),
+        ]
+    }
+
+    /// The shares of the procedures, in the order of their kinds.
+    pub(super) fn shares(&self) -> [f64; 7] {
+        let said = [
+            self.get_subscriber_data,
+            self.get_new_destination,
+            self.get_access_data,
+            self.update_subscriber_data,
+            self.update_location,
+            self.insert_call_forwarding,
+        ];
+        let rest = said.iter().fold(1.0, |rest, share| rest - share);
+        let rest = if rest.abs() < 1e-9 { 0.0 } else { rest };
+        [said[0], said[1], said[2], said[3], said[4], said[5], rest]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |change: fn(&mut TatpOptions)| {
+            let mut options = TatpOptions::default();
+            change(&mut options);
+            options.validate().unwrap_err().to_string()
+        };
+        assert!(error(|o| o.subscribers = 0).starts_with("subscribers is 0; allowed: 1 to "));
+        assert_eq!(error(|o| o.update_location = 2.0), "update-location is 2; allowed: 0 to 1");
+        assert!(error(|o| o.update_location = 0.9).ends_with("; allowed: 0 to 1 together"));
+        assert_eq!(error(|o| o.partitions = 0), "partitions is 0; allowed: 1 to 65536");
+    }
+
+    #[test]
+    fn presets_are_sound_and_the_standard_mix_is_whole() {
+        for (name, _) in PRESETS {
+            assert_eq!(TatpOptions::preset(name).unwrap().validate(), Ok(()), "{name}");
+        }
+        assert!(TatpOptions::preset("atrapos-upd-sub-data").unwrap().shares()[6] == 0.0);
+        assert!((TatpOptions::default().shares()[6] - 0.02).abs() < 1e-9);
+    }
+}
