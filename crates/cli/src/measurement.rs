@@ -4,6 +4,7 @@ use crate::arguments::{Facts, MachineChoice};
 use crate::failure::Failure;
 use crate::host;
 use checker::Counterexample;
+use harness::arrivals::Arrivals;
 use harness::assemble;
 use harness::drive::BackOff;
 use harness::record::{MachineKind, RunRecord, Setting};
@@ -34,6 +35,8 @@ pub struct Configuration {
     pub seed: u64,
     /// Keep a time breakdown natively.
     pub breakdown: bool,
+    /// How transactions arrive in an open loop; none for a closed one.
+    pub arrivals: Option<Arrivals>,
     /// Where the certificate comes from.
     pub evidence: Evidence,
 }
@@ -166,6 +169,7 @@ impl Configuration {
             seed: self.seed,
             record_history: false,
             back_off: BackOff::default(),
+            arrivals: self.arrivals,
             load_threads: if native { Native::available_cores() } else { 1 },
             // 40 ms are SILO's; a simulated run is over by then.
             epoch_interval_s: if native { 0.04 } else { 0.0001 },
@@ -205,12 +209,16 @@ impl Configuration {
         };
         format!(
             "kilocore run {} --cc {} --cores {} --machine {} {} --warm-up {warm_up_s} \
-             --seconds {measured_s} --seed {seed} --certify{}",
+             --seconds {measured_s} --seed {seed} --certify{}{}",
             facts.command_line(),
             self.protocol,
             self.cores,
             self.machine.given(),
             protocol_arguments(&self.protocol_options),
+            self.arrivals.map_or(String::new(), |arrivals| {
+                let (process, rate) = (arrivals.process.name(), arrivals.rate_txn_per_s);
+                format!(" --arrivals {process} --rate {rate}")
+            }),
             match self.machine.kind() {
                 MachineKind::Native => " (native runs differ: repeat it)",
                 _ => "",

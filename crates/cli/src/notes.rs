@@ -1,6 +1,7 @@
 //! What is said below a table: broken certificates, runs that were not steady, where time went.
 
 use crate::measurement::Measured;
+use crate::report::rate;
 use comfy_table::{CellAlignment, Table, presets};
 use harness::record::{RunRecord, Verdict};
 use machine::Category;
@@ -42,6 +43,28 @@ pub fn steadiness(records: &[RunRecord]) -> String {
         "Not steady, the two halves of the measured interval differ (machine, protocol, cores): {}\n",
         places.join("; ")
     )
+}
+
+/// How transactions arrived in an open loop, and where more came than were served.
+pub fn arrivals(records: &[RunRecord]) -> String {
+    let mut text = String::new();
+    for record in records {
+        let Some(arrivals) = &record.arrivals else { continue };
+        if text.is_empty() {
+            let (process, rate) = (&arrivals.process, rate(arrivals.rate_txn_per_s));
+            text =
+                format!("Open loop, {process} arrivals at {rate}/s; latency counts from arrival\n");
+        }
+        if arrivals.overloaded(record.measured_s * record.repetitions as f64) {
+            let (name, cores) = (&record.protocol, record.cores);
+            let (begin, end) = (arrivals.waiting_at_begin, arrivals.waiting_at_end);
+            text.push_str(&format!(
+                "OVERLOADED: {name} on {cores} cores serves {}/s; its queue grew from {begin} to {end}\n",
+                rate(record.throughput_txn_per_s)
+            ));
+        }
+    }
+    text
 }
 
 /// Where time went, in percent, for the records that know.

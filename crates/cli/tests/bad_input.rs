@@ -68,6 +68,14 @@ fn options_of_workloads() {
 }
 
 #[test]
+fn open_loops() {
+    refused("run ycsb --rate 1k", &["--arrivals"]);
+    refused("run ycsb --arrivals poisson", &["--rate"]);
+    refused("run ycsb --arrivals poisson --rate 0", &["'0'", "--rate", "0.001 to 1e12"]);
+    refused("run ycsb --arrivals bursty --rate 1k", &["'bursty'", "poisson, fixed"]);
+}
+
+#[test]
 fn options_of_protocols() {
     refused("run ycsb --cc-option waits-for", &["--cc-option", "'waits-for'", "NAME=VALUE"]);
     refused("run ycsb --cc-option waits-for=both", &["waits-for is both;", "per-core, central"]);

@@ -70,10 +70,27 @@ fn simulated_runs_repeat_themselves_and_are_certified() {
         let lines = text(output);
         // Up to the certificate a row holds nothing about the host.
         let cells =
-            lines.lines().map(|line| line.split(',').take(34).collect::<Vec<_>>().join(","));
+            lines.lines().map(|line| line.split(',').take(39).collect::<Vec<_>>().join(","));
         cells.collect()
     };
     assert_eq!(measured(&first), measured(&again));
+}
+
+#[test]
+fn an_open_loop_says_what_arrived_and_where_it_queued() {
+    let run = |rate: &str, json: &[&str]| {
+        let words = ["run", "key-value", "--cc", "SILO", "--machine", "graphite", "--cores", "2"];
+        let words = words.into_iter().chain(["--records", "1000", "--seconds", "0.0005"]);
+        let words = words.chain(["--arrivals", "poisson", "--rate", rate, "--certify"]);
+        text(&kilocore(words.chain(json.iter().copied())))
+    };
+    let slow = run("100k", &[]);
+    assert!(slow.contains("poisson arrivals at 100 k/s") && !slow.contains("OVERLOADED"), "{slow}");
+    assert!(run("1G", &[]).contains("OVERLOADED: SILO on 2 cores serves "));
+    let records: Vec<RunRecord> = serde_json::from_str(&run("100k", &["--json", "-"])).unwrap();
+    let arrivals = records[0].arrivals.as_ref().expect("an open loop");
+    assert_eq!((arrivals.process.as_str(), arrivals.rate_txn_per_s), ("poisson", 1e5));
+    assert_eq!(records[0].certificate.strict, Verdict::Pass);
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn main() {
         seed: 1,
         record_history: false,
         back_off: BackOff::default(),
+        arrivals: None,
         load_threads: 2,
         epoch_interval_s: 0.04,
     };

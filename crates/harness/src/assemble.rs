@@ -1,7 +1,10 @@
 //! From repetitions to the record of a run.
 
 use crate::{
-    record::{Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Settings, Verdict},
+    record::{
+        ArrivalRecord, Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Settings,
+        Verdict,
+    },
     run::{Plan, Repetition},
 };
 use checker::Requirements;
@@ -89,6 +92,12 @@ pub fn record(
         repetitions.iter().map(|r| r.total.aborts[user]).sum(),
     );
     record.latency_ns = latency(repetitions);
+    record.arrivals = plan.arrivals.map(|arrivals| ArrivalRecord {
+        process: arrivals.process.name().to_owned(),
+        rate_txn_per_s: arrivals.rate_txn_per_s,
+        waiting_at_begin: repetitions.iter().map(|r| r.total.waiting_at_begin).sum(),
+        waiting_at_end: repetitions.iter().map(|r| r.total.waiting_at_end).sum(),
+    });
     record.breakdown = breakdown(repetitions);
     record.steady = steady(repetitions);
     record.certificate = verdicts(declaration, certificate);

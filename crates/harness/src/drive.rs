@@ -1,5 +1,6 @@
 //! One worker's loop: draw a procedure, attempt it until it commits, count.
 
+use crate::arrivals::{ArrivalTimes, idle};
 use crate::measure::{Interval, Meter, WorkerReport};
 use architectures::Session;
 use machine::{Category, Core, Word};
@@ -78,13 +79,15 @@ pub struct Loop<'a, W> {
     pub seed: u64,
     /// Not zero: end as soon as possible.
     pub stop: &'a Word,
+    /// When transactions arrive; none to begin each when the one before has ended.
+    pub arrivals: Option<ArrivalTimes>,
     /// Who watches.
     pub watcher: W,
     /// Where latencies go.
     pub meter: Meter<'a>,
 }
 
-fn next_random(state: &mut u64) -> u64 {
+pub(crate) fn next_random(state: &mut u64) -> u64 {
     // splitmix64: enough for jitter, and the same on every machine.
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
@@ -109,9 +112,21 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     let mut ended = 0u64;
     let declares = session.locks_partitions();
     let mut partitions = Vec::new();
+    let begun = core.now();
     loop {
         client.next();
-        let started = core.now();
+        let mut started = core.now();
+        let mut intended = started;
+        if let Some(arrivals) = &plan.arrivals {
+            if !measuring && length.begins_before(started) {
+                report.waiting_at_begin = arrivals.waiting(started - begun);
+            }
+            intended = begun + arrivals.upcoming();
+            if started < intended {
+                idle(core, intended.min(length.end()), plan.stop);
+                started = core.now();
+            }
+        }
         if plan.stop.peek() != 0 {
             break;
         }
@@ -131,6 +146,9 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
                     core.breakdown().restart(started);
                 }
             }
+        }
+        if let Some(arrivals) = &mut plan.arrivals {
+            arrivals.take();
         }
         if declares {
             partitions.clear();
@@ -154,7 +172,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
                     plan.watcher.committed();
                     if length.counts(now) {
                         report.committed(client.kind(), length.slice(now));
-                        plan.meter.record(now - started);
+                        plan.meter.record(now - intended);
                     }
                     break;
                 }
@@ -181,6 +199,9 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
         session.maintain();
     }
     report.ended_at = core.now();
+    if let Some(arrivals) = &plan.arrivals {
+        report.waiting_at_end = arrivals.waiting(report.ended_at.min(length.end()) - begun);
+    }
     report.spent = core.breakdown().enabled().then(|| core.breakdown().read(report.ended_at));
     plan.meter.flush();
     report
@@ -191,6 +212,21 @@ impl Length {
         match self {
             Length::Procedures(_) => true,
             Length::Until(interval) => (interval.begin..interval.end).contains(&now),
+        }
+    }
+
+    /// True when measuring has begun by `now`.
+    fn begins_before(&self, now: u64) -> bool {
+        match self {
+            Length::Procedures(_) => true,
+            Length::Until(interval) => interval.begin <= now,
+        }
+    }
+
+    fn end(&self) -> u64 {
+        match self {
+            Length::Procedures(_) => u64::MAX,
+            Length::Until(interval) => interval.end,
         }
     }
 

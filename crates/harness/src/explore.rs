@@ -319,6 +319,7 @@ impl Judgement<'_> {
                         back_off: BackOff { first_ns: 50, cap_ns: 2000 },
                         seed: self.seed ^ (worker as u64) << 32,
                         stop,
+                        arrivals: None,
                         watcher: &mut watcher,
                         meter: Meter::new(latencies),
                     };

@@ -98,6 +98,10 @@ pub struct WorkerReport {
     pub spent: Option<Spent>,
     /// Clock at the end.
     pub ended_at: u64,
+    /// Transactions that had arrived and not begun at the begin of the interval; only in an open loop.
+    pub waiting_at_begin: u64,
+    /// The same at its end.
+    pub waiting_at_end: u64,
 }
 
 impl WorkerReport {
@@ -134,6 +138,8 @@ impl WorkerReport {
             add(self.spent.get_or_insert_default(), &spent);
         }
         self.ended_at = self.ended_at.max(other.ended_at);
+        self.waiting_at_begin += other.waiting_at_begin;
+        self.waiting_at_end += other.waiting_at_end;
     }
 }
 

@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use workloads::OptionValue;
 
-/// The version of the schema that this build writes and reads.
-pub const SCHEMA_VERSION: u32 = 1;
+/// The version of the schema that this build writes. It reads this one and the one before, which knew no open
+/// loop: with one, latencies mean something else.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// What stands for a fact that this machine cannot give. Never zero in its place.
 pub const ABSENT: &str = "absent";
@@ -78,8 +79,11 @@ pub struct RunRecord {
     pub user_aborts: u64,
     /// Share of all attempts that `aborts` counts: aborts / (commits + user_aborts + aborts).
     pub abort_ratio: f64,
-    /// From a procedure's first attempt to its commit.
+    /// From a procedure's first attempt to its commit; in an open loop from its arrival.
     pub latency_ns: Latency,
+    /// How procedures arrived. None in a closed loop, where each begins when the one before has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalRecord>,
     /// Share of the workers' time by category; sums to 1. None when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<BTreeMap<String, f64>>,
@@ -150,6 +154,7 @@ impl RunRecord {
             user_aborts: 0,
             abort_ratio: 0.0,
             latency_ns: Latency::default(),
+            arrivals: None,
             breakdown: None,
             steady: None,
             certificate: Certificate::default(),
@@ -243,6 +248,29 @@ pub struct Latency {
     pub p999: u64,
     /// The longest.
     pub max: u64,
+}
+
+/// How procedures arrived in an open loop, and whether they were served as they came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrivalRecord {
+    /// `poisson` or `fixed`.
+    pub process: String,
+    /// Arrivals at all workers in a second of the machine's time.
+    pub rate_txn_per_s: f64,
+    /// Procedures that had arrived and not begun when measuring began, of all repetitions.
+    pub waiting_at_begin: u64,
+    /// The same when measuring ended.
+    pub waiting_at_end: u64,
+}
+
+impl ArrivalRecord {
+    /// True when more came than were served, by more than chance explains: the queue would go on growing.
+    /// `measured_s` is the length of all measured intervals together.
+    pub fn overloaded(&self, measured_s: f64) -> bool {
+        let arrived = self.rate_txn_per_s * measured_s;
+        let grown = self.waiting_at_end.saturating_sub(self.waiting_at_begin) as f64;
+        grown > 0.01 * arrived + 3.0 * arrived.sqrt()
+    }
 }
 
 /// What the checker says of a run.

@@ -1,6 +1,7 @@
 //! A measurement: an engine is made and loaded, workers run for an interval, their counts are added up.
 
 use crate::{
+    arrivals::{ArrivalTimes, Arrivals},
     drive::{BackOff, Length, Loop, Watcher, drive},
     erased::{ErasedWorkload, Identity},
     measure::{Interval, Latencies, Meter, SLICES, WorkerReport},
@@ -40,6 +41,8 @@ pub struct Plan {
     pub record_history: bool,
     /// What a worker does after an abort.
     pub back_off: BackOff,
+    /// How transactions arrive in an open loop; none for a closed one.
+    pub arrivals: Option<Arrivals>,
     /// Threads that load natively.
     pub load_threads: usize,
     /// Seconds of the machine's time between two epochs.
@@ -215,8 +218,8 @@ impl<M: Machine, W: Workload> Visitor<M> for Compiled<'_, M, W> {
         let workload = self.workload;
         self.job.repeat::<P>(&|core, session, identity, open, plan| {
             let mut client = workload.client(identity.worker, identity.workers, identity.seed);
-            let Loop { back_off, seed, stop, watcher: _, meter } = plan;
-            let plan = Loop { back_off, seed, stop, watcher: (), meter };
+            let Loop { back_off, seed, stop, arrivals, watcher: _, meter } = plan;
+            let plan = Loop { back_off, seed, stop, arrivals, watcher: (), meter };
             drive(core, session, &mut client, open(), plan)
         })
     }
@@ -317,6 +320,9 @@ impl<M: Machine> Job<'_, M> {
                         back_off: plan.back_off,
                         seed: seed ^ (worker as u64) << 32,
                         stop,
+                        arrivals: plan.arrivals.map(|arrivals| {
+                            ArrivalTimes::new(arrivals, worker, plan.cores, seed, clock)
+                        }),
                         watcher: &mut (),
                         meter: Meter::new(latencies),
                     };

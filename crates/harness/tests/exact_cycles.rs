@@ -37,6 +37,7 @@ fn line<W: Workload>(name: &str, workload: &W, machine: &str, cores: usize, cc: 
         seed: 7,
         record_history: false,
         back_off: BackOff::default(),
+        arrivals: None,
         load_threads: 1,
         epoch_interval_s: 0.000_01,
     };

@@ -75,6 +75,7 @@ fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> 
         seed: 11,
         record_history,
         back_off: BackOff::default(),
+        arrivals: None,
         load_threads: 1,
         epoch_interval_s: if record_history { measured_s / 10.0 } else { 0.000_05 },
     }

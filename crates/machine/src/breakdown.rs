@@ -22,11 +22,13 @@ pub enum Category {
     BackOff,
     /// Validating and installing.
     Commit,
+    /// Nothing to do: in an open loop no transaction has arrived.
+    Idle,
 }
 
 impl Category {
     /// Every category, in the order of reports.
-    pub const ALL: [Category; 8] = [
+    pub const ALL: [Category; 9] = [
         Category::Useful,
         Category::Index,
         Category::ConcurrencyControl,
@@ -35,6 +37,7 @@ impl Category {
         Category::Abort,
         Category::BackOff,
         Category::Commit,
+        Category::Idle,
     ];
 
     /// The name used in records, for example `timestamp_allocation`.
@@ -48,6 +51,7 @@ impl Category {
             Category::Abort => "abort",
             Category::BackOff => "back_off",
             Category::Commit => "commit",
+            Category::Idle => "idle",
         }
     }
 }

@@ -38,6 +38,20 @@ pub fn seconds_or_none(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How many there are in a second: `1.5`, `200k`.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let (digits, unit) = match text.chars().last() {
+        Some('k' | 'K') => (&text[..text.len() - 1], 1e3),
+        Some('m' | 'M') => (&text[..text.len() - 1], 1e6),
+        Some('g' | 'G') => (&text[..text.len() - 1], 1e9),
+        _ => (text, 1.0),
+    };
+    match digits.parse::<f64>().map(|number| number * unit) {
+        Ok(rate) if (1e-3..=1e12).contains(&rate) => Ok(rate),
+        _ => Err("allowed: 0.001 to 1e12 a second, such as 200k".into()),
+    }
+}
+
 /// Eleven days: beyond that somebody has mistyped.
 const MOST_SECONDS: f64 = 1e6;
 
@@ -58,6 +72,14 @@ mod tests {
             assert!(whole(bad).is_err(), "{bad}");
         }
         assert!(count("0").is_err() && count("3").is_ok());
+    }
+
+    #[test]
+    fn rates_may_have_units_and_fractions() {
+        assert_eq!((rate("200k"), rate("1.5M"), rate("0.5")), (Ok(2e5), Ok(1.5e6), Ok(0.5)));
+        for bad in ["0", "-1", "inf", "NaN", "k", "", "2e12", "fast"] {
+            assert!(rate(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

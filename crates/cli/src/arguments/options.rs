@@ -1,6 +1,6 @@
 //! The options of commands. Those of workloads are in [`super::workload_options`].
 
-use super::numbers::{count, seconds, seconds_or_none, whole};
+use super::numbers::{count, rate, seconds, seconds_or_none, whole};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -29,6 +29,12 @@ pub struct RunArguments {
     /// Seed of everything random; repetition i uses seed + i
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole)]
     pub seed: u64,
+    /// Open loop: transactions arrive so, free workers or not, and latency counts from their arrival
+    #[arg(long, value_name = "HOW", requires = "rate", value_parser = ["poisson", "fixed"])]
+    pub arrivals: Option<String>,
+    /// How many of them arrive in a second of the machine's time, at all workers together
+    #[arg(long, value_name = "TXN_PER_S", requires = "arrivals", value_parser = rate)]
+    pub rate: Option<f64>,
     /// Where timestamps come from: mutex, atomic, batchN, clock, hardware
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,

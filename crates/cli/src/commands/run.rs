@@ -7,6 +7,7 @@ use crate::arguments::{
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Evidence, Measured, Origin};
 use crate::{interrupt, notes, report, screen};
+use harness::arrivals::{Arrivals, Process};
 use harness::record::{MachineKind, RunRecord};
 use txn::Workload;
 use workloads::micro::counters::CountersOptions;
@@ -42,6 +43,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 repetitions: asked.repeat as usize,
                 seed: asked.seed,
                 breakdown: asked.breakdown,
+                arrivals: arrivals(asked),
                 evidence: if asked.certify { Evidence::Measured } else { Evidence::None },
             });
         }
@@ -57,6 +59,15 @@ fn default_lengths(machine: &MachineChoice, cores: usize) -> (f64, f64) {
         MachineKind::Native => (0.3, 1.0),
         _ => (0.0002, 0.001 * (64.0 / cores as f64).max(1.0)),
     }
+}
+
+/// What was said of an open loop.
+fn arrivals(asked: &RunArguments) -> Option<Arrivals> {
+    let process = match asked.arrivals.as_deref()? {
+        "fixed" => Process::Fixed,
+        _ => Process::Poisson,
+    };
+    Some(Arrivals { process, rate_txn_per_s: asked.rate? })
 }
 
 struct Job<'a> {
@@ -108,6 +119,7 @@ impl Job<'_> {
         let records: Vec<RunRecord> = measured.iter().map(|m| m.record.clone()).collect();
         outputs.write(&records)?;
         let mut notes = notes::certificates(measured, true);
+        notes.push_str(&notes::arrivals(&records));
         notes.push_str(&notes::steadiness(&records));
         if outputs.take_stdout() {
             eprint!("{notes}");

@@ -92,7 +92,7 @@ fn record(shape: &Shape, kind: MachineKind, cores: usize) -> RunRecord {
     let abort_ratio = shape.aborts * (1.0 - 1.0 / n).powi(2);
     let mean_ns = 1e9 * n / throughput;
     let contended = shape.aborts.max(0.02) * (1.0 - 1.0 / n);
-    let shares = [6.0, 2.0, 1.5, 0.3, contended * 7.0, abort_ratio * 8.0, abort_ratio, 1.2];
+    let shares = [6.0, 2.0, 1.5, 0.3, contended * 7.0, abort_ratio * 8.0, abort_ratio, 1.2, 0.0];
     let total: f64 = shares.iter().sum();
     let breakdown = Category::ALL.iter().zip(shares).map(|(c, s)| (c.name().to_owned(), s / total));
     let text = |t: &str| Setting::Text(t.into());

@@ -118,6 +118,7 @@ impl Configuration {
                 seed: options.seed,
                 record_history: false,
                 back_off: BackOff::default(),
+                arrivals: None,
                 load_threads: 1,
                 epoch_interval_s: 0.04,
             },

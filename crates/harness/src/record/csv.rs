@@ -1,6 +1,6 @@
 //! Records as comma-separated values (RFC 4180): one line a record, every column in every line.
 
-use super::RunRecord;
+use super::{ArrivalRecord, RunRecord};
 use machine::Category;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -80,6 +80,12 @@ impl Columns {
         put("latency_ns.p99", r.latency_ns.p99.to_string());
         put("latency_ns.p999", r.latency_ns.p999.to_string());
         put("latency_ns.max", r.latency_ns.max.to_string());
+        let arrivals = r.arrivals.as_ref();
+        put("arrivals.process", arrivals.map(|a| a.process.clone()).unwrap_or_default());
+        put("arrivals.rate_txn_per_s", optional(arrivals.map(|a| a.rate_txn_per_s)));
+        let waiting = |of: fn(&ArrivalRecord) -> u64| arrivals.map(of).map(|n| n.to_string());
+        put("arrivals.waiting_at_begin", waiting(|a| a.waiting_at_begin).unwrap_or_default());
+        put("arrivals.waiting_at_end", waiting(|a| a.waiting_at_end).unwrap_or_default());
         for category in Category::ALL {
             let share =
                 r.breakdown.as_ref().map(|b| b.get(category.name()).copied().unwrap_or(0.0));

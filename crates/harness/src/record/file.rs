@@ -54,12 +54,13 @@ pub fn read_json(path: &Path) -> Result<Vec<RunRecord>, RecordError> {
         .map_err(|e| RecordError::new(path, format_args!("be read as an array of records: {e}")))?;
     let record = |(i, value): (usize, serde_json::Value)| {
         let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-        if version != Some(u64::from(SCHEMA_VERSION)) {
+        // Everything in a record of the first version means what it meant.
+        if !version.is_some_and(|known| (1..=u64::from(SCHEMA_VERSION)).contains(&known)) {
             let version = version.map_or("none".into(), |v| v.to_string());
             return Err(RecordError::new(
                 path,
                 format_args!(
-                    "be read: record {i} has schema version {version}, allowed: {SCHEMA_VERSION}"
+                    "be read: record {i} has schema version {version}, allowed: 1 to {SCHEMA_VERSION}"
                 ),
             ));
         }

@@ -75,7 +75,7 @@ fn what_is_written_is_read_again() {
 fn the_words_of_the_schema_are_these() {
     let json: serde_json::Value = serde_json::from_str(&to_json(&[sample()])).unwrap();
     let record = &json[0];
-    assert_eq!(record["schema_version"], 1);
+    assert_eq!(record["schema_version"], 2);
     assert_eq!(record["workload_options"]["records"], 1000);
     assert_eq!(record["workload_options"]["theta"], 0.0);
     assert_eq!(record["machine_kind"], "native");
@@ -90,6 +90,12 @@ fn the_page_for_readers_names_every_field() {
     let page = include_str!("../../../../docs/run-record.md");
     let mut full = sample();
     (full.wall_s, full.simulated_s) = (Some(1.0), Some(1.0));
+    full.arrivals = Some(ArrivalRecord {
+        process: "poisson".into(),
+        rate_txn_per_s: 1e6,
+        waiting_at_begin: 0,
+        waiting_at_end: 0,
+    });
     let json = serde_json::to_value(&full).unwrap();
     for name in json.as_object().unwrap().keys() {
         assert!(page.contains(&format!("`{name}`")), "docs/run-record.md does not name {name}");
@@ -147,10 +153,10 @@ fn a_file_of_another_version_is_refused() {
     let folder = Folder::new("records-version");
     let path = folder.0.join("records.json");
     let mut record = sample();
-    record.schema_version = 2;
+    record.schema_version = 3;
     write_json(&path, &[sample(), record]).unwrap();
     let said = read_json(&path).unwrap_err().to_string();
-    assert!(said.ends_with("record 1 has schema version 2, allowed: 1"), "{said}");
+    assert!(said.ends_with("record 1 has schema version 3, allowed: 1 to 2"), "{said}");
     fs::write(&path, "{}").unwrap();
     assert!(read_json(&path).unwrap_err().to_string().contains("array of records"));
 }

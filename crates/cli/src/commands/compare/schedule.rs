@@ -53,6 +53,7 @@ pub fn native_configuration(
         repetitions: if quick || count > REPEATED { 1 } else { 3 },
         seed: 1,
         breakdown: false,
+        arrivals: None,
         evidence: Evidence::Companion(if quick { 0.1 } else { 0.2 }),
     }
 }
@@ -77,6 +78,7 @@ pub fn simulated_configuration(
         repetitions: 1,
         seed: 1,
         breakdown: false,
+        arrivals: None,
         // The bound on the number of transactions is one on time: a core does a hundred thousand a second.
         evidence: Evidence::Companion((0.25 / cores as f64).clamp(0.0005, 0.01)),
     }
