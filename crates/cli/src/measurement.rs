@@ -128,7 +128,10 @@ impl Configuration {
         self.describe_evidence(&mut blank);
         let certificate = certified.as_ref().map(|(_, certificate)| certificate);
         let kind = self.machine.kind();
-        let record = assemble::record(blank, kind, &plan, &declaration, &repetitions, certificate);
+        let mut record =
+            assemble::record(blank, kind, &plan, &declaration, &repetitions, certificate);
+        record.commits_by_procedure =
+            assemble::commits_by_procedure(workload.kinds(), &repetitions);
         let counterexample = certified.and_then(|(seed, certificate)| {
             let command = self.command_line(facts, seed);
             certificate.with_replay(command).counterexample

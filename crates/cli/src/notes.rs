@@ -67,6 +67,22 @@ pub fn arrivals(records: &[RunRecord]) -> String {
     text
 }
 
+/// Which procedures were committed, in percent, for the records of workloads that have several.
+pub fn procedures(records: &[RunRecord]) -> String {
+    let mut text = String::new();
+    for record in records {
+        let Some(commits) = &record.commits_by_procedure else { continue };
+        let share = |(name, count): (&String, &u64)| {
+            let share = 100.0 * *count as f64 / record.commits.max(1) as f64;
+            format!("{} {share:.1}%", name.replace('_', " "))
+        };
+        let shares: Vec<String> = commits.iter().map(share).collect();
+        let (name, cores) = (&record.protocol, record.cores);
+        text.push_str(&format!("{name} on {cores} cores committed: {}\n", shares.join(", ")));
+    }
+    text
+}
+
 /// Where time went, in percent, for the records that know.
 pub fn breakdown(records: &[RunRecord]) -> String {
     let mut table = Table::new();

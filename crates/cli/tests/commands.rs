@@ -52,6 +52,7 @@ fn pipes_get_a_table_without_colours() {
     let table = text(&output);
     assert!(table.contains("WAIT_DIE") && table.contains("serializable"), "{table}");
     assert!(table.contains("concurrency control"), "{table}");
+    assert!(table.contains("SILO on 1 cores committed: increment 100.0%"), "{table}");
     assert!(!table.contains('\x1b') && output.stderr.is_empty());
 }
 

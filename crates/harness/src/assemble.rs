@@ -113,6 +113,16 @@ pub fn record(
     record
 }
 
+/// Commits of the procedures called `kinds`, where there are several.
+pub fn commits_by_procedure(
+    kinds: &[&str],
+    repetitions: &[Repetition],
+) -> Option<BTreeMap<String, u64>> {
+    let of = |kind: usize| repetitions.iter().map(|r| r.total.commits[kind]).sum();
+    let named = kinds.iter().enumerate().map(|(kind, name)| ((*name).to_owned(), of(kind)));
+    (!kinds.is_empty()).then(|| named.collect())
+}
+
 fn verdicts(declaration: &Declaration, found: Option<&checker::Certificate>) -> Certificate {
     let verdict = |verdict: checker::Verdict| match verdict {
         checker::Verdict::Pass => Verdict::Pass,

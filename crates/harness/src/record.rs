@@ -73,6 +73,9 @@ pub struct RunRecord {
     pub repetition_throughputs_txn_per_s: Vec<f64>,
     /// Procedures committed in the measured intervals of all repetitions.
     pub commits: u64,
+    /// The same, by the name of the procedure. None where there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits_by_procedure: Option<BTreeMap<String, u64>>,
     /// Attempts aborted in them, by reason, without those that the procedure asked for.
     pub aborts: BTreeMap<String, u64>,
     /// Attempts that ended because the procedure asked for it.
@@ -150,6 +153,7 @@ impl RunRecord {
             spread: Spread::default(),
             repetition_throughputs_txn_per_s: Vec::new(),
             commits: 0,
+            commits_by_procedure: None,
             aborts: BTreeMap::new(),
             user_aborts: 0,
             abort_ratio: 0.0,

@@ -39,6 +39,11 @@ pub trait Workload: Send + Sync + 'static {
         None
     }
 
+    /// Names of the kinds of procedures, in the order of [`Client::kind`]; none where there is only one kind.
+    fn kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// True when clients number the rows that they insert from the first: another client of the same worker must
     /// not meet them, so every repetition of a run gets a database of its own.
     fn grows(&self) -> bool {

@@ -44,7 +44,8 @@ pub struct RunArguments {
     /// Record and check the history of what is measured (natively that costs throughput and memory)
     #[arg(long)]
     pub certify: bool,
-    /// Keep a time breakdown natively too, at some cost; simulated runs always have one
+    /// Keep a time breakdown natively too, at some cost (simulated runs always have one), and print it, with the
+    /// shares of the procedures that committed
     #[arg(long)]
     pub breakdown: bool,
     /// Write the records as JSON; - is standard output, and then nothing else goes there

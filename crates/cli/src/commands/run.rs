@@ -128,6 +128,7 @@ impl Job<'_> {
             let mut text = report::table(&records, terminal);
             if self.asked.breakdown {
                 text.push_str(&notes::breakdown(&records));
+                text.push_str(&notes::procedures(&records));
             }
             screen::say(&format!("{text}{notes}"))?;
         }

@@ -90,6 +90,7 @@ fn the_page_for_readers_names_every_field() {
     let page = include_str!("../../../../docs/run-record.md");
     let mut full = sample();
     (full.wall_s, full.simulated_s) = (Some(1.0), Some(1.0));
+    full.commits_by_procedure = Some([("scan".into(), 600)].into());
     full.arrivals = Some(ArrivalRecord {
         process: "poisson".into(),
         rate_txn_per_s: 1e6,

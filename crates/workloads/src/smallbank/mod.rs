@@ -225,6 +225,10 @@ impl Workload for SmallBank {
         Schema { tables }
     }
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
     fn rows(&self, table: TableId) -> u64 {
         if table == LEDGER { LEDGER_ROWS } else { self.options.accounts }
     }

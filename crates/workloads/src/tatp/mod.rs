@@ -158,6 +158,10 @@ impl Workload for Tatp {
         Schema { tables }
     }
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
     fn rows(&self, table: TableId) -> u64 {
         let subscribers = self.options.subscribers;
         match table {

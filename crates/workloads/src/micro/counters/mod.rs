@@ -269,6 +269,10 @@ impl Workload for Counters {
         Schema { tables }
     }
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
     fn rows(&self, table: TableId) -> u64 {
         if table == self.options.ledger() {
             LEDGER_ROWS

@@ -151,6 +151,10 @@ impl Workload for LongReader {
         }
     }
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
     fn rows(&self, table: TableId) -> u64 {
         if table == ROWS { self.options.records } else { LEDGER_ROWS }
     }

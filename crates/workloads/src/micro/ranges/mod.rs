@@ -184,6 +184,10 @@ impl Workload for Ranges {
         }
     }
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
     fn rows(&self, table: TableId) -> u64 {
         match table {
             WEIGHTS => self.options.keys.div_ceil(2),

@@ -144,6 +144,10 @@ impl Workload for Sites {
         Schema { tables: vec![table.partitioned(Partitioning::Quotient { divisor, partitions })] }
     }
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
     fn rows(&self, _table: TableId) -> u64 {
         self.options.rows()
     }
