@@ -25,6 +25,11 @@ const SUBJECTS: &[Subject] = &[
     subject("tpcc-accesses", "", false),
     subject("smallbank", "", true),
     subject("tpcb", "", true),
+    subject("tatp", "--subscribers 2000", true),
+    subject("hot-cold", "", true),
+    subject("sites", "", true),
+    subject("key-value", "--records 1000", true),
+    subject("long-reader", "--records 2000", true),
 ];
 
 /// What is listed and not proved, because it reads and writes no rows.
