@@ -63,7 +63,9 @@ fn main() {
             .map(|(read_ratio, transactions)| (protocol, Count { read_ratio, transactions })),
         _ => None,
     };
-    let outcome = parsed.and_then(|(name, count)| with_protocol::<Native, _>(name, count).ok());
+    let outcome = parsed.and_then(|(name, count)| {
+        with_protocol::<Native, _>(name, &ProtocolOptions::default(), count).ok()
+    });
     match outcome {
         Some(checksum) => println!("checksum {checksum:016x}"),
         None => {

@@ -190,7 +190,7 @@ fn explore_any<'a>(
     let explorer = Explorer { workload, exploration, stop, progress };
     let name = &exploration.protocol;
     match &exploration.mutant {
-        None => with_protocol::<Explored, _>(name, explorer)
+        None => with_protocol::<Explored, _>(name, &exploration.protocol_options, explorer)
             .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(name.clone()))),
         Some(mutant) => with_mutant::<Explored, _>(mutant, explorer)
             .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(mutant.clone()))),

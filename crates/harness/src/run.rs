@@ -143,7 +143,8 @@ macro_rules! measurable {
     ($($machine:ty),*) => {$(
         impl Measurable for $machine {
             fn measure(name: &str, job: Job<'_, Self>) -> Result<Vec<Repetition>, HarnessError> {
-                with_protocol(name, job).unwrap_or_else(|_| unknown(name))
+                let options = &job.plan.protocol_options;
+                with_protocol(name, options, job).unwrap_or_else(|_| unknown(name))
             }
         }
     )*};
@@ -170,7 +171,7 @@ pub fn run<M: Measurable, W: Workload>(
     if M::MODELLED || !W::COMPILED {
         return M::measure(&plan.protocol, job);
     }
-    with_protocol::<M, _>(&plan.protocol, Compiled { job, workload })
+    with_protocol::<M, _>(&plan.protocol, &plan.protocol_options, Compiled { job, workload })
         .unwrap_or_else(|_| unknown(&plan.protocol))
 }
 
@@ -215,6 +216,9 @@ impl<M: Machine, W: Workload> Visitor<M> for Compiled<'_, M, W> {
     type Output = Result<Vec<Repetition>, HarnessError>;
 
     fn visit<P: Protocol<M>>(self) -> Self::Output {
+        if const { P::ONE_COPY } {
+            return self.job.visit::<P>();
+        }
         let workload = self.workload;
         self.job.repeat::<P>(&|core, session, identity, open, plan| {
             let mut client = workload.client(identity.worker, identity.workers, identity.seed);

@@ -103,6 +103,51 @@ fn no_wait_passes() {
     passes("NO_WAIT");
 }
 
+/// A form of a protocol, on counters and on ranges.
+fn form_passes(protocol: &str, knobs: &[(&str, &str)]) {
+    let mut protocol_options = ProtocolOptions::default();
+    for (name, value) in knobs {
+        Knob::named(name).expect("a knob").set(&mut protocol_options, value).unwrap();
+    }
+    let exploration = Exploration {
+        protocol: protocol.into(),
+        protocol_options,
+        schedules: 1500,
+        workers: 4,
+        ..Exploration::default()
+    };
+    for outcome in [run(&exploration), run_ranges(&exploration)] {
+        if let Some(finding) = outcome.finding {
+            panic!("{protocol} {knobs:?} seed {}: {}", finding.seed, finding.violation);
+        }
+        assert!(outcome.commits > 0 && outcome.aborts > 0, "{protocol} {knobs:?}");
+    }
+}
+
+#[test]
+fn locks_pass_wherever_they_are_and_whatever_they_are() {
+    for protocol in ["NO_WAIT", "WAIT_DIE"] {
+        form_passes(protocol, &[("locks", "central")]);
+        form_passes(protocol, &[("locks", "central"), ("lock-buckets", "1")]);
+        form_passes(protocol, &[("locks", "partition"), ("lock-buckets", "4")]);
+    }
+    form_passes("NO_WAIT", &[("lock-form", "list")]);
+    for placement in ["record", "central"] {
+        for form in ["counter", "list"] {
+            let at_commit = ("write-locks", "commit");
+            form_passes("NO_WAIT", &[at_commit, ("locks", placement), ("lock-form", form)]);
+        }
+    }
+}
+
+#[test]
+fn mutants_of_locks_elsewhere_or_later_are_caught() {
+    let violation = mutant("no_wait_never_upgrades");
+    assert!(matches!(violation, Violation::Certificate(_) | Violation::Conservation(_)));
+    let violation = mutant("lock_table_without_names");
+    assert!(matches!(violation, Violation::Stuck(RunError::StepLimit(_))), "{violation}");
+}
+
 #[test]
 fn wait_die_passes() {
     passes("WAIT_DIE");

@@ -149,6 +149,7 @@ impl registry::Visitor<Native> for Open<'_> {
 /// Opens the engine that `options` describe.
 pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
     let protocol = options.check()?;
-    registry::with_protocol(&options.protocol, Open { options, protocol })
+    let asked = protocol.clone();
+    registry::with_protocol(&options.protocol, &asked, Open { options, protocol })
         .unwrap_or_else(|_| unreachable!("the name was checked"))
 }

@@ -112,7 +112,7 @@ fn every_protocol(criterion: &mut Criterion) {
         for declaration in declarations::<Native>(&ProtocolOptions::default()) {
             let name = declaration.name;
             let bench = Bench { criterion: &mut *criterion, name, records, size };
-            if with_protocol(name, bench).is_err() {
+            if with_protocol(name, &ProtocolOptions::default(), bench).is_err() {
                 unreachable!("{name} is in the registry");
             }
         }

@@ -23,8 +23,8 @@ pub mod wait_die;
 pub mod wound_wait;
 
 pub use options::{
-    CommitLocks, Deadlocks, KNOBS, Knob, KnobError, OlderAtPartition, ProtocolOptions,
-    WaitsForGraph,
+    CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LockForm, LockPlacement, OlderAtPartition,
+    ProtocolOptions, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
     Change, CommitLog, Declaration, Isolation, Protocol, Start, TimestampAllocation,

@@ -11,9 +11,14 @@ use crate::{
     hstore,
     hstore::Hstore,
     mvcc::{self, Mvcc},
-    no_wait::{CountedLocks, NoWait},
+    no_wait::{self, CountedLocks, ListedLocks, NoWait},
     occ::Occ,
-    parts::{active_timestamps::Needed, partition_locks::Older, two_phase_locking},
+    parts::{
+        active_timestamps::Needed,
+        lock_table::{self, LockTables},
+        partition_locks::Older,
+        two_phase_locking,
+    },
     registry::Visitor,
     silo,
     silo::Silo,
@@ -141,6 +146,18 @@ pub const MUTANTS: &[Mutant] = &[
         story: "the right half of a leaf that TIMESTAMP splits has lost the timestamp of its last scan",
         workload: "ranges",
         detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "no_wait_never_upgrades",
+        story: "NO_WAIT that locks its writes at commit takes what it holds already for locked, although it                 may hold it to read",
+        workload: "counters",
+        detector: Detector::Conservation,
+    },
+    Mutant {
+        name: "lock_table_without_names",
+        story: "records whose locks are in one bucket of a lock table share a lock, and a transaction                 conflicts with itself",
+        workload: "counters",
+        detector: Detector::Progress,
     },
     Mutant {
         name: "dl_detect_without_search",
@@ -279,6 +296,12 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "wait_die_inverted" => {
             Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<AgedLocks<M, Inverted>>>())
         }
+        "no_wait_never_upgrades" => {
+            Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<CountedLocks<NeverUpgrades>>>())
+        }
+        "lock_table_without_names" => Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<
+            ListedLocks<M, LockTables<M, WithoutNames>>,
+        >>()),
         "dl_detect_without_search" => Ok(visitor.visit::<DlDetect<M, WithoutSearch>>()),
         "dl_detect_stale_edges" => Ok(visitor.visit::<DlDetect<M, StaleEdges>>()),
         "dl_detect_without_readers_ahead" => {
@@ -322,6 +345,19 @@ impl wait_die::Variant for Inverted {
     fn may_wait(own: u64, other: u64) -> bool {
         own > other
     }
+}
+
+/// PCC without upgrades.
+pub struct NeverUpgrades;
+impl no_wait::Variant for NeverUpgrades {
+    const AT_COMMIT: bool = true;
+    const UPGRADES: bool = false;
+}
+
+/// A lock for each bucket.
+pub struct WithoutNames;
+impl lock_table::Variant for WithoutNames {
+    const NAMES: bool = false;
 }
 
 /// DL_DETECT's search, left out.

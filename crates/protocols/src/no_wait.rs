@@ -3,46 +3,102 @@
 //! Source: Bernstein and Goodman 1981 (two-phase locking without waiting); Abyss 2.1. The lock is one word
 //! in the record, a writer bit or a count of readers, as Trireme 3.2 describes. Nobody waits, so there is no
 //! queue, no timestamp and no dead-lock.
-//! Deviations: buffered writes, see [`crate::parts::two_phase_locking`].
+//!
+//! Options, for comparison: the lock is a list of requests under a latch; it is in a table per partition or in
+//! one table ([`crate::parts::lock_table`]) instead of in the record; and records are locked to be written
+//! only at commit, until then to be read (PCC of Wang and Kimura, VLDB 2016, as Trireme 5.1 describes it: it has
+//! more aborts).
+//! Deviations: buffered writes, see [`crate::parts::two_phase_locking`]; locks in tables are lists, because
+//! a bucket has to be latched anyway.
 
 use crate::{
-    Declaration, Isolation, ProtocolOptions, Start,
-    parts::two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+    Declaration, Isolation, LockForm, LockPlacement, ProtocolOptions, Start, WriteLocks,
+    parts::{
+        lock_queue::{Held, InRecord, LockPlace, Requests},
+        lock_table::LockTables,
+        queue_latch::LatchNodes,
+        two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+    },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
+use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
 /// The protocol.
 pub type NoWait = TwoPhaseLocking<CountedLocks>;
+/// With records locked to be written at commit.
+pub type NoWaitAtCommit = TwoPhaseLocking<CountedLocks<AtCommit>>;
+/// With lists for locks.
+pub type NoWaitListed<M> = TwoPhaseLocking<ListedLocks<M, InRecord>>;
+/// With lists for locks, in tables.
+pub type NoWaitTabled<M> = TwoPhaseLocking<ListedLocks<M, LockTables<M>>>;
+
+/// How the word is used.
+pub trait Variant: Send + Sync + 'static {
+    /// Records are locked to be written at commit.
+    const AT_COMMIT: bool = false;
+    /// Who has locked a record to read it, locks it again to write it: not in a mutant.
+    const UPGRADES: bool = true;
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// PCC.
+pub struct AtCommit;
+impl Variant for AtCommit {
+    const AT_COMMIT: bool = true;
+}
 
 /// The lock word of a writer; anything less is a number of readers.
 const WRITER: u64 = 1 << 63;
 
 /// One word per record: a writer bit, or the number of readers.
-pub struct CountedLocks;
+pub struct CountedLocks<V = AsPublished>(PhantomData<V>);
 
 fn conflict() -> Abort {
     Abort::because(AbortReason::LockConflict)
 }
 
-impl<M: Machine> Locks<M> for CountedLocks {
+fn declaration() -> Declaration {
+    Declaration {
+        name: "NO_WAIT",
+        summary: "two-phase locking; a conflict aborts the requester at once",
+        source: "Abyss 2.1; Trireme 3.2",
+        isolation: Isolation::Serializable,
+        strict: true,
+    }
+}
+
+impl<M: Machine, V: Variant> Locks<M> for CountedLocks<V> {
+    const ONE_COPY: bool = V::AT_COMMIT;
     type Record = Word;
     type Held = Mode;
     type Owner = ();
 
     fn declare(_: &ProtocolOptions) -> Declaration {
-        Declaration {
-            name: "NO_WAIT",
-            summary: "two-phase locking; a conflict aborts the requester at once",
-            source: "Abyss 2.1; Trireme 3.2",
-            isolation: Isolation::Serializable,
-            strict: true,
-        }
+        declaration()
+    }
+
+    fn knobs() -> &'static [&'static str] {
+        &["locks", "lock-buckets", "partitions", "lock-form", "write-locks"]
+    }
+
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        let in_record = options.locks == LockPlacement::Record;
+        let counted = in_record && options.lock_form == LockForm::Counter;
+        counted && (options.write_locks == WriteLocks::Commit) == V::AT_COMMIT
+    }
+
+    #[inline(always)]
+    fn locks_writes_at_commit(&self) -> bool {
+        V::AT_COMMIT
     }
 
     fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(CountedLocks)
+        Ok(CountedLocks(PhantomData))
     }
 
     fn owner(&self, _: usize) {}
@@ -81,6 +137,9 @@ impl<M: Machine> Locks<M> for CountedLocks {
         record: &RecordRef<'_, M, Word>,
         held: &mut Mode,
     ) -> Result<(), Abort> {
+        if !V::UPGRADES {
+            return Ok(());
+        }
         // Only the one reader that is us may turn into a writer.
         core.cas(record.line(), record.cc(), 1, WRITER).map_err(|_| conflict())?;
         *held = Mode::Exclusive;
@@ -100,5 +159,102 @@ impl<M: Machine> Locks<M> for CountedLocks {
     #[inline(always)]
     fn mode(held: &Mode) -> Mode {
         *held
+    }
+}
+
+/// A list of requests per record, in the record or in a table.
+pub struct ListedLocks<M: Machine, P> {
+    place: P,
+    arena: Arc<Arena>,
+    latches: LatchNodes,
+    at_commit: bool,
+    machine: PhantomData<fn() -> M>,
+}
+
+/// A session's requests, and the name by which it knows its own.
+pub struct Lister<M: Machine> {
+    requests: Requests<M>,
+    name: u64,
+}
+
+/// Nobody waits for anybody.
+fn never(_: u64, _: u64) -> bool {
+    false
+}
+
+fn no_memory(_: OutOfMemory) -> Abort {
+    Abort::because(AbortReason::OutOfMemory)
+}
+
+impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
+    const ONE_COPY: bool = true;
+    type Record = P::Record;
+    type Held = Held;
+    type Owner = Lister<M>;
+
+    fn declare(_: &ProtocolOptions) -> Declaration {
+        declaration()
+    }
+
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        let listed = P::IN_TABLES || options.lock_form == LockForm::List;
+        listed && P::IN_TABLES == (options.locks != LockPlacement::Record)
+    }
+
+    fn locks_writes_at_commit(&self) -> bool {
+        self.at_commit
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let (place, latches) = (P::new(arena, options)?, LatchNodes::new::<M>(arena, sessions)?);
+        let at_commit = options.write_locks == WriteLocks::Commit;
+        Ok(ListedLocks { place, arena: arena.clone(), latches, at_commit, machine: PhantomData })
+    }
+
+    fn owner(&self, slot: usize) -> Lister<M> {
+        let requests = Requests::new(&self.arena, self.latches.latcher(slot));
+        Lister { requests, name: slot as u64 }
+    }
+
+    fn begin(&self, _: &M::Core, _: &mut Lister<M>, _: Start) {}
+
+    fn acquire(
+        &self,
+        core: &M::Core,
+        owner: &mut Lister<M>,
+        record: &RecordRef<'_, M, P::Record>,
+        mode: Mode,
+    ) -> Result<Held, Abort> {
+        let held = owner.requests.acquire(core, &self.place, record, owner.name, mode, never);
+        held.map_err(no_memory)?.ok_or_else(conflict)
+    }
+
+    fn upgrade(
+        &self,
+        core: &M::Core,
+        owner: &mut Lister<M>,
+        record: &RecordRef<'_, M, P::Record>,
+        held: &mut Held,
+    ) -> Result<(), Abort> {
+        let upgraded = owner.requests.upgrade(core, &self.place, record, owner.name, held, never);
+        if upgraded.map_err(no_memory)? { Ok(()) } else { Err(conflict()) }
+    }
+
+    fn release(
+        &self,
+        core: &M::Core,
+        owner: &mut Lister<M>,
+        record: &RecordRef<'_, M, P::Record>,
+        held: Held,
+    ) {
+        owner.requests.release(core, &self.place, record, held);
+    }
+
+    fn mode(held: &Held) -> Mode {
+        held.mode
     }
 }

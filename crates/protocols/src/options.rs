@@ -20,8 +20,16 @@ pub struct ProtocolOptions {
     pub waits_for: WaitsForGraph,
     /// What an optimistic transaction does about a record that another has locked to commit.
     pub commit_locks: CommitLocks,
-    /// Number of partition locks, where partitions are locked; none for as many as the workload has
-    /// partitions.
+    /// Where locks of records are kept.
+    pub locks: LockPlacement,
+    /// Buckets of all tables of locks together; none for as many as is usual.
+    pub lock_buckets: Option<u64>,
+    /// What a lock is where nobody waits for it.
+    pub lock_form: LockForm,
+    /// When a record is locked to be written.
+    pub write_locks: WriteLocks,
+    /// Number of partition locks, or of tables of locks, where partitions have them; none for as many as the
+    /// workload has partitions.
     pub partitions: Option<u64>,
     /// What becomes of a transaction that is older than the owner of a partition.
     pub older_at_partition: OlderAtPartition,
@@ -36,6 +44,10 @@ impl Default for ProtocolOptions {
             lock_timeout_ns: Some(100_000),
             waits_for: WaitsForGraph::PerCore,
             commit_locks: CommitLocks::Refuse,
+            locks: LockPlacement::Record,
+            lock_buckets: None,
+            lock_form: LockForm::Counter,
+            write_locks: WriteLocks::Access,
             partitions: None,
             older_at_partition: OlderAtPartition::GoesFirst,
         }
@@ -70,6 +82,36 @@ pub enum CommitLocks {
     Refuse,
 }
 
+/// Where locks of records are kept (Abyss 3.1, 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockPlacement {
+    /// In the records.
+    Record,
+    /// In a table for each partition.
+    Partition,
+    /// In one table.
+    Central,
+}
+
+/// What a lock is where nobody waits for it. Locks in tables are lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockForm {
+    /// One word, changed by atomic operations (VLL, Trireme 3.2).
+    Counter,
+    /// A list of requests under a latch (Gray and Reuter; the code of Abyss).
+    List,
+}
+
+/// When a record is locked to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteLocks {
+    /// When the write is made.
+    Access,
+    /// When the transaction commits; until then its record is locked as it was read (PCC: Wang and Kimura,
+    /// Trireme 5.1).
+    Commit,
+}
+
 /// What becomes of a transaction that is older than the owner of a partition that it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OlderAtPartition {
@@ -81,6 +123,9 @@ pub enum OlderAtPartition {
 
 /// The most partition locks.
 const MAX_PARTITIONS: u64 = 65_536;
+
+/// The most buckets of lock tables: 64 MiB of them.
+const MAX_LOCK_BUCKETS: u64 = 1 << 20;
 
 /// An option of protocols by its name.
 pub struct Knob {
@@ -211,6 +256,75 @@ pub const KNOBS: &[Knob] = &[
         }),
     },
     Knob {
+        name: "locks",
+        summary: "where locks are: in the records, in a table per partition, in one table (Abyss 4.1)",
+        allowed: "record, partition, central",
+        set: |options, value| {
+            options.locks = match value {
+                "record" => LockPlacement::Record,
+                "partition" => LockPlacement::Partition,
+                "central" => LockPlacement::Central,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.locks {
+            LockPlacement::Record => "record".to_owned(),
+            LockPlacement::Partition => "partition".to_owned(),
+            LockPlacement::Central => "central".to_owned(),
+        }),
+    },
+    Knob {
+        name: "lock-buckets",
+        summary: "buckets of all lock tables together, each with a latch; usual are 16384",
+        allowed: "usual, or 1 to 1048576",
+        set: |options, value| {
+            options.lock_buckets = match value {
+                "usual" => None,
+                number => Some(number.parse().ok().filter(|n| (1..=MAX_LOCK_BUCKETS).contains(n))?),
+            };
+            Some(())
+        },
+        value: Some(|options| match options.lock_buckets {
+            None => "usual".to_owned(),
+            Some(number) => number.to_string(),
+        }),
+    },
+    Knob {
+        name: "lock-form",
+        summary: "a lock is a counter (Trireme 3.2), or a list under a latch as in lock tables",
+        allowed: "counter, list",
+        set: |options, value| {
+            options.lock_form = match value {
+                "counter" => LockForm::Counter,
+                "list" => LockForm::List,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.lock_form {
+            LockForm::Counter => "counter".to_owned(),
+            LockForm::List => "list".to_owned(),
+        }),
+    },
+    Knob {
+        name: "write-locks",
+        summary: "writes are locked when they are made, or at commit (PCC, Trireme 5.1)",
+        allowed: "access, commit",
+        set: |options, value| {
+            options.write_locks = match value {
+                "access" => WriteLocks::Access,
+                "commit" => WriteLocks::Commit,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.write_locks {
+            WriteLocks::Access => "access".to_owned(),
+            WriteLocks::Commit => "commit".to_owned(),
+        }),
+    },
+    Knob {
         name: "deadlock-preset",
         summary: "limits on waiting as published: abyss (no wait beyond 100us), 2022 (beyond 1ms)",
         allowed: "abyss, 2022",
@@ -227,7 +341,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "partitions",
-        summary: "number of partition locks, as many as the workload has partitions or fewer",
+        summary: "number of partition locks or tables, as many as the workload has partitions or fewer",
         allowed: "workload, or 1 to 65536",
         set: |options, value| {
             options.partitions = match value {
@@ -302,6 +416,10 @@ mod tests {
             ("deadlocks", ["search", "key-order"]),
             ("waits-for", ["per-core", "central"]),
             ("commit-locks", ["wait", "refuse"]),
+            ("locks", ["partition", "central"]),
+            ("lock-buckets", ["usual", "7"]),
+            ("lock-form", ["counter", "list"]),
+            ("write-locks", ["access", "commit"]),
             ("partitions", ["workload", "16"]),
             ("older-at-partition", ["goes-first", "aborts"]),
             ("deadlock-search", ["100ns", "7us"]),

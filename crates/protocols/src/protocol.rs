@@ -132,6 +132,9 @@ pub struct CommitLog<'a> {
 pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// Whether it locks partitions, and wants to know at the begin of a transaction which.
     const LOCKS_PARTITIONS: bool = false;
+    /// Natively one copy of the loop serves all workloads, which then make virtual calls: a form of a protocol
+    /// that is there to be compared. Each copy costs the build seconds.
+    const ONE_COPY: bool = false;
 
     /// Memory that others may still be reading is used again at once: only a planted bug does that.
     const FREES_EARLY: bool = false;
@@ -145,6 +148,12 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
 
     /// What it says of itself with these options.
     fn declare(options: &ProtocolOptions) -> Declaration;
+
+    /// Whether `options` ask for it, where the registry lists it as a form of another.
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        let _ = options;
+        false
+    }
 
     /// The knobs in [`crate::KNOBS`] that it heeds, by name.
     fn knobs() -> &'static [&'static str] {

@@ -3,9 +3,19 @@
 //! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
 
 use crate::{
-    Declaration, Protocol, ProtocolOptions, dl_detect::DlDetect, hstore::Hstore, mvcc::Mvcc,
-    no_cc::NoCc, no_wait::NoWait, occ::Occ, silo::Silo, tictoc::TicToc, timestamp::Timestamp,
-    two_version_no_wait::TwoVersionNoWait, wait_die::WaitDie, wound_wait::WoundWait,
+    Declaration, Protocol, ProtocolOptions,
+    dl_detect::DlDetect,
+    hstore::Hstore,
+    mvcc::Mvcc,
+    no_cc::NoCc,
+    no_wait::{NoWait, NoWaitAtCommit, NoWaitListed, NoWaitTabled},
+    occ::Occ,
+    silo::Silo,
+    tictoc::TicToc,
+    timestamp::Timestamp,
+    two_version_no_wait::TwoVersionNoWait,
+    wait_die::{WaitDie, WaitDieTabled},
+    wound_wait::WoundWait,
 };
 use machine::Machine;
 
@@ -21,7 +31,7 @@ pub trait Visitor<M: Machine> {
 }
 
 macro_rules! registry {
-    ($machine:ident: $($protocol:ty),* $(,)?) => {
+    ($machine:ident: $($protocol:ty $(| $form:ty)*),* $(,)?) => {
         /// Declarations of all protocols, in the order of reports.
         pub fn declarations<$machine: Machine>(options: &ProtocolOptions) -> Vec<Declaration> {
             vec![$(<$protocol as Protocol<$machine>>::declare(options)),*]
@@ -32,14 +42,20 @@ macro_rules! registry {
             vec![$(<$protocol as Protocol<$machine>>::knobs()),*]
         }
 
-        /// Calls `visitor` with the protocol `name`; gives the visitor back if there is none.
+        /// Calls `visitor` with the protocol `name`, in the form that `options` ask for; gives the visitor back
+        /// if there is none.
         pub fn with_protocol<$machine: Machine, V: Visitor<$machine>>(
             name: &str,
+            options: &ProtocolOptions,
             visitor: V,
         ) -> Result<V::Output, V> {
-            let options = ProtocolOptions::default();
             $(
-                if <$protocol as Protocol<$machine>>::declare(&options).name == name {
+                if <$protocol as Protocol<$machine>>::declare(options).name == name {
+                    $(
+                        if <$form as Protocol<$machine>>::is_asked_for(options) {
+                            return Ok(visitor.visit::<$form>());
+                        }
+                    )*
                     return Ok(visitor.visit::<$protocol>());
                 }
             )*
@@ -48,12 +64,12 @@ macro_rules! registry {
     };
 }
 
-// One line per protocol.
+// One line per protocol; behind it its other forms, where options ask for what is a type of its own.
 registry! { M:
     NoCc,
     DlDetect<M>,
-    NoWait,
-    WaitDie<M>,
+    NoWait | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
+    WaitDie<M> | WaitDieTabled<M>,
     WoundWait<M>,
     TwoVersionNoWait,
     Timestamp<M>,

@@ -3,14 +3,18 @@
 //! Source: Rosenkrantz, Stearns and Lewis, TODS 1978; Abyss 2.1. A transaction gets a timestamp when it is new
 //! and keeps it through its restarts, so it grows older than everybody else and in the end never dies. It
 //! may wait for a lock only if it is older than every conflicting owner, so waits form no circle.
+//!
+//! Options, for comparison: locks in a table per partition or in one table ([`crate::parts::lock_table`])
+//! instead of in their records.
 //! Deviations: a lock that is compatible with its owners but has a queue is given only through the queue
 //! (a stream of readers would otherwise starve a writer); buffered writes, see
 //! [`crate::parts::two_phase_locking`].
 
 use crate::{
-    Declaration, Isolation, ProtocolOptions, Start,
+    Declaration, Isolation, LockPlacement, ProtocolOptions, Start,
     parts::{
-        lock_queue::{Held, LockQueue, Requests},
+        lock_queue::{Held, InRecord, LockPlace, Requests},
+        lock_table::LockTables,
         queue_latch::LatchNodes,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
@@ -35,9 +39,12 @@ impl Variant for AsPublished {}
 
 /// The protocol.
 pub type WaitDie<M, V = AsPublished> = TwoPhaseLocking<AgedLocks<M, V>>;
+/// With its locks in tables.
+pub type WaitDieTabled<M> = TwoPhaseLocking<AgedLocks<M, AsPublished, LockTables<M>>>;
 
 /// Locks that are given by age.
-pub struct AgedLocks<M: Machine, V> {
+pub struct AgedLocks<M: Machine, V, P = InRecord> {
+    place: P,
     allocator: TimestampAllocator<M>,
     arena: Arc<Arena>,
     latches: LatchNodes,
@@ -59,8 +66,9 @@ fn no_memory(_: OutOfMemory) -> Abort {
     Abort::because(AbortReason::OutOfMemory)
 }
 
-impl<M: Machine, V: Variant> Locks<M> for AgedLocks<M, V> {
-    type Record = LockQueue;
+impl<M: Machine, V: Variant, P: LockPlace<M>> Locks<M> for AgedLocks<M, V, P> {
+    const ONE_COPY: bool = P::IN_TABLES;
+    type Record = P::Record;
     type Held = Held;
     type Owner = Owner<M>;
 
@@ -74,6 +82,14 @@ impl<M: Machine, V: Variant> Locks<M> for AgedLocks<M, V> {
         }
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["locks", "lock-buckets", "partitions"]
+    }
+
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        P::IN_TABLES == (options.locks != LockPlacement::Record)
+    }
+
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
@@ -81,7 +97,8 @@ impl<M: Machine, V: Variant> Locks<M> for AgedLocks<M, V> {
     ) -> Result<Self, OutOfMemory> {
         let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
-        Ok(AgedLocks { allocator, arena: arena.clone(), latches, variant: PhantomData })
+        let (place, arena) = (P::new(arena, options)?, arena.clone());
+        Ok(AgedLocks { place, allocator, arena, latches, variant: PhantomData })
     }
 
     fn owner(&self, slot: usize) -> Owner<M> {
@@ -104,10 +121,11 @@ impl<M: Machine, V: Variant> Locks<M> for AgedLocks<M, V> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, P::Record>,
         mode: Mode,
     ) -> Result<Held, Abort> {
-        let held = owner.requests.acquire(core, record, owner.timestamp, mode, V::may_wait);
+        let (place, age) = (&self.place, owner.timestamp);
+        let held = owner.requests.acquire(core, place, record, age, mode, V::may_wait);
         held.map_err(no_memory)?.ok_or_else(died)
     }
 
@@ -115,10 +133,11 @@ impl<M: Machine, V: Variant> Locks<M> for AgedLocks<M, V> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, P::Record>,
         held: &mut Held,
     ) -> Result<(), Abort> {
-        let upgraded = owner.requests.upgrade(core, record, owner.timestamp, held, V::may_wait);
+        let (place, age) = (&self.place, owner.timestamp);
+        let upgraded = owner.requests.upgrade(core, place, record, age, held, V::may_wait);
         if upgraded.map_err(no_memory)? { Ok(()) } else { Err(died()) }
     }
 
@@ -127,10 +146,10 @@ impl<M: Machine, V: Variant> Locks<M> for AgedLocks<M, V> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, P::Record>,
         held: Held,
     ) {
-        owner.requests.release(core, record, held);
+        owner.requests.release(core, &self.place, record, held);
     }
 
     #[inline(always)]

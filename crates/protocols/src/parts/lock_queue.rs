@@ -1,25 +1,87 @@
 //! A record's lock with a queue: who owns it, who waits for it.
 //!
-//! Requests live in the sessions' own memory and are named by arena offset, so a record needs three words. A
-//! latch in the record protects both lists. Waiters stand youngest first: each is older than everybody
+//! Requests live in the sessions' own memory and are named by arena offset, so a lock needs three words. A
+//! latch protects both lists. They are in the record itself, or elsewhere ([`LockPlace`]). Waiters stand youngest first: each is older than everybody
 //! that it waits for, owners and waiters before it alike, so waits never form a circle (WAIT_DIE's rule).
 //! Who waits here waits to the end; [`super::cancellable_queue`] keeps the same lists for protocols that
 //! call waiters away.
 
 use super::{queue_latch::Latcher, two_phase_locking::Mode};
+use crate::ProtocolOptions;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use storage::RecordRef;
 
-/// The lock in a record: a latch, and the heads of two lists of requests.
+/// A lock: a latch, and the heads of two lists of requests.
 #[repr(C)]
 pub struct LockQueue {
-    latch: Word,
+    pub(super) latch: Word,
     pub(super) owners: Word,
     pub(super) waiters: Word,
 }
 
 // SAFETY: words.
 unsafe impl Zeroed for LockQueue {}
+
+/// Where the lock of a record is.
+pub trait LockPlace<M: Machine>: Sized + Send + Sync + 'static {
+    /// Whether it is not the record.
+    const IN_TABLES: bool;
+    /// What it keeps in each record.
+    type Record: Zeroed + Send + Sync + 'static;
+
+    /// What it keeps elsewhere, as `options` ask for it.
+    fn new(arena: &Arc<Arena>, options: &ProtocolOptions) -> Result<Self, OutOfMemory>;
+
+    /// Finds the record's lock and latches it.
+    fn latch<'a>(
+        &'a self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        record: &RecordRef<'a, M, Self::Record>,
+    ) -> Result<Latched<'a, M>, OutOfMemory>;
+
+    /// Gives the latch back, when all that is to be done about the lock has been done.
+    fn unlatch(&self, core: &M::Core, latcher: &Latcher<M>, lock: Latched<'_, M>);
+}
+
+/// A record's lock, latched.
+pub struct Latched<'a, M: Machine> {
+    /// On which its words lie.
+    pub line: &'a M::Line,
+    /// Its words.
+    pub queue: &'a LockQueue,
+    /// For its place, if that is not the record: the offsets of what is latched, and of the lock.
+    pub at: (u64, u64),
+}
+
+/// In the record itself.
+pub struct InRecord;
+
+impl<M: Machine> LockPlace<M> for InRecord {
+    const IN_TABLES: bool = false;
+    type Record = LockQueue;
+
+    fn new(_: &Arc<Arena>, _: &ProtocolOptions) -> Result<Self, OutOfMemory> {
+        Ok(InRecord)
+    }
+
+    #[inline(always)]
+    fn latch<'a>(
+        &'a self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        record: &RecordRef<'a, M, LockQueue>,
+    ) -> Result<Latched<'a, M>, OutOfMemory> {
+        let (line, queue) = (record.line(), record.cc());
+        latcher.latch(core, line, &queue.latch);
+        Ok(Latched { line, queue, at: (0, 0) })
+    }
+
+    #[inline(always)]
+    fn unlatch(&self, core: &M::Core, latcher: &Latcher<M>, lock: Latched<'_, M>) {
+        latcher.unlatch(core, lock.line, &lock.queue.latch);
+    }
+}
 
 /// One session's request for one lock.
 #[repr(C, align(16))]
@@ -142,53 +204,58 @@ impl<M: Machine> Requests<M> {
     /// Takes the lock of `record`, waiting for it if `may_wait` allows that for every conflicting owner.
     /// `None` when it does not, or when the lock is free for the asking but others have queued: then
     /// only who is older than all of them may queue too, or writers would starve.
-    pub fn acquire(
+    pub fn acquire<P: LockPlace<M>>(
         &mut self,
         core: &M::Core,
-        record: &RecordRef<'_, M, LockQueue>,
+        place: &P,
+        record: &RecordRef<'_, M, P::Record>,
         timestamp: u64,
         mode: Mode,
         may_wait: MayWait,
     ) -> Result<Option<Held>, OutOfMemory> {
-        let (line, queue) = (record.line(), record.cc());
         let request = self.take(core, timestamp, mode)?;
-        self.latch(core, line, queue);
+        let lock = place.latch(core, &self.latcher, record);
+        let lock = lock.inspect_err(|_| self.free.push(request))?;
+        let (line, queue) = (lock.line, lock.queue);
         let first_owner = core.load_relaxed(line, &queue.owners);
         let first_waiter = core.load_relaxed(line, &queue.waiters);
         let conflict =
             first_owner != 0 && (mode == Mode::Exclusive || self.is_exclusive(core, first_owner));
         if !conflict && first_waiter == 0 {
             self.link(core, line, &queue.owners, request);
-            self.unlatch(core, line, queue);
+            place.unlatch(core, &self.latcher, lock);
             return Ok(Some(Held { request, mode }));
         }
         let allowed = match conflict {
             true => self.all(core, first_owner, |owner| may_wait(timestamp, owner)),
             false => self.all(core, first_waiter, |waiter| may_wait(timestamp, waiter)),
         };
+        if allowed {
+            self.enqueue(core, line, queue, request, timestamp, may_wait);
+        }
+        place.unlatch(core, &self.latcher, lock);
         if !allowed {
-            self.unlatch(core, line, queue);
             self.free.push(request);
             return Ok(None);
         }
-        self.enqueue(core, line, queue, request, timestamp, may_wait);
-        self.unlatch(core, line, queue);
         self.wait(core, request);
         Ok(Some(Held { request, mode }))
     }
 
     /// Makes a shared lock exclusive; false when that would need a wait that `may_wait` forbids.
-    pub fn upgrade(
+    pub fn upgrade<P: LockPlace<M>>(
         &mut self,
         core: &M::Core,
-        record: &RecordRef<'_, M, LockQueue>,
+        place: &P,
+        record: &RecordRef<'_, M, P::Record>,
         timestamp: u64,
         held: &mut Held,
         may_wait: MayWait,
     ) -> Result<bool, OutOfMemory> {
-        let (line, queue) = (record.line(), record.cc());
         let request = self.take(core, timestamp, Mode::Exclusive)?;
-        self.latch(core, line, queue);
+        let lock = place.latch(core, &self.latcher, record);
+        let lock = lock.inspect_err(|_| self.free.push(request))?;
+        let (line, queue) = (lock.line, lock.queue);
         let own = self.at(held.request);
         let first_owner = core.load_relaxed(line, &queue.owners);
         let alone = first_owner == held.request && self.next_of(core, held.request) == 0;
@@ -202,7 +269,7 @@ impl<M: Machine> Requests<M> {
             core.store_relaxed(&upgrade.line, &upgrade.upgrades, held.request);
             self.link(core, line, &queue.waiters, request);
         }
-        self.unlatch(core, line, queue);
+        place.unlatch(core, &self.latcher, lock);
         if granted && !alone {
             self.wait(core, request);
         }
@@ -214,12 +281,19 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Gives the lock back and grants it to whoever is next.
-    pub fn release(&mut self, core: &M::Core, record: &RecordRef<'_, M, LockQueue>, held: Held) {
-        let (line, queue) = (record.line(), record.cc());
-        self.latch(core, line, queue);
+    pub fn release<P: LockPlace<M>>(
+        &mut self,
+        core: &M::Core,
+        place: &P,
+        record: &RecordRef<'_, M, P::Record>,
+        held: Held,
+    ) {
+        let lock = place.latch(core, &self.latcher, record);
+        let lock = lock.expect("a lock that is held has its place");
+        let (line, queue) = (lock.line, lock.queue);
         self.unlink(core, line, &queue.owners, held.request);
         self.grant(core, line, queue, |request| core.store(&request.line, &request.granted, 1));
-        self.unlatch(core, line, queue);
+        place.unlatch(core, &self.latcher, lock);
         self.free.push(held.request);
     }
 

@@ -3,6 +3,7 @@
 pub mod active_timestamps;
 pub mod cancellable_queue;
 pub mod lock_queue;
+pub mod lock_table;
 pub mod node_set;
 pub mod partition_locks;
 pub mod prewrite;

@@ -38,6 +38,21 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     /// Exclusive locks admit readers until [`Locks::certify`] has been called.
     const CERTIFIES: bool = false;
 
+    /// As [`Protocol::ONE_COPY`].
+    const ONE_COPY: bool = false;
+
+    /// As [`Protocol::is_asked_for`].
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        let _ = options;
+        false
+    }
+
+    /// Whether records are locked to be written only when the transaction commits.
+    #[inline(always)]
+    fn locks_writes_at_commit(&self) -> bool {
+        false
+    }
+
     /// What the protocol says of itself.
     fn declare(options: &ProtocolOptions) -> Declaration;
 
@@ -200,11 +215,16 @@ impl<L> TwoPhaseLocking<L> {
 }
 
 impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
+    const ONE_COPY: bool = L::ONE_COPY;
     type Record = L::Record;
     type Worker<'s>
         = Worker<'s, M, L>
     where
         M: 's;
+
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        L::is_asked_for(options)
+    }
 
     fn declare(options: &ProtocolOptions) -> Declaration {
         L::declare(options)
@@ -247,8 +267,8 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let mode = match intent {
-            Intent::Read => Mode::Shared,
-            Intent::Update => Mode::Exclusive,
+            Intent::Update if !self.locks.locks_writes_at_commit() => Mode::Exclusive,
+            Intent::Read | Intent::Update => Mode::Shared,
         };
         self.lock(core, worker, record, mode)?;
         let head = record.copy_out(core, columns, out);
@@ -266,8 +286,16 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         record: RecordRef<'s, M, L::Record>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
-        self.lock(core, worker, record, Mode::Exclusive)?;
         let at = worker.writes.find(&record);
+        if !self.locks.locks_writes_at_commit() {
+            self.lock(core, worker, record, Mode::Exclusive)?;
+        } else if change.state.is_none()
+            && !worker.writes.state_over(at, record.head(core).state).is_present()
+        {
+            // A blind update reads nothing: that its row exists is checked at commit. An absence that the
+            // caller is told of has been read.
+            self.lock(core, worker, record, Mode::Shared)?;
+        }
         let state = worker.writes.state_over(at, record.head(core).state);
         if change.state.is_none() && !state.is_present() {
             return Ok(false);
@@ -346,6 +374,12 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
 
     #[inline]
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
+        if self.locks.locks_writes_at_commit() {
+            for at in 0..worker.writes.len() {
+                self.lock(core, worker, worker.writes.record(at), Mode::Exclusive)?;
+                worker.writes.check_presence(core, at)?;
+            }
+        }
         if L::CERTIFIES {
             for record in worker.writes.records() {
                 let at =

@@ -1,0 +1,169 @@
+//! Locks in tables instead of in their records: the lock manager of the textbooks, to compare.
+//!
+//! Source: Gray and Reuter 1993, 8.4 (a hash table of lock heads, latched bucket by bucket); Abyss 3.1 and 4.1
+//! (the test-bed can run with a partitioned or with a centralized lock manager; one lock in each tuple is what
+//! scales). There is one table for all records, or one for each partition.
+//!
+//! A bucket has a latch and a chain of entries, the first of which lies in the bucket itself. An entry belongs
+//! to the record that its name names for as long as anybody owns its lock or waits for it, and to nobody
+//! otherwise. So records that meet in a bucket share a latch and never a lock: a transaction cannot meet
+//! itself, and a record that nobody can know of yet is free, as it is where the lock is in the record. A chain
+//! grows by an entry when more locks than ever before are held in its bucket at one time; entries stay. The
+//! guards of ranges lock like records; having no key, they all are in the first partition's table.
+//!
+//! A record is named by its offset: all tables lie in one arena, and a slot is used again only when nobody who
+//! could lock it is left.
+
+use super::{
+    lock_queue::{Latched, LockPlace, LockQueue},
+    queue_latch::Latcher,
+};
+use crate::{LockPlacement, ProtocolOptions};
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
+use storage::RecordRef;
+
+/// Buckets of all tables together, if no number is asked for: a million bytes.
+const BUCKETS: u64 = 16_384;
+/// The same where structures are kept small, so that records meet in them.
+const FEW_BUCKETS: u64 = 3;
+
+/// What mutants may leave out.
+pub trait Variant: Send + Sync + 'static {
+    /// Whether an entry belongs to one record.
+    const NAMES: bool = true;
+}
+
+/// The algorithm as described above.
+pub struct AsDescribed;
+impl Variant for AsDescribed {}
+
+/// A lock in a table. The first of a bucket carries the bucket's latch.
+#[repr(C, align(64))]
+struct Entry<M: Machine> {
+    line: M::Line,
+    queue: LockQueue,
+    /// Whose lock it is: the record's offset; 0 for nobody's.
+    name: Word,
+    /// Offset of the next entry in the bucket's chain; 0 at its end.
+    next: Word,
+}
+
+// SAFETY: a line and words.
+unsafe impl<M: Machine> Zeroed for Entry<M> {}
+
+/// Tables of locks, one behind the other.
+pub struct LockTables<M: Machine, V = AsDescribed> {
+    arena: Arc<Arena>,
+    first: u64,
+    tables: u64,
+    /// Of each table.
+    buckets: u64,
+    kind: PhantomData<fn() -> (M, V)>,
+}
+
+impl<M: Machine, V: Variant> LockTables<M, V> {
+    #[inline(always)]
+    fn at(&self, entry: u64) -> &Entry<M> {
+        // SAFETY: `new` and `extend` have placed an entry at each offset that a bucket or a chain leads to.
+        unsafe { self.arena.at::<Entry<M>>(entry) }
+    }
+
+    fn table_of(&self, core: &M::Core, record: &RecordRef<'_, M, ()>) -> u64 {
+        if self.tables == 1 || record.is_guard() {
+            return 0;
+        }
+        let partitioning = &record.table().schema().partitioning;
+        partitioning.of(record.key(core)).map_or(0, |partition| partition % self.tables)
+    }
+
+    fn bucket_of(&self, core: &M::Core, record: &RecordRef<'_, M, ()>) -> u64 {
+        // Fibonacci hashing; the high bits, scaled to the number of buckets.
+        let spread = (record.name().offset >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let bucket = ((u128::from(spread) * u128::from(self.buckets)) >> 64) as u64;
+        let bucket = self.table_of(core, record) * self.buckets + bucket;
+        self.first + bucket * size_of::<Entry<M>>() as u64
+    }
+
+    /// The record's entry in the chain of a bucket that is latched: one that is nobody's, if it has none.
+    fn entry_of(&self, core: &M::Core, bucket: u64, name: u64) -> Result<u64, OutOfMemory> {
+        let (mut at, mut free) = (bucket, None);
+        while at != 0 {
+            let entry = self.at(at);
+            let owner = core.load_relaxed(&entry.line, &entry.name);
+            if owner == name || (!V::NAMES && owner != 0) {
+                return Ok(at);
+            }
+            if owner == 0 && free.is_none() {
+                free = Some(at);
+            }
+            at = core.load_relaxed(&entry.line, &entry.next);
+        }
+        let offset = match free {
+            Some(offset) => offset,
+            None => self.extend(core, bucket)?,
+        };
+        core.store_relaxed(&self.at(offset).line, &self.at(offset).name, name);
+        Ok(offset)
+    }
+
+    /// One more entry, behind the first of the bucket.
+    #[cold]
+    fn extend(&self, core: &M::Core, bucket: u64) -> Result<u64, OutOfMemory> {
+        let offset = self.arena.allocate(size_of::<Entry<M>>() as u64, 64, Place::Any)?;
+        let (bucket, entry) = (self.at(bucket), self.at(offset));
+        let second = core.load_relaxed(&bucket.line, &bucket.next);
+        core.store_relaxed(&entry.line, &entry.next, second);
+        core.store_relaxed(&bucket.line, &bucket.next, offset);
+        Ok(offset)
+    }
+}
+
+impl<M: Machine, V: Variant> LockPlace<M> for LockTables<M, V> {
+    const IN_TABLES: bool = true;
+    type Record = ();
+
+    fn new(arena: &Arc<Arena>, options: &ProtocolOptions) -> Result<Self, OutOfMemory> {
+        let tables = match options.locks {
+            LockPlacement::Partition => options.partitions.unwrap_or(1).max(1),
+            LockPlacement::Central | LockPlacement::Record => 1,
+        };
+        let usual = if M::MINIATURE { FEW_BUCKETS } else { BUCKETS };
+        let buckets = options.lock_buckets.unwrap_or(usual).div_ceil(tables);
+        let bytes = tables * buckets * size_of::<Entry<M>>() as u64;
+        let first = arena.allocate(bytes, 64, Place::Any)?;
+        Ok(LockTables { arena: arena.clone(), first, tables, buckets, kind: PhantomData })
+    }
+
+    fn latch<'a>(
+        &'a self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        record: &RecordRef<'a, M, ()>,
+    ) -> Result<Latched<'a, M>, OutOfMemory> {
+        let bucket = self.bucket_of(core, record);
+        let first = self.at(bucket);
+        latcher.latch(core, &first.line, &first.queue.latch);
+        match self.entry_of(core, bucket, record.name().offset) {
+            Ok(offset) => {
+                let Entry { line, queue, .. } = self.at(offset);
+                Ok(Latched { line, queue, at: (bucket, offset) })
+            }
+            Err(exhausted) => {
+                latcher.unlatch(core, &first.line, &first.queue.latch);
+                Err(exhausted)
+            }
+        }
+    }
+
+    fn unlatch(&self, core: &M::Core, latcher: &Latcher<M>, lock: Latched<'_, M>) {
+        let Latched { line, queue, at: (bucket, offset) } = lock;
+        let is_free = core.load_relaxed(line, &queue.owners) == 0
+            && core.load_relaxed(line, &queue.waiters) == 0;
+        if is_free {
+            core.store_relaxed(line, &self.at(offset).name, 0);
+        }
+        let first = self.at(bucket);
+        latcher.unlatch(core, &first.line, &first.queue.latch);
+    }
+}
