@@ -176,6 +176,9 @@ fn two_version_no_wait_passes() {
 #[test]
 fn occ_passes() {
     passes("OCC");
+    form_passes("OCC", &[("validation", "central")]);
+    let violation = mutant("occ_validates_outside");
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub mod wound_wait;
 
 pub use options::{
     CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LockForm, LockPlacement, OlderAtPartition,
-    ProtocolOptions, WaitsForGraph, WriteLocks,
+    ProtocolOptions, Validation, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
     Change, CommitLog, Declaration, Isolation, Protocol, Start, TimestampAllocation,

@@ -12,7 +12,7 @@ use crate::{
     hstore::Hstore,
     mvcc::{self, Mvcc},
     no_wait::{self, CountedLocks, ListedLocks, NoWait},
-    occ::Occ,
+    occ::{self, Occ},
     parts::{
         active_timestamps::Needed,
         lock_table::{self, LockTables},
@@ -180,6 +180,12 @@ pub const MUTANTS: &[Mutant] = &[
         detector: Detector::Progress,
     },
     Mutant {
+        name: "occ_validates_outside",
+        story: "OCC with central validation enters the critical section only to write, when it has validated",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
         name: "mvcc_reads_past_writers",
         story: "MVCC's reader takes the version before an announced earlier write, and may commit although \
                 that write is undecided (write skew, as in early multi-version code)",
@@ -311,6 +317,7 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "hstore_never_goes_first" => Ok(visitor.visit::<Hstore<M, NeverGoesFirst>>()),
         "hstore_without_rollback" => Ok(visitor.visit::<Twisted<Hstore<M>, BypassingWrites>>()),
         "silo_without_lock_check" => Ok(visitor.visit::<Silo<WithoutLockCheck>>()),
+        "occ_validates_outside" => Ok(visitor.visit::<Occ<M, ValidatesOutside>>()),
         "mvcc_reads_past_writers" => Ok(visitor.visit::<Mvcc<M, PastWriters>>()),
         "mvcc_without_read_marks" => Ok(visitor.visit::<Mvcc<M, WithoutReadMarks>>()),
         "mvcc_collects_under_readers" => Ok(visitor.visit::<Mvcc<M, UnderReaders>>()),
@@ -396,6 +403,13 @@ impl hstore::Variant for NeverGoesFirst {
 pub struct WithoutLockCheck;
 impl silo::Variant for WithoutLockCheck {
     const CHECKS_LOCK: bool = false;
+}
+
+/// OCC whose critical section begins too late.
+pub struct ValidatesOutside;
+impl occ::Variant for ValidatesOutside {
+    const VALIDATES_INSIDE: bool = false;
+    const CENTRAL: bool = true;
 }
 
 /// MVCC that does not wait for earlier writes.

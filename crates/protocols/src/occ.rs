@@ -10,13 +10,21 @@
 //! and whoever overwrites what another has read can latch it only after the other has drawn and
 //! validated. With one counter that is the order of the end timestamps; in batches or from clocks they
 //! only name versions, and an old one costs needless refusals, never an anomaly. So it is always strict.
+//!
+//! Option, for comparison: the whole of that in one critical section (Kung and Robinson, section 4, serial
+//! validation; what Abyss 4.3 began with). Then nobody finds a record latched but readers, who wait for the row
+//! to be whole.
 //! Deviations: one version per record, so a read of the past is refused instead of answered (as in the
-//! papers' simulation); scanned ranges are validated as SILO's are; only written records are latched, not read ones; a fresh record for an absent key
-//! carries no timestamp, so an absence may be later than the start (validation still guards it).
+//! papers' simulation); scanned ranges are validated as SILO's are; only written records are latched, not read
+//! ones; serial validation asks each record read for its version instead of every transaction since the start
+//! for its write set: the answer is the same; a fresh record for an absent key carries no timestamp, so an
+//! absence may be later than the start (validation still guards it).
 
 use crate::{
     Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    Validation,
     parts::{
+        critical_section::{CriticalSection, Entrance},
         node_set::NodeSet,
         tid_word::{self, LOCKED, TidRecord},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
@@ -24,12 +32,27 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
+/// What mutants may put elsewhere; the protocol itself is as published.
+pub trait Variant: Send + Sync + 'static {
+    /// Serial validation is part of the critical section.
+    const VALIDATES_INSIDE: bool = true;
+    /// There is a critical section whatever the options say.
+    const CENTRAL: bool = false;
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
 /// The protocol.
-pub struct Occ<M: Machine> {
+pub struct Occ<M: Machine, V = AsPublished> {
     allocator: TimestampAllocator<M>,
+    section: Option<CriticalSection<M>>,
+    variant: PhantomData<V>,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -65,10 +88,14 @@ pub struct Worker<'s, M: Machine> {
     leaves: NodeSet<'s, M, WriteTime>,
     writes: WriteSet<'s, M, WriteTime>,
     latched: usize,
+    entrance: Option<Entrance<'s, M>>,
 }
 
 impl<M: Machine> Worker<'_, M> {
-    fn forget(&mut self) {
+    fn forget(&mut self, core: &M::Core) {
+        if let Some(entrance) = &mut self.entrance {
+            entrance.leave(core);
+        }
         self.latched = 0;
         self.reads.clear();
         self.leaves.clear();
@@ -76,7 +103,7 @@ impl<M: Machine> Worker<'_, M> {
     }
 }
 
-impl<M: Machine> Occ<M> {
+impl<M: Machine, V: Variant> Occ<M, V> {
     fn validate(core: &M::Core, worker: &Worker<'_, M>) -> Result<(), Abort> {
         for read in &worker.reads {
             let now = core.load(read.record.line(), &read.record.cc().0);
@@ -91,7 +118,7 @@ impl<M: Machine> Occ<M> {
     }
 }
 
-impl<M: Machine> Protocol<M> for Occ<M> {
+impl<M: Machine, V: Variant> Protocol<M> for Occ<M, V> {
     type Record = WriteTime;
     type Worker<'s>
         = Worker<'s, M>
@@ -108,15 +135,26 @@ impl<M: Machine> Protocol<M> for Occ<M> {
         }
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["validation"]
+    }
+
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Occ { allocator: TimestampAllocator::new(arena, options.timestamps, sessions)? })
+        let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
+        let section = match options.validation {
+            Validation::Parallel if !V::CENTRAL => None,
+            Validation::Parallel | Validation::Central => {
+                Some(CriticalSection::new(arena, sessions)?)
+            }
+        };
+        Ok(Occ { allocator, section, variant: PhantomData })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
         Worker {
             start: 0,
             source: TimestampSource::default(),
@@ -124,6 +162,7 @@ impl<M: Machine> Protocol<M> for Occ<M> {
             leaves: NodeSet::default(),
             writes: WriteSet::default(),
             latched: 0,
+            entrance: self.section.as_ref().map(|section| section.entrance(slot)),
         }
     }
 
@@ -218,6 +257,13 @@ impl<M: Machine> Protocol<M> for Occ<M> {
 
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
         worker.writes.sort();
+        if let Some(entrance) = &mut worker.entrance {
+            if V::VALIDATES_INSIDE {
+                entrance.enter(core);
+            } else {
+                Self::validate(core, worker)?;
+            }
+        }
         for at in 0..worker.writes.len() {
             // Waiting keeps others waiting, but an attempt given up would have drawn its timestamps in vain,
             // and those are what many cores wait for.
@@ -229,7 +275,9 @@ impl<M: Machine> Protocol<M> for Occ<M> {
         core.fence();
         let end = self.allocator.draw(core, &mut worker.source);
         core.fence();
-        Self::validate(core, worker)?;
+        if V::VALIDATES_INSIDE || worker.entrance.is_none() {
+            Self::validate(core, worker)?;
+        }
         Ok(end)
     }
 
@@ -246,7 +294,7 @@ impl<M: Machine> Protocol<M> for Occ<M> {
         for record in worker.writes.records() {
             core.store(record.line(), &record.cc().0, written_at(end));
         }
-        worker.forget();
+        worker.forget(core);
     }
 
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
@@ -255,6 +303,6 @@ impl<M: Machine> Protocol<M> for Occ<M> {
             let latched = core.load_relaxed(line, word);
             core.store(line, word, latched & !LOCKED);
         }
-        worker.forget();
+        worker.forget(core);
     }
 }

@@ -20,6 +20,8 @@ pub struct ProtocolOptions {
     pub waits_for: WaitsForGraph,
     /// What an optimistic transaction does about a record that another has locked to commit.
     pub commit_locks: CommitLocks,
+    /// Where an optimistic transaction that draws timestamps is validated.
+    pub validation: Validation,
     /// Where locks of records are kept.
     pub locks: LockPlacement,
     /// Buckets of all tables of locks together; none for as many as is usual.
@@ -44,6 +46,7 @@ impl Default for ProtocolOptions {
             lock_timeout_ns: Some(100_000),
             waits_for: WaitsForGraph::PerCore,
             commit_locks: CommitLocks::Refuse,
+            validation: Validation::Parallel,
             locks: LockPlacement::Record,
             lock_buckets: None,
             lock_form: LockForm::Counter,
@@ -80,6 +83,15 @@ pub enum CommitLocks {
     /// Aborts. Waiting makes convoys: whoever waits keeps others waiting with all that it has locked (TicToc
     /// 5.1, and the code that the study of 2022 measured).
     Refuse,
+}
+
+/// Where an optimistic transaction is validated (Abyss 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// Beside others, with the records latched that it is to write.
+    Parallel,
+    /// Alone, in the one critical section of the database.
+    Central,
 }
 
 /// Where locks of records are kept (Abyss 3.1, 4.1).
@@ -256,6 +268,23 @@ pub const KNOBS: &[Knob] = &[
         }),
     },
     Knob {
+        name: "validation",
+        summary: "record by record beside others, or in one critical section (Kung and Robinson; Abyss 4.3)",
+        allowed: "parallel, central",
+        set: |options, value| {
+            options.validation = match value {
+                "parallel" => Validation::Parallel,
+                "central" => Validation::Central,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.validation {
+            Validation::Parallel => "parallel".to_owned(),
+            Validation::Central => "central".to_owned(),
+        }),
+    },
+    Knob {
         name: "locks",
         summary: "where locks are: in the records, in a table per partition, in one table (Abyss 4.1)",
         allowed: "record, partition, central",
@@ -416,6 +445,7 @@ mod tests {
             ("deadlocks", ["search", "key-order"]),
             ("waits-for", ["per-core", "central"]),
             ("commit-locks", ["wait", "refuse"]),
+            ("validation", ["parallel", "central"]),
             ("locks", ["partition", "central"]),
             ("lock-buckets", ["usual", "7"]),
             ("lock-form", ["counter", "list"]),

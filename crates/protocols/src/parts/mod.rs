@@ -2,6 +2,7 @@
 
 pub mod active_timestamps;
 pub mod cancellable_queue;
+pub mod critical_section;
 pub mod lock_queue;
 pub mod lock_table;
 pub mod node_set;
