@@ -3,7 +3,9 @@
 use harness::explore::{Exploration, Explorations, Violation, explore};
 use harness::variation;
 use machine::{Explored, RunError, Word};
-use protocols::{Isolation, Knob, ProtocolOptions, mutants::MUTANTS, registry::declarations};
+use protocols::{
+    Isolation, Knob, ProtocolOptions, Readers, mutants::MUTANTS, registry::declarations,
+};
 use workloads::micro::counters::Counters;
 
 fn run(exploration: &Exploration) -> Explorations {
@@ -142,10 +144,48 @@ fn locks_pass_wherever_they_are_and_whatever_they_are() {
 
 #[test]
 fn mutants_of_locks_elsewhere_or_later_are_caught() {
-    let violation = mutant("no_wait_never_upgrades");
-    assert!(matches!(violation, Violation::Certificate(_) | Violation::Conservation(_)));
+    certificate_or_law("no_wait_never_upgrades");
     let violation = mutant("lock_table_without_names");
     assert!(matches!(violation, Violation::Stuck(RunError::StepLimit(_))), "{violation}");
+}
+
+fn certificate_or_law(name: &str) {
+    let violation = mutant(name);
+    let caught = matches!(violation, Violation::Certificate(_) | Violation::Conservation(_));
+    assert!(caught, "{name}: {violation}");
+}
+
+/// Strictly serializable whatever the timestamps come from: readers on versions need a counter, and take it.
+#[test]
+fn readers_on_versions_pass_beside_writers_that_lock() {
+    form_passes("DL_DETECT", &[("readers", "versions")]);
+    form_passes("DL_DETECT", &[("readers", "versions"), ("deadlocks", "key-order")]);
+    for timestamps in ["batch4", "clock"] {
+        let outcome = run(&Exploration {
+            protocol: "DL_DETECT".into(),
+            protocol_options: ProtocolOptions {
+                timestamps: timestamps.parse().unwrap(),
+                readers: Readers::Versions,
+                ..Default::default()
+            },
+            schedules: 1500,
+            ..Exploration::default()
+        });
+        assert!(outcome.finding.is_none(), "{timestamps}: {:?}", outcome.finding);
+    }
+    certificate_or_law("readers_past_committing_writers");
+    certificate_or_law("readers_before_late_marks");
+}
+
+#[test]
+fn mocc_passes() {
+    passes("MOCC");
+    for threshold in ["0", "1", "64"] {
+        form_passes("MOCC", &[("hot-threshold", threshold)]);
+    }
+    certificate_or_law("mocc_trusts_locks");
+    let violation = mutant("mocc_waits_out_of_order");
+    assert!(matches!(violation, Violation::Stuck(RunError::Deadlock(_))), "{violation}");
 }
 
 #[test]

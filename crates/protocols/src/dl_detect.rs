@@ -11,16 +11,20 @@
 //! that it holds, and aborts when it meets a conflict out of order. (On a workload that keeps to no order, or that
 //! upgrades locks, this gets through by the back-off between attempts alone.)
 //!
+//! Transactions that are declared read-only can read versions instead of locking (DL_DETECT + MVCC, Abyss 6.1;
+//! [`crate::parts::versioned_readers`]).
+//!
 //! Deviations: what a search finds is looked at again before anybody aborts, so there are no false alarms; a
 //! search that finds nothing is the last of its wait, as whoever closes a circle later finds it; an upgrade
 //! goes ahead of all waiters; buffered writes, see [`crate::parts::two_phase_locking`].
 
 use crate::{
-    Deadlocks, Declaration, Isolation, ProtocolOptions, Start, WaitsForGraph,
+    Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Start, WaitsForGraph,
     parts::{
         cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
-        lock_queue::{Held, LockQueue},
+        lock_queue::{Held, LockQueue, Queued},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+        versioned_readers::{ReadersOnVersions, VersionedLock},
         waits_for::{Found, Searcher, WaitsFor, attempt_name},
     },
 };
@@ -47,13 +51,17 @@ impl Variant for AsPublished {}
 
 /// The protocol.
 pub type DlDetect<M, V = AsPublished> = TwoPhaseLocking<WaitingLocks<M, V>>;
+/// With readers on versions.
+pub type DlDetectVersions<M> = ReadersOnVersions<M, VersionedLocks<M>>;
+/// Its locks.
+pub type VersionedLocks<M> = WaitingLocks<M, AsPublished, VersionedLock>;
 
-/// Locks for which everybody waits.
-pub struct WaitingLocks<M: Machine, V> {
+/// Locks for which everybody waits; `C` is what there is of them in a record.
+pub struct WaitingLocks<M: Machine, V, C = LockQueue> {
     sessions: Sessions<M>,
     graph: WaitsFor<M>,
     limits: Limits,
-    variant: PhantomData<V>,
+    kind: PhantomData<fn() -> (V, C)>,
 }
 
 /// How long one waits, and what for.
@@ -82,8 +90,8 @@ impl<M: Machine> Owner<M> {
 }
 
 /// One wait.
-struct Wait<'a, M: Machine, V> {
-    locks: &'a WaitingLocks<M, V>,
+struct Wait<'a, M: Machine, V, C> {
+    locks: &'a WaitingLocks<M, V, C>,
     searcher: &'a mut Searcher<M>,
     own: u64,
     held: u64,
@@ -95,7 +103,7 @@ fn ticks<C: Core>(core: &C, ns: u64) -> u64 {
     (u128::from(ns) * u128::from(core.ticks_per_second())).div_ceil(1_000_000_000) as u64
 }
 
-impl<M: Machine, V: Variant> Policy<M> for Wait<'_, M, V> {
+impl<M: Machine, V: Variant, C> Policy<M> for Wait<'_, M, V, C> {
     const BY_NAME: bool = false;
     const MEETS_ALL: bool = V::MEETS_ALL;
 
@@ -123,7 +131,7 @@ impl<M: Machine, V: Variant> Policy<M> for Wait<'_, M, V> {
     }
 }
 
-impl<M: Machine, V: Variant> Wait<'_, M, V> {
+impl<M: Machine, V: Variant, C> Wait<'_, M, V, C> {
     /// Waits, and searches meanwhile.
     fn sit_out(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
         let (graph, sessions, limits) =
@@ -159,12 +167,12 @@ impl<M: Machine, V: Variant> Wait<'_, M, V> {
 
 const CHOSEN: AbortReason = AbortReason::Deadlock;
 
-impl<M: Machine, V: Variant> WaitingLocks<M, V> {
+impl<M: Machine, V: Variant, C> WaitingLocks<M, V, C> {
     fn wait<'a>(
         &'a self,
         owner: &'a mut Owner<M>,
         in_order: bool,
-    ) -> (Wait<'a, M, V>, &'a mut Claims<M>) {
+    ) -> (Wait<'a, M, V, C>, &'a mut Claims<M>) {
         let own = owner.name();
         owner.searcher.clear();
         let wait =
@@ -173,8 +181,8 @@ impl<M: Machine, V: Variant> WaitingLocks<M, V> {
     }
 }
 
-impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
-    type Record = LockQueue;
+impl<M: Machine, V: Variant, C: Queued> Locks<M> for WaitingLocks<M, V, C> {
+    type Record = C;
     type Held = Held;
     type Owner = Owner<M>;
 
@@ -186,6 +194,10 @@ impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
             isolation: Isolation::Serializable,
             strict: true,
         }
+    }
+
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        options.readers == Readers::Versions
     }
 
     fn create(
@@ -201,7 +213,7 @@ impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
         };
         let graph = WaitsFor::new(arena, sessions, central)?;
         let sessions = Sessions::new(arena, sessions)?;
-        Ok(WaitingLocks { sessions, graph, limits, variant: PhantomData })
+        Ok(WaitingLocks { sessions, graph, limits, kind: PhantomData })
     }
 
     fn owner(&self, slot: usize) -> Owner<M> {
@@ -226,7 +238,7 @@ impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, C>,
         mode: Mode,
     ) -> Result<Held, Abort> {
         // The guard of a range has no place among keys: nobody waits for one.
@@ -246,7 +258,7 @@ impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, C>,
         held: &mut Held,
     ) -> Result<(), Abort> {
         let name = owner.name();
@@ -261,7 +273,7 @@ impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, C>,
         held: Held,
     ) {
         owner.claims.release(core, record, held);
@@ -273,6 +285,6 @@ impl<M: Machine, V: Variant> Locks<M> for WaitingLocks<M, V> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["deadlocks", "deadlock-search", "lock-timeout", "waits-for", "deadlock-preset"]
+        &["deadlocks", "deadlock-search", "lock-timeout", "waits-for", "readers", "deadlock-preset"]
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod dl_detect;
 pub mod hstore;
+pub mod mocc;
 #[doc(hidden)]
 pub mod mutants;
 pub mod mvcc;
@@ -24,7 +25,7 @@ pub mod wound_wait;
 
 pub use options::{
     CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LockForm, LockPlacement, OlderAtPartition,
-    ProtocolOptions, Validation, WaitsForGraph, WriteLocks,
+    ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
     Change, CommitLog, Declaration, Isolation, Protocol, Start, TimestampAllocation,

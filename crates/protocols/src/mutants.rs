@@ -6,18 +6,20 @@ mod keeps_shared;
 mod twist;
 
 use crate::{
-    dl_detect,
-    dl_detect::DlDetect,
+    dl_detect::{self, DlDetect, VersionedLocks},
     hstore,
     hstore::Hstore,
+    mocc::{self, Mocc},
     mvcc::{self, Mvcc},
     no_wait::{self, CountedLocks, ListedLocks, NoWait},
     occ::{self, Occ},
     parts::{
         active_timestamps::Needed,
         lock_table::{self, LockTables},
+        ordered_locks::OutOfOrder,
         partition_locks::Older,
         two_phase_locking,
+        versioned_readers::{self, ReadersOnVersions},
     },
     registry::Visitor,
     silo,
@@ -151,7 +153,7 @@ pub const MUTANTS: &[Mutant] = &[
         name: "no_wait_never_upgrades",
         story: "NO_WAIT that locks its writes at commit takes what it holds already for locked, although it                 may hold it to read",
         workload: "counters",
-        detector: Detector::Conservation,
+        detector: Detector::CertificateOrLaw,
     },
     Mutant {
         name: "lock_table_without_names",
@@ -184,6 +186,33 @@ pub const MUTANTS: &[Mutant] = &[
         story: "OCC with central validation enters the critical section only to write, when it has validated",
         workload: "counters",
         detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "readers_past_committing_writers",
+        story: "DL_DETECT with readers on versions: a reader takes the version before that of a writer \
+                which is about to commit, whatever its timestamp will be",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "readers_before_late_marks",
+        story: "DL_DETECT with readers on versions: a writer draws its timestamp before it marks what it will \
+                overwrite, so a later reader may have come and gone",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "mocc_trusts_locks",
+        story: "MOCC does not validate what it has locked, although it may have given the lock back meanwhile \
+                to keep to the order",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "mocc_waits_out_of_order",
+        story: "MOCC waits for locks in whatever order it comes by them",
+        workload: "counters",
+        detector: Detector::Progress,
     },
     Mutant {
         name: "mvcc_reads_past_writers",
@@ -318,6 +347,14 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "hstore_without_rollback" => Ok(visitor.visit::<Twisted<Hstore<M>, BypassingWrites>>()),
         "silo_without_lock_check" => Ok(visitor.visit::<Silo<WithoutLockCheck>>()),
         "occ_validates_outside" => Ok(visitor.visit::<Occ<M, ValidatesOutside>>()),
+        "readers_past_committing_writers" => {
+            Ok(visitor.visit::<ReadersOnVersions<M, VersionedLocks<M>, PastCommitting>>())
+        }
+        "readers_before_late_marks" => {
+            Ok(visitor.visit::<ReadersOnVersions<M, VersionedLocks<M>, LateMarks>>())
+        }
+        "mocc_trusts_locks" => Ok(visitor.visit::<Mocc<M, TrustsLocks>>()),
+        "mocc_waits_out_of_order" => Ok(visitor.visit::<Mocc<M, WaitsOutOfOrder>>()),
         "mvcc_reads_past_writers" => Ok(visitor.visit::<Mvcc<M, PastWriters>>()),
         "mvcc_without_read_marks" => Ok(visitor.visit::<Mvcc<M, WithoutReadMarks>>()),
         "mvcc_collects_under_readers" => Ok(visitor.visit::<Mvcc<M, UnderReaders>>()),
@@ -410,6 +447,30 @@ pub struct ValidatesOutside;
 impl occ::Variant for ValidatesOutside {
     const VALIDATES_INSIDE: bool = false;
     const CENTRAL: bool = true;
+}
+
+/// Readers on versions that do not look whether a writer commits.
+pub struct PastCommitting;
+impl versioned_readers::Variant for PastCommitting {
+    const AWAITS_WRITERS: bool = false;
+}
+
+/// Writers that are marked when they have a timestamp.
+pub struct LateMarks;
+impl versioned_readers::Variant for LateMarks {
+    const MARKS_FIRST: bool = false;
+}
+
+/// MOCC that takes a lock that it has for one that it always had.
+pub struct TrustsLocks;
+impl mocc::Variant for TrustsLocks {
+    const VALIDATES_LOCKED: bool = false;
+}
+
+/// MOCC without canonical mode.
+pub struct WaitsOutOfOrder;
+impl mocc::Variant for WaitsOutOfOrder {
+    const OUT_OF_ORDER: OutOfOrder = OutOfOrder::Wait;
 }
 
 /// MVCC that does not wait for earlier writes.

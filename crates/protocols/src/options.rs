@@ -18,8 +18,12 @@ pub struct ProtocolOptions {
     pub lock_timeout_ns: Option<u64>,
     /// Where the waits-for graph is kept.
     pub waits_for: WaitsForGraph,
+    /// What transactions do that are declared read-only, where others lock.
+    pub readers: Readers,
     /// What an optimistic transaction does about a record that another has locked to commit.
     pub commit_locks: CommitLocks,
+    /// From which temperature on a record is locked before it is read, by an optimistic transaction that may.
+    pub hot_threshold: u64,
     /// Where an optimistic transaction that draws timestamps is validated.
     pub validation: Validation,
     /// Where locks of records are kept.
@@ -45,7 +49,9 @@ impl Default for ProtocolOptions {
             deadlock_search_ns: 1_000,
             lock_timeout_ns: Some(100_000),
             waits_for: WaitsForGraph::PerCore,
+            readers: Readers::Locks,
             commit_locks: CommitLocks::Refuse,
+            hot_threshold: 10,
             validation: Validation::Parallel,
             locks: LockPlacement::Record,
             lock_buckets: None,
@@ -73,6 +79,15 @@ pub enum WaitsForGraph {
     PerCore,
     /// Under one latch.
     Central,
+}
+
+/// What transactions do that are declared read-only, where others lock (Abyss 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// They lock what they read, as all others.
+    Locks,
+    /// They read the versions that were the newest when they began, and lock nothing.
+    Versions,
 }
 
 /// What an optimistic transaction that is about to commit does about a record that another has locked.
@@ -251,6 +266,23 @@ pub const KNOBS: &[Knob] = &[
         }),
     },
     Knob {
+        name: "readers",
+        summary: "declared read-only transactions lock as others do, or read versions (Abyss 6.1)",
+        allowed: "locks, versions",
+        set: |options, value| {
+            options.readers = match value {
+                "locks" => Readers::Locks,
+                "versions" => Readers::Versions,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.readers {
+            Readers::Locks => "locks".to_owned(),
+            Readers::Versions => "versions".to_owned(),
+        }),
+    },
+    Knob {
         name: "commit-locks",
         summary: "optimistic: wait for a record that another is committing, or refuse (TicToc 5.1)",
         allowed: "wait, refuse",
@@ -266,6 +298,16 @@ pub const KNOBS: &[Knob] = &[
             CommitLocks::Wait => "wait".to_owned(),
             CommitLocks::Refuse => "refuse".to_owned(),
         }),
+    },
+    Knob {
+        name: "hot-threshold",
+        summary: "locked before it is read: what 2 to this power transactions failed for; 0 all, 64 nothing",
+        allowed: "0 to 64",
+        set: |options, value| {
+            options.hot_threshold = value.parse().ok().filter(|n| *n <= 64)?;
+            Some(())
+        },
+        value: Some(|options| options.hot_threshold.to_string()),
     },
     Knob {
         name: "validation",
@@ -444,7 +486,9 @@ mod tests {
         for (name, values) in [
             ("deadlocks", ["search", "key-order"]),
             ("waits-for", ["per-core", "central"]),
+            ("readers", ["locks", "versions"]),
             ("commit-locks", ["wait", "refuse"]),
+            ("hot-threshold", ["0", "12"]),
             ("validation", ["parallel", "central"]),
             ("locks", ["partition", "central"]),
             ("lock-buckets", ["usual", "7"]),

@@ -4,8 +4,9 @@
 
 use crate::{
     Declaration, Protocol, ProtocolOptions,
-    dl_detect::DlDetect,
+    dl_detect::{DlDetect, DlDetectVersions},
     hstore::Hstore,
+    mocc::Mocc,
     mvcc::Mvcc,
     no_cc::NoCc,
     no_wait::{NoWait, NoWaitAtCommit, NoWaitListed, NoWaitTabled},
@@ -67,7 +68,7 @@ macro_rules! registry {
 // One line per protocol; behind it its other forms, where options ask for what is a type of its own.
 registry! { M:
     NoCc,
-    DlDetect<M>,
+    DlDetect<M> | DlDetectVersions<M>,
     NoWait | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
     WaitDie<M> | WaitDieTabled<M>,
     WoundWait<M>,
@@ -78,4 +79,5 @@ registry! { M:
     Hstore<M>,
     Silo,
     TicToc<M>,
+    Mocc<M>,
 }

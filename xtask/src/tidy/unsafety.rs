@@ -32,6 +32,8 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/index/ordered/node.rs", "nodes are words at offsets of an arena"),
     ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),
     ("crates/protocols/src/parts/critical_section.rs", "zeros are valid: a latch"),
+    ("crates/protocols/src/parts/temperature.rs", "zeros are valid: a word"),
+    ("crates/protocols/src/parts/versioned_readers.rs", "zeros are valid: a record's words"),
     ("crates/protocols/src/parts/lock_table.rs", "entries lie by number and offset in an arena"),
     (
         "crates/protocols/src/parts/cancellable_queue.rs",

@@ -6,7 +6,7 @@
 //! order waiters stand, and what happens to whom a requester meets, is the protocol's [`Policy`].
 
 use super::{
-    lock_queue::{Held, LockQueue, Request, Requests},
+    lock_queue::{Held, LockQueue, Queued, Request, Requests},
     queue_latch::LatchNodes,
     two_phase_locking::Mode,
 };
@@ -177,16 +177,16 @@ impl<M: Machine> Claims<M> {
 
     /// Takes the lock of `record` in the name of `name`, waiting as `policy` says; `called` is why the
     /// attempt aborts if it is called away.
-    pub fn acquire<P: Policy<M>>(
+    pub fn acquire<P: Policy<M>, C: Queued>(
         &mut self,
         core: &M::Core,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, C>,
         name: u64,
         mode: Mode,
         policy: &mut P,
         called: AbortReason,
     ) -> Result<Held, AbortReason> {
-        let (line, queue) = (record.line(), record.cc());
+        let (line, queue) = (record.line(), record.cc().queue());
         let request = self.take(core, name, mode)?;
         self.requests.latch(core, line, queue);
         let owner = core.load_relaxed(line, &queue.owners);
@@ -211,16 +211,16 @@ impl<M: Machine> Claims<M> {
     }
 
     /// Makes a shared lock exclusive, in the same way. On failure the lock is still held.
-    pub fn upgrade<P: Policy<M>>(
+    pub fn upgrade<P: Policy<M>, C: Queued>(
         &mut self,
         core: &M::Core,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, C>,
         name: u64,
         held: &mut Held,
         policy: &mut P,
         called: AbortReason,
     ) -> Result<(), AbortReason> {
-        let (line, queue) = (record.line(), record.cc());
+        let (line, queue) = (record.line(), record.cc().queue());
         let request = self.take(core, name, Mode::Exclusive)?;
         self.requests.latch(core, line, queue);
         let alone = core.load_relaxed(line, &queue.owners) == held.request
@@ -242,8 +242,8 @@ impl<M: Machine> Claims<M> {
     }
 
     /// Gives the lock back and grants it to whoever is next.
-    pub fn release(&mut self, core: &M::Core, record: &RecordRef<'_, M, LockQueue>, held: Held) {
-        let (line, queue) = (record.line(), record.cc());
+    pub fn release<C: Queued>(&mut self, core: &M::Core, record: &RecordRef<'_, M, C>, held: Held) {
+        let (line, queue) = (record.line(), record.cc().queue());
         self.requests.latch(core, line, queue);
         self.requests.unlink(core, line, &queue.owners, held.request);
         self.grant(core, line, queue);
@@ -268,15 +268,15 @@ impl<M: Machine> Claims<M> {
 
     /// Queues and waits. Called with the latch held, returns without it. An error says whether the lock
     /// was granted nevertheless.
-    fn wait<P: Policy<M>>(
+    fn wait<P: Policy<M>, C: Queued>(
         &self,
         core: &M::Core,
-        record: &RecordRef<'_, M, LockQueue>,
+        record: &RecordRef<'_, M, C>,
         request: u64,
         policy: &mut P,
         called: AbortReason,
     ) -> Result<(), (AbortReason, bool)> {
-        let (line, queue) = (record.line(), record.cc());
+        let (line, queue) = (record.line(), record.cc().queue());
         if let Some(reason) = policy.refuses() {
             self.requests.unlatch(core, line, queue);
             return Err((reason, false));

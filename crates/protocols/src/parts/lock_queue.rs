@@ -22,6 +22,19 @@ pub struct LockQueue {
 // SAFETY: words.
 unsafe impl Zeroed for LockQueue {}
 
+/// The words of a record, with a lock among them.
+pub trait Queued: Zeroed + Send + Sync + 'static {
+    /// The lock.
+    fn queue(&self) -> &LockQueue;
+}
+
+impl Queued for LockQueue {
+    #[inline(always)]
+    fn queue(&self) -> &LockQueue {
+        self
+    }
+}
+
 /// Where the lock of a record is.
 pub trait LockPlace<M: Machine>: Sized + Send + Sync + 'static {
     /// Whether it is not the record.

@@ -143,7 +143,7 @@ type Instant<'s, M, L> = (RecordRef<'s, M, <L as Locks<M>>::Record>, <L as Locks
 /// A session's locks and writes.
 pub struct Worker<'s, M: Machine, L: Locks<M>> {
     held: RecordSet<'s, M, L::Record, L::Held>,
-    writes: WriteSet<'s, M, L::Record>,
+    pub(super) writes: WriteSet<'s, M, L::Record>,
     /// The guard that is locked for the instant of an insertion.
     instant: Option<Instant<'s, M, L>>,
     owner: L::Owner,
@@ -201,7 +201,7 @@ impl<L> TwoPhaseLocking<L> {
         }
     }
 
-    fn let_go<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
+    pub(super) fn let_go<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
         L: Locks<M>,
     {
