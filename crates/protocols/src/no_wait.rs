@@ -74,6 +74,7 @@ fn declaration() -> Declaration {
 
 impl<M: Machine, V: Variant> Locks<M> for CountedLocks<V> {
     const ONE_COPY: bool = V::AT_COMMIT;
+    const DEFERS: bool = V::AT_COMMIT;
     type Record = Word;
     type Held = Mode;
     type Owner = ();
@@ -188,6 +189,7 @@ fn no_memory(_: OutOfMemory) -> Abort {
 
 impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
     const ONE_COPY: bool = true;
+    const DEFERS: bool = true;
     type Record = P::Record;
     type Held = Held;
     type Owner = Lister<M>;

@@ -8,8 +8,12 @@ use machine::{
 };
 use protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Start,
-    mvcc::{AsPublished, Mvcc, Variant, Worker},
-    parts::{active_timestamps::Needed, version_chain, version_times::Times},
+    dl_detect::DlDetectVersions,
+    mvcc::{Mvcc, Variant},
+    parts::{
+        active_timestamps::Needed,
+        version_chain::{self, Versioned},
+    },
 };
 use storage::{RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
 use txn::{
@@ -57,18 +61,18 @@ struct Progress<M: Machine> {
 // SAFETY: a line and words.
 unsafe impl<M: Machine> Zeroed for Progress<M> {}
 
-struct Rig<M: Machine, V: Variant> {
+struct Rig<M: Machine, P: Protocol<M>> {
     machine: Arc<M>,
-    protocol: Mvcc<M, V>,
-    store: Store<M, Times>,
+    protocol: P,
+    store: Store<M, P::Record>,
     progress: Shared<Progress<M>>,
 }
 
-impl<M: Machine, V: Variant> Rig<M, V> {
+impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
     fn new(machine: M) -> Self {
         let machine = Arc::new(machine);
         let arena = machine.arena();
-        let protocol = Protocol::<M>::create(arena, &ProtocolOptions::default(), SESSIONS).unwrap();
+        let protocol = P::create(arena, &ProtocolOptions::default(), SESSIONS).unwrap();
         let progress = arena.place(Place::Any).unwrap();
         let options = StoreOptions { sessions: SESSIONS, keep_versions: false };
         let store = Store::new(machine.clone(), options).unwrap();
@@ -84,15 +88,15 @@ impl<M: Machine, V: Variant> Rig<M, V> {
         Rig { machine, protocol, store, progress }
     }
 
-    fn table(&self) -> &Table<M, Times> {
+    fn table(&self) -> &Table<M, P::Record> {
         self.store.table(TABLE)
     }
 
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, read_only: bool) {
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, read_only: bool) {
         self.protocol.begin(core, worker, Start { attempt: 0, read_only, partitions: &[] });
     }
 
-    fn commit<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<(), Abort> {
+    fn commit<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>) -> Result<(), Abort> {
         let timestamp = self.protocol.prepare(core, worker)?;
         self.protocol.commit(core, worker, timestamp, &mut { NO_LOG });
         Ok(())
@@ -102,10 +106,10 @@ impl<M: Machine, V: Variant> Rig<M, V> {
     fn read<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        worker: &mut P::Worker<'s>,
         key: u64,
         intent: Intent,
-    ) -> Result<(RecordRef<'s, M, Times>, [u64; COLUMNS]), Abort> {
+    ) -> Result<(RecordRef<'s, M, P::Record>, [u64; COLUMNS]), Abort> {
         let record = self.table().find(core, key).expect("loaded");
         let mut row = [0; COLUMNS * BYTES];
         let columns = ColumnSet::first(COLUMNS);
@@ -123,10 +127,10 @@ impl<M: Machine, V: Variant> Rig<M, V> {
     fn try_to_add_one<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        worker: &mut P::Worker<'s>,
         key: u64,
         column: usize,
-    ) -> Result<RecordRef<'s, M, Times>, Abort> {
+    ) -> Result<RecordRef<'s, M, P::Record>, Abort> {
         let (record, counts) = self.read(core, worker, key, Intent::Update)?;
         let values = bytes(counts[column] + 1);
         let change = Change { columns: ColumnSet::one(column), values: &values, state: None };
@@ -136,7 +140,7 @@ impl<M: Machine, V: Variant> Rig<M, V> {
     }
 
     /// Adds one to a count, the rows and their columns in turn, however many attempts it takes.
-    fn add_one<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, turn: u64) {
+    fn add_one<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, turn: u64) {
         let (key, column) = (turn % ROWS, (turn / ROWS) as usize % COLUMNS);
         let record = loop {
             self.begin(core, worker, false);
@@ -242,13 +246,15 @@ fn native() -> Native {
 #[test]
 fn under_adversarial_schedules() {
     for seed in 0..8 {
-        Rig::<_, AsPublished>::new(explored(seed)).stays_bounded(1000);
+        Rig::<_, Mvcc<_>>::new(explored(seed)).stays_bounded(1000);
+        Rig::<_, DlDetectVersions<_>>::new(explored(seed)).stays_bounded(1000);
     }
 }
 
 #[test]
 fn natively() {
-    Rig::<_, AsPublished>::new(native()).stays_bounded(20_000);
+    Rig::<_, Mvcc<_>>::new(native()).stays_bounded(20_000);
+    Rig::<_, DlDetectVersions<_>>::new(native()).stays_bounded(2000);
 }
 
 /// Collection as the papers' code does it: up to the oldest transaction, and there it stops.
@@ -261,6 +267,6 @@ impl Variant for UpToTheOldest {
 
 #[test]
 fn collection_up_to_the_oldest_does_not_stay_bounded() {
-    let (longest, ..) = Rig::<_, UpToTheOldest>::new(explored(0)).run(300);
+    let (longest, ..) = Rig::<_, Mvcc<_, UpToTheOldest>>::new(explored(0)).run(300);
     assert!(longest > 10 * LONGEST, "{longest}: this test could not fail");
 }

@@ -47,7 +47,10 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         false
     }
 
-    /// Whether records are locked to be written only when the transaction commits.
+    /// Records may be locked to be written only when the transaction commits.
+    const DEFERS: bool = false;
+
+    /// Whether they are.
     #[inline(always)]
     fn locks_writes_at_commit(&self) -> bool {
         false
@@ -192,6 +195,36 @@ impl<L> TwoPhaseLocking<L> {
         self.locks.certify(core, &mut worker.owner, &record, worker.held.value_mut(at))
     }
 
+    /// Whether records are locked to be written at commit: settled by the compiler where they never are.
+    #[inline(always)]
+    fn defers<M: Machine>(&self) -> bool
+    where
+        L: Locks<M>,
+    {
+        if const { L::DEFERS } { self.locks.locks_writes_at_commit() } else { false }
+    }
+
+    /// A blind update reads nothing: that its row exists is checked at commit. An absence that the caller is
+    /// told of has been read.
+    #[cold]
+    fn lock_absence<'s, M: Machine>(
+        &self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Record>,
+        change: &Change<'_>,
+    ) -> Result<(), Abort>
+    where
+        L: Locks<M>,
+    {
+        let at = worker.writes.find(&record);
+        let state = worker.writes.state_over(at, record.head(core).state);
+        match change.state.is_some() || state.is_present() {
+            true => Ok(()),
+            false => self.lock(core, worker, record, Mode::Shared),
+        }
+    }
+
     fn end_instant<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
         L: Locks<M>,
@@ -267,7 +300,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let mode = match intent {
-            Intent::Update if !self.locks.locks_writes_at_commit() => Mode::Exclusive,
+            Intent::Update if !self.defers::<M>() => Mode::Exclusive,
             Intent::Read | Intent::Update => Mode::Shared,
         };
         self.lock(core, worker, record, mode)?;
@@ -286,16 +319,12 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         record: RecordRef<'s, M, L::Record>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
-        let at = worker.writes.find(&record);
-        if !self.locks.locks_writes_at_commit() {
+        if self.defers::<M>() {
+            self.lock_absence(core, worker, record, &change)?;
+        } else {
             self.lock(core, worker, record, Mode::Exclusive)?;
-        } else if change.state.is_none()
-            && !worker.writes.state_over(at, record.head(core).state).is_present()
-        {
-            // A blind update reads nothing: that its row exists is checked at commit. An absence that the
-            // caller is told of has been read.
-            self.lock(core, worker, record, Mode::Shared)?;
         }
+        let at = worker.writes.find(&record);
         let state = worker.writes.state_over(at, record.head(core).state);
         if change.state.is_none() && !state.is_present() {
             return Ok(false);
@@ -374,7 +403,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
 
     #[inline]
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
-        if self.locks.locks_writes_at_commit() {
+        if self.defers::<M>() {
             for at in 0..worker.writes.len() {
                 self.lock(core, worker, worker.writes.record(at), Mode::Exclusive)?;
                 worker.writes.check_presence(core, at)?;
