@@ -153,6 +153,9 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         if home.is_ordered() {
             return self.make_ordered_record(table, key);
         }
+        if !home.has_place_for(key) {
+            return Err(Abort::because(AbortReason::KeyOutsideIndex));
+        }
         let protocol = &self.engine.protocol;
         let prepare =
             |record: &RecordRef<'_, M, P::Record>| protocol.prepare_record(core, record, None);

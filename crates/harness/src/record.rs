@@ -205,6 +205,7 @@ impl From<OptionValue> for Setting {
             OptionValue::Integer(n) => Setting::Integer(n),
             OptionValue::Number(x) => Setting::Number(x),
             OptionValue::Flag(on) => Setting::Flag(on),
+            OptionValue::Name(name) => Setting::Text(name.into()),
         }
     }
 }

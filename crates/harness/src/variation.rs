@@ -5,6 +5,7 @@
 //! follow it, or some combinations would never be tried.
 
 use workloads::{
+    IndexChoice,
     micro::{
         counters::{Counters, CountersOptions},
         hot_cold::{HotCold, HotColdOptions},
@@ -29,9 +30,20 @@ pub fn counters(seed: u64) -> Counters {
         distinct: !seed.is_multiple_of(5),
         lock_upgrade: seed.is_multiple_of(2),
         partitions: seed / 64 % 4 + 1,
+        index: any_index(seed),
         ..CountersOptions::mixed()
     };
     Counters::new(options).expect("good for every seed")
+}
+
+/// A hash index mostly, every other one now and then.
+fn any_index(seed: u64) -> IndexChoice {
+    match (seed / 256) % 8 {
+        3 => IndexChoice::Perfect,
+        5 => IndexChoice::BTree,
+        7 => IndexChoice::RedBlack,
+        _ => IndexChoice::Hash,
+    }
 }
 
 /// The same, and a fifth of the procedures that write are rolled back half way.
@@ -71,7 +83,9 @@ pub fn ranges(seed: u64) -> Ranges {
             ..RangesOptions::mixed()
         },
     };
-    Ranges::new(options).expect("good for every seed")
+    // One seed in four in a tree with a node for each key.
+    let index = if (seed / 64) % 4 == 3 { IndexChoice::RedBlack } else { IndexChoice::BTree };
+    Ranges::new(RangesOptions { index, ..options }).expect("good for every seed")
 }
 
 /// YCSB without a law: three rows or eight, blind updates or read-modify-writes, duplicates or not, fields
@@ -103,6 +117,7 @@ fn ycsb_options(seed: u64) -> YcsbOptions {
         distinct: !seed.is_multiple_of(5),
         key_order: false,
         prefetch: false,
+        index: any_index(seed),
         declare_read_only: (seed / 32).is_multiple_of(2),
         ..YcsbOptions::default()
     }
@@ -146,6 +161,7 @@ pub fn smallbank(seed: u64) -> SmallBank {
         least_balance: 0,
         most_balance: if seed.is_multiple_of(5) { 600 } else { 3000 },
         audit: !seed.is_multiple_of(7),
+        index: any_index(seed),
         ..SmallBankOptions::default()
     };
     // There is nothing outside of a hot spot of everybody.
@@ -161,6 +177,7 @@ pub fn tpcb(seed: u64) -> Tpcb {
         accounts: if seed.is_multiple_of(5) { 1 } else { 4 },
         remote: 0.5,
         history: 32,
+        index: any_index(seed),
     };
     Tpcb::new(options).expect("good for every seed")
 }

@@ -13,10 +13,13 @@ use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use txn::Workload;
 use workloads::{
+    IndexChoice,
     micro::{
+        counters::{Counters, CountersOptions},
         hot_cold::{HotCold, HotColdOptions},
         key_value::{KeyValue, KeyValueOptions},
         long_reader::{LongReader, LongReaderOptions},
+        ranges::{Ranges, RangesOptions},
         sites::{Sites, SitesOptions},
     },
     smallbank::{SmallBank, SmallBankOptions},
@@ -121,8 +124,29 @@ fn smallbank_is_kept_from_skewing() {
 #[test]
 fn balances_of_tpcb_are_sums_of_its_history() {
     explored(&variation::tpcb);
-    let options = TpcbOptions { branches: 2, accounts: 50, remote: 0.15, history: 10_000 };
-    certified(&Tpcb::new(options).expect("good options"));
+    let options = TpcbOptions { branches: 2, accounts: 50, history: 10_000, ..Default::default() };
+    certified(&Tpcb::new(options.clone()).expect("good options"));
+    let perfect = TpcbOptions { index: IndexChoice::Perfect, ..options };
+    certified(&Tpcb::new(perfect).expect("good options"));
+}
+
+/// Rows come and go, and are found, whatever the index.
+#[test]
+fn every_index_will_do() {
+    for index in IndexChoice::ALL {
+        explored(&|seed| {
+            let options = CountersOptions { index, ..variation::counters(seed).options().clone() };
+            Counters::new(options).expect("good for every seed")
+        });
+    }
+    for index in IndexChoice::ORDERED {
+        explored(&|seed| {
+            let options = RangesOptions { index, ..variation::ranges(seed).options().clone() };
+            Ranges::new(options).expect("good for every seed")
+        });
+    }
+    let options = RangesOptions { index: IndexChoice::RedBlack, keys: 64, ..Default::default() };
+    certified(&Ranges::new(options).expect("good options"));
 }
 
 #[test]

@@ -129,6 +129,17 @@ impl Database {
         self.make_table(name, columns, 0, false, IndexKind::Ordered)
     }
 
+    /// As [`Database::create_table`], for the keys `0..keys` and no others: the quickest way to find a row. An
+    /// access to another key fails with [`Error::KeyOutsideIndex`].
+    pub fn create_dense_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        keys: u64,
+    ) -> Result<Table, Error> {
+        self.make_table(name, columns, 0, true, IndexKind::Perfect { keys })
+    }
+
     /// As [`Database::create_table`], meant for `rows` rows. Says so before it allocates anything when that
     /// many would not fit into memory.
     pub fn create_table_with(

@@ -189,6 +189,10 @@ pub enum Error {
     /// again would not help: see [`Database::transact_on`](crate::Database::transact_on).
     #[error("a row was accessed whose partition the transaction had not declared")]
     UndeclaredPartition,
+    /// A key was accessed that has no place in its table, which was made for certain keys only
+    /// ([`Database::create_dense_table`](crate::Database::create_dense_table)). The transaction was rolled back.
+    #[error("a key was accessed that has no place in its table's index")]
+    KeyOutsideIndex,
     /// The memory limit is reached. The transaction was rolled back; what deletes free can be used again.
     #[error("the database's memory is exhausted")]
     OutOfMemory,
@@ -240,6 +244,7 @@ impl From<Abort> for Error {
         match abort.reason {
             AbortReason::OutOfMemory => Error::OutOfMemory,
             AbortReason::UndeclaredPartition => Error::UndeclaredPartition,
+            AbortReason::KeyOutsideIndex => Error::KeyOutsideIndex,
             reason => Error::Conflict(reason),
         }
     }

@@ -3,7 +3,7 @@
 use crate::{Error, Field, FixedValue, Row, Table, Value, database::Catalogue, table::Definition};
 use architectures::Session;
 use std::ops::{Bound, ControlFlow, RangeBounds};
-use txn::{ColumnSet, Direction, IndexKind, Intent, KeyRange, TableId};
+use txn::{ColumnSet, Direction, Intent, KeyRange, TableId};
 
 fn bounds(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
     (range.start_bound().cloned(), range.end_bound().cloned())
@@ -145,7 +145,7 @@ impl<'t> Transaction<'t> {
         mut visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let definition = self.own(table)?;
-        if definition.schema.index != IndexKind::Ordered {
+        if !definition.schema.index.is_ordered() {
             return Err(Error::NotOrdered { table: table.name().into() });
         }
         let given = |bound, unbounded| match bound {

@@ -101,6 +101,27 @@ fn partitions_not_declared() {
 }
 
 #[test]
+fn a_key_without_a_place() {
+    let (db, _) = open();
+    let columns = [("a", ColumnType::U64)];
+    let dense = db.create_dense_table("dense", &columns, 10).unwrap();
+    db.transact(|tx| (0..10).try_for_each(|key| tx.insert(&dense, key, &[key.into()]))).unwrap();
+    for key in [10, u64::MAX] {
+        let error = db.transact(|tx| {
+            tx.delete(&dense, 0)?;
+            tx.get(&dense, key).map(|_| ())
+        });
+        assert!(matches!(error, Err(Error::KeyOutsideIndex)), "{error:?}");
+    }
+    let row = db.transact(|tx| tx.get(&dense, 0)).unwrap();
+    assert!(row.is_some(), "the deletion was rolled back");
+    let none = db.create_dense_table("none", &columns, 0);
+    assert!(matches!(none, Err(Error::InvalidTable { .. })), "{none:?}");
+    let all = db.create_dense_table("all", &columns, 1 << 40);
+    assert!(matches!(all, Err(Error::TooLarge { .. })), "{all:?}");
+}
+
+#[test]
 fn tables() {
     let (db, _) = open();
     let one = [("a", ColumnType::U64)];

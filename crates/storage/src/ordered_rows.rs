@@ -2,7 +2,10 @@
 
 use crate::{
     GuardRef, RecordRef, Space, Table,
-    index::ordered::{Insertion, LeafCopy, NodeSource, OrderedIndex, Unlinking},
+    index::{
+        Tree,
+        ordered::{Insertion, LeafCopy, NodeSource, Unlinking},
+    },
     record::RowState,
     table::Index,
 };
@@ -24,7 +27,7 @@ struct Loaded {
 
 /// The index of an ordered table. The guard of a leaf lies behind it, in the same slot.
 pub(crate) struct OrderedRows<M: Machine, C> {
-    pub tree: OrderedIndex<M>,
+    pub tree: Tree<M>,
     /// The guards are its records. It has no rows.
     guards: Table<M, C>,
     loaded: Mutex<Vec<Loaded>>,
@@ -40,14 +43,14 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> OrderedRows<M, C> {
     }
 
     /// Bytes that the index of `rows` rows needs.
-    pub fn bytes_for(rows: u64) -> u64 {
-        OrderedIndex::<M>::bytes_for(rows, Self::guard_bytes())
+    pub fn bytes_for(red_black: bool, rows: u64) -> u64 {
+        Tree::<M>::bytes_for(red_black, rows, Self::guard_bytes())
     }
 
     /// The empty index of table `id`.
-    pub fn new(arena: &Arc<Arena>, id: TableId) -> Result<Self, OutOfMemory> {
+    pub fn new(arena: &Arc<Arena>, id: TableId, red_black: bool) -> Result<Self, OutOfMemory> {
         Ok(OrderedRows {
-            tree: OrderedIndex::new(arena, Self::guard_bytes())?,
+            tree: Tree::new(red_black, arena, Self::guard_bytes())?,
             guards: Table::indexed(arena, id, Self::schema(), Index::None, false),
             loaded: Mutex::new(Vec::new()),
         })
@@ -56,7 +59,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> OrderedRows<M, C> {
     #[inline(always)]
     fn guard(&self, leaf: u64) -> GuardRef<'_, M, C> {
         // A leaf's slot has room for a guard behind the node, and holds nothing else there ever.
-        GuardRef::new(self.guards.record_at(leaf + OrderedIndex::<M>::TAIL))
+        GuardRef::new(self.guards.record_at(leaf + self.tree.tail()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A table: its layout, its index, and the slots of its records.
 
 use crate::{
-    index::HashIndex,
+    index::{HashIndex, PerfectIndex},
     ordered_rows::OrderedRows,
     record::{Header, RecordRef, RowState},
     slots::Slots,
@@ -69,6 +69,7 @@ impl Space {
 /// How a table's records are found.
 pub(crate) enum Index<M: Machine, C> {
     Hash(HashIndex<M>),
+    Perfect(PerfectIndex<M>),
     Ordered(Box<OrderedRows<M, C>>),
     /// Its records are found by other means: it is the table of guards.
     None,
@@ -91,7 +92,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let stride = Self::stride_of(schema, keep_versions);
         let index = match schema.index {
             IndexKind::Hash => HashIndex::<M>::bytes_for(rows),
-            IndexKind::Ordered => OrderedRows::<M, C>::bytes_for(rows),
+            IndexKind::Perfect { keys } => PerfectIndex::<M>::bytes_for(keys),
+            IndexKind::Ordered => OrderedRows::<M, C>::bytes_for(false, rows),
+            IndexKind::RedBlack => OrderedRows::<M, C>::bytes_for(true, rows),
         };
         rows.saturating_mul(stride).saturating_add(index)
     }
@@ -106,7 +109,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     ) -> Result<Self, OutOfMemory> {
         let index = match schema.index {
             IndexKind::Hash => Index::Hash(HashIndex::new(arena, rows)?),
-            IndexKind::Ordered => Index::Ordered(Box::new(OrderedRows::new(arena, id)?)),
+            IndexKind::Perfect { keys } => Index::Perfect(PerfectIndex::new(arena, keys)?),
+            IndexKind::Ordered => Index::Ordered(Box::new(OrderedRows::new(arena, id, false)?)),
+            IndexKind::RedBlack => Index::Ordered(Box::new(OrderedRows::new(arena, id, true)?)),
         };
         Ok(Table::indexed(arena, id, schema, index, keep_versions))
     }
@@ -144,13 +149,18 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         matches!(self.index, Index::None)
     }
 
-    /// The index of a table that has no order.
-    #[inline(always)]
-    fn hash(&self) -> &HashIndex<M> {
+    /// False for a key that has no place in the index, so that there can never be such a row.
+    #[inline]
+    pub fn has_place_for(&self, key: u64) -> bool {
         match &self.index {
-            Index::Hash(index) => index,
-            _ => panic!("table {:?} has no hash index", self.schema.name),
+            Index::Perfect(index) => key < index.keys(),
+            Index::Hash(_) | Index::Ordered(_) | Index::None => true,
         }
+    }
+
+    #[cold]
+    fn without_hash(&self) -> ! {
+        panic!("table {:?} has neither a hash index nor a perfect one", self.schema.name)
     }
 
     /// Its number.
@@ -239,11 +249,16 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         if let Some(dense) = self.dense()
             && key < dense.count
         {
-            self.hash().touch(core, key);
+            match &self.index {
+                Index::Hash(index) => index.touch(core, key),
+                Index::Perfect(index) => index.touch(core, key),
+                _ => self.without_hash(),
+            }
             return Some(self.record_at(dense.first + key * self.stride));
         }
         let offset = match &self.index {
             Index::Hash(index) => index.find(core, key, |o| self.record_at(o).has_key(core, key)),
+            Index::Perfect(index) => index.find(core, key),
             Index::Ordered(rows) => rows.tree.find(core, key),
             Index::None => None,
         }?;
@@ -252,7 +267,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
 
     /// The record of `key`; where there is none, one whose row is absent, so that the absence can be
     /// locked and validated like a row. `prepare` sets up the protocol's words of a fresh record just
-    /// before others can find it. Of tables without order.
+    /// before others can find it. Of tables without order, and keys that have a place.
     pub fn find_or_make(
         &self,
         core: &M::Core,
@@ -267,7 +282,12 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let record = self.record_at(offset);
         record.initialise(key, RowState::ABSENT);
         let is_key = |o| self.record_at(o).has_key(core, key);
-        let inserted = self.hash().insert(core, key, offset, is_key, || prepare(&record));
+        let prepare = || prepare(&record);
+        let inserted = match &self.index {
+            Index::Hash(index) => index.insert(core, key, offset, is_key, prepare),
+            Index::Perfect(index) => Ok(index.insert(core, key, offset, prepare)),
+            _ => self.without_hash(),
+        };
         match inserted {
             Ok(Ok(())) => Ok(Found::Made(record)),
             Ok(Err(other)) => {
@@ -316,7 +336,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     fn node_stride(&self) -> u64 {
         match &self.index {
             Index::Ordered(rows) => rows.tree.slot_bytes(),
-            Index::Hash(_) | Index::None => 1,
+            Index::Hash(_) | Index::Perfect(_) | Index::None => 1,
         }
     }
 
@@ -354,7 +374,12 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     /// Takes a retired record out of the index. Its slot may be used again two epochs later.
     /// Of tables without order.
     pub fn unlink(&self, core: &M::Core, record: &RecordRef<'_, M, C>) -> bool {
-        self.hash().remove(core, record.key(core), record.name().offset)
+        let (key, offset) = (record.key(core), record.name().offset);
+        match &self.index {
+            Index::Hash(index) => index.remove(core, key, offset),
+            Index::Perfect(index) => index.remove(core, key, offset),
+            _ => self.without_hash(),
+        }
     }
 
     /// Space for a session, with whatever earlier sessions left over.
@@ -370,8 +395,10 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     /// Asks the host to fetch the bucket of `key`.
     #[inline(always)]
     pub fn prefetch_bucket(&self, core: &M::Core, key: u64) {
-        if let Index::Hash(index) = &self.index {
-            index.prefetch(core, key);
+        match &self.index {
+            Index::Hash(index) => index.prefetch(core, key),
+            Index::Perfect(index) => index.prefetch(core, key),
+            Index::Ordered(_) | Index::None => {}
         }
     }
 
@@ -380,12 +407,14 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub fn guess(&self, core: &M::Core, key: u64) -> Option<RecordRef<'_, M, C>> {
         match &self.index {
             Index::Hash(index) => index.guess(core, key).map(|offset| self.record_at(offset)),
+            Index::Perfect(index) => index.find(core, key).map(|offset| self.record_at(offset)),
             Index::Ordered(_) | Index::None => None,
         }
     }
 
     /// Makes rows `0..count` exist by rule. Only on modelled machines, once, before anything is inserted.
     pub(crate) fn make_dense(&self, count: u64) -> Result<(), OutOfMemory> {
+        self.must_have_place_for(count);
         let bytes = count * self.stride;
         let first = self.arena.allocate(bytes.max(1), 64, Place::Any)?;
         if bytes <= MOSTLY_TOUCHED {
@@ -395,6 +424,13 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             panic!("table {:?} was loaded densely twice", self.schema.name);
         }
         Ok(())
+    }
+
+    /// A loader gives a table no keys but those that it was declared for.
+    fn must_have_place_for(&self, count: u64) {
+        let name = &self.schema.name;
+        let fits = count == 0 || self.has_place_for(count - 1);
+        assert!(fits, "table {name:?} is loaded with key {}, beyond its index", count - 1);
     }
 
     /// Consecutive slots for `count` records.
@@ -417,9 +453,14 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             // Goes into the index with all others, when they are there.
             return Ok(());
         }
-        self.hash()
-            .insert(core, key, offset, |o| self.record_at(o).has_key(core, key), || ())
-            .map(|inserted| inserted.expect("a loader gives every key once"))
+        let is_key = |o| self.record_at(o).has_key(core, key);
+        let inserted = match &self.index {
+            Index::Hash(index) => index.insert(core, key, offset, is_key, || ())?,
+            Index::Perfect(index) => index.insert(core, key, offset, || ()),
+            _ => self.without_hash(),
+        };
+        inserted.expect("a loader gives every key once");
+        Ok(())
     }
 
     /// As [`Table::load_at`], in a slot of its own and without a core: nothing else runs.
@@ -434,6 +475,10 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         }
         match &self.index {
             Index::Hash(index) => index.insert_alone(key, record.name().offset),
+            Index::Perfect(index) => {
+                index.insert_alone(key, record.name().offset);
+                Ok(())
+            }
             _ => {
                 self.note_loaded(key, record.name().offset, 1);
                 Ok(())

@@ -31,6 +31,8 @@ pub enum AbortReason {
     OutOfMemory,
     /// A key of a partition that the transaction had not declared at its begin was accessed.
     UndeclaredPartition,
+    /// The key has no place in its table's index, which was made for certain keys only.
+    KeyOutsideIndex,
     /// The procedure asked for the rollback (TPC-C's 1 % NewOrder, a closure's error).
     User,
     /// The run was asked to stop before the transaction could commit.
@@ -39,7 +41,7 @@ pub enum AbortReason {
 
 impl AbortReason {
     /// Every reason, in the order in which reports list them.
-    pub const ALL: [AbortReason; 13] = [
+    pub const ALL: [AbortReason; 14] = [
         AbortReason::LockConflict,
         AbortReason::Died,
         AbortReason::Wounded,
@@ -51,6 +53,7 @@ impl AbortReason {
         AbortReason::RecordRetired,
         AbortReason::OutOfMemory,
         AbortReason::UndeclaredPartition,
+        AbortReason::KeyOutsideIndex,
         AbortReason::User,
         AbortReason::Stopped,
     ];
@@ -61,6 +64,7 @@ impl AbortReason {
             self,
             AbortReason::OutOfMemory
                 | AbortReason::UndeclaredPartition
+                | AbortReason::KeyOutsideIndex
                 | AbortReason::User
                 | AbortReason::Stopped
         )
@@ -80,6 +84,7 @@ impl AbortReason {
             AbortReason::RecordRetired => "record_retired",
             AbortReason::OutOfMemory => "out_of_memory",
             AbortReason::UndeclaredPartition => "undeclared_partition",
+            AbortReason::KeyOutsideIndex => "key_outside_index",
             AbortReason::User => "user",
             AbortReason::Stopped => "stopped",
         }

@@ -13,6 +13,9 @@ pub const MAX_COLUMNS: usize = 62;
 /// The longest column, in bytes.
 const MAX_COLUMN_BYTES: usize = 1 << 20;
 
+/// The most keys of a perfect index.
+const MAX_PERFECT_KEYS: u64 = 1 << 40;
+
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
@@ -79,8 +82,23 @@ pub enum IndexKind {
     /// By hash: the quickest for single keys. Cannot be scanned.
     #[default]
     Hash,
+    /// By an array that names the record of each key `0..keys` ("perfect" hash): one line for a look-up, and
+    /// no place for any other key. Cannot be scanned.
+    Perfect {
+        /// Keys that there is a place for.
+        keys: u64,
+    },
     /// In key order, by a B+tree: ranges can be scanned.
     Ordered,
+    /// In key order, by a red-black tree, for comparison: ranges can be scanned.
+    RedBlack,
+}
+
+impl IndexKind {
+    /// True when ranges can be scanned.
+    pub const fn is_ordered(self) -> bool {
+        matches!(self, IndexKind::Ordered | IndexKind::RedBlack)
+    }
 }
 
 /// A set of columns of one table, as a bit mask by position.
@@ -171,8 +189,13 @@ impl TableSchema {
     }
 
     /// The same table with an ordered index.
-    pub fn ordered(mut self) -> TableSchema {
-        self.index = IndexKind::Ordered;
+    pub fn ordered(self) -> TableSchema {
+        self.indexed(IndexKind::Ordered)
+    }
+
+    /// The same table with the index `kind`.
+    pub fn indexed(mut self, kind: IndexKind) -> TableSchema {
+        self.index = kind;
         self
     }
 
@@ -192,6 +215,11 @@ impl TableSchema {
                 "{} columns given, allowed are 1 to {MAX_COLUMNS}",
                 self.columns.len()
             ));
+        }
+        if let IndexKind::Perfect { keys } = self.index
+            && !(1..=MAX_PERFECT_KEYS).contains(&keys)
+        {
+            return fail(format!("an index of {keys} keys, allowed are 1 to {MAX_PERFECT_KEYS}"));
         }
         if !self.partitioning.is_sound() {
             return fail(format!("{:?} given, all numbers must be 1 or more", self.partitioning));

@@ -23,6 +23,7 @@
 pub mod catalogue;
 mod cell;
 mod distinct;
+mod index_choice;
 pub mod micro;
 mod options;
 pub mod smallbank;
@@ -33,4 +34,5 @@ pub mod tpcc_accesses;
 pub mod ycsb;
 pub mod zipf;
 
+pub use index_choice::IndexChoice;
 pub use options::{OptionError, OptionValue};

@@ -30,6 +30,8 @@ pub enum OptionValue {
     Number(f64),
     /// A switch.
     Flag(bool),
+    /// One of several words.
+    Name(&'static str),
 }
 
 impl fmt::Display for OptionValue {
@@ -38,6 +40,7 @@ impl fmt::Display for OptionValue {
             OptionValue::Integer(n) => write!(f, "{n}"),
             OptionValue::Number(x) => write!(f, "{x}"),
             OptionValue::Flag(on) => write!(f, "{on}"),
+            OptionValue::Name(name) => f.write_str(name),
         }
     }
 }

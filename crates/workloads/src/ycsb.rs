@@ -72,8 +72,8 @@ impl Workload for Ycsb {
         // No law depends on the values, so a simulated machine need not keep them.
         let partitioning = Partitioning::Modulo { partitions: self.options.partitions };
         let table = TableSchema::new("usertable", columns).opaque().partitioned(partitioning);
-        let table = if self.options.ordered() { table.ordered() } else { table };
-        Schema { tables: vec![table] }
+        let index = self.options.chosen_index();
+        Schema { tables: vec![index.of(table, self.options.records)] }
     }
 
     fn rows(&self, _table: TableId) -> u64 {

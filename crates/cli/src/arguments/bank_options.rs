@@ -2,6 +2,7 @@
 
 use super::numbers::{real, whole};
 use clap::Args;
+use workloads::IndexChoice;
 use workloads::smallbank::SmallBankOptions;
 use workloads::tpcb::TpcbOptions;
 
@@ -45,6 +46,9 @@ pub struct SmallBankArguments {
     /// Keep books of what money comes and goes: one more row is written
     #[arg(long)]
     audit: bool,
+    /// How rows are found: hash, perfect, btree, rbtree [default: hash]
+    #[arg(long, value_name = "KIND")]
+    index: Option<IndexChoice>,
 }
 
 impl SmallBankArguments {
@@ -63,6 +67,7 @@ impl SmallBankArguments {
             least_balance: self.least_balance.unwrap_or(default.least_balance),
             most_balance: self.most_balance.unwrap_or(default.most_balance),
             audit: self.audit || default.audit,
+            index: self.index.unwrap_or(default.index),
         }
     }
 }
@@ -83,6 +88,9 @@ pub struct TpcbArguments {
     /// Rows that the index of the history is made for [default: 1M]
     #[arg(long, value_name = "N", value_parser = whole)]
     history: Option<u64>,
+    /// How rows are found: hash, perfect, btree, rbtree [default: hash]
+    #[arg(long, value_name = "KIND")]
+    index: Option<IndexChoice>,
 }
 
 impl TpcbArguments {
@@ -93,6 +101,7 @@ impl TpcbArguments {
             accounts: self.accounts.unwrap_or(default.accounts),
             remote: self.remote.unwrap_or(default.remote),
             history: self.history.unwrap_or(default.history),
+            index: self.index.unwrap_or(default.index),
         }
     }
 }

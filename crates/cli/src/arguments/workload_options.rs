@@ -2,6 +2,7 @@
 
 use super::numbers::{real, whole};
 use clap::Args;
+use workloads::IndexChoice;
 use workloads::micro::counters::CountersOptions;
 use workloads::micro::ranges::RangesOptions;
 use workloads::tpcc_accesses::TpccAccessesOptions;
@@ -86,6 +87,9 @@ pub struct YcsbArguments {
     /// Bind workers: so many only read and declare it, the others only write [default: 0, none is bound]
     #[arg(long, value_name = "N", value_parser = whole)]
     reader_workers: Option<u64>,
+    /// How rows are found: hash, perfect, btree, rbtree [default: hash]
+    #[arg(long, value_name = "KIND")]
+    index: Option<IndexChoice>,
 }
 
 impl YcsbArguments {
@@ -119,6 +123,7 @@ impl YcsbArguments {
             declare_read_only: self.declare_read_only || default.declare_read_only,
             read_only_share: self.read_only_share.unwrap_or(default.read_only_share),
             reader_workers: self.reader_workers.unwrap_or(default.reader_workers),
+            index: self.index.unwrap_or(default.index),
         }
     }
 }
@@ -166,6 +171,9 @@ pub struct CountersArguments {
     /// Partitions of every table, by key modulo their number [default: 1]
     #[arg(long, value_name = "N", value_parser = whole)]
     partitions: Option<u64>,
+    /// How rows are found: hash, perfect, btree, rbtree [default: hash]
+    #[arg(long, value_name = "KIND")]
+    index: Option<IndexChoice>,
 }
 
 impl CountersArguments {
@@ -185,6 +193,7 @@ impl CountersArguments {
             tokens: self.tokens.unwrap_or(default.tokens),
             rollbacks: self.rollbacks.unwrap_or(default.rollbacks),
             partitions: self.partitions.unwrap_or(default.partitions),
+            index: self.index.unwrap_or(default.index),
         }
     }
 }
@@ -218,6 +227,9 @@ pub struct RangesArguments {
     /// [default: 0.05]
     #[arg(long, value_name = "X", value_parser = real)]
     turns: Option<f64>,
+    /// How rows are found: btree, rbtree [default: btree]
+    #[arg(long, value_name = "KIND")]
+    index: Option<IndexChoice>,
 }
 
 impl RangesArguments {
@@ -232,6 +244,7 @@ impl RangesArguments {
             sums: self.sums.unwrap_or(default.sums),
             claims: self.claims.unwrap_or(default.claims),
             turns: self.turns.unwrap_or(default.turns),
+            index: self.index.unwrap_or(default.index),
         }
     }
 }

@@ -2,6 +2,12 @@
 
 mod hash;
 pub mod ordered;
+mod perfect;
+mod red_black;
+mod tree;
 
 pub use hash::HashIndex;
 pub use ordered::OrderedIndex;
+pub use perfect::PerfectIndex;
+pub use red_black::RedBlackTree;
+pub use tree::Tree;

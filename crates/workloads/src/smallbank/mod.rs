@@ -33,6 +33,7 @@ mod client;
 pub use client::{KIND_NAMES, SmallBankClient};
 
 use crate::cell::cell;
+use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionValue};
 use crate::stream::mix;
 use txn::{
@@ -89,6 +90,8 @@ pub struct SmallBankOptions {
     pub most_balance: u64,
     /// Note what changes the sum of all money.
     pub audit: bool,
+    /// How rows are found.
+    pub index: IndexChoice,
 }
 
 impl Default for SmallBankOptions {
@@ -106,6 +109,7 @@ impl Default for SmallBankOptions {
             least_balance: 1_000_000,
             most_balance: 5_000_000,
             audit: false,
+            index: IndexChoice::Hash,
         }
     }
 }
@@ -163,6 +167,7 @@ impl SmallBankOptions {
             ("least-balance", OptionValue::Integer(self.least_balance)),
             ("most-balance", OptionValue::Integer(self.most_balance)),
             ("audit", OptionValue::Flag(self.audit)),
+            self.index.listed(),
         ]
     }
 
@@ -222,7 +227,10 @@ impl Workload for SmallBank {
         if self.options.audit {
             tables.push(table("ledger", "added", ColumnType::I64));
         }
-        Schema { tables }
+        let indexed = |(at, table): (usize, TableSchema)| {
+            self.options.index.of(table, self.rows(TableId(at as u16)))
+        };
+        Schema { tables: tables.into_iter().enumerate().map(indexed).collect() }
     }
 
     fn kinds(&self) -> &'static [&'static str] {

@@ -24,6 +24,7 @@ mod law;
 
 pub use client::TpcbClient;
 
+use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionValue};
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
@@ -58,11 +59,19 @@ pub struct TpcbOptions {
     pub remote: f64,
     /// Rows that the index of the history is made for; more of them are slower to find.
     pub history: u64,
+    /// How rows are found, but for those of the history, whose keys are not dense.
+    pub index: IndexChoice,
 }
 
 impl Default for TpcbOptions {
     fn default() -> TpcbOptions {
-        TpcbOptions { branches: 4, accounts: 100_000, remote: 0.15, history: 1_000_000 }
+        TpcbOptions {
+            branches: 4,
+            accounts: 100_000,
+            remote: 0.15,
+            history: 1_000_000,
+            index: IndexChoice::Hash,
+        }
     }
 }
 
@@ -82,6 +91,7 @@ impl TpcbOptions {
             ("accounts", OptionValue::Integer(self.accounts)),
             ("remote", OptionValue::Number(self.remote)),
             ("history", OptionValue::Integer(self.history)),
+            self.index.listed(),
         ]
     }
 }
@@ -131,7 +141,11 @@ impl Workload for Tpcb {
             balance("tellers"),
             balance("branches"),
         ];
-        Schema { tables }
+        let indexed = |(at, table): (usize, TableSchema)| match TableId(at as u16) {
+            HISTORY => table,
+            id => self.options.index.of(table, self.rows(id)),
+        };
+        Schema { tables: tables.into_iter().enumerate().map(indexed).collect() }
     }
 
     fn rows(&self, table: TableId) -> u64 {

@@ -1,5 +1,6 @@
 //! What can be set, and the papers' settings by name.
 
+use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionValue};
 use txn::MAX_COLUMNS;
 
@@ -81,6 +82,8 @@ pub struct YcsbOptions {
     pub read_only_share: f64,
     /// If not zero: so many workers only read and declare it, the others only write.
     pub reader_workers: u64,
+    /// How rows are found. Where there are scans, a B+tree takes the place of a hash index.
+    pub index: IndexChoice,
 }
 
 impl Default for YcsbOptions {
@@ -110,6 +113,7 @@ impl Default for YcsbOptions {
             declare_read_only: false,
             read_only_share: 0.0,
             reader_workers: 0,
+            index: IndexChoice::Hash,
         }
     }
 }
@@ -167,6 +171,13 @@ impl YcsbOptions {
         off_unless(self.hashed_keys, "hashed-keys", spread, "one partition and scans")?;
         let shared = self.read_only_share > 0.0;
         let unbound = self.reader_workers == 0;
+        if !single && self.index == IndexChoice::Perfect {
+            return Err(OptionError {
+                option: "index",
+                given: self.index.to_string(),
+                allowed: "hash, btree, rbtree with scans or inserts".into(),
+            });
+        }
         off_unless(shared, "read-only-share", unbound, "reader-workers of 0")
     }
 
@@ -175,9 +186,12 @@ impl YcsbOptions {
         (self.fields * self.field_bytes) as usize
     }
 
-    /// True when the table is in key order.
-    pub(super) fn ordered(&self) -> bool {
-        self.scan_ratio > 0.0
+    /// The index that the table gets.
+    pub(super) fn chosen_index(&self) -> IndexChoice {
+        match self.index {
+            IndexChoice::Hash if self.scan_ratio > 0.0 => IndexChoice::BTree,
+            index => index,
+        }
     }
 
     /// The settings called `name`, one of [`PRESETS`].
@@ -231,6 +245,7 @@ impl YcsbOptions {
             ("declare-read-only", OptionValue::Flag(self.declare_read_only)),
             ("read-only-share", OptionValue::Number(self.read_only_share)),
             ("reader-workers", OptionValue::Integer(self.reader_workers)),
+            self.index.listed(),
         ]
     }
 }

@@ -20,8 +20,6 @@
 mod build;
 mod node;
 mod split;
-#[cfg(test)]
-mod tests;
 mod unlink;
 
 pub use unlink::Unlinking;
@@ -81,6 +79,13 @@ pub struct LeafCopy {
 }
 
 impl LeafCopy {
+    /// A leaf of one entry at most.
+    pub(crate) fn of_one(first: u64, last: u64, entry: Option<(u64, u64)>) -> LeafCopy {
+        let mut entries = [(0, 0); MOST_ENTRIES];
+        entries[0] = entry.unwrap_or_default();
+        LeafCopy { first, last, count: usize::from(entry.is_some()), entries }
+    }
+
     /// Its keys and their values, ascending.
     pub fn entries(&self) -> &[(u64, u64)] {
         &self.entries[..self.count]

@@ -32,6 +32,7 @@ mod law;
 pub use client::{CountersClient, KIND_NAMES};
 
 use crate::distinct::KeyDraw;
+use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionValue};
 use crate::zipf::Zipf;
 use txn::{
@@ -84,6 +85,8 @@ pub struct CountersOptions {
     pub rollbacks: f64,
     /// Partitions of every table, by key.
     pub partitions: u64,
+    /// How the rows of every table are found.
+    pub index: IndexChoice,
 }
 
 impl Default for CountersOptions {
@@ -102,6 +105,7 @@ impl Default for CountersOptions {
             tokens: 0,
             rollbacks: 0.0,
             partitions: 1,
+            index: IndexChoice::Hash,
         }
     }
 }
@@ -181,6 +185,7 @@ impl CountersOptions {
             ("tokens", OptionValue::Integer(self.tokens)),
             ("rollbacks", OptionValue::Number(self.rollbacks)),
             ("partitions", OptionValue::Integer(self.partitions)),
+            self.index.listed(),
         ]
     }
 
@@ -265,7 +270,10 @@ impl Workload for Counters {
             tables.push(TableSchema::new("tokens", vec![column]));
         }
         let partitioning = self.options.partitioning();
-        let tables = tables.into_iter().map(|table| table.partitioned(partitioning)).collect();
+        let indexed = |(at, table): (usize, TableSchema)| {
+            self.options.index.of(table.partitioned(partitioning), self.rows(TableId(at as u16)))
+        };
+        let tables = tables.into_iter().enumerate().map(indexed).collect();
         Schema { tables }
     }
 

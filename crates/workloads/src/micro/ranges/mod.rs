@@ -26,6 +26,7 @@ mod law;
 
 pub use client::{KIND_NAMES, RangesClient};
 
+use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionValue};
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
@@ -67,6 +68,8 @@ pub struct RangesOptions {
     pub claims: f64,
     /// Share of the procedures that are turns of the queue. What the shares leave are shifts.
     pub turns: f64,
+    /// How the rows of the ordered tables are found.
+    pub index: IndexChoice,
 }
 
 impl Default for RangesOptions {
@@ -80,6 +83,7 @@ impl Default for RangesOptions {
             sums: 0.0,
             claims: 0.25,
             turns: 0.05,
+            index: IndexChoice::BTree,
         }
     }
 }
@@ -96,6 +100,7 @@ impl RangesOptions {
             sums: 0.25,
             claims: 0.25,
             turns: 0.25,
+            index: IndexChoice::BTree,
         }
     }
 
@@ -109,6 +114,7 @@ impl RangesOptions {
         options::ratio("sums", self.sums)?;
         options::ratio("claims", self.claims)?;
         options::ratio("turns", self.turns)?;
+        self.index.among(&IndexChoice::ORDERED)?;
         let shares = self.sums + self.claims + self.turns;
         if shares > 1.0 + 1e-9 {
             return Err(OptionError {
@@ -131,6 +137,7 @@ impl RangesOptions {
             ("sums", OptionValue::Number(self.sums)),
             ("claims", OptionValue::Number(self.claims)),
             ("turns", OptionValue::Number(self.turns)),
+            self.index.listed(),
         ]
     }
 
@@ -169,13 +176,14 @@ impl Workload for Ranges {
 
     fn schema(&self) -> Schema {
         let table = |name: &str, column: &str| {
-            TableSchema::new(name, vec![Column::new(column, ColumnType::I64)])
+            let table = TableSchema::new(name, vec![Column::new(column, ColumnType::I64)]);
+            self.options.index.of(table, u64::MAX)
         };
         Schema {
             tables: vec![
-                table("weights", "weight").ordered(),
-                table("claims", "worker").ordered(),
-                table("queue", "number").ordered(),
+                table("weights", "weight"),
+                table("claims", "worker"),
+                table("queue", "number"),
                 TableSchema::new(
                     "ledger",
                     LAWS.map(|kind| Column::new(kind, ColumnType::I64)).to_vec(),

@@ -1,14 +1,15 @@
-//! The tree as a map: alone, from several threads, and under adversarial schedules.
+//! Each tree as a map: alone, from several threads, and under adversarial schedules.
 
 use super::*;
 use crate::Epochs;
-use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Schedule};
+use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Place, Schedule};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 /// One core's way to change the tree: its slots, those that wait for their epoch too.
 struct Hand<'t, M: Machine> {
-    tree: &'t OrderedIndex<M>,
+    tree: &'t Tree<M>,
+    arena: &'t Arc<Arena>,
     epochs: &'t Epochs<M>,
     slot: usize,
     free: Vec<u64>,
@@ -22,7 +23,7 @@ impl<M: Machine> NodeSource for Hand<'_, M> {
             return Ok(slot);
         }
         self.taken += 1;
-        self.tree.arena.allocate(self.tree.slot_bytes(), 64, Place::Any)
+        self.arena.allocate(self.tree.slot_bytes(), 64, Place::Any)
     }
 
     fn give_back(&mut self, slot: u64) {
@@ -31,8 +32,9 @@ impl<M: Machine> NodeSource for Hand<'_, M> {
 }
 
 impl<'t, M: Machine> Hand<'t, M> {
-    fn new(tree: &'t OrderedIndex<M>, epochs: &'t Epochs<M>, slot: usize) -> Self {
-        Hand { tree, epochs, slot, free: Vec::new(), retired: VecDeque::new(), taken: 0 }
+    fn new(machine: &'t M, tree: &'t Tree<M>, epochs: &'t Epochs<M>, slot: usize) -> Self {
+        let (arena, free, retired) = (machine.arena(), Vec::new(), VecDeque::new());
+        Hand { tree, arena, epochs, slot, free, retired, taken: 0 }
     }
 
     fn pinned<T>(&mut self, core: &M::Core, body: impl FnOnce(&mut Self) -> T) -> T {
@@ -115,7 +117,7 @@ impl<'t, M: Machine> Hand<'t, M> {
 }
 
 /// Leaves must tile the keys, and separators must lead to them.
-fn check_shape<M: Machine>(tree: &OrderedIndex<M>, core: &M::Core) -> usize {
+fn check_shape<M: Machine>(tree: &Tree<M>, core: &M::Core) -> usize {
     let (mut at, mut leaves) = (0, 0);
     loop {
         let (leaf, _) = tree.seek(core, at);
@@ -149,12 +151,18 @@ fn steps() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(step, 0..400)
 }
 
-fn behaves_as_a_map<M: Machine>(machine: &M, core: &M::Core, loaded: usize, steps: &[Act]) {
-    let tree = OrderedIndex::<M>::new(machine.arena(), 64).unwrap();
+fn behaves_as_a_map<M: Machine>(
+    red_black: bool,
+    machine: &M,
+    core: &M::Core,
+    loaded: usize,
+    steps: &[Act],
+) {
+    let tree = Tree::<M>::new(red_black, machine.arena(), 64).unwrap();
     let epochs = Epochs::<M>::new(machine.arena(), 1).unwrap();
     let mut map: BTreeMap<u64, u64> = (0..loaded as u64).map(|i| (i * 2, 4096 + i)).collect();
     tree.build(map.iter().map(|(key, value)| (*key, *value))).unwrap();
-    let mut hand = Hand::new(&tree, &epochs, 0);
+    let mut hand = Hand::new(machine, &tree, &epochs, 0);
     for (number, step) in steps.iter().enumerate() {
         match *step {
             Act::Insert(key) => {
@@ -187,17 +195,21 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn behaves_as_a_map_natively(loaded in 0..100usize, steps in steps()) {
+    fn behaves_as_a_map_natively(
+        red_black in any::<bool>(), loaded in 0..100usize, steps in steps(),
+    ) {
         let machine = Native::new(NativeOptions::default()).unwrap();
         let core = machine.core(0);
-        behaves_as_a_map(&machine, &core, loaded, &steps);
+        behaves_as_a_map(red_black, &machine, &core, loaded, &steps);
     }
 
     #[test]
-    fn behaves_as_a_map_of_small_nodes(loaded in 0..40usize, steps in steps()) {
+    fn behaves_as_a_map_of_small_nodes(
+        red_black in any::<bool>(), loaded in 0..40usize, steps in steps(),
+    ) {
         let machine = Explored::new(ExploredOptions::default()).unwrap();
         let body: Body<'_, Explored> =
-            Box::new(|core| behaves_as_a_map(&machine, core, loaded, &steps));
+            Box::new(|core| behaves_as_a_map(red_black, &machine, core, loaded, &steps));
         machine.run(vec![body], vec![]).unwrap();
     }
 }
@@ -205,24 +217,28 @@ proptest! {
 /// A queue of a few keys that moves through the whole key space leaves nothing behind.
 #[test]
 fn ever_growing_keys_take_no_more_memory() {
-    let machine = Native::new(NativeOptions::default()).unwrap();
+    [(false, 100), (true, 120)].into_iter().for_each(|(red_black, most)| grow(red_black, most));
+}
+
+fn grow(red_black: bool, most: usize) {
+    let machine = &Native::new(NativeOptions::default()).unwrap();
     let core = machine.core(0);
-    let tree = OrderedIndex::<Native>::new(machine.arena(), 64).unwrap();
+    let tree = Tree::<Native>::new(red_black, machine.arena(), 64).unwrap();
     let epochs = Epochs::<Native>::new(machine.arena(), 1).unwrap();
-    let mut hand = Hand::new(&tree, &epochs, 0);
+    let mut hand = Hand::new(machine, &tree, &epochs, 0);
     for key in 0..200_000u64 {
         assert!(hand.insert(&core, key * 3, 4096 + key));
         if key >= 100 {
             assert!(hand.remove(&core, (key - 100) * 3, 4096 + key - 100));
         }
     }
-    assert!(hand.taken < 100, "{} nodes taken", hand.taken);
-    assert!(check_shape(&tree, &core) < 20);
+    assert!(hand.taken < most, "{} nodes taken", hand.taken);
+    assert!(check_shape(&tree, &core) < most);
 }
 
 /// Cores insert and remove keys of their own, among keys that stay and that everybody must always find.
-fn shared_by<M: Machine>(machine: &M, cores: usize, rounds: u64, seed: u64) {
-    let tree = OrderedIndex::<M>::new(machine.arena(), 64).unwrap();
+fn shared_by<M: Machine>(red_black: bool, machine: &M, cores: usize, rounds: u64, seed: u64) {
+    let tree = Tree::<M>::new(red_black, machine.arena(), 64).unwrap();
     let epochs = Epochs::<M>::new(machine.arena(), cores).unwrap();
     let spread = 64;
     let stays = |key: u64| key % 8 == 7;
@@ -231,7 +247,7 @@ fn shared_by<M: Machine>(machine: &M, cores: usize, rounds: u64, seed: u64) {
         .map(|slot| -> Body<'_, M> {
             let (tree, epochs) = (&tree, &epochs);
             Box::new(move |core| {
-                let mut hand = Hand::new(tree, epochs, slot);
+                let mut hand = Hand::new(machine, tree, epochs, slot);
                 let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ slot as u64;
                 let mut draw = |below: u64| {
                     random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -273,7 +289,7 @@ fn shared_by<M: Machine>(machine: &M, cores: usize, rounds: u64, seed: u64) {
     machine.run(bodies, vec![]).unwrap();
     let check: Body<'_, M> = Box::new(|core| {
         check_shape(&tree, core);
-        let all = Hand::new(&tree, &epochs, 0).scan(core, 0, u64::MAX, true);
+        let all = Hand::new(machine, &tree, &epochs, 0).scan(core, 0, u64::MAX, true);
         assert_eq!(all.len() as u64, spread / 8);
     });
     machine.run(vec![check], vec![]).unwrap();
@@ -283,7 +299,8 @@ fn shared_by<M: Machine>(machine: &M, cores: usize, rounds: u64, seed: u64) {
 fn shared_by_threads() {
     for cores in 2..=4 {
         let machine = Native::new(NativeOptions::default()).unwrap();
-        shared_by(&machine, cores, 20_000, cores as u64);
+        shared_by(false, &machine, cores, 20_000, cores as u64);
+        shared_by(true, &machine, cores, 20_000, cores as u64);
     }
 }
 
@@ -292,9 +309,9 @@ fn shared_under_adversarial_schedules() {
     for schedule in [Schedule::Random, Schedule::Pct { depth: 2 }, Schedule::Pct { depth: 3 }] {
         let options = ExploredOptions { schedule, ..Default::default() };
         let mut machine = Explored::new(options).unwrap();
-        for seed in 0..700 {
+        for seed in 0..1400 {
             machine.renew(seed).unwrap();
-            shared_by(&machine, 2 + (seed % 3) as usize, 12, seed);
+            shared_by(seed % 4 < 2, &machine, 2 + (seed % 3) as usize, 12, seed);
         }
     }
 }

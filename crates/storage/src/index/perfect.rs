@@ -1,0 +1,193 @@
+//! A direct-addressed index: the word number `k` of an array names the record of key `k`.
+//!
+//! The "perfect" hash of the studies of index structures ("A Methodology for OLTP Micro-architectural Analysis",
+//! 2021): for keys `0..keys`, declared when the table is made, a look-up costs one word of one line and
+//! compares nothing. A key beyond has no place, ever. Readers take no latch; a bit of the word itself is the
+//! latch of who makes a record, so that two never prepare one at the same time.
+
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+
+/// Words of a line.
+const WORDS: u64 = 8;
+/// Set in a word, offsets being even, while somebody prepares a record for the key.
+const LATCHED: u64 = 1;
+
+#[repr(C)]
+struct Words<M: Machine> {
+    line: M::Line,
+    words: [Word; WORDS as usize],
+}
+
+// SAFETY: a line and words, all valid as zeros.
+unsafe impl<M: Machine> Zeroed for Words<M> {}
+
+/// The index.
+pub struct PerfectIndex<M: Machine> {
+    arena: Arc<Arena>,
+    lines: u64,
+    keys: u64,
+    machine: std::marker::PhantomData<fn() -> M>,
+}
+
+impl<M: Machine> PerfectIndex<M> {
+    /// Bytes that an index of `keys` keys takes.
+    pub fn bytes_for(keys: u64) -> u64 {
+        keys.div_ceil(WORDS).max(1).saturating_mul(size_of::<Words<M>>() as u64)
+    }
+
+    /// An empty index of the keys `0..keys`.
+    pub fn new(arena: &Arc<Arena>, keys: u64) -> Result<PerfectIndex<M>, OutOfMemory> {
+        let lines = arena.allocate(Self::bytes_for(keys), 64, Place::Any)?;
+        if M::MODELLED && keys < 1 << 25 {
+            arena.prefer_huge_pages(lines, Self::bytes_for(keys));
+        }
+        Ok(PerfectIndex { arena: arena.clone(), lines, keys, machine: std::marker::PhantomData })
+    }
+
+    /// How many keys it has a place for.
+    #[inline(always)]
+    pub fn keys(&self) -> u64 {
+        self.keys
+    }
+
+    /// The line of `key`, which it has a place for, and the key's word there.
+    #[inline(always)]
+    fn place(&self, key: u64) -> (&M::Line, &Word) {
+        let offset = self.lines + key / WORDS * size_of::<Words<M>>() as u64;
+        // SAFETY: keys below `keys` lie in the lines that were allocated for them.
+        let words = unsafe { self.arena.at::<Words<M>>(offset) };
+        (&words.line, &words.words[(key % WORDS) as usize])
+    }
+
+    /// Charges for a probe that needs no answer (rows that exist by rule).
+    #[inline(always)]
+    pub fn touch(&self, core: &M::Core, key: u64) {
+        let (line, word) = self.place(key);
+        core.load(line, word);
+    }
+
+    /// Asks the host to fetch the word of `key`.
+    #[inline(always)]
+    pub fn prefetch(&self, core: &M::Core, key: u64) {
+        if key < self.keys {
+            core.prefetch(std::ptr::from_ref(self.place(key).1).cast(), size_of::<Word>());
+        }
+    }
+
+    /// The offset of the record of `key`.
+    #[inline(always)]
+    pub fn find(&self, core: &M::Core, key: u64) -> Option<u64> {
+        if key >= self.keys {
+            return None;
+        }
+        let (line, word) = self.place(key);
+        let offset = core.load(line, word) & !LATCHED;
+        (offset != 0).then_some(offset)
+    }
+
+    /// Makes `offset` the record of `key`, which must have a place, unless there is one: then that one is
+    /// returned. `prepare` runs just before the record can be found, and after any earlier record of the key
+    /// was taken out.
+    pub fn insert(
+        &self,
+        core: &M::Core,
+        key: u64,
+        offset: u64,
+        prepare: impl FnOnce(),
+    ) -> Result<(), u64> {
+        assert!(key < self.keys, "key {key} has no place among {}", self.keys);
+        let (line, word) = self.place(key);
+        loop {
+            let found = core.wait_while(line, word, |word| word == LATCHED);
+            if found != 0 {
+                return Err(found);
+            }
+            if core.cas(line, word, 0, LATCHED).is_ok() {
+                break;
+            }
+        }
+        prepare();
+        core.store(line, word, offset);
+        Ok(())
+    }
+
+    /// As [`PerfectIndex::insert`] of a key that is not there yet, without a core: nothing else runs.
+    pub fn insert_alone(&self, key: u64, offset: u64) {
+        assert!(key < self.keys, "key {key} has no place among {}", self.keys);
+        self.place(key).1.poke(offset);
+    }
+
+    /// Takes the record `offset` of `key` out. Who has found it before may still be using it.
+    pub fn remove(&self, core: &M::Core, key: u64, offset: u64) -> bool {
+        if key >= self.keys {
+            return false;
+        }
+        let (line, word) = self.place(key);
+        core.load(line, word) == offset && core.cas(line, word, offset, 0).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Schedule};
+
+    #[test]
+    fn behaves_as_an_array() {
+        let machine = Native::new(NativeOptions::default()).unwrap();
+        let core = machine.core(0);
+        let index = PerfectIndex::<Native>::new(machine.arena(), 21).unwrap();
+        for key in 0..21 {
+            assert_eq!(index.find(&core, key), None);
+            assert_eq!(index.insert(&core, key, 64 + key * 64, || ()), Ok(()));
+            let again = index.insert(&core, key, 8192, || panic!("there is one"));
+            assert_eq!(again, Err(64 + key * 64));
+        }
+        for key in [21, 22, 1000, u64::MAX] {
+            assert_eq!(index.find(&core, key), None);
+            assert!(!index.remove(&core, key, 64));
+        }
+        for key in 0..21 {
+            assert!(!index.remove(&core, key, 32));
+            assert!(index.remove(&core, key, 64 + key * 64));
+            assert!(!index.remove(&core, key, 64 + key * 64));
+            assert_eq!(index.find(&core, key), None);
+        }
+    }
+
+    /// Several cores want to make the record of one key and to take it out again: one at a time prepares.
+    #[test]
+    fn one_core_prepares_a_key_at_a_time() {
+        for schedule in [Schedule::Random, Schedule::Pct { depth: 3 }] {
+            let options = ExploredOptions { schedule, ..Default::default() };
+            let mut machine = Explored::new(options).unwrap();
+            for seed in 0..1000 {
+                machine.renew(seed).unwrap();
+                let index = PerfectIndex::<Explored>::new(machine.arena(), 3).unwrap();
+                let preparing = Word::new(0);
+                let made = Word::new(0);
+                let bodies = (0..3)
+                    .map(|number| -> Body<'_, Explored> {
+                        let (index, preparing, made) = (&index, &preparing, &made);
+                        Box::new(move |core| {
+                            let own = 64 + number * 64;
+                            for _ in 0..4 {
+                                let inserted = index.insert(core, 2, own, || {
+                                    assert_eq!(core.fetch_add(&(), preparing, 1), 0);
+                                    core.fetch_add(&(), preparing, u64::MAX);
+                                });
+                                if inserted.is_ok() {
+                                    core.fetch_add(&(), made, 1);
+                                    assert_eq!(index.find(core, 2), Some(own));
+                                    assert!(index.remove(core, 2, own));
+                                }
+                            }
+                        })
+                    })
+                    .collect();
+                machine.run(bodies, vec![]).unwrap();
+                assert!(made.peek() >= 1, "whoever comes first makes its own");
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Linking a node in and taking it out, and what keeps the tree balanced afterwards.
+//!
+//! Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 13: no red node has a red child,
+//! and every way from the root to a missing child passes as many black nodes. Each case is written once for
+//! both sides: `right` says on which side. Everything here runs under the tree's latch.
+
+use super::RedBlackTree;
+use machine::{Core, Machine};
+
+impl<M: Machine> RedBlackTree<M> {
+    fn is_red(&self, core: &M::Core, node: u64) -> bool {
+        node != 0 && self.at(node).is_red(core)
+    }
+
+    /// On which side of its parent a node, or a missing one, hangs.
+    fn is_right(&self, core: &M::Core, parent: u64, node: u64) -> bool {
+        self.at(parent).right(core) == node
+    }
+
+    /// Puts `new` in the place of `old`, below the same parent.
+    fn replace(&self, core: &M::Core, old: u64, new: u64) {
+        let parent = self.at(old).parent(core);
+        match parent {
+            0 => core.store(&self.head.line, &self.head.root, new),
+            _ => self.at(parent).set_child(core, self.is_right(core, parent, old), new),
+        }
+        if new != 0 {
+            self.at(new).set_parent(core, parent);
+        }
+    }
+
+    /// Turns the edge between `node` and its child on the other side: the child goes up, `node` goes down to
+    /// the side `right`.
+    fn rotate(&self, core: &M::Core, node: u64, right: bool) {
+        let up = self.at(node).child(core, !right);
+        let between = self.at(up).child(core, right);
+        self.at(node).set_child(core, !right, between);
+        if between != 0 {
+            self.at(between).set_parent(core, node);
+        }
+        self.replace(core, node, up);
+        self.at(up).set_child(core, right, node);
+        self.at(node).set_parent(core, up);
+    }
+
+    /// Links the red `node`, whose key is not there yet.
+    pub(super) fn link(&self, core: &M::Core, node: u64) {
+        let key = self.at(node).key(core);
+        let mut parent = core.load_relaxed(&self.head.line, &self.head.root);
+        let right = loop {
+            let right = self.at(parent).key(core) < key;
+            match self.at(parent).child(core, right) {
+                0 => break right,
+                child => parent = child,
+            }
+        };
+        self.at(node).set_parent(core, parent);
+        self.at(parent).set_child(core, right, node);
+        self.rebalance_red(core, node);
+    }
+
+    /// `node` is red; its parent may be, too.
+    fn rebalance_red(&self, core: &M::Core, mut node: u64) {
+        loop {
+            let mut parent = self.at(node).parent(core);
+            if !self.is_red(core, parent) {
+                break;
+            }
+            // A red parent is not the root.
+            let grandparent = self.at(parent).parent(core);
+            let right = self.is_right(core, grandparent, parent);
+            let uncle = self.at(grandparent).child(core, !right);
+            if self.is_red(core, uncle) {
+                self.at(parent).set_red(core, false);
+                self.at(uncle).set_red(core, false);
+                self.at(grandparent).set_red(core, true);
+                node = grandparent;
+                continue;
+            }
+            if self.is_right(core, parent, node) != right {
+                self.rotate(core, parent, right);
+                (node, parent) = (parent, node);
+            }
+            self.at(parent).set_red(core, false);
+            self.at(grandparent).set_red(core, true);
+            self.rotate(core, grandparent, !right);
+            debug_assert!(self.is_red(core, node));
+            break;
+        }
+        let root = core.load_relaxed(&self.head.line, &self.head.root);
+        if self.is_red(core, root) {
+            self.at(root).set_red(core, false);
+        }
+    }
+
+    /// Takes `node` out. Others keep their slots: what hangs below them is what changes.
+    pub(super) fn unlink_node(&self, core: &M::Core, node: u64) {
+        let (left, right) = (self.at(node).left(core), self.at(node).right(core));
+        let (taken_red, moved, below);
+        if left == 0 || right == 0 {
+            taken_red = self.is_red(core, node);
+            moved = if left == 0 { right } else { left };
+            below = self.at(node).parent(core);
+            self.replace(core, node, moved);
+        } else {
+            let mut next = right;
+            loop {
+                match self.at(next).left(core) {
+                    0 => break,
+                    left => next = left,
+                }
+            }
+            taken_red = self.is_red(core, next);
+            moved = self.at(next).right(core);
+            if next == right {
+                below = next;
+            } else {
+                below = self.at(next).parent(core);
+                self.replace(core, next, moved);
+                self.at(next).set_child(core, true, right);
+                self.at(right).set_parent(core, next);
+            }
+            self.replace(core, node, next);
+            self.at(next).set_child(core, false, left);
+            self.at(left).set_parent(core, next);
+            let red = self.is_red(core, node);
+            self.at(next).set_red(core, red);
+        }
+        if !taken_red {
+            self.rebalance_black(core, moved, below);
+        }
+    }
+
+    /// Ways through `node` (maybe a missing child), below `parent`, pass one black node too few.
+    fn rebalance_black(&self, core: &M::Core, mut node: u64, mut parent: u64) {
+        while parent != 0 && !self.is_red(core, node) {
+            // Where both are missing, no way could be one short.
+            let right = self.is_right(core, parent, node);
+            let mut sibling = self.at(parent).child(core, !right);
+            if self.is_red(core, sibling) {
+                self.at(sibling).set_red(core, false);
+                self.at(parent).set_red(core, true);
+                self.rotate(core, parent, right);
+                sibling = self.at(parent).child(core, !right);
+            }
+            let near = self.at(sibling).child(core, right);
+            let far = self.at(sibling).child(core, !right);
+            if !self.is_red(core, near) && !self.is_red(core, far) {
+                self.at(sibling).set_red(core, true);
+                node = parent;
+                parent = self.at(node).parent(core);
+                continue;
+            }
+            if !self.is_red(core, far) {
+                self.at(near).set_red(core, false);
+                self.at(sibling).set_red(core, true);
+                self.rotate(core, sibling, !right);
+                sibling = near;
+            }
+            let red = self.is_red(core, parent);
+            self.at(sibling).set_red(core, red);
+            self.at(parent).set_red(core, false);
+            self.at(self.at(sibling).child(core, !right)).set_red(core, false);
+            self.rotate(core, parent, right);
+            return;
+        }
+        if self.is_red(core, node) {
+            self.at(node).set_red(core, false);
+        }
+    }
+}

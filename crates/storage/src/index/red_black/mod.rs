@@ -1,0 +1,323 @@
+//! An ordered index for comparison: a red-black tree, one node a key.
+//!
+//! Source: Cormen et al., "Introduction to Algorithms", chapter 13; the binary search tree among the index
+//! structures of "A Methodology for OLTP Micro-architectural Analysis" (2021). Every node lies on a line of its
+//! own, so that each step of a way down is a cache miss where the tree is larger than the cache.
+//!
+//! Synchronised by one version for the whole tree, as a sequence lock (Boehm, "Can seqlocks get along with
+//! programming language memory models?", MSPC 2012): a reader takes no latch, looks, and believes what it saw if the
+//! version is the same as before; a writer latches the version. A rotation moves nodes that others are passing,
+//! and under one version that needs no proof: the tree that a reader believes is one that was there. The price is
+//! that one insertion sends all readers back; the studies for which this tree is here do not insert while they
+//! measure. A reader that was sent back often takes the latch, so it comes to an end.
+//!
+//! Decisions:
+//! - A node owns the keys from its own to the one before the next node's, and takes the part of a leaf of
+//!   [`OrderedIndex`](super::OrderedIndex): what guards a leaf there guards here the gap behind a key, and a leaf that is
+//!   full there is a key without node here. So ranges are protected as precisely as keys lie, and the interface is
+//!   the same.
+//! - The node of key 0 is always there and owns what lies before all others.
+//! - A value that was taken out leaves its node behind, which the caller unlinks as an empty leaf.
+//! - A scan goes down again for each key, as there are no links between neighbours to be kept right.
+
+mod balance;
+mod node;
+#[cfg(test)]
+mod tests;
+
+use super::ordered::{Insertion, LeafCopy, NodeSource, Unlinking};
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
+use node::{Node, node_at};
+
+/// Set in the version while a writer is at work.
+const LATCHED: u64 = 1;
+/// What a change adds to the version.
+const CHANGE: u64 = 2;
+/// Looks that may fail before a reader latches the tree.
+const PATIENCE: usize = 8;
+/// More steps than any way down has: it is at most twice the binary logarithm of the nodes long.
+const MOST_STEPS: usize = 128;
+
+/// Where the tree starts, and its version.
+#[repr(C, align(64))]
+struct Head<M: Machine> {
+    line: M::Line,
+    version: Word,
+    root: Word,
+}
+
+// SAFETY: a line and words, valid as zeros.
+unsafe impl<M: Machine> Zeroed for Head<M> {}
+
+/// The index: from 64-bit keys to offsets of records. A node is named by the offset of its slot.
+pub struct RedBlackTree<M: Machine> {
+    arena: Arc<Arena>,
+    head: Shared<Head<M>>,
+    slot_bytes: u64,
+}
+
+impl<M: Machine> RedBlackTree<M> {
+    /// Where the caller's tail starts in a slot.
+    pub const TAIL: u64 = (size_of::<Node<M>>() as u64).next_multiple_of(64);
+
+    /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
+    pub fn bytes_for(rows: u64, tail_bytes: u64) -> u64 {
+        rows.saturating_add(1).saturating_mul(Self::slot_bytes_with(tail_bytes))
+    }
+
+    fn slot_bytes_with(tail_bytes: u64) -> u64 {
+        (Self::TAIL + tail_bytes).next_multiple_of(64)
+    }
+
+    /// An empty index whose slots end in tails of `tail_bytes`.
+    pub fn new(arena: &Arc<Arena>, tail_bytes: u64) -> Result<RedBlackTree<M>, OutOfMemory> {
+        let head = arena.place(Place::Any)?;
+        let slot_bytes = Self::slot_bytes_with(tail_bytes);
+        let tree = RedBlackTree { arena: arena.clone(), head, slot_bytes };
+        tree.build(std::iter::empty())?;
+        Ok(tree)
+    }
+
+    /// Bytes of a node's slot, its tail included.
+    pub fn slot_bytes(&self) -> u64 {
+        self.slot_bytes
+    }
+
+    #[inline(always)]
+    fn at(&self, offset: u64) -> &Node<M> {
+        node_at(&self.arena, offset)
+    }
+
+    fn latch(&self, core: &M::Core) {
+        let head = &self.head;
+        loop {
+            let version = core.wait_while(&head.line, &head.version, |v| v & LATCHED != 0);
+            if core.cas(&head.line, &head.version, version, version | LATCHED).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Gives the latch back; `changed` says whether readers must look again.
+    fn unlatch(&self, core: &M::Core, changed: bool) {
+        let version = core.load_relaxed(&self.head.line, &self.head.version) & !LATCHED;
+        let change = if changed { CHANGE } else { 0 };
+        core.store(&self.head.line, &self.head.version, version + change);
+    }
+
+    /// What `look` sees when nobody changes the tree meanwhile. It may be called while somebody does, and
+    /// has to come to an end then as well.
+    #[inline(always)]
+    fn read<T>(&self, core: &M::Core, look: impl Fn() -> T) -> T {
+        for _ in 0..PATIENCE {
+            let head = &self.head;
+            let version = core.wait_while(&head.line, &head.version, |v| v & LATCHED != 0);
+            let seen = look();
+            core.fence_acquire();
+            if core.load_relaxed(&head.line, &head.version) == version {
+                return seen;
+            }
+        }
+        self.latch(core);
+        let seen = look();
+        self.unlatch(core, false);
+        seen
+    }
+
+    /// The node that owns `key`. While others change the tree it may be any other one.
+    #[inline(always)]
+    fn owner(&self, core: &M::Core, key: u64) -> u64 {
+        let mut at = core.load_relaxed(&self.head.line, &self.head.root);
+        let mut owner = at;
+        for _ in 0..MOST_STEPS {
+            if at == 0 {
+                return owner;
+            }
+            let node = self.at(at);
+            node.prefetch(core);
+            let its = node.key(core);
+            if its <= key {
+                owner = at;
+                if its == key {
+                    return owner;
+                }
+            }
+            at = node.child(core, its < key);
+        }
+        owner
+    }
+
+    /// The node that owns `key`, and the value of `key` if it has one.
+    #[inline]
+    pub fn seek(&self, core: &M::Core, key: u64) -> (u64, Option<u64>) {
+        self.read(core, || {
+            let owner = self.owner(core, key);
+            let node = self.at(owner);
+            let value = if node.key(core) == key { node.value(core) } else { 0 };
+            (owner, (value != 0).then_some(value))
+        })
+    }
+
+    /// The value of `key`.
+    #[inline]
+    pub fn find(&self, core: &M::Core, key: u64) -> Option<u64> {
+        self.seek(core, key).1
+    }
+
+    /// What `node` owns and holds just now; none if `key` does not belong to it any more.
+    pub fn read_leaf(&self, core: &M::Core, node: u64, key: u64) -> Option<LeafCopy> {
+        let node = self.at(node);
+        let (first, last, value) =
+            self.read(core, || (node.key(core), node.last(core), node.value(core)));
+        let entry = (value != 0).then_some((first, value));
+        (first <= key && key <= last).then(|| LeafCopy::of_one(first, last, entry))
+    }
+
+    /// Gives `key` its value if it has a node of its own, `node`. `prepare` runs under the latch when that is
+    /// certain, before anybody can find the value; if it refuses, nothing has happened.
+    pub fn insert<E>(
+        &self,
+        core: &M::Core,
+        node: u64,
+        key: u64,
+        value: u64,
+        prepare: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Insertion, E> {
+        self.latch(core);
+        let node = self.at(node);
+        let outcome = match node.value(core) {
+            _ if !node.owns(core, key) => Insertion::Moved,
+            _ if node.key(core) != key => Insertion::Full,
+            0 => {
+                // What others did to the tail before they looked at this node is visible from here on.
+                core.fence();
+                let prepared = prepare();
+                if prepared.is_ok() {
+                    node.set_value(core, value);
+                }
+                self.unlatch(core, true);
+                return prepared.map(|()| Insertion::Made);
+            }
+            value => Insertion::Existing(value),
+        };
+        self.unlatch(core, false);
+        Ok(outcome)
+    }
+
+    /// Makes a node for `key`, which `node` owns; does nothing if meanwhile that is not needed any more.
+    /// `announce` is told the node and the one that is to own the keys from `key` on, under the latch and before
+    /// anybody can find the new one; if it refuses, nothing has happened.
+    pub fn split<E: From<OutOfMemory>>(
+        &self,
+        core: &M::Core,
+        node: u64,
+        key: u64,
+        source: &mut dyn NodeSource,
+        announce: impl FnOnce(u64, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let right = source.take()?;
+        self.latch(core);
+        let owner = self.at(node);
+        if !owner.owns(core, key) || owner.key(core) == key {
+            self.unlatch(core, false);
+            source.give_back(right);
+            return Ok(());
+        }
+        core.fence();
+        let told = announce(node, right);
+        if told.is_ok() {
+            self.at(right).initialise(core, key, owner.last(core));
+            owner.set_last(core, key - 1);
+            self.link(core, right);
+        } else {
+            source.give_back(right);
+        }
+        self.unlatch(core, told.is_ok());
+        told
+    }
+
+    /// Takes the value of `key` away if it is `value`, and returns its node, which is empty now. `prepare` runs
+    /// before, under the latch, and is told the node.
+    pub fn remove(
+        &self,
+        core: &M::Core,
+        key: u64,
+        value: u64,
+        prepare: impl FnOnce(u64),
+    ) -> Option<(u64, bool)> {
+        self.latch(core);
+        let owner = self.owner(core, key);
+        let node = self.at(owner);
+        let found = node.key(core) == key && node.value(core) == value;
+        if found {
+            prepare(owner);
+            node.set_value(core, 0);
+        }
+        self.unlatch(core, found);
+        found.then_some((owner, true))
+    }
+
+    /// Takes `node`, which owns `key`, out of the tree if it has no value. The node before takes over what
+    /// it owns; `bequeath` is told both, under the latch.
+    pub fn unlink(
+        &self,
+        core: &M::Core,
+        node: u64,
+        key: u64,
+        bequeath: impl FnOnce(u64, u64),
+    ) -> Unlinking {
+        self.latch(core);
+        let gone = self.at(node);
+        let first = gone.key(core);
+        if first == 0 || !gone.owns(core, key) || gone.value(core) != 0 {
+            self.unlatch(core, false);
+            return Unlinking::Unneeded;
+        }
+        let heir = self.owner(core, first - 1);
+        core.fence();
+        bequeath(node, heir);
+        self.at(heir).set_last(core, gone.last(core));
+        self.unlink_node(core, node);
+        gone.own_nothing(core);
+        self.unlatch(core, true);
+        Unlinking::Done(vec![node])
+    }
+
+    /// Makes the tree of an index that was empty so far, balanced. Entries come in ascending order of distinct
+    /// keys. Nothing else runs.
+    pub fn build(&self, entries: impl Iterator<Item = (u64, u64)>) -> Result<(), OutOfMemory> {
+        let mut entries: Vec<(u64, u64)> = entries.collect();
+        if entries.first().is_none_or(|(key, _)| *key != 0) {
+            entries.insert(0, (0, 0));
+        }
+        // Full levels are black; what is below the last of them is red.
+        let full = (entries.len() + 1).ilog2();
+        let root = self.build_below(&entries, u64::MAX, full)?;
+        self.head.root.poke(root);
+        Ok(())
+    }
+
+    /// A subtree of `entries`, the last of which owns all up to `last`, with `full` full levels.
+    fn build_below(
+        &self,
+        entries: &[(u64, u64)],
+        last: u64,
+        full: u32,
+    ) -> Result<u64, OutOfMemory> {
+        if entries.is_empty() {
+            return Ok(0);
+        }
+        let middle = entries.len() / 2;
+        let (below, above) = (&entries[..middle], &entries[middle + 1..]);
+        let node = self.arena.allocate(self.slot_bytes, 64, Place::Any)?;
+        let own_last = above.first().map_or(last, |(key, _)| key - 1);
+        let levels = full.saturating_sub(1);
+        let left = self.build_below(below, entries[middle].0.wrapping_sub(1), levels)?;
+        let right = self.build_below(above, last, levels)?;
+        self.at(node).lay_out(entries[middle], own_last, (left, right), full == 0);
+        [left, right].into_iter().filter(|child| *child != 0).for_each(|child| {
+            self.at(child).lay_below(node);
+        });
+        Ok(node)
+    }
+}

@@ -1,0 +1,132 @@
+//! The index of a table in key order, whichever was chosen.
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    OrderedIndex, RedBlackTree,
+    ordered::{Insertion, LeafCopy, NodeSource, Unlinking},
+};
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
+
+/// One of the trees. What each method does, and which of its arguments' calls run when, say the trees.
+pub enum Tree<M: Machine> {
+    /// [`OrderedIndex`], the usual one.
+    BTree(OrderedIndex<M>),
+    /// [`RedBlackTree`], one node a key.
+    RedBlack(RedBlackTree<M>),
+}
+
+/// Calls the method of the tree that was chosen.
+macro_rules! chosen {
+    ($tree:expr, $it:ident => $call:expr) => {
+        match $tree {
+            Tree::BTree($it) => $call,
+            Tree::RedBlack($it) => $call,
+        }
+    };
+}
+
+impl<M: Machine> Tree<M> {
+    /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
+    pub fn bytes_for(red_black: bool, rows: u64, tail_bytes: u64) -> u64 {
+        match red_black {
+            false => OrderedIndex::<M>::bytes_for(rows, tail_bytes),
+            true => RedBlackTree::<M>::bytes_for(rows, tail_bytes),
+        }
+    }
+
+    /// An empty index whose slots end in tails of `tail_bytes`.
+    pub fn new(
+        red_black: bool,
+        arena: &Arc<Arena>,
+        tail_bytes: u64,
+    ) -> Result<Tree<M>, OutOfMemory> {
+        Ok(match red_black {
+            false => Tree::BTree(OrderedIndex::new(arena, tail_bytes)?),
+            true => Tree::RedBlack(RedBlackTree::new(arena, tail_bytes)?),
+        })
+    }
+
+    /// Where the caller's tail starts in a slot.
+    #[inline(always)]
+    pub fn tail(&self) -> u64 {
+        match self {
+            Tree::BTree(_) => OrderedIndex::<M>::TAIL,
+            Tree::RedBlack(_) => RedBlackTree::<M>::TAIL,
+        }
+    }
+
+    /// Bytes of a node's slot, its tail included.
+    pub fn slot_bytes(&self) -> u64 {
+        chosen!(self, tree => tree.slot_bytes())
+    }
+
+    /// The leaf of `key`, and the value of `key` if it is in there.
+    #[inline(always)]
+    pub fn seek(&self, core: &M::Core, key: u64) -> (u64, Option<u64>) {
+        chosen!(self, tree => tree.seek(core, key))
+    }
+
+    /// The value of `key`.
+    #[inline(always)]
+    pub fn find(&self, core: &M::Core, key: u64) -> Option<u64> {
+        chosen!(self, tree => tree.find(core, key))
+    }
+
+    /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more.
+    pub fn read_leaf(&self, core: &M::Core, leaf: u64, key: u64) -> Option<LeafCopy> {
+        chosen!(self, tree => tree.read_leaf(core, leaf, key))
+    }
+
+    /// Puts `key` into `leaf` if it belongs there and has room.
+    pub fn insert<E>(
+        &self,
+        core: &M::Core,
+        leaf: u64,
+        key: u64,
+        value: u64,
+        prepare: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Insertion, E> {
+        chosen!(self, tree => tree.insert(core, leaf, key, value, prepare))
+    }
+
+    /// Makes room for `key` in a full `leaf`.
+    pub fn split<E: From<OutOfMemory>>(
+        &self,
+        core: &M::Core,
+        leaf: u64,
+        key: u64,
+        source: &mut dyn NodeSource,
+        announce: impl FnOnce(u64, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        chosen!(self, tree => tree.split(core, leaf, key, source, announce))
+    }
+
+    /// Takes `key` out if its value is `value`, and returns its leaf and whether that is empty now.
+    pub fn remove(
+        &self,
+        core: &M::Core,
+        key: u64,
+        value: u64,
+        prepare: impl FnOnce(u64),
+    ) -> Option<(u64, bool)> {
+        chosen!(self, tree => tree.remove(core, key, value, prepare))
+    }
+
+    /// Takes `leaf`, into which `key` belongs, out of the tree if it is empty.
+    pub fn unlink(
+        &self,
+        core: &M::Core,
+        leaf: u64,
+        key: u64,
+        bequeath: impl FnOnce(u64, u64),
+    ) -> Unlinking {
+        chosen!(self, tree => tree.unlink(core, leaf, key, bequeath))
+    }
+
+    /// Makes the tree of an index that was empty so far. Nothing else runs.
+    pub fn build(&self, entries: impl Iterator<Item = (u64, u64)>) -> Result<(), OutOfMemory> {
+        chosen!(self, tree => tree.build(entries))
+    }
+}
