@@ -22,6 +22,7 @@ const SUBJECTS: &[Subject] = &[
     subject("ycsb", "--records 2000 --theta 0.8 --read-ratio 0.5", true),
     subject("counters", "", true),
     subject("ranges", "", true),
+    subject("rooms", "--people 200 --rooms 20", true),
     subject("tpcc-accesses", "", false),
     subject("smallbank", "", true),
     subject("tpcb", "", true),

@@ -16,6 +16,9 @@ pub(crate) struct Recorder {
     first_scan: usize,
     /// While a scan runs: its first read, and the version of the attempt's own writes.
     scanning: Option<(usize, Version)>,
+    /// What was read beside a running scan.
+    beside: Vec<Read>,
+    is_beside: bool,
 }
 
 impl Recorder {
@@ -25,11 +28,20 @@ impl Recorder {
         self.first_write = self.history.writes.len();
         self.first_scan = self.history.scans.len();
         self.scanning = None;
+        self.beside.clear();
+        self.is_beside = false;
         self.begin = core.now_fenced();
     }
 
     /// A row, or its absence, was read.
     pub fn read(&mut self, table: TableId, key: u64, head: RowHead) {
+        if self.is_beside {
+            if !head.own {
+                let present = head.state.is_present();
+                self.beside.push(Read { table, key, version: head.version, present });
+            }
+            return;
+        }
         // What a transaction wrote itself says nothing about others, but that a scan has met it.
         let own = self.scanning.map(|(_, version)| version);
         let version = if head.own { own } else { Some(head.version) };
@@ -50,6 +62,12 @@ impl Recorder {
             let reads = self.history.reads.len() - first_read;
             self.history.scans.push(Scan { table, range, direction, first_read, reads });
         }
+        self.history.reads.append(&mut self.beside);
+    }
+
+    /// What is read from here on is no part of the running scan, though it may go on afterwards; or is again.
+    pub fn read_beside_scan(&mut self, beside: bool) {
+        self.is_beside = beside;
     }
 
     /// Where installed writes go.

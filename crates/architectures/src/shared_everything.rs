@@ -2,6 +2,7 @@
 //! synchronised by atomics (Trireme 3.1; the architecture of DBx1000).
 
 mod ordered;
+mod secondary;
 
 use crate::{
     Architecture, Dataset, EngineError, EngineOptions, Session,
@@ -78,6 +79,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
             attempts: 0,
             open: false,
             doomed: None,
+            refused_by: None,
         }
     }
 
@@ -107,6 +109,8 @@ pub struct SharedEverythingSession<'s, M: Machine, P: Protocol<M>> {
     attempts: u64,
     open: bool,
     doomed: Option<Abort>,
+    /// The unique index that has refused the last insert or update.
+    refused_by: Option<TableId>,
 }
 
 /// A session's slots of `table`.
@@ -322,37 +326,20 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
         values: &[u8],
     ) -> Result<bool, Abort> {
         self.access(|s| {
+            if s.table(table).indexed_columns().intersects(columns) {
+                return s.update_indexed(table, key, columns, values);
+            }
             let record = s.record(table, key)?;
             s.protocol_write(record, Change { columns, values, state: None })
         })
     }
 
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
-        self.access(|s| {
-            let record = s.record(table, key)?;
-            let head = s.protocol_read(record, ColumnSet::NONE, Intent::Update, &mut [])?;
-            if head.state.is_present() {
-                return Ok(false);
-            }
-            let columns = s.table(table).layout().all();
-            let state = Some(RowState::PRESENT);
-            s.protocol_write(record, Change { columns, values: row, state })
-        })
+        self.access(|s| s.insert_row(table, key, row))
     }
 
     fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
-        self.access(|s| {
-            let record = s.record(table, key)?;
-            let head = s.protocol_read(record, ColumnSet::NONE, Intent::Update, &mut [])?;
-            if !head.state.is_present() {
-                return Ok(false);
-            }
-            let state = Some(RowState::ABSENT);
-            let change = Change { columns: ColumnSet::NONE, values: &[], state };
-            s.protocol_write(record, change)?;
-            s.purge_later(table, key);
-            Ok(true)
-        })
+        self.access(|s| s.delete_row(table, key))
     }
 
     fn scan(
@@ -363,7 +350,24 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        self.access(|s| s.scan_rows(table, range, direction, columns, visit))
+        self.access(|s| {
+            s.scan_rows(table, range, direction, columns, |_, key, row| Ok(visit(key, row)))
+        })
+    }
+
+    fn scan_index(
+        &mut self,
+        index: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        self.access(|s| s.scan_entries(index, range, direction, columns, visit))
+    }
+
+    fn refused_by(&self) -> Option<TableId> {
+        self.refused_by
     }
 
     #[inline]

@@ -12,6 +12,7 @@ use workloads::{
         key_value::{KeyValue, KeyValueOptions},
         long_reader::{LongReader, LongReaderOptions},
         ranges::{Ranges, RangesOptions},
+        rooms::{Rooms, RoomsOptions},
         sites::{Sites, SitesOptions},
     },
     smallbank::{SmallBank, SmallBankOptions},
@@ -86,6 +87,18 @@ pub fn ranges(seed: u64) -> Ranges {
     // One seed in four in a tree with a node for each key.
     let index = if (seed / 64) % 4 == 3 { IndexChoice::RedBlack } else { IndexChoice::BTree };
     Ranges::new(RangesOptions { index, ..options }).expect("good for every seed")
+}
+
+/// People in rooms under laws that an index breaks: few or so many that leaves split, one room or several, with
+/// badges to spare or not, without censuses or with many.
+pub fn rooms(seed: u64) -> Rooms {
+    let options = match (seed / 16) % 4 {
+        0 => RoomsOptions::mixed(),
+        1 => RoomsOptions { people: 2, rooms: 2, spare_badges: 1, ..RoomsOptions::mixed() },
+        2 => RoomsOptions { people: 9, rooms: 1, spare_badges: 0, ..RoomsOptions::mixed() },
+        _ => RoomsOptions { rooms: 4, badges: 0.4, censuses: 0.0, ..RoomsOptions::mixed() },
+    };
+    Rooms::new(RoomsOptions { index: any_index(seed), ..options }).expect("good for every seed")
 }
 
 /// YCSB without a law: three rows or eight, blind updates or read-modify-writes, duplicates or not, fields

@@ -348,6 +348,36 @@ fn planted_phantoms_are_caught() {
     }
 }
 
+#[test]
+fn rooms_pass_under_every_protocol() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    for protocol in declared.iter().filter(|d| d.isolation == Isolation::Serializable) {
+        let exploration = Exploration {
+            protocol: protocol.name.into(),
+            schedules: 1500,
+            ..Exploration::default()
+        };
+        let outcome = explore(&variation::rooms, &exploration, &Word::new(0), &mut |_| {});
+        let outcome = outcome.expect("can run");
+        if let Some(finding) = outcome.finding {
+            panic!("{} seed {}: {}", protocol.name, finding.seed, finding.violation);
+        }
+        assert_eq!(outcome.schedules, 1500);
+    }
+}
+
+#[test]
+fn an_index_that_is_not_kept_up_breaks_a_law() {
+    let exploration = Exploration {
+        mutant: Some("index_entry_stays".into()),
+        schedules: 1000,
+        ..Exploration::default()
+    };
+    let outcome = explore(&variation::rooms, &exploration, &Word::new(0), &mut |_| {});
+    let violation = outcome.expect("can run").finding.expect("finds the bug").violation;
+    assert!(matches!(violation, Violation::Conservation(_)), "{violation}");
+}
+
 fn violation_of(exploration: &Exploration) -> Violation {
     run(exploration).finding.unwrap_or_else(|| panic!("{exploration:?} finds the bug")).violation
 }

@@ -35,8 +35,8 @@ use keeps_shared::KeepsShared;
 use machine::Machine;
 use twist::{
     Batches, BypassingWrites, FilledRanges, ForgottenHalves, FreesEarly, FreshStarts, ReadsPastOwn,
-    RetriesAnew, ReturnedKeys, Twisted, UnaskedInsertions, Unprepared, UnreadAbsences,
-    WaitsAtCommit,
+    RetriesAnew, ReturnedKeys, StayingEntries, Twisted, UnaskedInsertions, Unprepared,
+    UnreadAbsences, WaitsAtCommit,
 };
 
 /// What must notice a mutant.
@@ -160,6 +160,12 @@ pub const MUTANTS: &[Mutant] = &[
         story: "records whose locks are in one bucket of a lock table share a lock, and a transaction                 conflicts with itself",
         workload: "counters",
         detector: Detector::Progress,
+    },
+    Mutant {
+        name: "index_entry_stays",
+        story: "an index keeps the entry of the values that a row had before its update, or before it was deleted",
+        workload: "rooms",
+        detector: Detector::Conservation,
     },
     Mutant {
         name: "dl_detect_without_search",
@@ -366,6 +372,7 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "phantom_unasked_insertion" => Ok(visitor.visit::<Twisted<NoWait, UnaskedInsertions>>()),
         "phantom_unread_absence" => Ok(visitor.visit::<Twisted<WaitDie<M>, UnreadAbsences>>()),
         "phantom_fresh_start" => Ok(visitor.visit::<Twisted<TicToc<M>, FreshStarts>>()),
+        "index_entry_stays" => Ok(visitor.visit::<Twisted<Silo, StayingEntries>>()),
         "phantom_forgotten_half" => Ok(visitor.visit::<Twisted<Timestamp<M>, ForgottenHalves>>()),
         "retry_gets_fresh_timestamp" => Ok(visitor.visit::<Twisted<WaitDie<M>, RetriesAnew>>()),
         "reads_past_own_writes" => Ok(visitor.visit::<Twisted<Silo, ReadsPastOwn>>()),

@@ -2,7 +2,7 @@
 
 use crate::{Store, StoreError};
 use machine::{Body, Machine, OutOfMemory, Zeroed, cold::Mutex};
-use txn::{Loader, TableId};
+use txn::{ColumnSet, Loader, TableId};
 
 /// Loads a workload's rows into a store: natively with as many threads as told, on a modelled machine
 /// by keeping the rule instead of the rows.
@@ -25,6 +25,23 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
         }
         for table in self.store.tables() {
             table.finish_loading()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the entries of a row into the indexes of its table.
+    fn load_entries(&self, table: TableId, key: u64, row: &[u8]) -> Result<(), OutOfMemory> {
+        let table = self.store.table(table);
+        for &id in &table.schema().indexes {
+            let home = self.store.table(id);
+            let index = home.schema().index_of.as_ref().expect("an index says of what");
+            let entry = index.entry_of(key, |column| {
+                let start = table.layout().packed_bytes(ColumnSet::first(column));
+                &row[start..start + table.layout().span(column).bytes as usize]
+            });
+            let name = &home.schema().name;
+            let entry = entry.unwrap_or_else(|| panic!("{name:?} has no place for row {key}"));
+            home.load_alone(entry, &key.to_le_bytes())?;
         }
         Ok(())
     }
@@ -101,10 +118,20 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Loader for StoreLoader<'_, M
             false => self.load_rows(table, count, row),
         };
         self.error = self.error.or(done.err());
+        let layout = self.store.table(table).layout();
+        if !self.store.table(table).schema().indexes.is_empty() {
+            let mut buffer = vec![0; layout.bytes()];
+            for key in 0..count {
+                buffer.fill(0);
+                row(key, &mut buffer);
+                self.error = self.error.or(self.load_entries(table, key, &buffer).err());
+            }
+        }
     }
 
     fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
         let done = self.store.table(table).load_alone(key, row);
+        let done = done.and_then(|()| self.load_entries(table, key, row));
         self.error = self.error.or(done.err());
     }
 }

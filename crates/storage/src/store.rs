@@ -6,7 +6,7 @@ use machine::{
     cold::{Arc, OnceLock},
 };
 use std::fmt;
-use txn::{Schema, SchemaError, TableId, TableSchema};
+use txn::{ColumnSet, Schema, SchemaError, TableId, TableSchema};
 
 /// The most tables of a store.
 const MAX_TABLES: usize = 1024;
@@ -90,9 +90,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
         schema: &Schema,
         rows: impl Fn(TableId) -> u64,
     ) -> Result<(), StoreError> {
+        schema.check().map_err(StoreError::Schema)?;
         let mut needed = 0u64;
         for (i, table) in schema.tables.iter().enumerate() {
-            table.check().map_err(StoreError::Schema)?;
             let rows = rows(TableId(i as u16));
             needed = needed.saturating_add(Table::<M, C>::bytes_for(
                 table,
@@ -110,12 +110,13 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
         }
         for (i, table) in schema.tables.iter().enumerate() {
             let id = TableId(i as u16);
-            self.create_table(id, table.clone(), rows(id))?;
+            self.make_table(id, table.clone(), rows(id), schema.indexed_columns(id))?;
         }
         Ok(())
     }
 
-    /// Makes one table under the number `id`, meant for `rows` rows. The caller gives every number once.
+    /// Makes one table without secondary indexes under the number `id`, meant for `rows` rows. The caller gives
+    /// every number once.
     pub fn create_table(
         &self,
         id: TableId,
@@ -123,12 +124,24 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
         rows: u64,
     ) -> Result<(), StoreError> {
         schema.check().map_err(StoreError::Schema)?;
+        assert!(schema.indexes.is_empty() && schema.index_of.is_none(), "a table and its indexes");
+        self.make_table(id, schema, rows, ColumnSet::NONE)
+    }
+
+    fn make_table(
+        &self,
+        id: TableId,
+        schema: TableSchema,
+        rows: u64,
+        indexed: ColumnSet,
+    ) -> Result<(), StoreError> {
         let Some(slot) = self.tables.get(id.0 as usize) else {
             let message = format!("table {:?}: at most {MAX_TABLES} tables", schema.name);
             return Err(StoreError::Schema(SchemaError(message)));
         };
         let keep = self.options.keep_versions;
         let table = Table::new(self.machine.arena(), id, schema, rows, keep)?;
+        let table = table.with_indexed_columns(indexed);
         if slot.set(Box::new(table)).is_err() {
             panic!("table number {} was made twice", id.0);
         }

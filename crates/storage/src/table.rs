@@ -10,7 +10,7 @@ use machine::{
     Arena, Machine, OutOfMemory, Place, Zeroed,
     cold::{Arc, Mutex, OnceLock},
 };
-use txn::{IndexKind, Payload, RowLayout, TableId, TableSchema};
+use txn::{ColumnSet, IndexKind, Payload, RowLayout, TableId, TableSchema};
 
 /// Slots that a session takes from the arena at a time, unless records are very long.
 const SLOTS_PER_CHUNK: u64 = 64;
@@ -37,6 +37,7 @@ pub struct Table<M: Machine, C> {
     keeps_columns: bool,
     arena: Arc<Arena>,
     index: Index<M, C>,
+    indexed_columns: ColumnSet,
     dense: OnceLock<Dense>,
     spaces: Mutex<Vec<Space>>,
     record: std::marker::PhantomData<fn() -> C>,
@@ -132,11 +133,24 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             keeps_columns: M::KEEPS_OPAQUE || schema.payload == Payload::Stored,
             arena: arena.clone(),
             index,
+            indexed_columns: ColumnSet::NONE,
             dense: OnceLock::new(),
             spaces: Mutex::new(Vec::new()),
             schema,
             record: std::marker::PhantomData,
         }
+    }
+
+    /// The same table with secondary indexes on `columns`.
+    pub(crate) fn with_indexed_columns(mut self, columns: ColumnSet) -> Self {
+        self.indexed_columns = columns;
+        self
+    }
+
+    /// The columns that are in a secondary index.
+    #[inline(always)]
+    pub fn indexed_columns(&self) -> ColumnSet {
+        self.indexed_columns
     }
 
     #[inline(always)]

@@ -57,7 +57,8 @@ pub trait Access {
         out: &mut [u8],
     ) -> Result<bool, Abort>;
 
-    /// Overwrites `columns` of the row `key` with `values`. Returns false when there is no such row.
+    /// Overwrites `columns` of the row `key` with `values`. Returns false, changing nothing, when there is no
+    /// such row, or when a unique index refuses: [`Access::refused_by`] tells.
     fn update(
         &mut self,
         table: TableId,
@@ -66,7 +67,8 @@ pub trait Access {
         values: &[u8],
     ) -> Result<bool, Abort>;
 
-    /// Adds the row `key` with all its columns. Returns false, changing nothing, when it exists.
+    /// Adds the row `key` with all its columns. Returns false, changing nothing, when it exists, or when a unique
+    /// index refuses: [`Access::refused_by`] tells.
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort>;
 
     /// Removes the row `key`. Returns false when there is no such row.
@@ -86,6 +88,22 @@ pub trait Access {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort>;
+
+    /// As [`Access::scan`], over the entries of `index`, a secondary index: hands the rows that they are about to
+    /// `visit`, each with its key and its `columns`, in the order of the entries.
+    /// [`SecondaryIndex`](crate::SecondaryIndex) makes ranges of entries. A table that is no index panics.
+    fn scan_index(
+        &mut self,
+        index: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort>;
+
+    /// The unique index because of which the last insert or update has returned false: it has an entry of another
+    /// row with the same values. None if the row's own key was the reason.
+    fn refused_by(&self) -> Option<TableId>;
 
     /// A hint that `columns` of these rows are about to be accessed. Changes nothing but time:
     /// independent cache misses then overlap instead of following one another.

@@ -10,6 +10,7 @@ mod partitioning;
 mod procedure;
 mod range;
 mod schema;
+mod secondary;
 
 pub use abort::{Abort, AbortReason};
 pub use access::{Access, Intent, Visit};
@@ -23,3 +24,4 @@ pub use schema::{
     Column, ColumnSet, ColumnSpan, ColumnType, IndexKind, MAX_COLUMNS, Payload, RowLayout, Schema,
     SchemaError, TableId, TableSchema,
 };
+pub use secondary::{ENTRY, IndexedColumn, SecondaryIndex};

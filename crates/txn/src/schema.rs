@@ -1,6 +1,9 @@
 //! Tables, typed columns, and where each column lies in a row.
 
-use crate::Partitioning;
+use crate::{
+    Partitioning,
+    secondary::{SecondaryIndex, check_links},
+};
 use std::fmt;
 
 /// A table's number in its schema; stable for the life of the database.
@@ -127,6 +130,12 @@ impl ColumnSet {
         ColumnSet(self.0 | other.0)
     }
 
+    /// True when a column is in both sets.
+    #[inline]
+    pub const fn intersects(self, other: ColumnSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// True when every column of `other` is in this set.
     #[inline]
     pub const fn contains(self, other: ColumnSet) -> bool {
@@ -167,13 +176,25 @@ pub struct TableSchema {
     pub partitioning: Partitioning,
     /// How keys are found.
     pub index: IndexKind,
+    /// Its secondary indexes, which are tables too.
+    pub indexes: Vec<TableId>,
+    /// If it is one: what it is made of. Then the architecture alone writes it.
+    pub index_of: Option<SecondaryIndex>,
 }
 
 impl TableSchema {
     /// A table whose values are stored, in one partition, with a hash index.
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> TableSchema {
         let (payload, partitioning) = (Payload::Stored, Partitioning::ONE);
-        TableSchema { name: name.into(), columns, payload, partitioning, index: IndexKind::Hash }
+        TableSchema {
+            name: name.into(),
+            columns,
+            payload,
+            partitioning,
+            index: IndexKind::Hash,
+            indexes: Vec::new(),
+            index_of: None,
+        }
     }
 
     /// The same table, divided by `partitioning`.
@@ -221,6 +242,12 @@ impl TableSchema {
         {
             return fail(format!("an index of {keys} keys, allowed are 1 to {MAX_PERFECT_KEYS}"));
         }
+        if let Some(Err(message)) = self.index_of.as_ref().map(SecondaryIndex::check) {
+            return fail(message);
+        }
+        if !self.indexes.is_empty() && self.payload == Payload::Opaque {
+            return fail("values that are not kept cannot be indexed".into());
+        }
         if !self.partitioning.is_sound() {
             return fail(format!("{:?} given, all numbers must be 1 or more", self.partitioning));
         }
@@ -248,6 +275,19 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// Says what is wrong with the tables, or with what they say of one another, if anything is.
+    pub fn check(&self) -> Result<(), SchemaError> {
+        self.tables.iter().try_for_each(TableSchema::check)?;
+        check_links(&self.tables)
+    }
+
+    /// The columns of table `id` that are in a secondary index.
+    pub fn indexed_columns(&self, id: TableId) -> ColumnSet {
+        let indexes = self.tables.iter().filter_map(|table| table.index_of.as_ref());
+        let of_it = indexes.filter(|index| index.table == id);
+        of_it.fold(ColumnSet::NONE, |set, index| set.with(index.column_set()))
+    }
+
     /// Number of partitions that the tables are divided into.
     pub fn partitions(&self) -> u64 {
         self.tables.iter().map(|table| table.partitioning.partitions()).max().unwrap_or(1)

@@ -29,6 +29,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "ours; it is what the explorer runs",
     },
     Entry {
+        name: "rooms",
+        summary: "people found through secondary indexes that others change, under laws that an index breaks",
+        source: "ours; it is what the explorer runs",
+    },
+    Entry {
         name: "timestamps",
         summary: "each transaction draws one timestamp and does nothing else",
         source: "Staring into the Abyss, 4.3 and figure 6",

@@ -10,6 +10,7 @@
 //! | [`ycsb`] | independent accesses to records chosen by Zipf's law |
 //! | [`micro::counters`] | nothing: it is built to be broken by a wrong protocol, with laws that notice |
 //! | [`micro::ranges`] | the same for scans: what slips into a scanned range breaks a law |
+//! | [`micro::rooms`] | the same for secondary indexes: what differs from its table breaks a law |
 //! | [`micro::timestamps`] | the allocation of timestamps alone |
 //! | [`tpcc_accesses`] | a stand-in for the accesses of TPC-C's orders and payments |
 //! | [`smallbank`] | short transactions of a bank, among which write skew can happen |

@@ -6,10 +6,9 @@ use super::{Record, SharedEverythingSession, space_of};
 use crate::Session;
 use machine::{Category, Core, Machine};
 use protocols::{Protocol, Start};
+use std::ops::ControlFlow;
 use storage::{Placed, Sought};
-use txn::{
-    Abort, AbortReason, ColumnSet, Direction, Intent, KeyRange, TableId, TxnId, Version, Visit,
-};
+use txn::{Abort, AbortReason, ColumnSet, Direction, Intent, KeyRange, TableId, TxnId, Version};
 
 impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     /// The record of `key`, made if there is none, once the protocol allows that in the key's range.
@@ -53,14 +52,14 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         }
     }
 
-    /// A scan, on record if the run is recorded.
+    /// A scan, on record if the run is recorded. `visit` is given the session, too.
     pub(super) fn scan_rows(
         &mut self,
         table: TableId,
         range: KeyRange,
         direction: Direction,
         columns: ColumnSet,
-        visit: &mut Visit<'_>,
+        visit: impl FnMut(&mut Self, u64, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(), Abort> {
         let own = Version::new(TxnId::new(self.slot, self.attempts), 1);
         if let Some(recorder) = &mut self.recorder {
@@ -86,7 +85,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         direction: Direction,
         columns: ColumnSet,
         row: &mut [u8],
-        visit: &mut Visit<'_>,
+        mut visit: impl FnMut(&mut Self, u64, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<KeyRange, Abort> {
         let (core, home, protocol) = (self.core, self.table(table), &self.engine.protocol);
         if P::LOCKS_PARTITIONS {
@@ -112,7 +111,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
                 }
                 let head = self.protocol_read(record, columns, Intent::Read, row)?;
                 core.account(Category::Useful);
-                if head.state.is_present() && visit(key, row).is_break() {
+                if head.state.is_present() && visit(self, key, row)?.is_break() {
                     let ends = if forward { (range.first(), key) } else { (key, range.last()) };
                     return Ok(KeyRange::new(ends.0, ends.1).expect("the key is in the range"));
                 }

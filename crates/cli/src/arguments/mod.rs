@@ -95,6 +95,9 @@ pub enum ExploreCommand {
     /// Scans, and what is inserted and deleted by what they found: phantoms break a law
     #[command(after_help = "Example: kilocore explore ranges --cc SILO --schedules 10000")]
     Ranges(ExploreArguments),
+    /// People found through secondary indexes that others change, under laws that an index breaks
+    #[command(after_help = "Example: kilocore explore rooms --cc SILO --schedules 10000")]
+    Rooms(ExploreArguments),
     /// Reads and updates of a small table, judged by the certificate alone
     #[command(after_help = "Example: kilocore explore ycsb --cc TICTOC --schedules 10000")]
     Ycsb(ExploreArguments),

@@ -6,7 +6,7 @@ use super::micro_options::{
 };
 use super::tatp_options::TatpArguments;
 use super::workload_options::{
-    CountersArguments, RangesArguments, TpccAccessesArguments, YcsbArguments,
+    CountersArguments, RangesArguments, RoomsArguments, TpccAccessesArguments, YcsbArguments,
 };
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
@@ -18,6 +18,7 @@ use workloads::micro::hot_cold::{HotCold, HotColdOptions};
 use workloads::micro::key_value::{KeyValue, KeyValueOptions};
 use workloads::micro::long_reader::{LongReader, LongReaderOptions};
 use workloads::micro::ranges::{Ranges, RangesOptions};
+use workloads::micro::rooms::{Rooms, RoomsOptions};
 use workloads::micro::sites::{Sites, SitesOptions};
 use workloads::micro::timestamps::Timestamps;
 use workloads::smallbank::{SmallBank, SmallBankOptions};
@@ -61,6 +62,18 @@ pub enum WorkloadCommand<C: Args> {
         /// Options of the workload.
         #[command(flatten)]
         options: RangesArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// People found through secondary indexes that others change, under laws that an index breaks
+    #[command(
+        after_help = "Example: kilocore run rooms --cc NO_WAIT --people 10000 --rooms 1000 --certify"
+    )]
+    Rooms {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: RoomsArguments,
         /// Options of the command.
         #[command(flatten)]
         command: C,
@@ -190,6 +203,7 @@ impl Facts {
             "ycsb" => settings(YcsbOptions::default().list()),
             "counters" => settings(CountersOptions::default().list()),
             "ranges" => settings(RangesOptions::default().list()),
+            "rooms" => settings(RoomsOptions::default().list()),
             "tpcc-accesses" => settings(TpccAccessesOptions::default().list()),
             "smallbank" => settings(SmallBankOptions::default().list()),
             "hot-cold" => settings(HotColdOptions::default().list()),
@@ -229,6 +243,7 @@ impl<C: Args> WorkloadCommand<C> {
             WorkloadCommand::Ycsb { command, .. }
             | WorkloadCommand::Counters { command, .. }
             | WorkloadCommand::Ranges { command, .. }
+            | WorkloadCommand::Rooms { command, .. }
             | WorkloadCommand::TpccAccesses { command, .. }
             | WorkloadCommand::Timestamps { command }
             | WorkloadCommand::SmallBank { command, .. }
@@ -262,6 +277,11 @@ impl<C: Args> WorkloadCommand<C> {
                 let options = options.over(RangesOptions::default());
                 let facts = Facts { name: "ranges", options: settings(options.list()) };
                 task.perform(&Ranges::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::Rooms { options, .. } => {
+                let options = options.over(RoomsOptions::default());
+                let facts = Facts { name: "rooms", options: settings(options.list()) };
+                task.perform(&Rooms::new(options).map_err(refused)?, &facts)
             }
             WorkloadCommand::TpccAccesses { options, .. } => {
                 let options = options.over(TpccAccessesOptions::default());

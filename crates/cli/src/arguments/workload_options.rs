@@ -5,6 +5,7 @@ use clap::Args;
 use workloads::IndexChoice;
 use workloads::micro::counters::CountersOptions;
 use workloads::micro::ranges::RangesOptions;
+use workloads::micro::rooms::RoomsOptions;
 use workloads::tpcc_accesses::TpccAccessesOptions;
 use workloads::ycsb::{PRESETS, YcsbOptions};
 
@@ -244,6 +245,52 @@ impl RangesArguments {
             sums: self.sums.unwrap_or(default.sums),
             claims: self.claims.unwrap_or(default.claims),
             turns: self.turns.unwrap_or(default.turns),
+            index: self.index.unwrap_or(default.index),
+        }
+    }
+}
+
+/// The rooms' options.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub struct RoomsArguments {
+    /// People [default: 10000]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    people: Option<u64>,
+    /// Rooms that they are in [default: 1000]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    rooms: Option<u64>,
+    /// Badges beyond those that they have [default: 10000]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    spare_badges: Option<u64>,
+    /// Share of the procedures that move a coin within a room [default: 0.25]
+    #[arg(long, value_name = "X", value_parser = real)]
+    payments: Option<f64>,
+    /// Share of the procedures that change a badge, which is unique [default: 0.25]
+    #[arg(long, value_name = "X", value_parser = real)]
+    badges: Option<f64>,
+    /// Share of the procedures that replace a person by another [default: 0.1]
+    #[arg(long, value_name = "X", value_parser = real)]
+    replacements: Option<f64>,
+    /// Share of the procedures that scan everybody; what the shares leave goes to other rooms [default: 0]
+    #[arg(long, value_name = "X", value_parser = real)]
+    censuses: Option<f64>,
+    /// How people are found by number: hash, perfect, btree, rbtree [default: hash]
+    #[arg(long, value_name = "KIND")]
+    index: Option<IndexChoice>,
+}
+
+impl RoomsArguments {
+    /// `default`, with what was said in its place.
+    pub fn over(&self, default: RoomsOptions) -> RoomsOptions {
+        RoomsOptions {
+            people: self.people.unwrap_or(default.people),
+            rooms: self.rooms.unwrap_or(default.rooms),
+            spare_badges: self.spare_badges.unwrap_or(default.spare_badges),
+            payments: self.payments.unwrap_or(default.payments),
+            badges: self.badges.unwrap_or(default.badges),
+            replacements: self.replacements.unwrap_or(default.replacements),
+            censuses: self.censuses.unwrap_or(default.censuses),
             index: self.index.unwrap_or(default.index),
         }
     }

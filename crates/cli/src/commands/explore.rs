@@ -32,6 +32,7 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
     let (workload, asked) = match command {
         ExploreCommand::Counters(asked) => ("counters", asked),
         ExploreCommand::Ranges(asked) => ("ranges", asked),
+        ExploreCommand::Rooms(asked) => ("rooms", asked),
         ExploreCommand::Ycsb(asked) => ("ycsb", asked),
         ExploreCommand::SmallBank(asked) => ("smallbank", asked),
         ExploreCommand::HotCold(asked) => ("hot-cold", asked),
@@ -62,6 +63,9 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             }
             ExploreCommand::Ranges(_) => {
                 blocks::explore(&variation::ranges, &subject.exploration, &bar)
+            }
+            ExploreCommand::Rooms(_) => {
+                blocks::explore(&variation::rooms, &subject.exploration, &bar)
             }
             ExploreCommand::Ycsb(_) if subject.in_order => {
                 blocks::explore(&variation::ycsb_in_order, &subject.exploration, &bar)
@@ -139,7 +143,7 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
-    if asked.key_order && workload == "ranges" {
+    if asked.key_order && ["ranges", "rooms"].contains(&workload) {
         let message = "--key-order: ranges are scanned in both directions; allowed: counters, ycsb";
         return Err(Failure::refused(message));
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
 use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, Version};
 
 /// A bug that is planted between a protocol and whoever calls it.
@@ -25,6 +25,8 @@ pub trait Twist: Send + Sync + 'static {
     const FORGETS_RANGE: bool = false;
     /// The right half of a leaf does not know what the whole knew.
     const FORGETS_SPLIT: bool = false;
+    /// Entries of secondary indexes are never deleted.
+    const KEEPS_ENTRIES: bool = false;
     /// A retry begins as if it were new.
     const RETRIES_ANEW: bool = false;
     /// Reads see the shared record, whatever the transaction itself has written.
@@ -115,6 +117,12 @@ impl Twist for FreshStarts {
 pub struct ForgottenHalves;
 impl Twist for ForgottenHalves {
     const FORGETS_SPLIT: bool = true;
+}
+
+/// Leaves an index as it was before an update.
+pub struct StayingEntries;
+impl Twist for StayingEntries {
+    const KEEPS_ENTRIES: bool = true;
 }
 
 /// `P`, with the bug `T`.
@@ -214,6 +222,10 @@ impl<M: Machine, P: Protocol<M>, T: Twist> Protocol<M> for Twisted<P, T> {
         record: RecordRef<'s, M, P::Record>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
+        let is_entry = || record.table().schema().index_of.is_some();
+        if T::KEEPS_ENTRIES && change.state == Some(RowState::ABSENT) && is_entry() {
+            return Ok(true);
+        }
         if !T::WRITES_BYPASS {
             return self.protocol.write(core, &mut worker.worker, record, change);
         }

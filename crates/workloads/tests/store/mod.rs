@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use txn::{
     Abort, AbortReason, Access, Client, ColumnSet, Direction, Intent, KeyRange, Loader, RowLayout,
-    TableId, Visit, Workload,
+    Schema, TableId, Visit, Workload,
 };
 
 /// A mistake that the store makes.
@@ -21,6 +21,10 @@ pub enum Mistake {
     ShortScan,
     /// An aborted attempt's writes stay.
     NoUndo,
+    /// Every 97th entry that should leave an index stays.
+    StaleEntry,
+    /// A unique index refuses nothing.
+    DoubledEntry,
 }
 
 /// What was done, for comparing runs.
@@ -31,6 +35,7 @@ pub enum Event {
     Insert(TableId, u64),
     Delete(TableId, u64),
     Scan(TableId, KeyRange, Direction),
+    ScanIndex(TableId, KeyRange, Direction),
     Prefetch(usize, ColumnSet),
 }
 
@@ -39,6 +44,8 @@ type Before = ((TableId, u64), Option<Vec<u8>>);
 
 pub struct Store {
     layouts: Vec<RowLayout>,
+    schema: Schema,
+    refused_by: Option<TableId>,
     rows: BTreeMap<(TableId, u64), Vec<u8>>,
     first: BTreeMap<(TableId, u64), Vec<u8>>,
     undo: Vec<Before>,
@@ -58,6 +65,8 @@ impl Store {
         let schema = workload.schema();
         let mut store = Store {
             layouts: schema.tables.iter().map(RowLayout::of).collect(),
+            schema: schema.clone(),
+            refused_by: None,
             rows: BTreeMap::new(),
             first: BTreeMap::new(),
             undo: Vec::new(),
@@ -69,9 +78,7 @@ impl Store {
             record_events: false,
             visited: 0,
         };
-        for table in &schema.tables {
-            table.check().unwrap();
-        }
+        schema.check().unwrap();
         workload.load(&mut store);
         store.first = store.rows.clone();
         store
@@ -94,7 +101,7 @@ impl Store {
                     | Event::Insert(table, key)
                     | Event::Delete(table, key) => ((table, key), true),
                     // Scans keep to no order of rows.
-                    Event::Scan(..) => return false,
+                    Event::Scan(..) | Event::ScanIndex(..) => return false,
                     Event::Prefetch(..) => return true,
                 };
                 let last = met.last_key_value().map(|(row, _)| *row);
@@ -150,6 +157,47 @@ impl Store {
         self.mistake == mistake && self.writes.is_multiple_of(97)
     }
 
+    /// The entries of a row in the indexes of its table.
+    fn entries(&self, table: TableId, key: u64, row: &[u8]) -> Vec<(TableId, u64)> {
+        let indexes = &self.schema.tables[table.0 as usize].indexes;
+        let entry = |id: &TableId| {
+            let index = self.schema.tables[id.0 as usize].index_of.as_ref().unwrap();
+            let value_of = |column| &row[self.spans(table, ColumnSet::one(column))[0].clone()];
+            (*id, index.entry_of(key, value_of).expect("the index has a place"))
+        };
+        indexes.iter().map(entry).collect()
+    }
+
+    /// Changes the indexes of a table; false if a unique one refuses.
+    fn move_entries(
+        &mut self,
+        table: TableId,
+        key: u64,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> bool {
+        let old = before.map_or(Vec::new(), |row| self.entries(table, key, row));
+        let fresh = after.map_or(Vec::new(), |row| self.entries(table, key, row));
+        for entry in fresh.iter().filter(|entry| !old.contains(entry)) {
+            let taken = self.rows.contains_key(entry);
+            if taken && self.mistake != Mistake::DoubledEntry {
+                self.refused_by = Some(entry.0);
+                return false;
+            }
+        }
+        for entry in old.iter().filter(|entry| !fresh.contains(entry)) {
+            if !self.slips(Mistake::StaleEntry) {
+                let row = self.rows.remove(entry);
+                self.undo.push((*entry, row));
+            }
+        }
+        for entry in fresh.into_iter().filter(|entry| !old.contains(entry)) {
+            let row = self.rows.insert(entry, key.to_le_bytes().to_vec());
+            self.undo.push((entry, row));
+        }
+        true
+    }
+
     /// Where a column's packed bytes lie in a packed row.
     fn spans(&self, table: TableId, columns: ColumnSet) -> Vec<std::ops::Range<usize>> {
         let layout = &self.layouts[table.0 as usize];
@@ -192,6 +240,7 @@ impl Access for Store {
     ) -> Result<bool, Abort> {
         self.step(|| Event::Update(table, key, columns, values.to_vec()))?;
         let place = (table, key);
+        self.refused_by = None;
         let Some(mut row) = self.rows.get(&place).cloned() else { return Ok(false) };
         let before = row.clone();
         if self.slips(Mistake::LostUpdate) {
@@ -207,6 +256,9 @@ impl Access for Store {
             from = to;
         }
         assert_eq!(from, values.len(), "as many bytes as the columns have");
+        if !self.move_entries(table, key, Some(&before), Some(&row)) {
+            return Ok(false);
+        }
         self.undo.push((place, Some(before)));
         self.rows.insert(place, row);
         Ok(true)
@@ -214,7 +266,11 @@ impl Access for Store {
 
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
         self.step(|| Event::Insert(table, key))?;
+        self.refused_by = None;
         if self.rows.contains_key(&(table, key)) {
+            return Ok(false);
+        }
+        if !self.move_entries(table, key, None, Some(row)) {
             return Ok(false);
         }
         self.undo.push(((table, key), None));
@@ -229,6 +285,7 @@ impl Access for Store {
         }
         let row = self.rows.remove(&(table, key));
         let found = row.is_some();
+        self.move_entries(table, key, row.as_deref(), None);
         self.undo.push(((table, key), row));
         Ok(found)
     }
@@ -266,6 +323,39 @@ impl Access for Store {
         Ok(())
     }
 
+    fn scan_index(
+        &mut self,
+        index: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        self.step(|| Event::ScanIndex(index, range, direction))?;
+        let base = self.schema.tables[index.0 as usize].index_of.as_ref().unwrap().table;
+        let entries = self.rows.range((index, range.first())..=(index, range.last()));
+        let mut keys: Vec<u64> = entries
+            .map(|(_, key)| u64::from_le_bytes(key[..].try_into().expect("an entry is a key")))
+            .collect();
+        if direction == Direction::Backward {
+            keys.reverse();
+        }
+        let spans = self.spans(base, columns);
+        for key in keys {
+            let Some(row) = self.rows.get(&(base, key)) else { continue };
+            let packed: Vec<u8> =
+                spans.iter().cloned().flat_map(|s| row[s].iter().copied()).collect();
+            if visit(key, &packed).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn refused_by(&self) -> Option<TableId> {
+        self.refused_by
+    }
+
     fn prefetch(&mut self, _table: TableId, keys: &[u64], columns: ColumnSet) {
         if self.record_events {
             self.events.push(Event::Prefetch(keys.len(), columns));
@@ -289,5 +379,9 @@ impl Loader for Store {
 
     fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
         assert!(self.rows.insert((table, key), row.to_vec()).is_none(), "loaded twice");
+        for entry in self.entries(table, key, row) {
+            let other = self.rows.insert(entry, key.to_le_bytes().to_vec());
+            assert!(other.is_none(), "an index has two entries of one key");
+        }
     }
 }

@@ -1,0 +1,273 @@
+//! Secondary indexes: which rows have given values in some columns, in the order of those values.
+//!
+//! An index is a table of its own, in key order. It has one row, an *entry*, for each row of its base table; the
+//! entry's key is made of the row's values in the index's columns, in an encoding that keeps their order, and then
+//! of the row's key, and the entry's row names that key again. So whatever isolates rows and protects scanned
+//! ranges does so for indexes, and an abort leaves the index as it was. The architecture keeps it up.
+
+use crate::{
+    Column, ColumnSet, ColumnType, KeyRange, ReversedRange, SchemaError, TableId, TableSchema,
+};
+
+/// The columns of every index's entries: the key of the row that the entry is about.
+pub const ENTRY: ColumnSet = ColumnSet::one(0);
+
+/// One column of an index, and how much of an entry's key it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexedColumn {
+    /// Number of the column in the base table.
+    pub column: usize,
+    /// What it holds.
+    pub kind: ColumnType,
+    /// Bits of the key. Numbers that need more cannot be in the table; floating-point numbers need all 64,
+    /// bytes eight for each.
+    pub bits: u32,
+}
+
+impl IndexedColumn {
+    /// The column's part of a key: greater for a greater value. None if the value needs more bits.
+    ///
+    /// `value` is the value as rows hold it.
+    pub fn encode(&self, value: &[u8]) -> Option<u64> {
+        let word = || u64::from_le_bytes(value.try_into().expect("a number has 8 bytes"));
+        let code = match self.kind {
+            ColumnType::U64 => word(),
+            // Half of the codes are below zero's.
+            ColumnType::I64 => word().wrapping_add(1 << (self.bits - 1)),
+            // Negative numbers are stored with their magnitude: reversed, and below the others.
+            ColumnType::F64 if word() >> 63 == 1 => !word(),
+            ColumnType::F64 => word() | 1 << 63,
+            ColumnType::Bytes(_) => value.iter().fold(0, |code, byte| code << 8 | u64::from(*byte)),
+        };
+        (self.bits == 64 || code >> self.bits == 0).then_some(code)
+    }
+
+    fn is_sound(&self) -> bool {
+        match self.kind {
+            ColumnType::U64 | ColumnType::I64 => (1..=64).contains(&self.bits),
+            ColumnType::F64 => self.bits == 64,
+            ColumnType::Bytes(n) => n <= 8 && self.bits == n * 8,
+        }
+    }
+}
+
+/// What an index is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecondaryIndex {
+    /// The base table.
+    pub table: TableId,
+    /// Its columns in the order in which they decide.
+    pub columns: Vec<IndexedColumn>,
+    /// Bits of the base table's keys, which tell rows with equal values apart; none in a unique index, where
+    /// there are no two such rows.
+    pub key_bits: Option<u32>,
+}
+
+impl SecondaryIndex {
+    /// Whether no two rows may have the same values.
+    pub fn is_unique(&self) -> bool {
+        self.key_bits.is_none()
+    }
+
+    /// Its columns as a set.
+    pub fn column_set(&self) -> ColumnSet {
+        self.columns.iter().fold(ColumnSet::NONE, |set, c| set.with(ColumnSet::one(c.column)))
+    }
+
+    /// The key of the entry of row `key`. `value_of` gives the bytes of a column's value. None if a value, or the
+    /// row's key, needs more bits than the index has for it.
+    pub fn entry_of<'v>(&self, key: u64, value_of: impl Fn(usize) -> &'v [u8]) -> Option<u64> {
+        let mut entry = 0u64;
+        for column in &self.columns {
+            let code = column.encode(value_of(column.column))?;
+            entry = shifted(entry, column.bits) | code;
+        }
+        match self.key_bits {
+            Some(bits) if bits < 64 && key >> bits != 0 => None,
+            Some(bits) => Some(shifted(entry, bits) | key),
+            None => Some(entry),
+        }
+    }
+
+    /// The entries from the first whose columns begin with the codes `first` to the last whose columns begin with
+    /// `last`; codes are those of [`IndexedColumn::encode`], of as many columns as are given.
+    pub fn between(&self, first: &[u64], last: &[u64]) -> Result<KeyRange, ReversedRange> {
+        let end = |codes: &[u64], fill: u64| {
+            let mut entry = 0;
+            for (at, column) in self.columns.iter().enumerate() {
+                let most = u64::MAX >> (64 - column.bits);
+                entry = shifted(entry, column.bits) | codes.get(at).map_or(fill & most, |c| *c);
+            }
+            let bits = self.key_bits.unwrap_or(0);
+            shifted(entry, bits) | (fill & u64::MAX.checked_shr(64 - bits).unwrap_or(0))
+        };
+        KeyRange::new(end(first, 0), end(last, u64::MAX))
+    }
+
+    /// The entries whose columns begin with `codes`.
+    pub fn equal(&self, codes: &[u64]) -> KeyRange {
+        self.between(codes, codes).expect("the first entry is not behind the last")
+    }
+
+    /// Says what is wrong with it, if anything is.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let bits: u32 =
+            self.columns.iter().map(|c| c.bits).sum::<u32>() + self.key_bits.unwrap_or(0);
+        if self.columns.is_empty() || bits > 64 {
+            return Err(format!("an index of {bits} bits, allowed are 1 to 64"));
+        }
+        if let Some(column) = self.columns.iter().find(|column| !column.is_sound()) {
+            let IndexedColumn { column, kind, bits } = column;
+            return Err(format!("an index cannot hold column {column} ({kind}) in {bits} bits"));
+        }
+        let repeated = |(at, column): (usize, &IndexedColumn)| {
+            self.columns[..at].iter().any(|other| other.column == column.column)
+        };
+        if self.columns.iter().enumerate().any(repeated) {
+            return Err("an index with a column given twice".into());
+        }
+        Ok(())
+    }
+}
+
+fn shifted(entry: u64, bits: u32) -> u64 {
+    entry.checked_shl(bits).unwrap_or(0)
+}
+
+impl TableSchema {
+    /// An index of the table number `base`, whose schema is `schema`, by columns named with their bits. Rows with
+    /// equal values are told apart by their keys, of `key_bits` bits; without, the index is unique.
+    ///
+    /// # Panics
+    /// If the base table has no such column.
+    pub fn index_of(
+        name: impl Into<String>,
+        (base, schema): (TableId, &TableSchema),
+        columns: &[(&str, u32)],
+        key_bits: Option<u32>,
+    ) -> TableSchema {
+        let indexed = |(column, bits): &(&str, u32)| {
+            let number = schema.column(column).unwrap_or_else(|| {
+                panic!("table {:?} has no column {column:?} to be indexed", schema.name)
+            });
+            IndexedColumn { column: number, kind: schema.columns[number].kind, bits: *bits }
+        };
+        let columns = columns.iter().map(indexed).collect();
+        let entry = vec![Column::new("key", ColumnType::U64)];
+        let index_of = Some(SecondaryIndex { table: base, columns, key_bits });
+        TableSchema { index_of, ..TableSchema::new(name, entry).ordered() }
+    }
+
+    /// The same table with the indexes that lie in `tables`.
+    pub fn with_indexes(mut self, tables: &[TableId]) -> TableSchema {
+        self.indexes = tables.to_vec();
+        self
+    }
+}
+
+/// Checks that tables and their indexes name each other.
+pub(crate) fn check_links(tables: &[TableSchema]) -> Result<(), SchemaError> {
+    let fail = |message: String| Err(SchemaError(message));
+    for (at, table) in tables.iter().enumerate() {
+        let id = TableId(at as u16);
+        for index in &table.indexes {
+            let there = tables.get(index.0 as usize).and_then(|other| other.index_of.as_ref());
+            if there.is_none_or(|index| index.table != id) {
+                let name = &table.name;
+                return fail(format!("table {name:?}: table {} is no index of it", index.0));
+            }
+        }
+        let Some(index) = &table.index_of else { continue };
+        let base = tables.get(index.table.0 as usize);
+        if base.is_none_or(|base| !base.indexes.contains(&id)) {
+            let name = &table.name;
+            return fail(format!("index {name:?}: its table does not name it"));
+        }
+        let columns = base.map_or(&[][..], |base| &base.columns[..]);
+        let fits = |c: &IndexedColumn| columns.get(c.column).is_some_and(|its| its.kind == c.kind);
+        if !index.columns.iter().all(fits) {
+            return fail(format!("index {:?}: its table has other columns", table.name));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn people() -> TableSchema {
+        let columns = [
+            ("room", ColumnType::U64),
+            ("debt", ColumnType::I64),
+            ("code", ColumnType::Bytes(2)),
+            ("rate", ColumnType::F64),
+        ];
+        TableSchema::new("people", columns.map(|(name, kind)| Column::new(name, kind)).to_vec())
+    }
+
+    fn index(columns: &[(&str, u32)], key_bits: Option<u32>) -> TableSchema {
+        TableSchema::index_of("index", (TableId(0), &people()), columns, key_bits)
+    }
+
+    #[test]
+    fn entries_are_ordered_as_their_columns() {
+        let schema = index(&[("code", 16), ("debt", 12), ("room", 8)], Some(20));
+        let by = schema.index_of.as_ref().unwrap();
+        let mut all = Vec::new();
+        for code in [*b"\0\0", *b"ab", *b"b\0"] {
+            for debt in [-2048i64, -1, 0, 5, 2047] {
+                for room in [0u64, 255] {
+                    for key in [0u64, (1 << 20) - 1] {
+                        let (debt, room) = (debt.to_le_bytes(), room.to_le_bytes());
+                        let values = [&room[..], &debt[..], &code[..]];
+                        all.push(by.entry_of(key, |column| values[column]).expect("it fits"));
+                    }
+                }
+            }
+        }
+        assert!(all.is_sorted_by(|a, b| a < b));
+        let [code, debt, _] = by.columns[..] else { panic!() };
+        let range = by.equal(&[code.encode(b"ab").unwrap()]);
+        assert_eq!(all.iter().filter(|entry| range.contains(**entry)).count(), 20);
+        let zero = debt.encode(&0i64.to_le_bytes()).unwrap();
+        let code = code.encode(b"ab").unwrap();
+        let range = by.between(&[code, zero], &[code]).unwrap();
+        assert_eq!(all.iter().filter(|entry| range.contains(**entry)).count(), 12);
+        assert!(by.between(&[code], &[0]).is_err());
+    }
+
+    #[test]
+    fn numbers_keep_their_order_and_their_bounds() {
+        let schema = index(&[("rate", 64)], None);
+        let rate = schema.index_of.unwrap().columns[0];
+        let rates = [f64::NEG_INFINITY, -2.5, -1e-300, -0.0, 0.0, 1e-300, 2.5, f64::INFINITY];
+        let codes = rates.map(|rate_| rate.encode(&rate_.to_le_bytes()).unwrap());
+        assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+        let schema = index(&[("debt", 8)], Some(8));
+        let by = schema.index_of.unwrap();
+        let entry = |debt: i64, key| {
+            let debt = debt.to_le_bytes();
+            by.entry_of(key, |_| Box::leak(Box::new(debt)))
+        };
+        assert!(entry(-128, 0) == Some(0) && entry(127, 255) == Some(0xFFFF));
+        assert!(entry(128, 0).is_none() && entry(-129, 0).is_none() && entry(0, 256).is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_an_index_is_said() {
+        let message = |columns: &[(&str, u32)], key_bits| {
+            index(columns, key_bits).check().unwrap_err().to_string()
+        };
+        assert!(message(&[("room", 40)], Some(25)).contains("65 bits"));
+        assert!(message(&[("rate", 32)], None).contains("column 3 (f64) in 32 bits"));
+        assert!(message(&[("room", 8), ("room", 8)], None).contains("twice"));
+        let linked = |indexes: &[TableId]| {
+            let base = people().with_indexes(indexes);
+            check_links(&[base, index(&[("room", 8)], None)]).map_err(|error| error.to_string())
+        };
+        assert_eq!(linked(&[TableId(1)]), Ok(()));
+        assert!(linked(&[]).unwrap_err().contains("does not name it"));
+        assert!(linked(&[TableId(1), TableId(2)]).unwrap_err().contains("table 2 is no index"));
+    }
+}

@@ -1,0 +1,278 @@
+//! Rooms: people who are found by where they are, through indexes that follow them.
+//!
+//! Made for tests and for the explorer: what a transaction does depends on rows that it finds by the values of
+//! their columns, while others change those columns, so an index that differs from its table, or a row that slips
+//! into a scanned room, breaks a law. No paper.
+//!
+//! # Tables
+//! - `people`: keys below twice [`RoomsOptions::people`], of which every other one is loaded; each has a room, a
+//!   badge and coins.
+//! - `by_room`: an index of people by room.
+//! - `by_badge`: a unique index of people by badge.
+//! - `ledger`: how many broken laws were seen by each kind of procedure, a row for each worker.
+//!
+//! # Procedures
+//! | kind | does | law |
+//! | --- | --- | --- |
+//! | go | gives a person another room, now and then another badge as well | it is found in that room and in no other |
+//! | pay | finds the people of a room and moves a coin from one to another | a second scan sees what was written |
+//! | badge | gives a person another badge, unless somebody has it | it is refused if and only if somebody has it |
+//! | replace | deletes a person and inserts another with its coins, room and badge | what is left is as found |
+//! | census | scans all rooms in both directions, declared read-only | as many people and coins as were loaded |
+//!
+//! Broken laws that a transaction sees become evidence as with [counters](super::counters). At the end each row has
+//! its entry in each index, and each entry its row.
+
+mod client;
+mod law;
+
+pub use client::{KIND_NAMES, RoomsClient};
+
+use crate::index_choice::IndexChoice;
+use crate::options::{self, OptionError, OptionValue};
+use txn::{
+    Column, ColumnSet, ColumnType, Conservation, Loader, Schema, SecondaryIndex, TableId,
+    TableSchema, Workload,
+};
+
+/// The people, by number.
+pub const PEOPLE: TableId = TableId(0);
+/// The index by room.
+pub const BY_ROOM: TableId = TableId(1);
+/// The unique index by badge.
+pub const BY_BADGE: TableId = TableId(2);
+const LEDGER: TableId = TableId(3);
+
+/// Kinds of procedures that see laws: the columns of the ledger.
+const LAWS: [&str; 5] = ["go", "pay", "badge", "replace", "census"];
+
+const ROOM: ColumnSet = ColumnSet::one(0);
+const BADGE: ColumnSet = ColumnSet::one(1);
+const COINS: ColumnSet = ColumnSet::one(2);
+const ALL: ColumnSet = ColumnSet::first(3);
+
+/// Rows of the ledger; workers beyond share them.
+const LEDGER_ROWS: u64 = 64;
+
+/// The coins of a person who is loaded.
+const COINS_LOADED: u64 = 3;
+
+/// Bits of a room, of a badge and of a person's number.
+const BITS: u32 = 21;
+
+/// All that can be set. [`Rooms::new`] checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoomsOptions {
+    /// People.
+    pub people: u64,
+    /// Rooms that they are in.
+    pub rooms: u64,
+    /// Badges beyond those that they have.
+    pub spare_badges: u64,
+    /// Share of the procedures that are payments.
+    pub payments: f64,
+    /// Share of the procedures that change a badge.
+    pub badges: f64,
+    /// Share of the procedures that replace a person.
+    pub replacements: f64,
+    /// Share of the procedures that are censuses. What the shares leave goes to other rooms.
+    pub censuses: f64,
+    /// How the rows of people are found.
+    pub index: IndexChoice,
+}
+
+impl Default for RoomsOptions {
+    fn default() -> RoomsOptions {
+        RoomsOptions {
+            people: 10_000,
+            rooms: 1_000,
+            spare_badges: 10_000,
+            payments: 0.25,
+            badges: 0.25,
+            replacements: 0.1,
+            censuses: 0.0,
+            index: IndexChoice::Hash,
+        }
+    }
+}
+
+impl RoomsOptions {
+    /// Every kind of procedure, for exploration: few people and rooms, a fifth each.
+    pub fn mixed() -> RoomsOptions {
+        RoomsOptions {
+            people: 5,
+            rooms: 3,
+            spare_badges: 2,
+            payments: 0.2,
+            badges: 0.2,
+            replacements: 0.2,
+            censuses: 0.2,
+            index: IndexChoice::Hash,
+        }
+    }
+
+    /// Says which option is wrong, if one is.
+    pub fn validate(&self) -> Result<(), OptionError> {
+        let most = 1 << (BITS - 1);
+        options::integer("people", self.people, 1, most)?;
+        options::integer("rooms", self.rooms, 1, most)?;
+        options::integer("spare-badges", self.spare_badges, 0, most)?;
+        options::ratio("payments", self.payments)?;
+        options::ratio("badges", self.badges)?;
+        options::ratio("replacements", self.replacements)?;
+        options::ratio("censuses", self.censuses)?;
+        let shares = self.payments + self.badges + self.replacements + self.censuses;
+        if shares > 1.0 + 1e-9 {
+            return Err(OptionError {
+                option: "payments + badges + replacements + censuses",
+                given: shares.to_string(),
+                allowed: "0 to 1 together".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Names (as on the command line) and values, for a run's record.
+    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        vec![
+            ("people", OptionValue::Integer(self.people)),
+            ("rooms", OptionValue::Integer(self.rooms)),
+            ("spare-badges", OptionValue::Integer(self.spare_badges)),
+            ("payments", OptionValue::Number(self.payments)),
+            ("badges", OptionValue::Number(self.badges)),
+            ("replacements", OptionValue::Number(self.replacements)),
+            ("censuses", OptionValue::Number(self.censuses)),
+            self.index.listed(),
+        ]
+    }
+
+    /// Keys that a person may have.
+    fn keys(&self) -> u64 {
+        self.people * 2
+    }
+
+    /// Badges that there are.
+    fn badges_made(&self) -> u64 {
+        self.people + self.spare_badges
+    }
+}
+
+/// A row of people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Person {
+    room: u64,
+    badge: u64,
+    coins: u64,
+}
+
+impl Person {
+    fn of(row: &[u8]) -> Person {
+        let [room, badge, coins] = [0, 8, 16].map(|at| {
+            u64::from_le_bytes(row[at..at + 8].try_into().expect("eight bytes of a row of 24"))
+        });
+        Person { room, badge, coins }
+    }
+
+    fn row(self) -> Vec<u8> {
+        [self.room, self.badge, self.coins].iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Who is loaded as number `at` of them.
+    fn loaded(at: u64, rooms: u64) -> Person {
+        Person { room: at % rooms, badge: at, coins: COINS_LOADED }
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Rooms {
+    options: RoomsOptions,
+}
+
+impl Rooms {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: RoomsOptions) -> Result<Rooms, OptionError> {
+        options.validate()?;
+        Ok(Rooms { options })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &RoomsOptions {
+        &self.options
+    }
+
+    fn tables(&self) -> [TableSchema; 4] {
+        let words = |names: &[&str]| {
+            names.iter().map(|name| Column::new(*name, ColumnType::U64)).collect::<Vec<_>>()
+        };
+        let people = TableSchema::new("people", words(&["room", "badge", "coins"]))
+            .with_indexes(&[BY_ROOM, BY_BADGE]);
+        let people = self.options.index.of(people, self.options.keys());
+        let of = (PEOPLE, &people);
+        let by_room = TableSchema::index_of("by_room", of, &[("room", BITS)], Some(BITS));
+        let by_badge = TableSchema::index_of("by_badge", of, &[("badge", BITS)], None);
+        [people, by_room, by_badge, TableSchema::new("ledger", words(&LAWS))]
+    }
+
+    /// The indexes by room and by badge.
+    fn indexes(&self) -> [SecondaryIndex; 2] {
+        let [_, by_room, by_badge, _] = self.tables();
+        [by_room, by_badge].map(|table| table.index_of.expect("it is an index"))
+    }
+}
+
+impl Workload for Rooms {
+    type Client = RoomsClient;
+
+    fn schema(&self) -> Schema {
+        Schema { tables: self.tables().to_vec() }
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        if table == LEDGER { LEDGER_ROWS } else { self.options.people }
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        for at in 0..self.options.people {
+            loader.load(PEOPLE, at * 2, &Person::loaded(at, self.options.rooms).row());
+        }
+        loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> RoomsClient {
+        RoomsClient::new(self.options.clone(), self.indexes(), worker, seed)
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let (options, indexes) = (self.options.clone(), self.indexes());
+        Some(Box::new(move |access, _| law::check(&options, &indexes, access)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
+        let error = |change: fn(&mut RoomsOptions)| {
+            let mut options = RoomsOptions::mixed();
+            change(&mut options);
+            Rooms::new(options).unwrap_err().to_string()
+        };
+        assert_eq!(error(|o| o.people = 0), "people is 0; allowed: 1 to 1048576");
+        assert_eq!(error(|o| o.censuses = 1.5), "censuses is 1.5; allowed: 0 to 1");
+        assert!(error(|o| o.badges = 0.75).contains("0 to 1 together"));
+        assert!(Rooms::new(RoomsOptions::default()).is_ok());
+    }
+
+    #[test]
+    fn a_person_is_as_it_was_written() {
+        let person = Person { room: 1, badge: 2, coins: 1 << 40 };
+        assert_eq!(Person::of(&person.row()), person);
+    }
+}
