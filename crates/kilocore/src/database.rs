@@ -1,7 +1,7 @@
 //! The database: tables by name, transactions by closure.
 
 use crate::{
-    ColumnType, Error, Options, Table, Transaction, back_off,
+    ColumnType, Error, IndexOptions, Options, Table, Transaction, back_off,
     background::Background,
     engine::{self, Engine, Opened},
     options, rehearsal,
@@ -41,7 +41,7 @@ struct Inner {
 /// Number of the first table that users make.
 const FIRST_TABLE: u16 = rehearsal::TABLE.0 + 1;
 
-/// The tables of a database, in order of their numbers.
+/// The tables of a database, in order of their numbers, indexes among them.
 pub(crate) struct Catalogue {
     /// The database's number, unique in the process.
     pub database: u64,
@@ -98,7 +98,61 @@ impl Database {
     /// Any thread may do so at any time, inside a closure too; it belongs to no transaction.
     pub fn create_table(&self, name: &str, columns: &[(&str, ColumnType)]) -> Result<Table, Error> {
         let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false, IndexKind::Hash)
+        self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false, IndexKind::Hash, &[])
+    }
+
+    /// As [`Database::create_table`], with secondary indexes: rows are found by the values of their columns, too, and
+    /// stay so whatever a transaction does to them. See [`Transaction::find`] and [`Transaction::scan_index`].
+    ///
+    /// The columns of an index come with the number of bits that their values need, of 64 in all; unless the index
+    /// is unique, the keys of rows take some as well. Rows that need more are refused with
+    /// [`Error::KeyOutsideIndex`].
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType::U64, Database, Error, IndexOptions, Options, Value};
+    /// # use std::ops::ControlFlow;
+    /// # let db = Database::open(Options::default())?;
+    /// let people = db.create_indexed_table(
+    ///     "people",
+    ///     &[("room", U64), ("badge", U64)],
+    ///     &[
+    ///         IndexOptions { name: "by_room", columns: &[("room", 16)], key_bits: Some(32) },
+    ///         IndexOptions { name: "by_badge", columns: &[("badge", 64)], key_bits: None },
+    ///     ],
+    /// )?;
+    /// db.transact(|tx| {
+    ///     tx.insert(&people, 7, &[Value::U64(3), Value::U64(1007)])?;
+    ///     let again = tx.insert(&people, 8, &[Value::U64(3), Value::U64(1007)]);
+    ///     assert!(matches!(again, Err(Error::NotUnique { .. })));
+    ///     tx.insert(&people, 8, &[Value::U64(3), Value::U64(1008)])
+    /// })?;
+    /// let by_room = people.index("by_room")?;
+    /// let mut found = Vec::new();
+    /// db.transact(|tx| {
+    ///     found.clear();
+    ///     tx.find(&by_room, &[Value::U64(3)], |key, _| {
+    ///         found.push(key);
+    ///         ControlFlow::Continue(())
+    ///     })
+    /// })?;
+    /// assert_eq!(found, [7, 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn create_indexed_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        indexes: &[IndexOptions<'_>],
+    ) -> Result<Table, Error> {
+        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
+        self.make_table(
+            name,
+            columns,
+            DEFAULT_ROWS.min(affordable),
+            false,
+            IndexKind::Hash,
+            indexes,
+        )
     }
 
     /// As [`Database::create_table`], with rows in key order, so that [`Transaction::scan`] can visit ranges of
@@ -126,7 +180,7 @@ impl Database {
         name: &str,
         columns: &[(&str, ColumnType)],
     ) -> Result<Table, Error> {
-        self.make_table(name, columns, 0, false, IndexKind::Ordered)
+        self.make_table(name, columns, 0, false, IndexKind::Ordered, &[])
     }
 
     /// As [`Database::create_table`], for the keys `0..keys` and no others: the quickest way to find a row. An
@@ -137,7 +191,7 @@ impl Database {
         columns: &[(&str, ColumnType)],
         keys: u64,
     ) -> Result<Table, Error> {
-        self.make_table(name, columns, 0, true, IndexKind::Perfect { keys })
+        self.make_table(name, columns, 0, true, IndexKind::Perfect { keys }, &[])
     }
 
     /// As [`Database::create_table`], meant for `rows` rows. Says so before it allocates anything when that
@@ -148,7 +202,7 @@ impl Database {
         columns: &[(&str, ColumnType)],
         rows: u64,
     ) -> Result<Table, Error> {
-        self.make_table(name, columns, rows, true, IndexKind::Hash)
+        self.make_table(name, columns, rows, true, IndexKind::Hash, &[])
     }
 
     fn make_table(
@@ -158,26 +212,45 @@ impl Database {
         rows: u64,
         must_fit: bool,
         index: IndexKind,
+        indexes: &[IndexOptions<'_>],
     ) -> Result<Table, Error> {
         let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
         let partitioning = Partitioning::Hash { partitions: self.0.partitions };
-        let schema = TableSchema { index, partitioning, ..TableSchema::new(name, columns) };
+        let mut schema = TableSchema { index, partitioning, ..TableSchema::new(name, columns) };
         let mut tables = self.0.catalogue.tables.lock();
-        if tables.iter().any(|table| table.name() == name) {
-            return Err(Error::TableExists { table: name.into() });
+        let names = indexes.iter().map(|index| index.name).chain([name]);
+        for (at, name) in names.clone().enumerate() {
+            let taken = tables.iter().any(|table| table.name() == name);
+            if taken || names.clone().take(at).any(|other| other == name) {
+                return Err(Error::TableExists { table: name.into() });
+            }
         }
-        let id = TableId(FIRST_TABLE.saturating_add(tables.len() as u16));
+        let number = |at| TableId(FIRST_TABLE.saturating_add((tables.len() + at) as u16));
+        let id = number(0);
+        schema.indexes = (1..=indexes.len()).map(number).collect();
+        let mut together = vec![schema.clone()];
+        for index in indexes {
+            together.push(index.schema(id, &schema)?.partitioned(partitioning));
+        }
         let left = self.0.memory_bytes.saturating_sub(self.memory_used_bytes());
         let available = if must_fit { left } else { u64::MAX };
-        self.0.engine.create_table(id, schema.clone(), rows, available)?;
-        let table = Table::new(self.0.catalogue.database, id, schema);
+        self.0.engine.create_table(id, &together, rows, available)?;
+        let database = self.0.catalogue.database;
+        // The table knows the handles of its indexes, and they know where they belong.
+        let of = |at, schema| Table::new(database, at, schema, Vec::new());
+        let entries = together.split_off(1);
+        let entries =
+            entries.into_iter().enumerate().map(|(at, schema)| of(number(at + 1), schema));
+        let entries: Vec<Table> = entries.collect();
+        let table = Table::new(database, id, schema, entries.clone());
         tables.push(table.clone());
+        tables.extend(entries);
         Ok(table)
     }
 
     /// The table `name`.
     pub fn table(&self, name: &str) -> Result<Table, Error> {
-        let tables = self.0.catalogue.tables.lock();
+        let tables = self.tables();
         tables.iter().find(|table| table.name() == name).cloned().ok_or_else(|| {
             let allowed = tables.iter().map(|table| table.name().into()).collect();
             Error::UnknownTable { given: name.into(), allowed }
@@ -186,7 +259,8 @@ impl Database {
 
     /// All tables, in the order in which they were made.
     pub fn tables(&self) -> Vec<Table> {
-        self.0.catalogue.tables.lock().clone()
+        let tables = self.0.catalogue.tables.lock();
+        tables.iter().filter(|table| !table.is_index()).cloned().collect()
     }
 
     /// Bytes that tables, indexes and locks have taken so far. What is deleted is used again, not given back.

@@ -6,15 +6,16 @@ use machine::{Native, NativeCore, NativeOptions, Service, available_memory, cold
 use protocols::{Protocol, ProtocolOptions, registry};
 use std::rc::Rc;
 use storage::StoreError;
-use txn::{TableId, TableSchema};
+use txn::{TableId, TableSchema, check_tables};
 
 /// What the database asks of an engine, whatever its protocol.
 pub(crate) trait Engine: Send + Sync {
-    /// Makes table number `id`, meant for `rows` rows, if it would fit into `available` bytes.
+    /// Makes a table and its secondary indexes, under the numbers from `first` on and meant for `rows` rows, if the
+    /// table would fit into `available` bytes.
     fn create_table(
         &self,
-        id: TableId,
-        schema: TableSchema,
+        first: TableId,
+        tables: &[TableSchema],
         rows: u64,
         available: u64,
     ) -> Result<(), EngineError>;
@@ -26,18 +27,19 @@ pub(crate) trait Engine: Send + Sync {
 impl<P: Protocol<Native>> Engine for SharedEverything<Native, P> {
     fn create_table(
         &self,
-        id: TableId,
-        schema: TableSchema,
+        first: TableId,
+        tables: &[TableSchema],
         rows: u64,
         available: u64,
     ) -> Result<(), EngineError> {
-        schema.check().map_err(StoreError::Schema)?;
+        check_tables(first, tables).map_err(StoreError::Schema)?;
         let available = available_memory().map_or(available, |bytes| bytes.min(available));
-        let needed = storage::Table::<Native, P::Record>::bytes_for(&schema, rows, false);
+        let needed = storage::Table::<Native, P::Record>::bytes_for(&tables[0], rows, false);
         if needed > available {
-            return Err(StoreError::TooLarge { table: schema.name, rows, needed, available });
+            let table = tables[0].name.clone();
+            return Err(StoreError::TooLarge { table, rows, needed, available });
         }
-        self.store().create_table(id, schema, rows)
+        self.store().create_table(first, tables, rows)
     }
 
     fn services(&self) -> Vec<Service<'_, Native>> {

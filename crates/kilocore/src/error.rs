@@ -141,6 +141,43 @@ pub enum Error {
         /// The column.
         column: String,
     },
+    /// A unique index has an entry of another row with the same values. Nothing has changed.
+    #[error("table {table:?} has a row already with the values that index {index:?} wants unique")]
+    NotUnique {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+    },
+    /// The table has no such index.
+    #[error(
+        "table {table:?} has no index {given:?}{}; it has {allowed:?}",
+        did_you_mean(given, allowed)
+    )]
+    UnknownIndex {
+        /// The table.
+        table: String,
+        /// The name given.
+        given: String,
+        /// Its indexes.
+        allowed: Vec<String>,
+    },
+    /// A value was looked for that needs more bits than an index has for its column.
+    #[error("index {index:?}: a value of column {column:?} needs more than {bits} bits")]
+    BeyondIndex {
+        /// The index.
+        index: String,
+        /// The column.
+        column: String,
+        /// Bits that the index has for it.
+        bits: u32,
+    },
+    /// A scan of an index whose start lies after its end.
+    #[error("index {index:?}: the start of a range must not lie after its end")]
+    ReversedIndexRange {
+        /// The index.
+        index: String,
+    },
     /// There is a row with that key already.
     #[error("table {table:?} has a row {key} already")]
     DuplicateKey {
@@ -190,8 +227,9 @@ pub enum Error {
     #[error("a row was accessed whose partition the transaction had not declared")]
     UndeclaredPartition,
     /// A key was accessed that has no place in its table, which was made for certain keys only
-    /// ([`Database::create_dense_table`](crate::Database::create_dense_table)). The transaction was rolled back.
-    #[error("a key was accessed that has no place in its table's index")]
+    /// ([`Database::create_dense_table`](crate::Database::create_dense_table)); or a value was written that needs more bits
+    /// than a secondary index has for it. The transaction was rolled back.
+    #[error("a key or an indexed value was given that has no place in its table's index")]
     KeyOutsideIndex,
     /// The memory limit is reached. The transaction was rolled back; what deletes free can be used again.
     #[error("the database's memory is exhausted")]

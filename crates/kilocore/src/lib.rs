@@ -25,6 +25,7 @@
 //!
 //! - [`Database`]: opened with [`Options`], which also name the concurrency-control protocol.
 //! - [`Table`], [`Field`]: handles of tables and of typed columns. Keys are 64-bit.
+//! - [`Index`]: a handle of a secondary index, made with its table.
 //! - [`Transaction`]: get, insert, put, update, delete, scan; [`Row`] and [`Value`] are what it reads and writes.
 //! - [`Error`]: everything that can go wrong, with what was given and what is allowed.
 //!
@@ -35,6 +36,7 @@ mod background;
 mod database;
 mod engine;
 mod error;
+mod index;
 mod options;
 mod rehearsal;
 mod row;
@@ -46,6 +48,7 @@ mod value;
 
 pub use database::Database;
 pub use error::Error;
+pub use index::{Index, IndexOptions};
 pub use options::Options;
 pub use row::Row;
 pub use table::{Field, Table};

@@ -20,7 +20,7 @@ const LOCKS: u64 = 32;
 /// Lets every session rehearse.
 pub(crate) fn rehearse(engine: &dyn Engine, seats: &mut [Seat]) -> Result<(), Error> {
     let schema = TableSchema::new("rehearsal", vec![Column::new("nothing", ColumnType::U64)]);
-    engine.create_table(TABLE, schema, 0, u64::MAX)?;
+    engine.create_table(TABLE, &[schema], 0, u64::MAX)?;
     for seat in seats {
         let session = seat.session();
         session.begin(Start { attempt: 0, read_only: false, partitions: &[] });

@@ -1,6 +1,6 @@
 //! Handles of tables and of their columns.
 
-use crate::{ColumnType, ColumnValue, Error, FixedValue, Value};
+use crate::{ColumnType, ColumnValue, Error, FixedValue, Index, Value};
 use machine::cold::Arc;
 use std::{fmt, marker::PhantomData};
 use txn::{Column, ColumnSet, TableId, TableSchema};
@@ -19,6 +19,8 @@ pub(crate) struct Definition {
     pub schema: TableSchema,
     /// Where each column starts in a packed row; at the end, the row's length.
     offsets: Vec<usize>,
+    /// Its secondary indexes.
+    indexes: Vec<Table>,
 }
 
 impl Definition {
@@ -94,13 +96,18 @@ impl Definition {
 }
 
 impl Table {
-    /// The handle of table number `id`.
-    pub(crate) fn new(database: u64, id: TableId, schema: TableSchema) -> Table {
+    /// The handle of table number `id`, which has these indexes.
+    pub(crate) fn new(
+        database: u64,
+        id: TableId,
+        schema: TableSchema,
+        indexes: Vec<Table>,
+    ) -> Table {
         let mut offsets = vec![0];
         for column in &schema.columns {
             offsets.push(offsets[offsets.len() - 1] + column.kind.bytes());
         }
-        Table(Arc::new(Definition { database, id, schema, offsets }))
+        Table(Arc::new(Definition { database, id, schema, offsets, indexes }))
     }
 
     #[inline]
@@ -111,6 +118,22 @@ impl Table {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.0.schema.name
+    }
+
+    /// True for the entries of an index, which nobody but the engine writes.
+    pub(crate) fn is_index(&self) -> bool {
+        self.0.schema.index_of.is_some()
+    }
+
+    /// Its secondary index `name`.
+    pub fn index(&self, name: &str) -> Result<Index, Error> {
+        let found = self.0.indexes.iter().find(|index| index.name() == name).cloned();
+        let entries = found.ok_or_else(|| Error::UnknownIndex {
+            table: self.name().into(),
+            given: name.into(),
+            allowed: self.0.indexes.iter().map(|index| index.name().into()).collect(),
+        })?;
+        Ok(Index::new(self.clone(), entries))
     }
 
     /// Its columns, in order.

@@ -1,6 +1,8 @@
 //! What a closure may do to the database.
 
-use crate::{Error, Field, FixedValue, Row, Table, Value, database::Catalogue, table::Definition};
+use crate::{
+    Error, Field, FixedValue, Index, Row, Table, Value, database::Catalogue, table::Definition,
+};
 use architectures::Session;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use txn::{ColumnSet, Direction, Intent, KeyRange, TableId};
@@ -69,7 +71,16 @@ impl<'t> Transaction<'t> {
         if self.session.insert(definition.id, key, self.buffer)? {
             return Ok(());
         }
-        Err(Error::DuplicateKey { table: table.name().into(), key })
+        Err(self
+            .not_unique(table.definition().id)
+            .unwrap_or_else(|| Error::DuplicateKey { table: table.name().into(), key }))
+    }
+
+    /// The error that a unique index of the table has refused the last insert or update with, if one has.
+    #[cold]
+    fn not_unique(&self, table: TableId) -> Option<Error> {
+        let index = self.catalogue.name_of(self.session.refused_by()?);
+        Some(Error::NotUnique { table: self.catalogue.name_of(table), index })
     }
 
     /// Makes `values` the row `key`, whether there is one already or not.
@@ -77,8 +88,12 @@ impl<'t> Transaction<'t> {
         let definition = self.pack_row(table, values)?;
         let (id, all) = (definition.id, definition.all());
         if !self.session.update(id, key, all, self.buffer)?
-            && !self.session.insert(id, key, self.buffer)?
+            && (self.session.refused_by().is_some()
+                || !self.session.insert(id, key, self.buffer)?)
         {
+            if let Some(error) = self.not_unique(id) {
+                return Err(error);
+            }
             // What was absent is present now: only a transaction that cannot commit sees both.
             return Err(Error::Conflict(txn::AbortReason::Validation));
         }
@@ -99,7 +114,9 @@ impl<'t> Transaction<'t> {
         if self.session.update(definition.id, key, columns, self.buffer)? {
             return Ok(());
         }
-        Err(Error::MissingKey { table: table.name().into(), key })
+        Err(self
+            .not_unique(table.definition().id)
+            .unwrap_or_else(|| Error::MissingKey { table: table.name().into(), key }))
     }
 
     /// Removes the row `key`. False when there is no such row.
@@ -169,6 +186,61 @@ impl<'t> Transaction<'t> {
         Ok(())
     }
 
+    /// Visits the rows whose indexed columns have the values given, of the first columns or of all, in the order of
+    /// the index, until `visit` breaks off. Others that would be among them do not come either, as with
+    /// [`Transaction::scan`].
+    pub fn find<'r>(
+        &mut self,
+        index: &'r Index,
+        values: &[Value<'_>],
+        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index(index, values, values, visit)
+    }
+
+    /// As [`Transaction::find`], from the first row whose indexed columns begin with the values `first` to the last whose
+    /// begin with `last`. No values stand for the first and the last row there is.
+    ///
+    /// Fails with [`Error::ReversedIndexRange`] when the range starts after its end, and with
+    /// [`Error::BeyondIndex`] when no row can have such values.
+    pub fn scan_index<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index_towards(index, first, last, Direction::Forward, visit)
+    }
+
+    /// As [`Transaction::scan_index`], from the last row to the first.
+    pub fn scan_index_backward<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index_towards(index, first, last, Direction::Backward, visit)
+    }
+
+    fn scan_index_towards<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        direction: Direction,
+        mut visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let table = index.table();
+        let all = self.own(table)?.all();
+        let range = index.range(first, last)?;
+        self.session.scan_index(index.id(), range, direction, all, &mut |key, bytes| {
+            visit(key, &Row::packed(table, bytes))
+        })?;
+        Ok(())
+    }
+
     /// One column of the row `key`, if there is such a row.
     #[inline]
     pub fn get_field<T: FixedValue>(
@@ -217,7 +289,10 @@ impl<'t> Transaction<'t> {
         if self.session.update(field.table, key, field.columns, value.to_bytes().as_ref())? {
             return Ok(());
         }
-        Err(Error::MissingKey { table: self.catalogue.name_of(field.table), key })
+        Err(self.not_unique(field.table).unwrap_or_else(|| Error::MissingKey {
+            table: self.catalogue.name_of(field.table),
+            key,
+        }))
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use machine::{
     cold::{Arc, OnceLock},
 };
 use std::fmt;
-use txn::{ColumnSet, Schema, SchemaError, TableId, TableSchema};
+use txn::{ColumnSet, Schema, SchemaError, TableId, TableSchema, check_tables, indexed_columns};
 
 /// The most tables of a store.
 const MAX_TABLES: usize = 1024;
@@ -110,22 +110,26 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
         }
         for (i, table) in schema.tables.iter().enumerate() {
             let id = TableId(i as u16);
-            self.make_table(id, table.clone(), rows(id), schema.indexed_columns(id))?;
+            self.make_table(id, table.clone(), rows(id), indexed_columns(&schema.tables, id))?;
         }
         Ok(())
     }
 
-    /// Makes one table without secondary indexes under the number `id`, meant for `rows` rows. The caller gives
-    /// every number once.
+    /// Makes a table and its secondary indexes, under the numbers from `first` on, meant for `rows` rows. The
+    /// caller gives every number once.
     pub fn create_table(
         &self,
-        id: TableId,
-        schema: TableSchema,
+        first: TableId,
+        tables: &[TableSchema],
         rows: u64,
     ) -> Result<(), StoreError> {
-        schema.check().map_err(StoreError::Schema)?;
-        assert!(schema.indexes.is_empty() && schema.index_of.is_none(), "a table and its indexes");
-        self.make_table(id, schema, rows, ColumnSet::NONE)
+        check_tables(first, tables).map_err(StoreError::Schema)?;
+        // The base table comes last: who finds it finds its indexes.
+        for (at, table) in tables.iter().enumerate().rev() {
+            let id = TableId(first.0.saturating_add(at as u16));
+            self.make_table(id, table.clone(), rows, indexed_columns(tables, id))?;
+        }
+        Ok(())
     }
 
     fn make_table(

@@ -24,4 +24,4 @@ pub use schema::{
     Column, ColumnSet, ColumnSpan, ColumnType, IndexKind, MAX_COLUMNS, Payload, RowLayout, Schema,
     SchemaError, TableId, TableSchema,
 };
-pub use secondary::{ENTRY, IndexedColumn, SecondaryIndex};
+pub use secondary::{ENTRY, IndexedColumn, SecondaryIndex, check_tables, indexed_columns};

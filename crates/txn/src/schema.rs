@@ -2,7 +2,7 @@
 
 use crate::{
     Partitioning,
-    secondary::{SecondaryIndex, check_links},
+    secondary::{SecondaryIndex, check_tables},
 };
 use std::fmt;
 
@@ -277,15 +277,7 @@ pub struct Schema {
 impl Schema {
     /// Says what is wrong with the tables, or with what they say of one another, if anything is.
     pub fn check(&self) -> Result<(), SchemaError> {
-        self.tables.iter().try_for_each(TableSchema::check)?;
-        check_links(&self.tables)
-    }
-
-    /// The columns of table `id` that are in a secondary index.
-    pub fn indexed_columns(&self, id: TableId) -> ColumnSet {
-        let indexes = self.tables.iter().filter_map(|table| table.index_of.as_ref());
-        let of_it = indexes.filter(|index| index.table == id);
-        of_it.fold(ColumnSet::NONE, |set, index| set.with(index.column_set()))
+        check_tables(TableId(0), &self.tables)
     }
 
     /// Number of partitions that the tables are divided into.

@@ -165,20 +165,30 @@ impl TableSchema {
     }
 }
 
-/// Checks that tables and their indexes name each other.
-pub(crate) fn check_links(tables: &[TableSchema]) -> Result<(), SchemaError> {
+/// The columns of table `base` that `tables` have indexes of.
+pub fn indexed_columns(tables: &[TableSchema], base: TableId) -> ColumnSet {
+    let indexes = tables.iter().filter_map(|table| table.index_of.as_ref());
+    let of_it = indexes.filter(|index| index.table == base);
+    of_it.fold(ColumnSet::NONE, |set, index| set.with(index.column_set()))
+}
+
+/// Checks tables that are made together, numbered from `first` on: each for itself, and that tables and their
+/// indexes name each other.
+pub fn check_tables(first: TableId, tables: &[TableSchema]) -> Result<(), SchemaError> {
+    tables.iter().try_for_each(TableSchema::check)?;
     let fail = |message: String| Err(SchemaError(message));
+    let table_of = |id: TableId| tables.get(id.0.wrapping_sub(first.0) as usize);
     for (at, table) in tables.iter().enumerate() {
-        let id = TableId(at as u16);
+        let id = TableId(first.0.wrapping_add(at as u16));
         for index in &table.indexes {
-            let there = tables.get(index.0 as usize).and_then(|other| other.index_of.as_ref());
+            let there = table_of(*index).and_then(|other| other.index_of.as_ref());
             if there.is_none_or(|index| index.table != id) {
                 let name = &table.name;
                 return fail(format!("table {name:?}: table {} is no index of it", index.0));
             }
         }
         let Some(index) = &table.index_of else { continue };
-        let base = tables.get(index.table.0 as usize);
+        let base = table_of(index.table);
         if base.is_none_or(|base| !base.indexes.contains(&id)) {
             let name = &table.name;
             return fail(format!("index {name:?}: its table does not name it"));
@@ -264,7 +274,8 @@ mod tests {
         assert!(message(&[("room", 8), ("room", 8)], None).contains("twice"));
         let linked = |indexes: &[TableId]| {
             let base = people().with_indexes(indexes);
-            check_links(&[base, index(&[("room", 8)], None)]).map_err(|error| error.to_string())
+            let tables = [base, index(&[("room", 8)], None)];
+            check_tables(TableId(0), &tables).map_err(|error| error.to_string())
         };
         assert_eq!(linked(&[TableId(1)]), Ok(()));
         assert!(linked(&[]).unwrap_err().contains("does not name it"));
