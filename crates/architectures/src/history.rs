@@ -51,6 +51,11 @@ impl Recorder {
         }
     }
 
+    /// The number `number` stands for a key of bytes.
+    pub fn spelled(&mut self, table: TableId, number: u64, key: &[u8]) {
+        self.history.spelled.entry((table, number)).or_insert_with(|| key.to_vec());
+    }
+
     /// A scan begins, in an attempt whose own writes have the version `own`.
     pub fn begin_scan(&mut self, own: Version) {
         self.scanning = Some((self.history.reads.len(), own));

@@ -1,6 +1,7 @@
 //! Shared everything: a transaction stays on its core, and that core touches all records itself,
 //! synchronised by atomics (Trireme 3.1; the architecture of DBx1000).
 
+mod byte_keys;
 mod ordered;
 mod secondary;
 
@@ -154,6 +155,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     #[cold]
     fn make_record(&mut self, table: TableId, key: u64) -> Result<Record<'s, M, P>, Abort> {
         let (core, home) = (self.core, self.table(table));
+        assert!(!home.has_byte_keys(), "table {:?} has keys of bytes", home.schema().name);
         if home.is_ordered() {
             return self.make_ordered_record(table, key);
         }
@@ -196,7 +198,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             return Err(Abort::because(AbortReason::RecordRetired));
         }
         if let Some(recorder) = &mut self.recorder {
-            recorder.read(record.table().id(), record.key(self.core), head);
+            recorder.read(record.table().id(), record.history_key(self.core), head);
         }
         Ok(head)
     }
@@ -340,6 +342,41 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
 
     fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
         self.access(|s| s.delete_row(table, key))
+    }
+
+    fn read_bytes_with(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        self.access(|s| {
+            let (record, _) = s.byte_record(table, key)?;
+            Ok(s.protocol_read(record, columns, intent, out)?.state.is_present())
+        })
+    }
+
+    fn update_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        self.access(|s| {
+            let (record, _) = s.byte_record(table, key)?;
+            s.protocol_write(record, Change { columns, values, state: None })
+        })
+    }
+
+    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
+        self.access(|s| s.insert_by_bytes(table, key, row))
+    }
+
+    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort> {
+        self.access(|s| s.delete_by_bytes(table, key))
     }
 
     fn scan(

@@ -48,7 +48,7 @@ fn main() {
 }
 
 fn serial(transactions: usize, records: u64, workers: usize) -> History {
-    let mut history = History { workers: vec![WorkerHistory::default(); workers] };
+    let mut history = History::of(vec![WorkerHistory::default(); workers]);
     let mut current = vec![Version::INITIAL; records as usize];
     let mut random = 42u64;
     let mut record = || {

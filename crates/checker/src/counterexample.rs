@@ -6,7 +6,7 @@ use crate::explain::{Link, links};
 use crate::graph::Dependency;
 use crate::numbering::{Numbering, Span};
 use std::fmt;
-use txn::{Read, Scan, TxnId, Write};
+use txn::{Read, Scan, Spellings, TxnId, Write};
 
 /// What went wrong, in Adya's terms where he has one (Adya 1999; Adya, Liskov & O'Neil,
 /// "Generalized isolation level definitions", ICDE 2000).
@@ -145,6 +145,8 @@ pub struct Counterexample {
     pub transactions: Vec<Involved>,
     /// The command that replays it, if the caller knows one.
     pub replay: Option<String>,
+    /// What the numbers of keys in it stand for where keys are bytes.
+    pub spelled: Spellings,
 }
 
 impl Counterexample {
@@ -157,6 +159,7 @@ impl Counterexample {
             shortest: true,
             transactions: committed.map(|number| involved(numbering, number)).collect(),
             replay: None,
+            spelled: Spellings::new(),
         }
     }
 
@@ -184,7 +187,17 @@ impl Counterexample {
             shortest: cycle.shortest,
             transactions: nodes.iter().map(|&n| involved(numbering, n)).collect(),
             replay: None,
+            spelled: Spellings::new(),
         }
+    }
+
+    /// Notes what the numbers of its keys stand for.
+    pub(crate) fn spell(&mut self, spelled: &Spellings) {
+        let reads = self.transactions.iter().flat_map(|t| t.reads.iter().map(|r| (r.table, r.key)));
+        let writes =
+            self.transactions.iter().flat_map(|t| t.writes.iter().map(|w| (w.table, w.key)));
+        let known = |at| spelled.get(&at).map(|key| (at, key.clone()));
+        self.spelled = reads.chain(writes).filter_map(known).collect();
     }
 }
 

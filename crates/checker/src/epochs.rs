@@ -83,7 +83,7 @@ mod tests {
             writes,
             ..WorkerHistory::default()
         };
-        History { workers: vec![first, second] }
+        History::of(vec![first, second])
     }
 
     #[test]

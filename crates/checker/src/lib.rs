@@ -94,5 +94,8 @@ pub fn check(history: &History, requirements: Requirements) -> Certificate {
         let cycle = inversion::shortest(&graph, &order.sequence, numbering.spans());
         Some(Counterexample::of_cycle(&numbering, cycle))
     };
+    if let Some(counterexample) = &mut certificate.counterexample {
+        counterexample.spell(&history.spelled);
+    }
     certificate
 }

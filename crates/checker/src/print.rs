@@ -52,6 +52,13 @@ impl fmt::Display for Counterexample {
             t.print(f, &parts)?;
         }
         left_off(f, "  ", self.transactions.len(), SHOWN_STEPS, "transactions")?;
+        let spelled = parts.iter().filter_map(|part| Some((part, self.spelled.get(part)?)));
+        let mut before = None;
+        for ((table, key), spelled) in spelled.take(SHOWN_ACCESSES) {
+            if before.replace((table, key)) != Some((table, key)) {
+                writeln!(f, "table {} key {key} is \"{}\"", table.0, spelled.escape_ascii())?;
+            }
+        }
         match &self.replay {
             Some(command) => write!(f, "replay with: {command}"),
             None => Ok(()),

@@ -79,6 +79,17 @@ fn lost_update_as_a_cycle() {
 }
 
 #[test]
+fn keys_of_bytes_are_printed_as_what_they_are() {
+    let script = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(X, INITIAL));
+    let mut history = script.history();
+    history.spelled.insert((script::TABLE, X), b"a\x01\"".to_vec());
+    history.spelled.insert((script::TABLE, Y), b"elsewhere".to_vec());
+    let printed = verdicts(&history).counterexample.expect("a counter-example").to_string();
+    assert!(printed.contains("\ntable 0 key 1 is \"a\\x01\\\"\"\n"), "{printed}");
+    assert!(!printed.contains("elsewhere"), "{printed}");
+}
+
+#[test]
 fn lost_update_as_a_fork() {
     let script = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(X, INITIAL));
     let printed = fails(&script, Phenomenon::LostUpdate);

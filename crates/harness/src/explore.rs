@@ -358,7 +358,7 @@ impl Judgement<'_> {
                 true => self.promised,
                 false => Requirements::SERIALIZABLE,
             };
-            let history = History { workers };
+            let history = History::of(workers);
             let certificate = checker::check(&history, asked);
             if !certificate.satisfies(asked) {
                 return Ok(Some(Violation::Certificate(Box::new(certificate))));

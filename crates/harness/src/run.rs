@@ -363,9 +363,9 @@ impl<M: Machine> Job<'_, M> {
         reports.iter().for_each(|(_, _, report, _)| total.add(report));
         let machine_s = total.ended_at.saturating_sub(begun) as f64 / clock as f64;
         let throughput = total.commits() as f64 * clock as f64 / interval_ticks.max(1) as f64;
-        let history = plan.record_history.then(|| History {
-            workers: reports.into_iter().map(|(.., history)| history).collect(),
-        });
+        let history = plan
+            .record_history
+            .then(|| History::of(reports.into_iter().map(|(.., history)| history).collect()));
         Ok(Repetition {
             total,
             latencies: latencies.into_inner(),

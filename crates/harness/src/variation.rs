@@ -16,6 +16,7 @@ use workloads::{
         sites::{Sites, SitesOptions},
     },
     smallbank::{SmallBank, SmallBankOptions},
+    spelled::Spelled,
     tatp::{Tatp, TatpOptions},
     tpcb::{Tpcb, TpcbOptions},
     ycsb::{Ycsb, YcsbOptions},
@@ -45,6 +46,11 @@ fn any_index(seed: u64) -> IndexChoice {
         7 => IndexChoice::RedBlack,
         _ => IndexChoice::Hash,
     }
+}
+
+/// The same, with keys of bytes.
+pub fn counters_spelled(seed: u64) -> Spelled<Counters> {
+    Spelled(counters(seed))
 }
 
 /// The same, and a fifth of the procedures that write are rolled back half way.

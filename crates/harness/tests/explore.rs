@@ -367,6 +367,24 @@ fn rooms_pass_under_every_protocol() {
 }
 
 #[test]
+fn keys_of_bytes_will_do_under_every_protocol() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    for protocol in declared.iter().filter(|d| d.isolation == Isolation::Serializable) {
+        let exploration = Exploration {
+            protocol: protocol.name.into(),
+            schedules: 1000,
+            ..Exploration::default()
+        };
+        let spelled = &variation::counters_spelled;
+        let outcome = explore(spelled, &exploration, &Word::new(0), &mut |_| {}).expect("can run");
+        if let Some(finding) = outcome.finding {
+            panic!("{} seed {}: {}", protocol.name, finding.seed, finding.violation);
+        }
+        assert_eq!(outcome.schedules, 1000);
+    }
+}
+
+#[test]
 fn an_index_that_is_not_kept_up_breaks_a_law() {
     let exploration = Exploration {
         mutant: Some("index_entry_stays".into()),

@@ -13,7 +13,7 @@ use machine::{
 };
 use protocols::Start;
 use std::fmt;
-use txn::{Abort, AbortReason, Column, IndexKind, Partitioning, TableId, TableSchema};
+use txn::{Abort, AbortReason, Column, IndexKind, KeyKind, Partitioning, TableId, TableSchema};
 
 /// Rows that a table is meant for when nothing is said.
 const DEFAULT_ROWS: u64 = 1 << 20;
@@ -183,6 +183,30 @@ impl Database {
         self.make_table(name, columns, 0, false, IndexKind::Ordered, &[])
     }
 
+    /// As [`Database::create_table`], with keys of bytes, text for example, `most` bytes long at most (64 at most). Its
+    /// rows are found by [`Transaction::get_by`] and its like.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType, Database, Error, Options, Value};
+    /// # let db = Database::open(Options::default())?;
+    /// let words = db.create_byte_keyed_table("words", &[("seen", ColumnType::U64)], 32)?;
+    /// db.transact(|tx| tx.insert_by(&words, "kilocore", &[Value::U64(1)]))?;
+    /// let seen = db.transact(|tx| tx.get_by(&words, "kilocore")?.map(|row| row.get("seen")).transpose())?;
+    /// assert_eq!(seen, Some(1u64));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn create_byte_keyed_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        most: usize,
+    ) -> Result<Table, Error> {
+        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
+        let (rows, keys) =
+            (DEFAULT_ROWS.min(affordable), KeyKind::Bytes { most: most.min(255) as u8 });
+        self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, &[])
+    }
+
     /// As [`Database::create_table`], for the keys `0..keys` and no others: the quickest way to find a row. An
     /// access to another key fails with [`Error::KeyOutsideIndex`].
     pub fn create_dense_table(
@@ -214,9 +238,23 @@ impl Database {
         index: IndexKind,
         indexes: &[IndexOptions<'_>],
     ) -> Result<Table, Error> {
+        let keys = (KeyKind::Integer, rows);
+        self.make_keyed_table(name, columns, keys, must_fit, index, indexes)
+    }
+
+    fn make_keyed_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        (key, rows): (KeyKind, u64),
+        must_fit: bool,
+        index: IndexKind,
+        indexes: &[IndexOptions<'_>],
+    ) -> Result<Table, Error> {
         let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
         let partitioning = Partitioning::Hash { partitions: self.0.partitions };
-        let mut schema = TableSchema { index, partitioning, ..TableSchema::new(name, columns) };
+        let mut schema =
+            TableSchema { key, index, partitioning, ..TableSchema::new(name, columns) };
         let mut tables = self.0.catalogue.tables.lock();
         let names = indexes.iter().map(|index| index.name).chain([name]);
         for (at, name) in names.clone().enumerate() {
@@ -346,6 +384,7 @@ impl Database {
             if definition.database != self.0.catalogue.database {
                 return Err(Error::ForeignTable { table: table.name().into() }.into());
             }
+            definition.check_integer_keys()?;
             partitions.extend(definition.schema.partitioning.of(*key));
         }
         self.run(false, &partitions, body)

@@ -133,6 +133,40 @@ pub enum Error {
         /// Columns that it has.
         allowed: usize,
     },
+    /// A key was given of another kind than the table's.
+    #[error("table {table:?} has keys that are {allowed}")]
+    WrongKeyType {
+        /// The table.
+        table: String,
+        /// What its keys are.
+        allowed: &'static str,
+    },
+    /// A key is longer than the table's keys may be.
+    #[error("table {table:?}: a key of {given} bytes given, allowed are {allowed} at most")]
+    KeyTooLong {
+        /// The table.
+        table: String,
+        /// Bytes given.
+        given: usize,
+        /// Bytes allowed.
+        allowed: usize,
+    },
+    /// There is a row with that key already, in a table whose keys are bytes.
+    #[error("table {table:?} has a row \"{}\" already", key.escape_ascii())]
+    DuplicateByteKey {
+        /// The table.
+        table: String,
+        /// The key.
+        key: Vec<u8>,
+    },
+    /// There is no row with that key, in a table whose keys are bytes.
+    #[error("table {table:?} has no row \"{}\"", key.escape_ascii())]
+    MissingByteKey {
+        /// The table.
+        table: String,
+        /// The key.
+        key: Vec<u8>,
+    },
     /// A column is given twice in one update.
     #[error("table {table:?}: column {column:?} is given twice")]
     RepeatedColumn {

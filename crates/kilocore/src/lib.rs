@@ -24,7 +24,7 @@
 //! ```
 //!
 //! - [`Database`]: opened with [`Options`], which also name the concurrency-control protocol.
-//! - [`Table`], [`Field`]: handles of tables and of typed columns. Keys are 64-bit.
+//! - [`Table`], [`Field`]: handles of tables and of typed columns. Keys are 64-bit integers, or bytes.
 //! - [`Index`]: a handle of a secondary index, made with its table.
 //! - [`Transaction`]: get, insert, put, update, delete, scan; [`Row`] and [`Value`] are what it reads and writes.
 //! - [`Error`]: everything that can go wrong, with what was given and what is allowed.
@@ -33,6 +33,7 @@
 
 mod back_off;
 mod background;
+mod byte_keys;
 mod database;
 mod engine;
 mod error;

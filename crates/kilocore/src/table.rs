@@ -141,7 +141,7 @@ impl Table {
         self.0.schema.columns.iter().map(|column| (column.name.as_str(), column.kind))
     }
 
-    /// A typed handle of one column, for accesses that neither look names up nor copy whole rows.
+    /// A typed handle of one column of a table with integer keys, for accesses that neither look names up nor copy whole rows.
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options};
@@ -154,6 +154,7 @@ impl Table {
     pub fn field<T: FixedValue>(&self, column: &str) -> Result<Field<T>, Error> {
         let index = self.0.column(column)?;
         self.0.check_type::<T>(index)?;
+        self.0.check_integer_keys()?;
         let Definition { database, id: table, .. } = *self.0;
         Ok(Field { database, table, columns: ColumnSet::one(index), value: PhantomData })
     }

@@ -14,8 +14,8 @@ fn bounds(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
 /// A running transaction: the only way to rows. It sees its own writes, and nobody else does before it
 /// has committed.
 pub struct Transaction<'t> {
-    session: &'t mut dyn Session,
-    buffer: &'t mut Vec<u8>,
+    pub(crate) session: &'t mut dyn Session,
+    pub(crate) buffer: &'t mut Vec<u8>,
     catalogue: &'t Catalogue,
     read_only: bool,
 }
@@ -56,6 +56,7 @@ impl<'t> Transaction<'t> {
         intent: Intent,
     ) -> Result<Option<Row<'r>>, Error> {
         let definition = self.own(table)?;
+        definition.check_integer_keys()?;
         let mut row = Row::zeros(table);
         let (id, all) = (definition.id, definition.all());
         let present = self.session.read_with(id, key, all, intent, row.packed_mut())?;
@@ -68,6 +69,7 @@ impl<'t> Transaction<'t> {
     /// may go on, with an update for example. See [`Transaction::put`] for both in one.
     pub fn insert(&mut self, table: &Table, key: u64, values: &[Value<'_>]) -> Result<(), Error> {
         let definition = self.pack_row(table, values)?;
+        definition.check_integer_keys()?;
         if self.session.insert(definition.id, key, self.buffer)? {
             return Ok(());
         }
@@ -86,6 +88,7 @@ impl<'t> Transaction<'t> {
     /// Makes `values` the row `key`, whether there is one already or not.
     pub fn put(&mut self, table: &Table, key: u64, values: &[Value<'_>]) -> Result<(), Error> {
         let definition = self.pack_row(table, values)?;
+        definition.check_integer_keys()?;
         let (id, all) = (definition.id, definition.all());
         if !self.session.update(id, key, all, self.buffer)?
             && (self.session.refused_by().is_some()
@@ -109,6 +112,7 @@ impl<'t> Transaction<'t> {
         values: &[(&str, Value<'_>)],
     ) -> Result<(), Error> {
         let definition = self.own(table)?;
+        definition.check_integer_keys()?;
         self.check_writable(definition.id)?;
         let columns = self.pack_columns(definition, values)?;
         if self.session.update(definition.id, key, columns, self.buffer)? {
@@ -122,6 +126,7 @@ impl<'t> Transaction<'t> {
     /// Removes the row `key`. False when there is no such row.
     pub fn delete(&mut self, table: &Table, key: u64) -> Result<bool, Error> {
         let definition = self.own(table)?;
+        definition.check_integer_keys()?;
         self.check_writable(definition.id)?;
         Ok(self.session.delete(definition.id, key)?)
     }
@@ -296,7 +301,7 @@ impl<'t> Transaction<'t> {
     }
 
     #[inline]
-    fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
+    pub(crate) fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
         let definition = table.definition();
         if definition.database == self.catalogue.database {
             return Ok(definition);
@@ -313,7 +318,7 @@ impl<'t> Transaction<'t> {
     }
 
     #[inline]
-    fn check_writable(&self, table: TableId) -> Result<(), Error> {
+    pub(crate) fn check_writable(&self, table: TableId) -> Result<(), Error> {
         if self.read_only {
             return Err(Error::ReadOnly { table: self.catalogue.name_of(table) });
         }
@@ -321,7 +326,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Packs a whole row into the buffer.
-    fn pack_row<'r>(
+    pub(crate) fn pack_row<'r>(
         &mut self,
         table: &'r Table,
         values: &[Value<'_>],
@@ -341,7 +346,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Packs some columns into the buffer, in the order of the table.
-    fn pack_columns(
+    pub(crate) fn pack_columns(
         &mut self,
         definition: &Definition,
         values: &[(&str, Value<'_>)],

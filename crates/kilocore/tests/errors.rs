@@ -101,6 +101,69 @@ fn partitions_not_declared() {
 }
 
 #[test]
+fn keys_of_bytes() {
+    for protocol in Database::protocols() {
+        let options = Options { protocol: protocol.into(), ..Options::default() };
+        let db = Database::open(options).unwrap();
+        let columns = [("n", ColumnType::U64)];
+        let words = db.create_byte_keyed_table("words", &columns, 8).unwrap();
+        let numbers = db.create_table("numbers", &columns).unwrap();
+        let n = |tx: &mut kilocore::Transaction<'_>, key: &str| {
+            Ok::<_, Error>(tx.get_by(&words, key)?.map(|row| row.get::<u64>("n").unwrap()))
+        };
+        db.transact(|tx| {
+            assert_eq!(n(tx, "one")?, None);
+            tx.insert_by(&words, "one", &[1u64.into()])?;
+            tx.insert_by(&words, "", &[0u64.into()])?;
+            let again = tx.insert_by(&words, "one", &[1u64.into()]).unwrap_err();
+            assert_eq!(again.to_string(), "table \"words\" has a row \"one\" already");
+            tx.put_by(&words, b"one\0", &[2u64.into()])?;
+            tx.put_by(&words, "one", &[11u64.into()])?;
+            let missing = tx.update_by(&words, [0xFF], &[("n", 1u64.into())]).unwrap_err();
+            assert_eq!(missing.to_string(), "table \"words\" has no row \"\\xff\"");
+            tx.update_by(&words, "one\0", &[("n", 3u64.into())])?;
+            assert_eq!((n(tx, "one")?, n(tx, "one\0")?, n(tx, "")?), (Some(11), Some(3), Some(0)));
+            Ok(())
+        })
+        .unwrap();
+        let rolled_back = db.transact(|tx| {
+            assert!(tx.delete_by(&words, "one")?);
+            assert!(!tx.delete_by(&words, "one")? && n(tx, "one")?.is_none());
+            Err::<(), _>(Error::user("no"))
+        });
+        assert!(matches!(rolled_back, Err(Error::User(_))));
+        assert_eq!(db.transact(|tx| n(tx, "one")).unwrap(), Some(11), "{protocol}");
+        // Keys that come and go leave nothing behind that would fill the memory.
+        let before = db.memory_used_bytes();
+        for number in 0..3_000u64 {
+            let key = format!("{number:08}");
+            db.transact(|tx| tx.insert_by(&words, &key, &[number.into()])).unwrap();
+            assert!(db.transact(|tx| tx.delete_by(&words, &key)).unwrap());
+        }
+        assert!(db.memory_used_bytes() - before < 1 << 20, "{protocol}");
+        let error = |body: &dyn Fn(&mut kilocore::Transaction<'_>) -> Result<(), Error>| {
+            db.transact(|tx| body(tx)).unwrap_err().to_string()
+        };
+        let long = error(&|tx| tx.get_by(&words, "123456789").map(|_| ()));
+        assert_eq!(long, "table \"words\": a key of 9 bytes given, allowed are 8 at most");
+        let integer = "table \"numbers\" has keys that are 64-bit integers";
+        assert_eq!(error(&|tx| tx.get_by(&numbers, "1").map(|_| ())), integer);
+        let bytes = "table \"words\" has keys that are bytes";
+        assert_eq!(error(&|tx| tx.get(&words, 1).map(|_| ())), bytes);
+        assert_eq!(error(&|tx| tx.insert(&words, 1, &[1u64.into()])), bytes);
+        assert_eq!(error(&|tx| tx.put(&words, 1, &[1u64.into()])), bytes);
+        assert_eq!(error(&|tx| tx.update(&words, 1, &[("n", 1u64.into())])), bytes);
+        assert_eq!(error(&|tx| tx.delete(&words, 1).map(|_| ())), bytes);
+        assert!(words.field::<u64>("n").is_err());
+        let scanned =
+            db.transact(|tx| tx.scan(&words, .., |_, _| std::ops::ControlFlow::Break(())));
+        assert!(matches!(scanned, Err(Error::NotOrdered { .. })));
+        assert!(db.create_byte_keyed_table("longer", &columns, 65).is_err());
+        db.transact(|tx| tx.delete_by(&words, "one")).unwrap();
+    }
+}
+
+#[test]
 fn a_key_without_a_place() {
     let (db, _) = open();
     let columns = [("a", ColumnType::U64)];

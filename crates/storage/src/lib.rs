@@ -5,6 +5,7 @@
 //! through a [`RecordRef`]. The only place that copies row bytes which others may be writing is
 //! [`record`].
 
+mod byte_keys;
 mod guard;
 pub mod index;
 mod loader;

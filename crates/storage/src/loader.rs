@@ -129,6 +129,11 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Loader for StoreLoader<'_, M
         }
     }
 
+    fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) {
+        let done = self.store.table(table).load_bytes_alone(key, row);
+        self.error = self.error.or(done.err());
+    }
+
     fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
         let done = self.store.table(table).load_alone(key, row);
         let done = done.and_then(|()| self.load_entries(table, key, row));

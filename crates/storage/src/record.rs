@@ -1,7 +1,7 @@
 //! One record: concurrency-control words, key, row state, body. And the one place that copies rows.
 //!
 //! ```text
-//! | line | C: protocol's words | key | row state | line of the body | [version] | columns ... |
+//! | line | C: protocol's words | key | row state | line of the body | [version] | columns ... | [key] |
 //! ```
 //!
 //! An optimistic reader copies a body while its writer may be at work. In Rust that is a data race, and
@@ -117,6 +117,17 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         let words = self.table.body_words();
         // SAFETY: the table's stride has room for that many words behind the header, all of them atomics.
         unsafe { std::slice::from_raw_parts(self.header.as_ptr().add(1).cast::<Word>(), words) }
+    }
+
+    /// The words of a key of bytes, behind everything else.
+    pub(crate) fn key_bytes_words(&self) -> &'s [Word] {
+        let words = self.body();
+        &words[words.len() - self.table.key_words()..]
+    }
+
+    /// The line of the body.
+    pub(crate) fn body_line(&self) -> &'s M::Line {
+        &self.header().body_line
     }
 
     /// The table it belongs to.

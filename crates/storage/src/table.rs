@@ -1,6 +1,7 @@
 //! A table: its layout, its index, and the slots of its records.
 
 use crate::{
+    byte_keys::key_words,
     index::{HashIndex, PerfectIndex},
     ordered_rows::OrderedRows,
     record::{Header, RecordRef, RowState},
@@ -34,6 +35,7 @@ pub struct Table<M: Machine, C> {
     layout: RowLayout,
     stride: u64,
     version_words: usize,
+    key_words: usize,
     keeps_columns: bool,
     arena: Arc<Arena>,
     index: Index<M, C>,
@@ -81,7 +83,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub(crate) fn stride_of(schema: &TableSchema, keep_versions: bool) -> u64 {
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
         let columns = if keeps_columns { RowLayout::of(schema).words() } else { 0 };
-        let words = columns + usize::from(keep_versions);
+        let words = columns + usize::from(keep_versions) + key_words(schema);
         let bytes = (size_of::<Header<M, C>>() + words * 8) as u64;
         // Natively a record starts on a line of its own, so that neighbours don't contend by accident;
         // a modelled line is wherever its metadata is, so only the host's memory counts.
@@ -130,6 +132,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             layout: RowLayout::of(&schema),
             stride: Self::stride_of(&schema, keep_versions),
             version_words: usize::from(keep_versions),
+            key_words: key_words(&schema),
             keeps_columns: M::KEEPS_OPAQUE || schema.payload == Payload::Stored,
             arena: arena.clone(),
             index,
@@ -222,9 +225,16 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         self.keeps_columns
     }
 
+    /// Words of a key of bytes, at the end of the body.
+    #[inline(always)]
+    pub(crate) fn key_words(&self) -> usize {
+        self.key_words
+    }
+
     #[inline(always)]
     pub(crate) fn body_words(&self) -> usize {
-        self.version_words + if self.keeps_columns { self.layout.words() } else { 0 }
+        let columns = if self.keeps_columns { self.layout.words() } else { 0 };
+        self.version_words + columns + self.key_words
     }
 
     #[inline(always)]

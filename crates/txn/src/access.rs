@@ -74,6 +74,32 @@ pub trait Access {
     /// Removes the row `key`. Returns false when there is no such row.
     fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort>;
 
+    /// As [`Access::read_with`], of a table whose keys are bytes. Tables have keys of one kind: the methods of
+    /// the other panic, and so does a key longer than the table's.
+    fn read_bytes_with(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort>;
+
+    /// As [`Access::update`], of a table whose keys are bytes.
+    fn update_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort>;
+
+    /// As [`Access::insert`], of a table whose keys are bytes.
+    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort>;
+
+    /// As [`Access::delete`], of a table whose keys are bytes.
+    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort>;
+
     /// Hands the rows of `table` whose keys are in `range` to `visit`, in key order, each with its `columns`;
     /// the transaction's own inserts, updates and deletes are seen like any others. That there are no
     /// further rows in the range is then part of what the transaction has read.

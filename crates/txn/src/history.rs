@@ -1,6 +1,6 @@
 //! What a run did: the evidence from which a certificate is made.
 
-use crate::{Direction, KeyRange, TableId};
+use crate::{Direction, KeyRange, Spellings, TableId};
 
 /// An attempt of a transaction: unique over the run, aborted attempts included. 0 is the loader.
 ///
@@ -73,7 +73,7 @@ impl Version {
 pub struct Read {
     /// Table of the record.
     pub table: TableId,
-    /// Key of the record.
+    /// Key of the record; a number that stands for it where keys are bytes.
     pub key: u64,
     /// The version that was read; the version of an absence is that of the delete, or the initial one.
     pub version: Version,
@@ -154,6 +154,8 @@ pub struct WorkerHistory {
     pub writes: Vec<Write>,
     /// Their scans, transaction after transaction, in order of execution.
     pub scans: Vec<Scan>,
+    /// What the numbers of keys stand for where keys are bytes.
+    pub spelled: Spellings,
 }
 
 impl WorkerHistory {
@@ -186,6 +188,8 @@ impl WorkerHistory {
 pub struct History {
     /// One entry a worker.
     pub workers: Vec<WorkerHistory>,
+    /// What the numbers of keys stand for where keys are bytes: they are ranks.
+    pub spelled: Spellings,
 }
 
 impl History {

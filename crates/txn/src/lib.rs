@@ -11,6 +11,7 @@ mod procedure;
 mod range;
 mod schema;
 mod secondary;
+mod spelling;
 
 pub use abort::{Abort, AbortReason};
 pub use access::{Access, Intent, Visit};
@@ -21,7 +22,8 @@ pub use partitioning::Partitioning;
 pub use procedure::{Client, Conservation, Loader, Workload};
 pub use range::{Direction, KeyRange, ReversedRange};
 pub use schema::{
-    Column, ColumnSet, ColumnSpan, ColumnType, IndexKind, MAX_COLUMNS, Payload, RowLayout, Schema,
-    SchemaError, TableId, TableSchema,
+    Column, ColumnSet, ColumnSpan, ColumnType, IndexKind, KeyKind, MAX_COLUMNS, MAX_KEY_BYTES,
+    Payload, RowLayout, Schema, SchemaError, TableId, TableSchema,
 };
 pub use secondary::{ENTRY, IndexedColumn, SecondaryIndex, check_tables, indexed_columns};
+pub use spelling::Spellings;

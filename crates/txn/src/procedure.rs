@@ -10,6 +10,9 @@ pub trait Loader {
 
     /// Adds one row.
     fn load(&mut self, table: TableId, key: u64, row: &[u8]);
+
+    /// Adds one row of a table whose keys are bytes.
+    fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]);
 }
 
 /// A benchmark: what it stores and who uses it. All options are plain values fixed at creation.

@@ -104,6 +104,22 @@ impl IndexKind {
     }
 }
 
+/// The most bytes of a key.
+pub const MAX_KEY_BYTES: usize = 64;
+
+/// What the keys of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum KeyKind {
+    /// Unsigned 64-bit integers.
+    #[default]
+    Integer,
+    /// Strings of bytes, so many at most. Such a table has a hash index and no secondary ones.
+    Bytes {
+        /// The most bytes of a key, 1 to [`MAX_KEY_BYTES`].
+        most: u8,
+    },
+}
+
 /// A set of columns of one table, as a bit mask by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ColumnSet(pub u64);
@@ -163,7 +179,7 @@ impl ColumnSet {
     }
 }
 
-/// A table: its name, its columns, and what the workload wants kept. Keys are 64-bit.
+/// A table: its name, its columns, and what the workload wants kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSchema {
     /// Unique within the schema.
@@ -174,6 +190,8 @@ pub struct TableSchema {
     pub payload: Payload,
     /// Which partition a key belongs to, for protocols that lock partitions.
     pub partitioning: Partitioning,
+    /// What keys are.
+    pub key: KeyKind,
     /// How keys are found.
     pub index: IndexKind,
     /// Its secondary indexes, which are tables too.
@@ -183,7 +201,7 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
-    /// A table whose values are stored, in one partition, with a hash index.
+    /// A table of 64-bit keys whose values are stored, in one partition, with a hash index.
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> TableSchema {
         let (payload, partitioning) = (Payload::Stored, Partitioning::ONE);
         TableSchema {
@@ -191,6 +209,7 @@ impl TableSchema {
             columns,
             payload,
             partitioning,
+            key: KeyKind::Integer,
             index: IndexKind::Hash,
             indexes: Vec::new(),
             index_of: None,
@@ -220,6 +239,13 @@ impl TableSchema {
         self
     }
 
+    /// The same table, whose keys are bytes, `most` at most. [`TableSchema::check`] says what is allowed.
+    pub fn keyed_by_bytes(mut self, most: usize) -> TableSchema {
+        // What is too much stays too much.
+        self.key = KeyKind::Bytes { most: most.min(255) as u8 };
+        self
+    }
+
     /// The number of the column `name`.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)
@@ -241,6 +267,17 @@ impl TableSchema {
             && !(1..=MAX_PERFECT_KEYS).contains(&keys)
         {
             return fail(format!("an index of {keys} keys, allowed are 1 to {MAX_PERFECT_KEYS}"));
+        }
+        if let KeyKind::Bytes { most } = self.key {
+            if most == 0 || usize::from(most) > MAX_KEY_BYTES {
+                return fail(format!("keys of {most} bytes, allowed are 1 to {MAX_KEY_BYTES}"));
+            }
+            if self.index != IndexKind::Hash || !self.indexes.is_empty() || self.index_of.is_some()
+            {
+                return fail(
+                    "keys of bytes go with a hash index, and with no secondary one".into(),
+                );
+            }
         }
         if let Some(Err(message)) = self.index_of.as_ref().map(SecondaryIndex::check) {
             return fail(message);
@@ -402,6 +439,19 @@ mod tests {
         assert!(TableSchema::new("t", vec![]).check().is_err());
         let empty = TableSchema::new("t", vec![Column::new("a", ColumnType::Bytes(0))]);
         assert!(empty.check().unwrap_err().to_string().contains("0 bytes long"));
+    }
+
+    #[test]
+    fn keys_of_bytes_have_their_limits() {
+        let of = |most| {
+            let columns = vec![Column::new("a", ColumnType::U64)];
+            TableSchema::new("t", columns).keyed_by_bytes(most)
+        };
+        assert!(of(1).check().is_ok() && of(64).check().is_ok());
+        for most in [0, 65, 300] {
+            assert!(of(most).check().unwrap_err().to_string().contains("allowed are 1 to 64"));
+        }
+        assert!(of(8).ordered().check().is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! | [`micro::counters`] | nothing: it is built to be broken by a wrong protocol, with laws that notice |
 //! | [`micro::ranges`] | the same for scans: what slips into a scanned range breaks a law |
 //! | [`micro::rooms`] | the same for secondary indexes: what differs from its table breaks a law |
+//! | [`spelled`] | another workload, with keys of bytes |
 //! | [`micro::timestamps`] | the allocation of timestamps alone |
 //! | [`tpcc_accesses`] | a stand-in for the accesses of TPC-C's orders and payments |
 //! | [`smallbank`] | short transactions of a bank, among which write skew can happen |
@@ -28,6 +29,7 @@ mod index_choice;
 pub mod micro;
 mod options;
 pub mod smallbank;
+pub mod spelled;
 pub mod stream;
 pub mod tatp;
 pub mod tpcb;

@@ -37,7 +37,7 @@ impl Script {
     /// The history that recorders would have left.
     pub fn history(&self) -> History {
         let workers = self.drafts.iter().filter_map(|d| d.id.worker()).max().map_or(0, |w| w + 1);
-        let mut history = History { workers: vec![WorkerHistory::default(); workers] };
+        let mut history = History::of(vec![WorkerHistory::default(); workers]);
         for draft in &self.drafts {
             let worker = &mut history.workers[draft.id.worker().unwrap_or(0)];
             worker.transactions.push(Transaction {

@@ -152,7 +152,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
                 (true, false) => WriteKind::Delete,
                 _ => WriteKind::Update,
             };
-            let (table, key) = (record.table().id(), record.key(core));
+            let (table, key) = (record.table().id(), record.history_key(core));
             let (version, overwritten) = (log.version, before.version);
             writes.push(Write { table, key, version, overwritten, kind });
         }

@@ -47,6 +47,8 @@ pub struct Store {
     schema: Schema,
     refused_by: Option<TableId>,
     rows: BTreeMap<(TableId, u64), Vec<u8>>,
+    /// Numbers of the keys that are bytes.
+    spelled: BTreeMap<Vec<u8>, u64>,
     first: BTreeMap<(TableId, u64), Vec<u8>>,
     undo: Vec<Before>,
     mistake: Mistake,
@@ -68,6 +70,7 @@ impl Store {
             schema: schema.clone(),
             refused_by: None,
             rows: BTreeMap::new(),
+            spelled: BTreeMap::new(),
             first: BTreeMap::new(),
             undo: Vec::new(),
             mistake,
@@ -155,6 +158,11 @@ impl Store {
     fn slips(&mut self, mistake: Mistake) -> bool {
         self.writes += 1;
         self.mistake == mistake && self.writes.is_multiple_of(97)
+    }
+
+    fn number_of(&mut self, key: &[u8]) -> u64 {
+        let next = self.spelled.len() as u64;
+        *self.spelled.entry(key.to_vec()).or_insert(next)
     }
 
     /// The entries of a row in the indexes of its table.
@@ -290,6 +298,39 @@ impl Access for Store {
         Ok(found)
     }
 
+    fn read_bytes_with(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        let key = self.number_of(key);
+        self.read_with(table, key, columns, intent, out)
+    }
+
+    fn update_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        let key = self.number_of(key);
+        self.update(table, key, columns, values)
+    }
+
+    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
+        let key = self.number_of(key);
+        self.insert(table, key, row)
+    }
+
+    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort> {
+        let key = self.number_of(key);
+        self.delete(table, key)
+    }
+
     fn scan(
         &mut self,
         table: TableId,
@@ -375,6 +416,11 @@ impl Loader for Store {
             row(key, &mut bytes);
             self.load(table, key, &bytes);
         }
+    }
+
+    fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) {
+        let key = self.number_of(key);
+        self.load(table, key, row);
     }
 
     fn load(&mut self, table: TableId, key: u64, row: &[u8]) {

@@ -223,6 +223,7 @@ impl Rooms {
 
 impl Workload for Rooms {
     type Client = RoomsClient;
+    const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
         Schema { tables: self.tables().to_vec() }

@@ -1,0 +1,194 @@
+//! Keys that are bytes: where a record keeps its key, and how it is found.
+//!
+//! The key lies behind the columns: a word for its length, then its bytes. The word that holds the key of other
+//! records holds a digest of it, by which the hash index and partitions go; two keys with one digest are two
+//! records, told apart by their bytes.
+
+use crate::{Found, RecordRef, RowState, Space, Table, table::Index};
+use machine::{Core, Machine, OutOfMemory, Zeroed};
+use txn::{KeyKind, MAX_KEY_BYTES, TableSchema};
+
+/// Words that a record of `schema` needs for its key, beside the one of all records.
+pub(crate) fn key_words(schema: &TableSchema) -> usize {
+    match schema.key {
+        KeyKind::Integer => 0,
+        KeyKind::Bytes { most } => 1 + usize::from(most).div_ceil(8),
+    }
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'_, M, C> {
+    /// Sets the key of a record that nobody can reach yet.
+    fn set_key_bytes(&self, key: &[u8]) {
+        let words = self.key_bytes_words();
+        words[0].poke(key.len() as u64);
+        for (word, chunk) in words[1..].iter().zip(key.chunks(8)) {
+            let mut last = [0; 8];
+            last[..chunk.len()].copy_from_slice(chunk);
+            word.poke(u64::from_le_bytes(last));
+        }
+    }
+
+    /// Compares the key on behalf of an index probe, byte by byte only if the digest is right.
+    fn has_key_bytes(&self, core: &M::Core, digest: u64, key: &[u8]) -> bool {
+        if !self.has_key(core, digest) {
+            return false;
+        }
+        let words = self.key_bytes_words();
+        let (line, at) = (self.body_line(), self.table().layout().words() * 8);
+        let mut buffer = [0; MAX_KEY_BYTES];
+        let own = &mut buffer[..key.len()];
+        if core.load_const(line, &words[0]) != key.len() as u64 {
+            return false;
+        }
+        core.copy_out(line, at + 8, &words[1..], own);
+        own == key
+    }
+
+    /// A number for its key, in histories: the key itself, or where a record with a key of bytes lies. Recorded runs
+    /// use no slot twice.
+    #[inline(always)]
+    pub fn history_key(&self, core: &M::Core) -> u64 {
+        if self.table().has_byte_keys() { self.name().offset } else { self.key(core) }
+    }
+}
+
+/// Tables with keys of bytes.
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
+    /// True when keys are bytes.
+    #[inline(always)]
+    pub fn has_byte_keys(&self) -> bool {
+        self.key_words() != 0
+    }
+
+    /// What stands for `key` wherever a number has to. Charged by its bytes.
+    ///
+    /// # Panics
+    /// If the table has other keys, or none so long.
+    pub fn digest(&self, core: &M::Core, key: &[u8]) -> u64 {
+        core.copied(key.len());
+        self.digest_alone(key)
+    }
+
+    fn digest_alone(&self, key: &[u8]) -> u64 {
+        let fits = matches!(self.schema().key, KeyKind::Bytes { most } if key.len() <= most.into());
+        assert!(fits, "table {:?} has no keys of {} bytes", self.schema().name, key.len());
+        digest(key)
+    }
+
+    fn bytes_index(&self) -> &crate::index::HashIndex<M> {
+        match self.index() {
+            Index::Hash(index) => index,
+            _ => panic!("table {:?} has byte keys without a hash index", self.schema().name),
+        }
+    }
+
+    /// The record of `key`, whose digest is given, if the index has one.
+    #[inline]
+    pub fn find_bytes(
+        &self,
+        core: &M::Core,
+        digest: u64,
+        key: &[u8],
+    ) -> Option<RecordRef<'_, M, C>> {
+        let is_key = |offset| self.record_at(offset).has_key_bytes(core, digest, key);
+        Some(self.record_at(self.bytes_index().find(core, digest, is_key)?))
+    }
+
+    /// As [`Table::find_or_make`].
+    pub fn find_or_make_bytes(
+        &self,
+        core: &M::Core,
+        space: &mut Space,
+        (digest, key): (u64, &[u8]),
+        prepare: impl FnOnce(&RecordRef<'_, M, C>),
+    ) -> Result<Found<'_, M, C>, OutOfMemory> {
+        let offset = self.take_slot(space)?;
+        let record = self.record_at(offset);
+        record.initialise(digest, RowState::ABSENT);
+        record.set_key_bytes(key);
+        let is_key = |offset| self.record_at(offset).has_key_bytes(core, digest, key);
+        let inserted = self.bytes_index().insert(core, digest, offset, is_key, || prepare(&record));
+        if inserted != Ok(Ok(())) {
+            space.records.give_back(offset);
+        }
+        Ok(match inserted? {
+            Ok(()) => Found::Made(record),
+            Err(other) => Found::Existing(self.record_at(other)),
+        })
+    }
+
+    /// Puts a row into a fresh slot and the index; nothing else runs.
+    pub(crate) fn load_bytes_alone(&self, key: &[u8], row: &[u8]) -> Result<(), OutOfMemory> {
+        let mut space = self.take_space();
+        let offset = self.take_slot(&mut space);
+        self.return_space(space);
+        let (record, digest) = (self.record_at(offset?), self.digest_alone(key));
+        record.initialise(digest, RowState::PRESENT);
+        record.set_key_bytes(key);
+        if self.keeps_columns() {
+            record.fill(row);
+        }
+        self.bytes_index().insert_alone(digest, record.name().offset)
+    }
+}
+
+/// Multiply and fold, eight bytes at a time; the length goes first, so that zeros at an end count.
+fn digest(key: &[u8]) -> u64 {
+    key.chunks(8).fold(key.len() as u64, |digest, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        let mixed = (digest ^ u64::from_le_bytes(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ (mixed >> 29)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Store, StoreOptions};
+    use machine::{Native, NativeOptions, cold::Arc};
+    use txn::{Column, ColumnType, TableId};
+
+    struct Nothing;
+    // SAFETY: there is nothing in it.
+    unsafe impl Zeroed for Nothing {}
+
+    #[test]
+    fn keys_are_told_apart_by_all_of_their_bytes() {
+        let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
+        let options = StoreOptions { sessions: 1, keep_versions: true };
+        let store = Store::<Native, Nothing>::new(machine.clone(), options).unwrap();
+        let columns = vec![Column::new("a", ColumnType::U64)];
+        let schema = TableSchema::new("t", columns).keyed_by_bytes(64);
+        store.create_table(TableId(0), &[schema], 8).unwrap();
+        let (table, core) = (store.table(TableId(0)), machine.core(0));
+        let mut space = table.take_space();
+        let long = [b'x'; 64];
+        let keys: Vec<&[u8]> =
+            vec![b"", b"\0", b"\0\0", b"a", b"a\0", b"ab", b"b", &long, &long[1..]];
+        let mut made = Vec::new();
+        for key in &keys {
+            let digest = table.digest(&core, key);
+            assert!(table.find_bytes(&core, digest, key).is_none());
+            let found = table.find_or_make_bytes(&core, &mut space, (digest, key), |_| ()).unwrap();
+            let Found::Made(record) = found else { panic!("{key:?} is there already") };
+            made.push(record.name());
+        }
+        // Of one digest, too: here all are looked for under one.
+        for (key, name) in keys.iter().zip(&made) {
+            let digest = table.digest(&core, key);
+            assert_eq!(table.find_bytes(&core, digest, key).unwrap().name(), *name);
+            let again = table.find_or_make_bytes(&core, &mut space, (digest, key), |_| ()).unwrap();
+            assert!(matches!(again, Found::Existing(record) if record.name() == *name));
+        }
+        let mut twin =
+            |key: &[u8]| table.find_or_make_bytes(&core, &mut space, (7, key), |_| ()).unwrap();
+        let [one, other] = [b"one", b"two"].map(|key| match twin(key) {
+            Found::Made(record) => record.name(),
+            Found::Existing(_) => panic!("other bytes are another key"),
+        });
+        assert_ne!(one, other);
+        assert_eq!(table.find_bytes(&core, 7, b"two").unwrap().name(), other);
+        assert!(table.find_bytes(&core, 7, b"six").is_none());
+    }
+}
