@@ -20,6 +20,7 @@ use workloads::{
         key_value::{KeyValue, KeyValueOptions},
         long_reader::{LongReader, LongReaderOptions},
         ranges::{Ranges, RangesOptions},
+        rooms::{Rooms, RoomsOptions},
         sites::{Sites, SitesOptions},
     },
     smallbank::{SmallBank, SmallBankOptions},
@@ -128,6 +129,14 @@ fn balances_of_tpcb_are_sums_of_its_history() {
     certified(&Tpcb::new(options.clone()).expect("good options"));
     let perfect = TpcbOptions { index: IndexChoice::Perfect, ..options };
     certified(&Tpcb::new(perfect).expect("good options"));
+}
+
+/// People are found where they are, whoever else moves them.
+#[test]
+fn indexes_agree_with_their_tables() {
+    explored(&variation::rooms);
+    let options = RoomsOptions { people: 60, rooms: 8, censuses: 0.02, ..Default::default() };
+    certified(&Rooms::new(options).expect("good options"));
 }
 
 /// Rows come and go, and are found, whatever the index.
