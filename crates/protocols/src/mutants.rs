@@ -151,19 +151,22 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "no_wait_never_upgrades",
-        story: "NO_WAIT that locks its writes at commit takes what it holds already for locked, although it                 may hold it to read",
+        story: "NO_WAIT that locks its writes at commit takes what it holds already for locked, although it \
+                may hold it to read",
         workload: "counters",
         detector: Detector::CertificateOrLaw,
     },
     Mutant {
         name: "lock_table_without_names",
-        story: "records whose locks are in one bucket of a lock table share a lock, and a transaction                 conflicts with itself",
+        story: "records whose locks are in one bucket of a lock table share a lock, and a transaction \
+                conflicts with itself",
         workload: "counters",
         detector: Detector::Progress,
     },
     Mutant {
         name: "index_entry_stays",
-        story: "an index keeps the entry of the values that a row had before its update, or before it was deleted",
+        story: "an index keeps the entry of the values that a row had before its update, or before it was \
+                deleted",
         workload: "rooms",
         detector: Detector::Conservation,
     },
