@@ -146,6 +146,9 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             engine.protocol.approach(self.core, &mut self.worker, home.schema(), key)?;
         }
         self.core.account(Category::Index);
+        if home.is_ordered() {
+            return self.ordered_record(table, key);
+        }
         match home.find(self.core, key) {
             Some(record) => Ok(record),
             None => self.make_record(table, key),
@@ -156,9 +159,6 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     fn make_record(&mut self, table: TableId, key: u64) -> Result<Record<'s, M, P>, Abort> {
         let (core, home) = (self.core, self.table(table));
         assert!(!home.has_byte_keys(), "table {:?} has keys of bytes", home.schema().name);
-        if home.is_ordered() {
-            return self.make_ordered_record(table, key);
-        }
         if !home.has_place_for(key) {
             return Err(Abort::because(AbortReason::KeyOutsideIndex));
         }
@@ -248,6 +248,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.rolled_back();
         }
+        self.purge.rolled_back();
         self.end_attempt();
         let breakdown = self.core.breakdown();
         if breakdown.enabled() {
@@ -476,6 +477,7 @@ impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.committed(core, id, timestamp);
         }
+        self.purge.committed();
         self.end_attempt();
         core.account(Category::Useful);
         Ok(())

@@ -12,7 +12,7 @@ use txn::{Abort, AbortReason, ColumnSet, Direction, Intent, KeyRange, TableId, T
 
 impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     /// The record of `key`, made if there is none, once the protocol allows that in the key's range.
-    pub(super) fn make_ordered_record(
+    pub(super) fn ordered_record(
         &mut self,
         table: TableId,
         key: u64,

@@ -163,7 +163,9 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         }
         let state = Some(RowState::PRESENT);
         let columns = home.layout().all();
-        self.protocol_write(record, Change { columns, values: row, state })
+        let inserted = self.protocol_write(record, Change { columns, values: row, state })?;
+        self.purge.inserted(table, key);
+        Ok(inserted)
     }
 
     /// Deletes a row, whatever indexes its table has.
