@@ -59,6 +59,8 @@ pub struct Measured {
     pub record: RunRecord,
     /// Why a verdict failed, with the command that runs it again. Also for verdicts that nobody promised.
     pub counterexample: Option<Counterexample>,
+    /// What is broken of the workload's law, and the seed of the run that broke it.
+    pub broken_law: Option<(u64, String)>,
 }
 
 /// Where records come from: the same for all of one command.
@@ -89,7 +91,7 @@ impl Configuration {
     ) -> Result<Option<Measured>, Failure> {
         let plan = self.plan();
         let mut repetitions = Vec::new();
-        let mut certified = None;
+        let (mut certified, mut broken_law) = (None, None);
         if self.evidence == Evidence::Measured {
             // One at a time: a history is checked and forgotten before the next one grows.
             for number in 0..self.repetitions {
@@ -97,6 +99,8 @@ impl Configuration {
                 let one = Plan { repetitions: 1, seed, record_history: true, ..plan.clone() };
                 for mut repetition in self.run(workload, &one, stop)? {
                     worst(&mut certified, seed, &repetition);
+                    let broken = repetition.broken_law.take();
+                    broken_law = broken_law.or(broken.map(|law| (seed, law)));
                     repetition.history = None;
                     repetitions.push(repetition);
                 }
@@ -120,6 +124,7 @@ impl Configuration {
             };
             for repetition in self.run(workload, &short, stop)? {
                 worst(&mut certified, self.seed, &repetition);
+                broken_law = repetition.broken_law.map(|law| (self.seed, law));
             }
         }
         let declaration = assemble::declaration::<Native>(&plan)
@@ -136,7 +141,7 @@ impl Configuration {
             let command = self.command_line(facts, seed);
             certificate.with_replay(command).counterexample
         });
-        Ok(Some(Measured { record, counterexample }))
+        Ok(Some(Measured { record, counterexample, broken_law }))
     }
 
     fn run<W: Workload>(

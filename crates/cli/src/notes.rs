@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Why certificates failed. A broken promise is told in full; what nobody promised too if `all` is set.
 pub fn certificates(measured: &[Measured], all: bool) -> String {
     let mut text = String::new();
-    for Measured { record, counterexample } in measured {
+    for Measured { record, counterexample, .. } in measured {
         let certificate = &record.certificate;
         let Some(counterexample) = counterexample else { continue };
         let broken = certificate.breaks_promise();
@@ -20,6 +20,21 @@ pub fn certificates(measured: &[Measured], all: bool) -> String {
             let said = if broken { "BROKEN PROMISE" } else { "as expected, it promises nothing" };
             let (name, cores) = (&record.protocol, record.cores);
             text.push_str(&format!("{name} on {cores} cores ({said}): {counterexample}\n\n"));
+        }
+    }
+    text
+}
+
+/// Which runs broke a law of their workload; those of protocols that promise nothing only if `all` is set.
+pub fn laws(measured: &[Measured], all: bool) -> String {
+    let mut text = String::new();
+    for Measured { record, broken_law, .. } in measured {
+        let Some((seed, law)) = broken_law else { continue };
+        let promised = record.certificate.promised.serializable;
+        if promised || all {
+            let said = if promised { "BROKEN LAW" } else { "as expected, it promises nothing" };
+            let (name, cores) = (&record.protocol, record.cores);
+            text.push_str(&format!("{name} on {cores} cores, seed {seed} ({said}): {law}\n\n"));
         }
     }
     text

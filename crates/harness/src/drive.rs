@@ -170,6 +170,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             match result {
                 Ok(()) => {
                     plan.watcher.committed();
+                    report.all_commits += 1;
                     if length.counts(now) {
                         report.committed(client.kind(), length.slice(now));
                         plan.meter.record(now - intended);

@@ -9,6 +9,7 @@ use crate::{
     assemble,
     drive::{BackOff, Length, Loop, Watcher},
     erased::{ErasedWorkload, Identity},
+    law,
     measure::{Latencies, Meter},
     run::{HarnessError, fitted},
 };
@@ -19,7 +20,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use protocols::{
-    Protocol, ProtocolOptions, Start,
+    Protocol, ProtocolOptions,
     mutants::with_mutant,
     registry::{Visitor, with_protocol},
 };
@@ -378,29 +379,13 @@ impl Judgement<'_> {
         engine: &A,
         committed: u64,
     ) -> Result<Option<String>, HarnessError> {
-        let Some(law) = self.workload.conservation() else {
-            return Ok(None);
-        };
-        let broken = Mutex::new(None);
-        let body: Body<'_, Explored> = Box::new(|core| {
-            let mut session = engine.session(core, self.exploration.workers);
-            for attempt in 0..100 {
-                session.begin(Start { attempt, read_only: true, partitions: &[] });
-                let outcome = law(&mut session, committed);
-                let ended = session.commit();
-                if let (Ok(verdict), Ok(())) = (outcome, ended) {
-                    *broken.lock() = verdict.err();
-                    return;
-                }
-            }
-            *broken.lock() =
-                Some("a transaction alone in the database aborts again and again".into());
-        });
-        match catch_unwind(AssertUnwindSafe(|| machine.run(vec![body], vec![]))) {
-            Err(payload) => return Ok(Some(message_of(&*payload))),
-            Ok(ended) => ended?,
+        let slot = self.exploration.workers;
+        let law = self.workload.conservation();
+        let judged = || law::broken(machine, engine, law, (1, vec![]), slot, committed);
+        match catch_unwind(AssertUnwindSafe(judged)) {
+            Err(payload) => Ok(Some(message_of(&*payload))),
+            Ok(broken) => Ok(broken?),
         }
-        Ok(broken.into_inner())
     }
 }
 

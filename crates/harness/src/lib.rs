@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod drive;
 pub mod erased;
 pub mod explore;
+mod law;
 pub mod measure;
 pub mod record;
 pub mod run;

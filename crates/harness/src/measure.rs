@@ -90,6 +90,8 @@ impl<'a> Meter<'a> {
 pub struct WorkerReport {
     /// Committed procedures, by kind.
     pub commits: [u64; KINDS],
+    /// Committed procedures of all kinds, before and after the interval too.
+    pub all_commits: u64,
     /// Aborted attempts, by reason, in the order of [`AbortReason::ALL`].
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Commits by slice of the interval.
@@ -132,6 +134,7 @@ impl WorkerReport {
             into.iter_mut().zip(from).for_each(|(a, b)| *a += b);
         };
         add(&mut self.commits, &other.commits);
+        self.all_commits += other.all_commits;
         add(&mut self.aborts, &other.aborts);
         add(&mut self.slices, &other.slices);
         if let Some(spent) = other.spent {

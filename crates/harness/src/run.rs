@@ -4,6 +4,7 @@ use crate::{
     arrivals::{ArrivalTimes, Arrivals},
     drive::{BackOff, Length, Loop, Watcher, drive},
     erased::{ErasedWorkload, Identity},
+    law,
     measure::{Interval, Latencies, Meter, SLICES, WorkerReport},
 };
 use architectures::{Architecture, Dataset, EngineError, EngineOptions, Session, SharedEverything};
@@ -74,6 +75,8 @@ pub struct Repetition {
     pub grown_bytes: u64,
     /// The run was stopped before its end.
     pub interrupted: bool,
+    /// What is broken of the workload's law, which is judged after recorded runs.
+    pub broken_law: Option<String>,
 }
 
 impl Repetition {
@@ -336,18 +339,17 @@ impl<M: Machine> Job<'_, M> {
                 })
             })
             .collect();
-        let services = engine
-            .services()
-            .into_iter()
-            .map(|service| Service {
-                interval_ticks: ticks(plan.epoch_interval_s).max(1),
-                ..service
-            })
-            .collect();
+        let services = || {
+            let interval_ticks = ticks(plan.epoch_interval_s).max(1);
+            let services = engine.services().into_iter();
+            services.map(|service| Service { interval_ticks, ..service }).collect()
+        };
         let (started, operations) = (Instant::now(), machine.operations());
         let used_before = machine.arena().used();
-        machine.run(bodies, services)?;
+        machine.run(bodies, services())?;
         let wall_s = started.elapsed().as_secs_f64();
+        let executed = machine.operations().map(|now| now - operations.unwrap_or(0));
+        let grown_bytes = machine.arena().used().saturating_sub(used_before);
         let mut reports = reports.into_inner();
         reports.sort_by_key(|(worker, ..)| *worker);
         let mut total = WorkerReport::default();
@@ -363,6 +365,15 @@ impl<M: Machine> Job<'_, M> {
         reports.iter().for_each(|(_, _, report, _)| total.add(report));
         let machine_s = total.ended_at.saturating_sub(begun) as f64 / clock as f64;
         let throughput = total.commits() as f64 * clock as f64 / interval_ticks.max(1) as f64;
+        let (slot, committed) = (plan.cores, total.all_commits);
+        let broken_law = match plan.record_history && !interrupted {
+            true => {
+                let hands = (plan.cores, services());
+                let law = self.workload.conservation();
+                law::broken(machine, engine, law, hands, slot, committed)?
+            }
+            false => None,
+        };
         let history = plan
             .record_history
             .then(|| History::of(reports.into_iter().map(|(.., history)| history).collect()));
@@ -375,9 +386,10 @@ impl<M: Machine> Job<'_, M> {
             history,
             wall_s,
             machine_s,
-            operations: machine.operations().map(|now| now - operations.unwrap_or(0)),
-            grown_bytes: machine.arena().used().saturating_sub(used_before),
+            operations: executed,
+            grown_bytes,
             interrupted,
+            broken_law,
         })
     }
 }

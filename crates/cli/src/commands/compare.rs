@@ -107,6 +107,8 @@ impl Task for Job<'_> {
         text.push_str(&report::table(&records, terminal));
         text.push_str(&report::chart(&records, terminal));
         text.push_str(&notes::certificates(&measured, false));
+        let broken_laws = notes::laws(&measured, false);
+        text.push_str(&broken_laws);
         text.push_str(&notes::steadiness(&records));
         text.push_str(&format!(
             "{} of {} configurations in {:.0} s. Report: {}, records: {}\n",
@@ -117,7 +119,8 @@ impl Task for Job<'_> {
             files.records.display(),
         ));
         screen::say(&text)?;
-        let broken = records.iter().any(|record| record.certificate.breaks_promise());
+        let broken = !broken_laws.is_empty()
+            || records.iter().any(|record| record.certificate.breaks_promise());
         match failure {
             Some(error) => Err(error),
             None if broken => Ok(Ending::Broken),

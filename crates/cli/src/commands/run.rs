@@ -119,6 +119,7 @@ impl Job<'_> {
         let records: Vec<RunRecord> = measured.iter().map(|m| m.record.clone()).collect();
         outputs.write(&records)?;
         let mut notes = notes::certificates(measured, true);
+        notes.push_str(&notes::laws(measured, true));
         notes.push_str(&notes::arrivals(&records));
         notes.push_str(&notes::steadiness(&records));
         if outputs.take_stdout() {
@@ -132,7 +133,8 @@ impl Job<'_> {
             }
             screen::say(&format!("{text}{notes}"))?;
         }
-        let broken = records.iter().any(|record| record.certificate.breaks_promise());
+        let broken = records.iter().any(|record| record.certificate.breaks_promise())
+            || !notes::laws(measured, false).is_empty();
         Ok(match (broken, interrupted) {
             (true, _) => Ending::Broken,
             (false, true) => Ending::Interrupted,

@@ -1,0 +1,46 @@
+//! A workload's conservation law, judged after a run in one more transaction, alone.
+
+use architectures::{Architecture, Session};
+use machine::{Body, Machine, RunError, Service, cold::Mutex};
+use protocols::Start;
+use txn::Conservation;
+
+/// Attempts before a transaction that is alone in the database counts as stuck.
+const MOST_ATTEMPTS: u32 = 100;
+
+/// What is broken of a workload's `law`, after `committed` procedures in all; None if nothing is, or if there is
+/// no law. `slot` is that of a session which nobody has. `cores` and `services` are those of the run before where
+/// time is modelled, as lines remember who had them; the first core judges, the others do nothing.
+pub(crate) fn broken<M: Machine, A: Architecture<M>>(
+    machine: &M,
+    engine: &A,
+    law: Option<Conservation>,
+    (cores, services): (usize, Vec<Service<'_, M>>),
+    slot: usize,
+    committed: u64,
+) -> Result<Option<String>, RunError> {
+    let Some(law) = law else { return Ok(None) };
+    let broken = Mutex::new(None);
+    let judge = &|core: &M::Core| {
+        let mut session = engine.session(core, slot);
+        for attempt in 0..MOST_ATTEMPTS {
+            session.begin(Start { attempt, read_only: true, partitions: &[] });
+            let outcome = law(&mut session, committed);
+            let ended = session.commit();
+            if let (Ok(verdict), Ok(())) = (outcome, ended) {
+                *broken.lock() = verdict.err();
+                return;
+            }
+        }
+        *broken.lock() = Some("a transaction alone in the database aborts again and again".into());
+    };
+    let body = |number| -> Body<'_, M> {
+        Box::new(move |core| {
+            if number == 0 {
+                judge(core);
+            }
+        })
+    };
+    machine.run((0..cores).map(body).collect(), services)?;
+    Ok(broken.into_inner())
+}
