@@ -63,6 +63,15 @@ fn options_of_workloads() {
     refused("run sites --row-bytes 7", &["--row-bytes is 7;", "8 to "]);
     refused("run key-value --records 9 --accesses 10", &["--accesses is 10;", "records (9)"]);
     refused("run long-reader --long-share 0.5", &["--long-share is 0.5;", "long-readers is 0"]);
+    refused("run tpcc --warehouses 0", &["--warehouses is 0;", "1 to "]);
+    refused("run tpcc --mix half", &["'half'", "--mix", "narrow", "45:43:4:4:4"]);
+    refused("run tpcc --mix 0:0:0:0:0", &["--mix is 0:0:0:0:0;", "not all of them 0"]);
+    refused("run tpcc --schema tiny", &["'tiny'", "--schema", "small"]);
+    refused("run tpcc --remote-payment 2", &["--remote-payment is 2;", "0 to 1"]);
+    refused("run tpcc --customers-per-district 5000", &["is 5000;", "1 to 4096"]);
+    refused("run tpcc --least-lines 9 --most-lines 8", &["--least-lines is 9;", "1 to 8"]);
+    refused("run tpcc --local-only --remote-payment 0.1", &["--local-only", "--remote-payment"]);
+    refused("run tpcc --preset abys-4", &["abys-4", "did you mean 'abyss-4'?", "atrapos"]);
     refused("run ycsb --seconds 0", &["'0'", "--seconds", "more than 0"]);
     refused("run ycsb --repeat 0", &["'0'", "--repeat", "from 1"]);
 }
@@ -89,6 +98,7 @@ fn options_of_protocols() {
 
 #[test]
 fn tables_beyond_memory_are_refused_before_they_are_made() {
+    refused("run tpcc --preset low-conflict", &["\"customer\"", "needs", "are available"]);
     let words = "run ycsb --cc NO_WAIT --records 10G --field-bytes 100";
     refused(words, &["10000000000 rows", "needs", "GB", "are available"]);
 }

@@ -206,6 +206,7 @@ impl From<OptionValue> for Setting {
             OptionValue::Number(x) => Setting::Number(x),
             OptionValue::Flag(on) => Setting::Flag(on),
             OptionValue::Name(name) => Setting::Text(name.into()),
+            OptionValue::Text(text) => Setting::Text(text),
         }
     }
 }

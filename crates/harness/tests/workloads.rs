@@ -1,5 +1,5 @@
-//! One body for all: every protocol runs every workload, explored, natively and simulated, and keeps what it
-//! promises.
+//! One body for all: every protocol runs every workload, explored, natively and simulated, keeps what it
+//! promises, and the workload's law.
 
 use harness::{
     assemble::{certify, declaration, promised},
@@ -26,6 +26,7 @@ use workloads::{
     smallbank::{SmallBank, SmallBankOptions},
     tatp::{Tatp, TatpOptions},
     tpcb::{Tpcb, TpcbOptions},
+    tpcc::{Mix, Tpcc, TpccOptions},
     ycsb::{Ycsb, YcsbOptions},
 };
 
@@ -98,6 +99,7 @@ fn certified_on<M: Measurable, W: Workload>(
 ) -> bool {
     let plan = plan(protocol, cores, measured_s, true);
     let repetitions = run(make, workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
+    assert_eq!(repetitions[0].broken_law, None, "{protocol}");
     let certificate = certify(&repetitions).expect("the history was recorded");
     let promised = promised(&declaration::<M>(&plan).expect("it is listed"));
     assert!(certificate.satisfies(promised), "{protocol}: {:?}", certificate.counterexample);
@@ -235,4 +237,43 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
     certified(&Sites::new(sites).expect("good options"));
     let pairs = KeyValueOptions { records: 100, accesses: 10, updates: true, strings: true };
     certified(&KeyValue::new(pairs).expect("good options"));
+}
+
+#[test]
+fn tpcc_keeps_its_consistency_conditions() {
+    explored(&variation::tpcc);
+    let options = TpccOptions {
+        warehouses: 2,
+        districts: 3,
+        customers_per_district: 40,
+        items: 100,
+        remote_new_order: 0.1,
+        ..TpccOptions::default()
+    };
+    for (mix, full_schema) in [(Mix::FULL, true), (Mix([2, 2, 1, 2, 1]), false)] {
+        let options = TpccOptions { mix, full_schema, ..options.clone() };
+        certified(&Tpcc::new(options).expect("good options"));
+    }
+}
+
+/// The law is told of every commit, those of the warm-up too, so it holds after every run that was controlled, and
+/// is seen broken after one that was not.
+#[test]
+fn a_law_that_a_run_broke_is_told() {
+    let graphite = MachineDescription::load("graphite").expect("a built-in machine");
+    let graphite = Arc::new(graphite);
+    let workload = Tpcb::new(TpcbOptions { branches: 1, accounts: 50, ..TpcbOptions::default() });
+    let workload = workload.expect("good options");
+    let broken = |protocol| {
+        let make = |seed| {
+            let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
+            Simulated::new(graphite.clone(), options)
+        };
+        let plan = plan(protocol, 16, 0.000_3, true);
+        let repetitions = run(&make, &workload, &plan, &Word::new(0), &mut |_| {});
+        repetitions.expect("can run").remove(0).broken_law
+    };
+    assert_eq!(broken("NO_WAIT"), None);
+    let told = broken("NO_CC").expect("updates are lost at the only branch");
+    assert!(told.contains("the history adds up to"), "{told}");
 }

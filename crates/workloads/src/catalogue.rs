@@ -39,6 +39,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Staring into the Abyss, 4.3 and figure 6",
     },
     Entry {
+        name: "tpcc",
+        summary: "TPC-C: five transactions on the nine tables of a wholesale supplier",
+        source: "TPC-C 5.11, 2010; Staring into the Abyss, 5.6; The Full Story of 1000 Cores",
+    },
+    Entry {
         name: "tpcc-accesses",
         summary: "a stand-in for the accesses of TPC-C's orders and payments",
         source: "the narrow mix of The Full Story of 1000 Cores; TPC-C itself is not this",

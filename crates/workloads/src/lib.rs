@@ -13,6 +13,7 @@
 //! | [`micro::rooms`] | the same for secondary indexes: what differs from its table breaks a law |
 //! | [`spelled`] | another workload, with keys of bytes |
 //! | [`micro::timestamps`] | the allocation of timestamps alone |
+//! | [`tpcc`] | orders of a wholesale supplier: TPC-C, all of it |
 //! | [`tpcc_accesses`] | a stand-in for the accesses of TPC-C's orders and payments |
 //! | [`smallbank`] | short transactions of a bank, among which write skew can happen |
 //! | [`micro::hot_cold`] | contention for a few hot records, and the price of other partitions' |
@@ -33,6 +34,7 @@ pub mod spelled;
 pub mod stream;
 pub mod tatp;
 pub mod tpcb;
+pub mod tpcc;
 pub mod tpcc_accesses;
 pub mod ycsb;
 pub mod zipf;

@@ -22,7 +22,7 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// The value of an option, for a run's record.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
     /// A count.
     Integer(u64),
@@ -32,6 +32,8 @@ pub enum OptionValue {
     Flag(bool),
     /// One of several words.
     Name(&'static str),
+    /// A choice, by its name.
+    Text(String),
 }
 
 impl fmt::Display for OptionValue {
@@ -41,6 +43,7 @@ impl fmt::Display for OptionValue {
             OptionValue::Number(x) => write!(f, "{x}"),
             OptionValue::Flag(on) => write!(f, "{on}"),
             OptionValue::Name(name) => f.write_str(name),
+            OptionValue::Text(text) => f.write_str(text),
         }
     }
 }

@@ -8,6 +8,7 @@ mod options;
 mod output;
 mod protocols;
 mod tatp_options;
+mod tpcc_options;
 mod workload;
 mod workload_options;
 
@@ -125,6 +126,9 @@ pub enum ExploreCommand {
     /// TPC-B with few rows, whose balances must agree with its history
     #[command(after_help = "Example: kilocore explore tpcb --cc SILO --schedules 10000")]
     Tpcb(ExploreArguments),
+    /// TPC-C with few rows, judged by its consistency conditions and by the certificate
+    #[command(after_help = "Example: kilocore explore tpcc --cc SILO --schedules 10000")]
+    Tpcc(ExploreArguments),
 }
 
 /// What can be done with machines.

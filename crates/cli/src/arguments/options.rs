@@ -41,7 +41,8 @@ pub struct RunArguments {
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
-    /// Record and check the history of what is measured (natively that costs throughput and memory)
+    /// Record and check the history of what is measured, and judge the workload's law after it (natively that
+    /// costs throughput and memory)
     #[arg(long)]
     pub certify: bool,
     /// Keep a time breakdown natively too, at some cost (simulated runs always have one), and print it, with the

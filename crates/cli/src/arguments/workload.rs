@@ -5,6 +5,7 @@ use super::micro_options::{
     HotColdArguments, KeyValueArguments, LongReaderArguments, SitesArguments,
 };
 use super::tatp_options::TatpArguments;
+use super::tpcc_options::TpccArguments;
 use super::workload_options::{
     CountersArguments, RangesArguments, RoomsArguments, TpccAccessesArguments, YcsbArguments,
 };
@@ -24,6 +25,7 @@ use workloads::micro::timestamps::Timestamps;
 use workloads::smallbank::{SmallBank, SmallBankOptions};
 use workloads::tatp::{Tatp, TatpOptions};
 use workloads::tpcb::{Tpcb, TpcbOptions};
+use workloads::tpcc::{Tpcc, TpccOptions};
 use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
@@ -74,6 +76,18 @@ pub enum WorkloadCommand<C: Args> {
         /// Options of the workload.
         #[command(flatten)]
         options: RoomsArguments,
+        /// Options of the command.
+        #[command(flatten)]
+        command: C,
+    },
+    /// TPC-C: five transactions on the nine tables of a wholesale supplier
+    #[command(
+        after_help = "Example: kilocore run tpcc --cc SILO,TICTOC --warehouses 4 --mix narrow"
+    )]
+    Tpcc {
+        /// Options of the workload.
+        #[command(flatten)]
+        options: TpccArguments,
         /// Options of the command.
         #[command(flatten)]
         command: C,
@@ -204,6 +218,7 @@ impl Facts {
             "counters" => settings(CountersOptions::default().list()),
             "ranges" => settings(RangesOptions::default().list()),
             "rooms" => settings(RoomsOptions::default().list()),
+            "tpcc" => settings(TpccOptions::default().list()),
             "tpcc-accesses" => settings(TpccAccessesOptions::default().list()),
             "smallbank" => settings(SmallBankOptions::default().list()),
             "hot-cold" => settings(HotColdOptions::default().list()),
@@ -244,6 +259,7 @@ impl<C: Args> WorkloadCommand<C> {
             | WorkloadCommand::Counters { command, .. }
             | WorkloadCommand::Ranges { command, .. }
             | WorkloadCommand::Rooms { command, .. }
+            | WorkloadCommand::Tpcc { command, .. }
             | WorkloadCommand::TpccAccesses { command, .. }
             | WorkloadCommand::Timestamps { command }
             | WorkloadCommand::SmallBank { command, .. }
@@ -282,6 +298,11 @@ impl<C: Args> WorkloadCommand<C> {
                 let options = options.over(RoomsOptions::default());
                 let facts = Facts { name: "rooms", options: settings(options.list()) };
                 task.perform(&Rooms::new(options).map_err(refused)?, &facts)
+            }
+            WorkloadCommand::Tpcc { options, .. } => {
+                let options = options.options();
+                let facts = Facts { name: "tpcc", options: settings(options.list()) };
+                task.perform(&Tpcc::new(options).map_err(refused)?, &facts)
             }
             WorkloadCommand::TpccAccesses { options, .. } => {
                 let options = options.over(TpccAccessesOptions::default());

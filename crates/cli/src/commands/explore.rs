@@ -41,6 +41,7 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
         ExploreCommand::LongReader(asked) => ("long-reader", asked),
         ExploreCommand::Tatp(asked) => ("tatp", asked),
         ExploreCommand::Tpcb(asked) => ("tpcb", asked),
+        ExploreCommand::Tpcc(asked) => ("tpcc", asked),
     };
     let subjects = subjects(workload, asked)?;
     interrupt::listen()?;
@@ -96,6 +97,9 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             }
             ExploreCommand::Tpcb(_) => {
                 blocks::explore(&variation::tpcb, &subject.exploration, &bar)
+            }
+            ExploreCommand::Tpcc(_) => {
+                blocks::explore(&variation::tpcc, &subject.exploration, &bar)
             }
         }?;
         let seconds = started.elapsed().as_secs_f64();

@@ -1,0 +1,35 @@
+//! A customer by last name (clauses 2.5.2.2 and 2.6.2.2).
+
+use super::client::Desk;
+use super::columns::{CUSTOMER_BY_NAME, by_name};
+use super::draw::Who;
+use super::keys::{self, Place};
+use std::ops::ControlFlow;
+use txn::{Abort, Access, Direction};
+
+impl Desk {
+    /// The number of a customer. Of several with one last name it is the one in the middle, rounded up, in the
+    /// order of their first names.
+    pub(super) fn number_of<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        who: Who,
+    ) -> Result<u64, Abort> {
+        let name = match who {
+            Who::Number(number) => return Ok(number),
+            Who::Named(name) => name,
+        };
+        let named = &mut self.named;
+        named.clear();
+        let (range, part) = (place.all_named(name), by_name::FIRST);
+        access.scan(CUSTOMER_BY_NAME, range, Direction::Forward, part.set, &mut |key, first| {
+            let first = first.try_into().expect("the column is as long as its type");
+            named.push((first, keys::customer_of_name(key)));
+            ControlFlow::Continue(())
+        })?;
+        assert!(!named.is_empty(), "customers with name {name} were loaded in every district");
+        named.sort_unstable();
+        Ok(named[named.len().div_ceil(2) - 1].1)
+    }
+}

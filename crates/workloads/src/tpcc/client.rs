@@ -1,0 +1,132 @@
+//! One terminal's stream of transactions.
+
+use super::TpccOptions;
+use super::draw::{Drawn, Line, MOST_LINES, Terminal};
+use super::keys::{self, LOADING_WORKER, Place};
+use super::load;
+use super::mix::Mix;
+use super::row::{BUFFER, Digest};
+use crate::stream::Stream;
+use txn::{Abort, Access, Client};
+
+/// One worker's terminal: bound to a home warehouse (worker modulo warehouses), and for Stock-Level to a district of
+/// it (clause 2.8.1.1: the next district when all warehouses have a terminal), without keying or thinking.
+#[derive(Clone, Debug)]
+pub struct TpccClient {
+    mix: Mix,
+    terminal: Terminal,
+    stream: Stream,
+    worker: u64,
+    /// Transactions drawn so far.
+    drawn_so_far: u64,
+    kind: usize,
+    drawn: Drawn,
+    desk: Desk,
+}
+
+/// What a transaction works with: the same for all of a client's, so that none of them allocates.
+#[derive(Clone, Debug)]
+pub(super) struct Desk {
+    pub options: TpccOptions,
+    /// The date of the drawn transaction.
+    pub date: u64,
+    /// The key of its history row, if it writes one.
+    pub history: u64,
+    pub buffer: [u8; BUFFER],
+    /// Customers of one name: first name and number.
+    pub named: Vec<([u8; 16], u64)>,
+    /// Numbers that a scan found.
+    pub found: Vec<u64>,
+    pub keys: Vec<u64>,
+    pub digest: Digest,
+}
+
+impl TpccClient {
+    pub(super) fn of_worker(options: &TpccOptions, worker: usize, seed: u64) -> TpccClient {
+        let number = worker as u64;
+        assert!(number < LOADING_WORKER, "workers are numbered below {LOADING_WORKER}");
+        let district = number / options.warehouses % options.districts;
+        let home = Place { warehouse: number % options.warehouses, district };
+        let non_uniform = load::constants(options).1;
+        TpccClient {
+            mix: options.mix,
+            terminal: Terminal { options: options.into(), non_uniform, home },
+            stream: Stream::of_worker(seed, worker),
+            worker: number,
+            drawn_so_far: 0,
+            kind: 0,
+            drawn: Drawn::StockLevel { place: home, threshold: 0 },
+            desk: Desk {
+                options: options.clone(),
+                date: 0,
+                history: 0,
+                buffer: [0; BUFFER],
+                named: Vec::new(),
+                found: Vec::new(),
+                keys: Vec::with_capacity(MOST_LINES),
+                digest: Digest::default(),
+            },
+        }
+    }
+
+    /// The home warehouse, and the district of the Stock-Level transactions.
+    pub fn home(&self) -> Place {
+        self.terminal.home
+    }
+
+    /// What was drawn.
+    pub fn drawn(&self) -> &Drawn {
+        &self.drawn
+    }
+
+    /// A digest of every byte read so far, aborted attempts included. It exists so that reads happen.
+    pub fn digest(&self) -> Digest {
+        self.desk.digest
+    }
+}
+
+impl Client for TpccClient {
+    fn next(&mut self) {
+        self.drawn_so_far += 1;
+        self.desk.date = load::FIRST_DATE + self.drawn_so_far;
+        let warehouse = self.terminal.home.warehouse;
+        self.desk.history = keys::history(warehouse, self.worker, self.drawn_so_far);
+        self.kind = self.mix.draw(&mut self.stream);
+        self.drawn = self.terminal.draw(self.kind, &mut self.stream);
+    }
+
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let desk = &mut self.desk;
+        match &self.drawn {
+            Drawn::NewOrder { place, customer, lines, count } => {
+                desk.enter_order(access, *place, *customer, &lines[..*count])
+            }
+            Drawn::Payment { place, residence, who, amount } => {
+                desk.pay(access, *place, *residence, *who, *amount)
+            }
+            Drawn::OrderStatus { place, who } => desk.order_status(access, *place, *who),
+            Drawn::Delivery { warehouse, carrier } => desk.deliver(access, *warehouse, *carrier),
+            Drawn::StockLevel { place, threshold } => desk.stock_level(access, *place, *threshold),
+        }
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        out.push(self.terminal.home.warehouse);
+        match &self.drawn {
+            Drawn::NewOrder { lines, count, .. } => {
+                let suppliers = lines[..*count].iter().map(|line: &Line| line.supplier);
+                out.extend(suppliers.filter(|supplier| *supplier != self.terminal.home.warehouse));
+            }
+            Drawn::Payment { residence, .. } => out.push(residence.warehouse),
+            Drawn::OrderStatus { .. } | Drawn::Delivery { .. } | Drawn::StockLevel { .. } => {}
+        }
+    }
+
+    fn read_only(&self) -> bool {
+        matches!(self.drawn, Drawn::OrderStatus { .. } | Drawn::StockLevel { .. })
+    }
+
+    fn kind(&self) -> usize {
+        self.kind
+    }
+}

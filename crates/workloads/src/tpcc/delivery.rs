@@ -1,0 +1,66 @@
+//! The Delivery transaction (clause 2.7): all districts of a warehouse in one transaction, at once (the
+//! specification lets it be queued).
+
+use super::client::Desk;
+use super::columns::{CUSTOMER, NEW_ORDER, ORDER, ORDER_LINE, Part, customer, line, order};
+use super::keys::{Place, order_number};
+use super::row::{amount, fetch, packed, word};
+use std::ops::ControlFlow;
+use txn::{Abort, Access, Direction, Intent};
+
+impl Desk {
+    /// Delivers the oldest order of each district that has one.
+    pub(super) fn deliver<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        warehouse: u64,
+        carrier: u64,
+    ) -> Result<(), Abort> {
+        for district in 0..self.options.districts {
+            self.deliver_in(access, Place { warehouse, district }, carrier)?;
+        }
+        Ok(())
+    }
+
+    fn deliver_in<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        carrier: u64,
+    ) -> Result<(), Abort> {
+        let mut oldest = None;
+        let (orders, none) = (place.orders(), Part::NONE.set);
+        access.scan(NEW_ORDER, orders, Direction::Forward, none, &mut |key, _| {
+            oldest = Some(key);
+            ControlFlow::Break(())
+        })?;
+        let Some(key) = oldest else { return Ok(()) };
+        access.delete(NEW_ORDER, key)?;
+        let mut buyer = [0; order::CUSTOMER.bytes];
+        if !access.read_for_update(ORDER, key, order::CUSTOMER.set, &mut buyer)? {
+            // It came with the row that is deleted now: this attempt is doomed, or a condition will tell.
+            return Ok(());
+        }
+        access.update(ORDER, key, order::CARRIER.set, &carrier.to_le_bytes())?;
+        let (found, mut sum) = (&mut self.found, 0i64);
+        found.clear();
+        let number = order_number(key);
+        let (lines, part) = (place.lines(number, number), line::AMOUNT);
+        access.scan(ORDER_LINE, lines, Direction::Forward, part.set, &mut |key, row| {
+            found.push(key);
+            sum += amount(row, 0);
+            ControlFlow::Continue(())
+        })?;
+        let date = self.date.to_le_bytes();
+        for key in found.iter() {
+            access.update(ORDER_LINE, *key, line::DELIVERY.set, &date)?;
+        }
+        let customer = self.options.customer(place, word(&buyer, 0));
+        let (buyer, part) = ((CUSTOMER, customer), customer::DELIVERED);
+        let row = fetch(access, buyer, part, Intent::Update, &mut self.buffer)?;
+        let after: [u8; customer::DELIVERED.bytes] =
+            packed([amount(row, 0).wrapping_add(sum) as u64, word(row, 1).wrapping_add(1)]);
+        access.update(buyer.0, buyer.1, part.set, &after)?;
+        Ok(())
+    }
+}

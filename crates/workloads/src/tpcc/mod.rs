@@ -1,0 +1,144 @@
+//! TPC-C: orders of a wholesale supplier, complete.
+//!
+//! TPC Benchmark C, Standard Specification, revision 5.11 (2010): nine tables, five transactions, and two ways to
+//! customers and orders beside their keys, by last name and by customer. In the papers: Abyss 5.6 (the narrow mix,
+//! without inserts), The Full Story of 1000 Cores (narrow and full mix), Hardware Islands 3.2.3, Micro-architecture
+//! of OLTP 5.2.
+//!
+//! # Decisions
+//! - Both secondary paths are tables in key order, kept by the loader and by New-Order. Like everything else they
+//!   are under concurrency control, and so are the tables that are only read.
+//! - A worker is a terminal: its home warehouse is its number modulo the number of warehouses. There is no
+//!   keying and no thinking (the papers leave both out). Delivery is executed at once, as one transaction.
+//! - A transaction is rolled back and drawn anew when an item is unused; such orders are no commits.
+//! - Under partition locks a warehouse is a partition; items are in every one.
+//! - Numbers count from 0, amounts are in cents, dates are counters: see [`columns`].
+//! - Which of a name's customers are asked for is found among all of them, with their first names, at each look-up.
+//!
+//! # Deviations
+//! - The C of NURand and the initial population follow from an option, not from the time of day.
+//! - The mix is drawn per transaction, and nothing limits the latency of Delivery.
+//! - Options scale everything down, for tests; then the population is in proportion, and not the
+//!   specification's. With fewer than 1000 customers in a district, only names that exist are drawn.
+//!
+//! The law is the twelve consistency conditions of clause 3.3.2, and some that the specification could have:
+//! see [`Tpcc::conservation`](txn::Workload::conservation).
+
+mod buyer;
+mod client;
+pub mod columns;
+mod conditions;
+mod delivery;
+mod draw;
+pub mod keys;
+mod load;
+mod mix;
+mod non_uniform;
+mod options;
+mod order_entry;
+mod order_status;
+mod payment;
+mod presets;
+mod row;
+mod stock_level;
+mod text;
+
+pub use client::TpccClient;
+pub use draw::{Drawn, Line, Who};
+pub use mix::{KIND_NAMES, Mix};
+pub use options::TpccOptions;
+pub use presets::{PRESETS, Preset};
+pub use row::Digest;
+pub use text::last_name;
+
+use crate::options::OptionError;
+use columns::*;
+use txn::{Conservation, Loader, Partitioning, Schema, TableId, Workload};
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Tpcc {
+    options: TpccOptions,
+}
+
+impl Tpcc {
+    /// The workload with `options`, or which of them is wrong.
+    pub fn new(options: TpccOptions) -> Result<Tpcc, OptionError> {
+        options.validate()?;
+        Ok(Tpcc { options })
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &TpccOptions {
+        &self.options
+    }
+
+    /// Which warehouse a key of `table` belongs to.
+    fn partitioning(&self, table: TableId) -> Partitioning {
+        use keys::*;
+        let o = &self.options;
+        let order = DISTRICT_BITS + ORDER_BITS;
+        let divisor = match table {
+            ITEM => return Partitioning::Replicated,
+            WAREHOUSE => 1,
+            DISTRICT => o.districts,
+            CUSTOMER => o.districts * o.customers_per_district,
+            STOCK => o.items,
+            HISTORY => 1 << (WORKER_BITS + HISTORY_BITS),
+            NEW_ORDER | ORDER => 1 << order,
+            ORDER_LINE => 1 << (order + LINE_BITS),
+            CUSTOMER_BY_NAME => 1 << (DISTRICT_BITS + NAME_BITS + CUSTOMER_BITS),
+            _ => 1 << (order + CUSTOMER_BITS),
+        };
+        Partitioning::Quotient { divisor, partitions: o.warehouses }
+    }
+}
+
+impl Workload for Tpcc {
+    type Client = TpccClient;
+
+    fn schema(&self) -> Schema {
+        let tables = (0..).zip(columns::tables(self.options.full_schema));
+        let divide = |(number, table): (u16, txn::TableSchema)| {
+            table.partitioned(self.partitioning(TableId(number)))
+        };
+        Schema { tables: tables.map(divide).collect() }
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        let o = &self.options;
+        let districts = o.warehouses * o.districts;
+        match table {
+            WAREHOUSE => o.warehouses,
+            DISTRICT => districts,
+            NEW_ORDER => districts * o.undelivered(),
+            ORDER_LINE => {
+                districts * o.customers_per_district * (o.least_lines + o.most_lines).div_ceil(2)
+            }
+            ITEM => o.items,
+            STOCK => o.warehouses * o.items,
+            _ => districts * o.customers_per_district,
+        }
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        load::Population::new(&self.options).load(loader);
+    }
+
+    fn client(&self, worker: usize, _workers: usize, seed: u64) -> TpccClient {
+        TpccClient::of_worker(&self.options, worker, seed)
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &KIND_NAMES
+    }
+
+    fn grows(&self) -> bool {
+        true
+    }
+
+    fn conservation(&self) -> Option<Conservation> {
+        let options = self.options.clone();
+        Some(Box::new(move |access, _| conditions::check(&options, access)))
+    }
+}
