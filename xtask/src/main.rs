@@ -5,6 +5,7 @@ mod explore;
 mod instructions;
 mod json;
 mod mutants;
+mod nightly;
 mod prove;
 mod results;
 mod tidy;
@@ -52,6 +53,11 @@ const CHORES: &[Chore] = &[
         line: "every planted bug, until its detector catches it; prints caught of planted (a minute): \
                [--seconds 120]",
         run: mutants::run,
+    },
+    Chore {
+        name: "nightly",
+        line: "sanitizers and Miri, where a nightly toolchain has them (half an hour): [--only NAME]",
+        run: nightly::run,
     },
     Chore {
         name: "prove",

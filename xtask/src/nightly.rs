@@ -1,0 +1,136 @@
+//! Sanitizers and the interpreter, where a nightly toolchain has them: jobs that take long and need what a
+//! plain toolchain lacks. What is not installed is said to be absent, and never counts as passed.
+
+use crate::{Outcome, cargo, option, target_directory};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+const HOST: &str = "x86_64-unknown-linux-gnu";
+
+/// One kind of search for undefined behaviour.
+struct Job {
+    name: &'static str,
+    line: &'static str,
+    /// The sanitizer; none for the interpreter.
+    sanitizer: Option<&'static str>,
+    /// What of the workspace it is run on. Fibers switch stacks behind the sanitizers' backs, so the modelled
+    /// machines stay out; they run on one thread anyway.
+    arguments: &'static [&'static str],
+}
+
+const JOBS: &[Job] = &[
+    Job {
+        name: "address",
+        line: "AddressSanitizer on the store, natively: memory that is used after it was given back",
+        sanitizer: Some("address"),
+        arguments: &["-p", "kilocore", "--tests", "-p", "kilocore-storage", "--lib"],
+    },
+    Job {
+        name: "thread",
+        line: "ThreadSanitizer on the embedded database: data races",
+        sanitizer: Some("thread"),
+        arguments: &["-p", "kilocore", "--test", "turns"],
+    },
+    Job {
+        name: "miri",
+        line: "Miri on the crates without threads and system calls: undefined behaviour",
+        sanitizer: None,
+        arguments: &["-p", "kilocore-txn", "-p", "kilocore-checker", "--lib"],
+    },
+];
+
+/// Runs every job whose tools are there; `--only NAME` picks one. Fails if a job fails, or if none could run.
+pub fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let only = option(arguments, "--only");
+    if let Some(name) = only
+        && !JOBS.iter().any(|job| job.name == name)
+    {
+        let names: Vec<_> = JOBS.iter().map(|job| job.name).collect();
+        return Err(format!("--only {name:?}: allowed are {}", names.join(", ")));
+    }
+    let (mut ran, mut failed) = (0, Vec::new());
+    for job in JOBS.iter().filter(|job| only.is_none_or(|only| only == job.name)) {
+        if let Err(why) = available(root, job) {
+            println!("{}: absent ({why})", job.name);
+            continue;
+        }
+        println!("{}: {}", job.name, job.line);
+        ran += 1;
+        let status = command(root, job).status().map_err(|error| error.to_string())?;
+        println!("{}: {}", job.name, if status.success() { "passed" } else { "FAILED" });
+        if !status.success() {
+            failed.push(job.name);
+        }
+    }
+    match (ran, failed.as_slice()) {
+        (0, _) => Err("nothing ran: install a nightly toolchain, and its component miri".into()),
+        (_, []) => Ok(()),
+        (_, failed) => Err(format!("failed: {}", failed.join(", "))),
+    }
+}
+
+fn available(root: &Path, job: &Job) -> Outcome {
+    let mut probe = nightly(root);
+    match job.sanitizer {
+        Some(_) => probe.arg("--version"),
+        None => probe.args(["miri", "--version"]),
+    };
+    let output = probe.stdout(Stdio::null()).stderr(Stdio::piped()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = said.lines().next().unwrap_or("no answer").to_owned();
+    if output.status.success() { Ok(()) } else { Err(why) }
+}
+
+/// Cargo of the nightly toolchain, whatever toolchain runs this.
+fn nightly(root: &Path) -> Command {
+    let mut command = cargo(root);
+    // The proxy picks the toolchain by name; the variables would pin the one that runs this.
+    if let Some(proxy) = which("cargo") {
+        command = Command::new(proxy);
+        command.current_dir(root);
+    }
+    for name in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC"] {
+        command.env_remove(name);
+    }
+    command.arg("+nightly");
+    command
+}
+
+/// The first program of that name which is a proxy for toolchains, that is, lies outside any of them.
+fn which(name: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let all = std::env::split_paths(&path).map(|folder| folder.join(name));
+    all.filter(|file| file.is_file())
+        .find(|file| !file.components().any(|part| part.as_os_str() == "toolchains"))
+}
+
+fn command(root: &Path, job: &Job) -> Command {
+    let mut command = nightly(root);
+    command.env("CARGO_TARGET_DIR", target_directory(root).join("nightly").join(job.name));
+    match job.sanitizer {
+        Some(sanitizer) => {
+            command.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
+            command.args(["test", "--target", HOST]);
+        }
+        None => {
+            command.args(["miri", "test"]);
+        }
+    }
+    command.args(job.arguments);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_job_is_refused() {
+        let arguments = ["--only".to_owned(), "memory".to_owned()];
+        let error = run(Path::new("."), &arguments).unwrap_err();
+        assert!(error.contains("address, thread, miri"), "{error}");
+    }
+}
