@@ -27,6 +27,8 @@ pub struct YcsbClient {
     places: Keys,
     homes: Homes,
     mix: Mix,
+    /// Nothing but reads and updates of loaded rows is drawn, in any transaction.
+    plain: bool,
     accesses: Vec<FieldAccess>,
     writes: bool,
     scans: bool,
@@ -52,6 +54,7 @@ impl YcsbClient {
             places: Keys::new(options, worker, workers),
             homes: Homes::new(options, worker),
             mix: Mix::new(options, worker),
+            plain: options.plain(),
             accesses: vec![FieldAccess { field: 0, action: Action::Read }; accesses],
             writes: false,
             scans: false,
@@ -114,6 +117,18 @@ impl Client for YcsbClient {
         self.mix.begin(&mut self.stream);
         self.places.begin();
         (self.writes, self.scans) = (false, false);
+        if self.plain {
+            // Drawing is part of what a worker does all day, if not of a latency: no more of it than there was.
+            let (fields, mut writes) = (self.options.fields, false);
+            for what in &mut self.accesses {
+                let bits = self.stream.bits();
+                what.field = (((bits >> 32) * fields) >> 32) as u8;
+                what.action = self.mix.single(bits & 0xffff_ffff);
+                writes |= what.action == Action::Update;
+            }
+            self.writes = writes;
+            return;
+        }
         for (key, what) in self.keys.iter_mut().zip(&mut self.accesses) {
             let bits = self.stream.bits();
             what.field = (((bits >> 32) * self.options.fields) >> 32) as u8;
@@ -132,11 +147,12 @@ impl Client for YcsbClient {
             self.announce(access);
         }
         let (bytes, whole) = (self.options.field_bytes as usize, self.options.all_fields);
+        let all = ColumnSet::first(self.options.fields as usize);
         for i in 0..self.keys.len() {
             let (key, what) = (self.keys[i], self.accesses[i]);
             let column = ColumnSet::one(what.field as usize);
             let (read, read_bytes) = match whole {
-                true => (ColumnSet::first(self.options.fields as usize), self.row.len()),
+                true => (all, self.row.len()),
                 false => (column, bytes),
             };
             let found = match what.action {

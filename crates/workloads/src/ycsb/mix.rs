@@ -84,8 +84,9 @@ impl Mix {
         }
     }
 
+    /// A read or an update.
     #[inline]
-    fn single(&self, bits: u64) -> Action {
+    pub(super) fn single(&self, bits: u64) -> Action {
         if bits < self.reads_below { Action::Read } else { Action::Update }
     }
 

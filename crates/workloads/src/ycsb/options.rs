@@ -181,6 +181,13 @@ impl YcsbOptions {
         off_unless(shared, "read-only-share", unbound, "reader-workers of 0")
     }
 
+    /// True when all that is ever drawn are reads and updates of keys that are ranks.
+    pub(super) fn plain(&self) -> bool {
+        let single = self.scan_ratio == 0.0 && self.insert_ratio == 0.0;
+        let free = self.read_only_share == 0.0 && self.reader_workers == 0;
+        single && free && !self.latest && !self.hashed_keys
+    }
+
     /// Bytes of a row.
     pub(super) fn row_bytes(&self) -> usize {
         (self.fields * self.field_bytes) as usize
