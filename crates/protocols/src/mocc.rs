@@ -9,11 +9,10 @@
 //! in the way of that order is given back first. Locks only keep others away: what makes a transaction
 //! serializable is SILO's validation, of every read, whether it was locked or not.
 //!
-//! A threshold of 0 locks every read (the paper's PCC), one of 64 none but on the list.
-//! Deviations: the temperature is a record's, not a page's, and cools down in the next window of epochs; the
-//! queue is under a latch (the paper's is latch-free); a writer that holds its locks still sets a bit of the
-//! TID word from before its validation until it has installed, as in SILO, so that who validates without a
-//! lock sees it, and a lock that is only held for later hinders nobody's reading.
+//! A threshold of 0 locks every read, as the paper's PCC does; one of 64 none but on the list.
+//! Deviations: the temperature is a record's, not a page's, and cools down in the next window of epochs; queues
+//! are under a latch (the paper's are latch-free); a writer sets a bit of the TID word before it validates, as
+//! SILO's do, so that who validates without a lock sees it; a lock alone hinders nobody's reading.
 
 use crate::{
     Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
@@ -115,10 +114,8 @@ impl<M: Machine, V: Variant> Mocc<M, V> {
     }
 
     fn validate(core: &M::Core, worker: &mut Worker<'_, M>) -> Result<(), Abort> {
-        for read in &worker.reads {
-            if !V::VALIDATES_LOCKED && worker.locks.holds(&read.record) {
-                continue;
-            }
+        let trusted = |record| !V::VALIDATES_LOCKED && worker.locks.holds(record);
+        for read in worker.reads.iter().filter(|read| !trusted(&read.record)) {
             let (line, words) = (read.record.line(), read.record.cc());
             let now = core.load(line, &words.tid);
             let locked_by_another = now & LOCKED != 0 && worker.writes.find(&read.record).is_none();
@@ -234,8 +231,8 @@ impl<M: Machine, V: Variant> Protocol<M> for Mocc<M, V> {
         let recommended = worker.locks.recommended(&record);
         let is_hot = Self::heat(core, &record, worker.window) >= self.threshold;
         if is_hot || recommended.is_some() {
-            let exclusive = intent == Intent::Update || recommended == Some(Mode::Exclusive);
-            let mode = if exclusive { Mode::Exclusive } else { Mode::Shared };
+            let mode = if intent == Intent::Update { Mode::Exclusive } else { Mode::Shared };
+            let mode = recommended.filter(|mode| *mode == Mode::Exclusive).unwrap_or(mode);
             worker.locks.lock(core, record, mode, V::OUT_OF_ORDER)?;
         }
         let (tid, head) = tid_word::read_consistently(core, &record, columns, out, LOCKED);
@@ -333,6 +330,10 @@ impl<M: Machine, V: Variant> Protocol<M> for Mocc<M, V> {
             core.store(record.line(), &record.cc().tid, tid);
         }
         worker.forget(core);
+    }
+
+    fn epoch_of(commit_timestamp: u64) -> Option<u64> {
+        Some(tid_word::epoch_of(commit_timestamp))
     }
 
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
