@@ -20,8 +20,9 @@ use storage::RecordRef;
 /// Whether a version that was the newest from one timestamp to another must stay.
 pub type IsNeeded = fn(&Needed, u64, u64) -> bool;
 
-/// A wait for readers is given up after a second divided by this.
-const WAITS_PER_SECOND: u64 = 100;
+/// A wait for readers is given up after a second divided by this: longer than a busy computer keeps a thread
+/// from running, or writers would fail for want of memory that is about to be given back.
+const WAITS_PER_SECOND: u64 = 4;
 
 /// The version of `record` that was the newest from `begin` until this session superseded it at `end`.
 struct Superseded<'s, M: Machine, C> {
