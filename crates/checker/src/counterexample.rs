@@ -1,5 +1,6 @@
 //! Why a history failed, in a form that a person can follow.
 
+use crate::certificate::Level;
 use crate::cycle::Cycle;
 use crate::defect::Defect;
 use crate::explain::{Link, links};
@@ -28,7 +29,10 @@ pub enum Phenomenon {
     G2,
     /// P4, lost update: two writes follow one version (Berenson et al. 1995).
     LostUpdate,
-    /// Serializable, but only in an order that contradicts real time.
+    /// A long fork: a cycle in which no two anti-dependencies follow one another (Sovran et al., SOSP 2011), of
+    /// several anti-dependencies; with one it is [`Phenomenon::GSingle`].
+    LongFork,
+    /// Only an order, or snapshots, that contradict real time explain it.
     RealTime,
     /// The history contradicts itself in another way.
     Malformed,
@@ -46,6 +50,7 @@ impl Phenomenon {
             Phenomenon::G2Item => "G2-item",
             Phenomenon::G2 => "G2",
             Phenomenon::LostUpdate => "P4",
+            Phenomenon::LongFork => "long fork",
             Phenomenon::RealTime => "real time",
             Phenomenon::Malformed => "malformed",
         }
@@ -64,6 +69,9 @@ impl Phenomenon {
             Phenomenon::G2Item => "write skew: a cycle with two anti-dependencies or more",
             Phenomenon::G2 => "phantom: a cycle with two anti-dependencies or more, one on a range",
             Phenomenon::LostUpdate => "lost update: the version order forks",
+            Phenomenon::LongFork => {
+                "a cycle in which no two anti-dependencies follow one another directly"
+            }
             Phenomenon::RealTime => "a transaction precedes one that had ended before it began",
             Phenomenon::Malformed => "the history contradicts itself",
         }
@@ -78,7 +86,7 @@ impl Phenomenon {
         }
     }
 
-    fn of_cycle(cycle: &[Step]) -> Phenomenon {
+    fn of_cycle(level: Level, cycle: &[Step]) -> Phenomenon {
         // Of several links the first is the most severe.
         let kinds = || cycle.iter().filter_map(|step| step.links[0].kind());
         let anti = kinds().filter(|&kind| kind == Dependency::Anti).count();
@@ -87,6 +95,7 @@ impl Phenomenon {
             0 if kinds().all(|kind| kind == Dependency::Write) => Phenomenon::G0,
             0 => Phenomenon::G1c,
             1 => Phenomenon::GSingle,
+            _ if level == Level::Snapshot => Phenomenon::LongFork,
             _ if cycle.iter().any(|step| step.links[0].is_of_range()) => Phenomenon::G2,
             _ => Phenomenon::G2Item,
         }
@@ -132,6 +141,8 @@ pub struct Involved {
 /// Why a history failed: a defect, or a cycle of transactions that must each precede the next.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
+    /// The weakest level that was asked for and is not reached.
+    pub level: Level,
     /// What went wrong.
     pub phenomenon: Phenomenon,
     /// The earliest defect, if there is one; then there is no cycle.
@@ -150,9 +161,14 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
-    pub(crate) fn of_defect(numbering: &Numbering<'_>, defect: Defect) -> Counterexample {
+    pub(crate) fn of_defect(
+        numbering: &Numbering<'_>,
+        level: Level,
+        defect: Defect,
+    ) -> Counterexample {
         let committed = defect.transactions().into_iter().filter_map(|id| numbering.find(id));
         Counterexample {
+            level,
             phenomenon: Phenomenon::of_defect(&defect),
             defect: Some(defect),
             cycle: Vec::new(),
@@ -163,7 +179,13 @@ impl Counterexample {
         }
     }
 
-    pub(crate) fn of_cycle(numbering: &Numbering<'_>, mut cycle: Cycle) -> Counterexample {
+    /// The numbers in `cycle` may be those of the doubled graph of [`crate::levels`].
+    pub(crate) fn of_cycle(
+        numbering: &Numbering<'_>,
+        level: Level,
+        mut cycle: Cycle,
+    ) -> Counterexample {
+        cycle.nodes.iter_mut().for_each(|node| *node %= numbering.len() as u32);
         if !cycle.real_time {
             most_suspicious_first(&mut cycle.nodes, numbering.spans());
         }
@@ -181,7 +203,8 @@ impl Counterexample {
         };
         let steps: Vec<Step> = (0..nodes.len()).map(step).collect();
         Counterexample {
-            phenomenon: Phenomenon::of_cycle(&steps),
+            level,
+            phenomenon: Phenomenon::of_cycle(level, &steps),
             defect: None,
             cycle: steps,
             shortest: cycle.shortest,

@@ -6,6 +6,10 @@
 //! read exactly the versions that they read and overwrite exactly those that they overwrote
 //! (view equivalence with the recorded version order; Bernstein, Hadzilacos & Goodman 1987).
 
+mod weaker;
+
+pub use weaker::{MAX_SNAPSHOT_TRANSACTIONS, read_committed, snapshot};
+
 use crate::certificate::{Requirements, Verdict};
 use crate::scans::{disorder, misses};
 use txn::{
@@ -22,19 +26,7 @@ pub const MAX_TRANSACTIONS: usize = 9;
 /// With more than [`MAX_TRANSACTIONS`] transactions.
 pub fn check(history: &History, requirements: Requirements) -> (Verdict, Verdict) {
     assert!(history.len() <= MAX_TRANSACTIONS, "too many transactions for all permutations");
-    let transactions: Vec<Executed<'_>> = history
-        .workers
-        .iter()
-        .flat_map(|worker| {
-            worker.transactions.iter().enumerate().map(|(index, t)| Executed {
-                transaction: t,
-                reads: worker.reads_of(index),
-                writes: worker.writes_of(index),
-                scans: worker.scans_of(index),
-                worker,
-            })
-        })
-        .collect();
+    let transactions = executed(history);
     let verdict = |asked, strict| match asked {
         true => Verdict::from_passed(
             well_formed(&transactions, strict)
@@ -43,6 +35,21 @@ pub fn check(history: &History, requirements: Requirements) -> (Verdict, Verdict
         false => Verdict::NotChecked,
     };
     (verdict(requirements.serializable, false), verdict(requirements.strict, true))
+}
+
+/// The transactions of a history.
+fn executed(history: &History) -> Vec<Executed<'_>> {
+    let of = |worker| {
+        let worker: &WorkerHistory = worker;
+        worker.transactions.iter().enumerate().map(move |(index, t)| Executed {
+            transaction: t,
+            reads: worker.reads_of(index),
+            writes: worker.writes_of(index),
+            scans: worker.scans_of(index),
+            worker,
+        })
+    };
+    history.workers.iter().flat_map(of).collect()
 }
 
 struct Executed<'a> {
@@ -54,10 +61,23 @@ struct Executed<'a> {
 }
 
 /// A record's state: its version, and whether it is present as far as that is known.
+#[derive(Clone, Copy)]
 struct State {
     record: (TableId, u64),
     version: Version,
     present: Option<bool>,
+}
+
+impl State {
+    /// What the loader left.
+    fn initial(record: (TableId, u64)) -> State {
+        State { record, version: Version::INITIAL, present: None }
+    }
+
+    /// Whether `read` could have seen it.
+    fn shows(&self, read: &Read) -> bool {
+        self.version == read.version && self.present.is_none_or(|present| present == read.present)
+    }
 }
 
 fn well_formed(transactions: &[Executed<'_>], strict: bool) -> bool {
@@ -118,29 +138,41 @@ fn loaded<'t>(transactions: &'t [Executed<'_>]) -> impl Iterator<Item = (TableId
     })
 }
 
-fn current(states: &[State], record: (TableId, u64)) -> (Version, Option<bool>) {
+fn current(states: &[State], record: (TableId, u64)) -> State {
     let state = states.iter().rev().find(|s| s.record == record);
-    state.map_or((Version::INITIAL, None), |s| (s.version, s.present))
+    state.copied().unwrap_or(State::initial(record))
+}
+
+/// What `t` has read of others.
+fn reads_others<'t>(t: &Executed<'t>) -> impl Iterator<Item = &'t Read> {
+    let id = t.transaction.id;
+    t.reads.iter().filter(move |r| r.version.writer() != id)
+}
+
+/// True if `t` reads here what it did.
+fn sees(t: &Executed<'_>, states: &[State]) -> bool {
+    reads_others(t).all(|r| current(states, (r.table, r.key)).shows(r))
+}
+
+/// What a scan of `t` does not list had never been there, or the transaction itself brings it later.
+fn sees_ranges(t: &Executed<'_>, states: &[State]) -> bool {
+    let missed = |state: &State, scan| misses(t.worker, scan, state.record.0, state.record.1);
+    t.scans.iter().all(|scan| !states.iter().any(|state| missed(state, scan)))
+}
+
+/// Installs what `t` wrote; false when it would not overwrite what it did.
+fn install(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
+    t.writes.iter().all(|w| {
+        let before = current(states, (w.table, w.key));
+        let was_present = w.kind != WriteKind::Insert;
+        let possible = w.version.nth() != 1 || before.present.is_none_or(|p| p == was_present);
+        let present = Some(w.kind != WriteKind::Delete);
+        states.push(State { record: (w.table, w.key), version: w.version, present });
+        before.version == w.overwritten && possible
+    })
 }
 
 /// Executes `t`; false when it would not read or overwrite what it did.
 fn execute(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
-    let read_alike = t.reads.iter().filter(|r| r.version.writer() != t.transaction.id).all(|r| {
-        let (version, present) = current(states, (r.table, r.key));
-        version == r.version && present.is_none_or(|present| present == r.present)
-    });
-    // What a scan does not list had never been there, or the transaction itself brings it later.
-    let scanned_alike = t.scans.iter().all(|scan| {
-        states.iter().all(|state| !misses(t.worker, scan, state.record.0, state.record.1))
-    });
-    read_alike
-        && scanned_alike
-        && t.writes.iter().all(|w| {
-            let (version, present) = current(states, (w.table, w.key));
-            let was_present = w.kind != WriteKind::Insert;
-            let possible = w.version.nth() != 1 || present.is_none_or(|p| p == was_present);
-            let present = Some(w.kind != WriteKind::Delete);
-            states.push(State { record: (w.table, w.key), version: w.version, present });
-            version == w.overwritten && possible
-        })
+    sees(t, states) && sees_ranges(t, states) && install(t, states)
 }

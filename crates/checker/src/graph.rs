@@ -36,6 +36,15 @@ impl Target {
     pub fn node(self) -> u32 {
         self.0 >> 2
     }
+
+    #[inline]
+    pub fn kind(self) -> Dependency {
+        match self.0 & 3 {
+            0 => Dependency::Write,
+            1 => Dependency::Read,
+            _ => Dependency::Anti,
+        }
+    }
 }
 
 /// Edges as they are found.

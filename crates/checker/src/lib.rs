@@ -1,4 +1,4 @@
-//! Certifies histories: serializable, strict, or the shortest cycle.
+//! Certifies histories: serializable, strict, or a weaker level, or the shortest cycle.
 //!
 //! [`check`] takes what a run recorded ([`txn::History`]) and answers with a [`Certificate`], in time
 //! about linear in the number of accesses:
@@ -22,8 +22,8 @@
 //! [`exhaustive`] is the definition itself, by trying all permutations: slow, obvious, and what the
 //! fast path is tested against.
 //!
-//! Not covered yet: levels weaker than serializability. Edges carry their kind so that weaker levels
-//! can select among them.
+//! Weaker levels, read committed and snapshot isolation, are the same questions about graphs that `levels` makes of
+//! this one. They are only asked of histories that are not serializable; the others have them all.
 //!
 //! A history must start at the load: versions whose writers were left out look aborted.
 
@@ -37,28 +37,32 @@ pub mod exhaustive;
 mod explain;
 mod graph;
 mod inversion;
+mod levels;
 mod numbering;
 mod order;
 mod print;
 mod scans;
 mod versions;
 
-pub use certificate::{Certificate, EdgeCounts, Requirements, Verdict};
+pub use certificate::{Certificate, EdgeCounts, Level, Requirements, Verdict};
 pub use counterexample::{Counterexample, Involved, Phenomenon, Step};
 pub use defect::{Defect, RecordVersion};
 pub use epochs::against_epochs;
 pub use explain::Link;
 pub use graph::Dependency;
 
-use numbering::Numbering;
+use cycle::Cycle;
+use graph::Graph;
+use numbering::{Numbering, Span};
+use order::Order;
 use txn::History;
 
-/// Certifies `history`: each of the `requirements` gets a verdict, and the first that fails a
+/// Certifies `history`: each of the `requirements` gets a verdict, and the weakest that fails a
 /// counter-example.
 ///
 /// # Panics
 ///
-/// When the history holds 2^30 transactions or more.
+/// When the history holds 2^29 transactions or more.
 pub fn check(history: &History, requirements: Requirements) -> Certificate {
     let numbering = Numbering::of(history);
     let mut certificate = Certificate::unchecked(history);
@@ -70,32 +74,78 @@ pub fn check(history: &History, requirements: Requirements) -> Certificate {
     certificate.edges = edges;
     certificate.defects = found.count();
 
-    let order = order::order(&graph, numbering.spans());
-    let acyclic = order.sequence.len() == numbering.len();
-    let serializable = acyclic && found.count() == 0;
-    let strict = serializable && order.keeps_real_time && found.clock.is_none();
-    if requirements.serializable {
-        certificate.serializable = Verdict::from_passed(serializable);
+    let spans = numbering.spans();
+    let whole = Ordered::of(&graph, spans);
+    let asked = |level: &Level| requirements.asks_for(*level);
+    for level in Level::ALL.into_iter().filter(asked) {
+        let is_first = certificate.counterexample.is_none();
+        if let Some(defect) = found.earliest {
+            certificate.set(level, false);
+            if is_first {
+                let counterexample = Counterexample::of_defect(&numbering, level, defect);
+                certificate.counterexample = Some(counterexample);
+            }
+            continue;
+        }
+        // Of real time that is all that can be said.
+        let timed = matches!(level, Level::StrongSnapshot | Level::Strict);
+        if let Some(defect) = found.clock.filter(|_| timed) {
+            certificate.set(level, false);
+            if is_first {
+                let counterexample = Counterexample::of_defect(&numbering, level, defect);
+                certificate.counterexample = Some(counterexample);
+            }
+            continue;
+        }
+        let cycle = match level {
+            Level::Serializable => whole.cycle(false),
+            Level::Strict => whole.cycle(true),
+            // What is serializable is all that is weaker.
+            _ if whole.is_acyclic() && !(timed && !whole.order.keeps_real_time) => None,
+            Level::ReadCommitted => {
+                Ordered::of(&levels::without_anti_dependencies(&graph), spans).cycle(false)
+            }
+            Level::Snapshot | Level::StrongSnapshot => {
+                let graph = levels::without_adjacent_anti_dependencies(&graph);
+                Ordered::of(&graph, &levels::doubled(spans)).cycle(timed)
+            }
+        };
+        certificate.set(level, cycle.is_none());
+        if let Some(cycle) = cycle.filter(|_| is_first) {
+            let counterexample = Counterexample::of_cycle(&numbering, level, cycle);
+            certificate.counterexample = Some(counterexample);
+        }
     }
-    if requirements.strict {
-        certificate.strict = Verdict::from_passed(strict);
-    }
-
-    certificate.counterexample = if let Some(defect) = found.earliest {
-        Some(Counterexample::of_defect(&numbering, defect))
-    } else if !acyclic {
-        let cycle = cycle::shortest(&graph, &order, numbering.spans());
-        Some(Counterexample::of_cycle(&numbering, cycle))
-    } else if strict || !requirements.strict {
-        None
-    } else if let Some(defect) = found.clock {
-        Some(Counterexample::of_defect(&numbering, defect))
-    } else {
-        let cycle = inversion::shortest(&graph, &order.sequence, numbering.spans());
-        Some(Counterexample::of_cycle(&numbering, cycle))
-    };
     if let Some(counterexample) = &mut certificate.counterexample {
         counterexample.spell(&history.spelled);
     }
     certificate
+}
+
+/// A graph, and what could be ordered of it.
+struct Ordered<'a> {
+    graph: &'a Graph,
+    spans: &'a [Span],
+    order: Order,
+}
+
+impl<'a> Ordered<'a> {
+    fn of(graph: &'a Graph, spans: &'a [Span]) -> Ordered<'a> {
+        Ordered { graph, spans, order: order::order(graph, spans) }
+    }
+
+    fn is_acyclic(&self) -> bool {
+        self.order.sequence.len() == self.graph.len()
+    }
+
+    /// A shortest cycle, through real time too if that counts.
+    fn cycle(&self, timed: bool) -> Option<Cycle> {
+        if !self.is_acyclic() {
+            Some(cycle::shortest(self.graph, &self.order, self.spans))
+        } else if timed && !self.order.keeps_real_time {
+            Some(inversion::shortest(self.graph, &self.order.sequence, self.spans))
+        } else {
+            None
+        }
+    }
 }

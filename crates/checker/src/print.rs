@@ -14,11 +14,7 @@ const SHOWN_STEPS: usize = 64;
 
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.phenomenon == Phenomenon::RealTime {
-            "serializable but not strict"
-        } else {
-            "not serializable"
-        };
+        let what = self.level.denial();
         match &self.defect {
             Some(_) if self.phenomenon == Phenomenon::Malformed => writeln!(f, "wrong history:")?,
             _ => writeln!(f, "{what}: {}, {}", self.phenomenon, self.phenomenon.description())?,

@@ -2,7 +2,7 @@
 
 mod script;
 
-use checker::{Certificate, Defect, Phenomenon, Requirements, Verdict, check, exhaustive};
+use checker::{Certificate, Defect, Level, Phenomenon, Requirements, Verdict, check, exhaustive};
 use script::{Script, by};
 use txn::{History, TxnId, Version, WriteKind};
 
@@ -343,4 +343,119 @@ fn four_thousand_workers() {
     let certificate = check(&script.history(), Requirements::STRICT);
     assert!(certificate.satisfies(Requirements::STRICT), "{certificate}");
     assert_eq!((certificate.edges.ww, certificate.edges.wr, certificate.edges.rw), (4095, 4095, 0));
+}
+
+/// The weakest level that the history does not reach, and how it is named there.
+fn weakest_broken(script: &Script) -> Option<(Level, Phenomenon)> {
+    let history = script.history();
+    let certificate = check(&history, Requirements::ALL);
+    let weaker = (
+        exhaustive::read_committed(&history),
+        exhaustive::snapshot(&history, false),
+        exhaustive::snapshot(&history, true),
+    );
+    let verdicts = (certificate.read_committed, certificate.snapshot, certificate.strong_snapshot);
+    assert_eq!(verdicts, weaker, "{certificate}");
+    certificate.counterexample.map(|c| (c.level, c.phenomenon))
+}
+
+#[test]
+fn write_skew_is_snapshot_isolation() {
+    let script = pair(
+        |a| _ = a.read(X, INITIAL).read(Y, INITIAL).write(X, INITIAL),
+        |b| _ = b.read(X, INITIAL).read(Y, INITIAL).write(Y, INITIAL),
+    );
+    assert_eq!(weakest_broken(&script), Some((Level::Serializable, Phenomenon::G2Item)));
+}
+
+#[test]
+fn phantom_skew_is_snapshot_isolation() {
+    let script = pair(
+        |a| _ = a.scan(1, 9, &[]).insert(3, INITIAL),
+        |b| _ = b.scan(1, 9, &[]).insert(4, INITIAL),
+    );
+    assert_eq!(weakest_broken(&script), Some((Level::Serializable, Phenomenon::G2)));
+}
+
+#[test]
+fn read_skew_and_lost_updates_are_read_committed() {
+    let read_skew = pair(
+        |a| _ = a.write(X, INITIAL).write(Y, INITIAL),
+        |b| _ = b.read(X, INITIAL).read(Y, by(first())),
+    );
+    let lost_update = pair(
+        |a| _ = a.read(X, INITIAL).write(X, INITIAL),
+        |b| _ = b.read(X, INITIAL).write(X, by(first())),
+    );
+    let unrepeatable =
+        pair(|a| _ = a.write(X, INITIAL), |b| _ = b.read(X, INITIAL).read(X, by(first())));
+    let phantom =
+        pair(|a| _ = a.insert(X, INITIAL), |b| _ = b.scan(1, 9, &[]).read(X, by(first())));
+    for script in [read_skew, lost_update, unrepeatable, phantom] {
+        assert_eq!(weakest_broken(&script), Some((Level::Snapshot, Phenomenon::GSingle)));
+    }
+}
+
+#[test]
+fn a_long_fork_is_no_snapshot_isolation() {
+    // a and b write one row each; c sees a alone, d sees b alone: no two anti-dependencies are adjacent.
+    let mut script = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(Y, INITIAL));
+    script.txn(2, 1, 10, 30).read(X, by(first())).read(Y, INITIAL);
+    script.txn(3, 1, 10, 30).read(X, INITIAL).read(Y, by(second()));
+    assert_eq!(weakest_broken(&script), Some((Level::Snapshot, Phenomenon::LongFork)));
+    let certificate = check(&script.history(), Requirements::SNAPSHOT);
+    let printed = certificate.counterexample.expect("a counter-example").to_string();
+    assert!(printed.starts_with("not snapshot isolation: long fork, "), "{printed}");
+    assert!(printed.contains("shortest cycle, 4 transactions"), "{printed}");
+}
+
+#[test]
+fn dirty_writes_and_dirty_reads_are_not_read_committed() {
+    let g0 = pair(
+        |a| _ = a.write(X, INITIAL).write(Y, by(second())),
+        |b| _ = b.write(X, by(first())).write(Y, INITIAL),
+    );
+    let mut g1a = Script::default();
+    g1a.txn(0, 3, 10, 20).read(X, by(second()));
+    let g1b = pair(
+        |a| _ = a.write(X, INITIAL).write_nth(X, 2, by(first()), WriteKind::Update),
+        |b| _ = b.read(X, by(first())),
+    );
+    let g1c = pair(
+        |a| _ = a.write(X, INITIAL).read(Y, by(second())),
+        |b| _ = b.write(Y, INITIAL).read(X, by(first())),
+    );
+    let forked = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(X, INITIAL));
+    for (script, phenomenon) in [
+        (g0, Phenomenon::G0),
+        (g1a, Phenomenon::G1a),
+        (g1b, Phenomenon::G1b),
+        (g1c, Phenomenon::G1c),
+        (forked, Phenomenon::LostUpdate),
+    ] {
+        assert_eq!(weakest_broken(&script), Some((Level::ReadCommitted, phenomenon)));
+    }
+}
+
+#[test]
+fn an_old_snapshot_is_a_snapshot() {
+    let mut script = Script::default();
+    script.txn(0, 3, 10, 20).write(X, INITIAL);
+    script.txn(1, 9, 21, 30).read(X, INITIAL);
+    assert_eq!(weakest_broken(&script), Some((Level::StrongSnapshot, Phenomenon::RealTime)));
+    let certificate = check(&script.history(), Requirements::STRONG_SNAPSHOT);
+    assert_eq!((certificate.snapshot, certificate.strong_snapshot), (Verdict::Pass, Verdict::Fail));
+    assert_eq!(certificate.serializable, Verdict::NotChecked);
+    let printed = certificate.counterexample.expect("a counter-example").to_string();
+    assert!(printed.starts_with("snapshot isolation, but not of the latest snapshot"), "{printed}");
+}
+
+#[test]
+fn weaker_levels_hold_where_stronger_ones_do() {
+    let mut script = Script::default();
+    script.txn(0, 3, 10, 20).read(X, INITIAL).write(X, INITIAL);
+    script.txn(1, 9, 21, 30).read(X, by(first())).write(X, by(first()));
+    assert_eq!(weakest_broken(&script), None);
+    let certificate = check(&script.history(), Requirements::ALL);
+    assert!(certificate.satisfies(Requirements::ALL), "{certificate}");
 }

@@ -183,6 +183,15 @@ fn compare(script: &Script) -> Result<(Verdict, Verdict), TestCaseError> {
     let certificate = check(&history, Requirements::STRICT);
     let expected = exhaustive::check(&history, Requirements::STRICT);
     prop_assert_eq!((certificate.serializable, certificate.strict), expected, "{}", certificate);
+    let weaker = check(&history, Requirements::ALL);
+    prop_assert_eq!((weaker.serializable, weaker.strict), expected, "{}", weaker);
+    let expected_weaker = (
+        exhaustive::read_committed(&history),
+        exhaustive::snapshot(&history, false),
+        exhaustive::snapshot(&history, true),
+    );
+    let verdicts = (weaker.read_committed, weaker.snapshot, weaker.strong_snapshot);
+    prop_assert_eq!(verdicts, expected_weaker, "{}", weaker);
     let failed = certificate.strict == Verdict::Fail;
     prop_assert_eq!(certificate.counterexample.is_some(), failed);
     if let Some(counterexample) = certificate.counterexample {
@@ -266,7 +275,7 @@ fn mutations_reach_all_verdicts() {
         for mutation in &mutations {
             mutate(&mut script, mutation);
         }
-        let certificate = check(&script.history(), Requirements::STRICT);
+        let certificate = check(&script.history(), Requirements::ALL);
         let outcome = certificate.counterexample.map_or("pass", |c| c.phenomenon.as_str());
         *seen.borrow_mut().entry(outcome).or_default() += 1;
         Ok(())
