@@ -238,6 +238,9 @@ impl Configuration {
 /// The options of protocols as they are said on the command line.
 pub fn protocol_arguments(options: &ProtocolOptions) -> String {
     let mut line = format!("--timestamps {}", options.timestamps);
+    if let Some(isolation) = options.isolation {
+        line.push_str(&format!(" --isolation {isolation}"));
+    }
     for knob in KNOBS {
         let (value, default) = (knob.value(options), knob.value(&ProtocolOptions::default()));
         if let Some(value) = value.filter(|value| Some(value) != default.as_ref()) {
@@ -249,8 +252,7 @@ pub fn protocol_arguments(options: &ProtocolOptions) -> String {
 
 /// Replaces `so_far` by the certificate of `repetition` if that is worse.
 fn worst(so_far: &mut Option<Certified>, seed: u64, repetition: &Repetition) {
-    let failed = |verdict| u8::from(verdict == checker::Verdict::Fail);
-    let rank = |c: &checker::Certificate| 2 * failed(c.serializable) + failed(c.strict);
+    let rank = assemble::badness;
     if let Some(found) = assemble::certify(std::slice::from_ref(repetition))
         && so_far.as_ref().is_none_or(|(_, known)| rank(known) < rank(&found))
     {

@@ -17,7 +17,13 @@ pub fn certificates(measured: &[Measured], all: bool) -> String {
         // A protocol that promises no strictness proves nothing by not having it.
         let telling = certificate.serializable == Verdict::Fail;
         if broken || all && telling {
-            let said = if broken { "BROKEN PROMISE" } else { "as expected, it promises nothing" };
+            let promised = certificate.promised;
+            let said = match broken {
+                true => "BROKEN PROMISE",
+                false if promised.snapshot => "as expected, it promises snapshot isolation",
+                false if promised.read_committed => "as expected, it promises read committed",
+                false => "as expected, it promises nothing",
+            };
             let (name, cores) = (&record.protocol, record.cores);
             text.push_str(&format!("{name} on {cores} cores ({said}): {counterexample}\n\n"));
         }

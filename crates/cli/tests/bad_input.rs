@@ -85,6 +85,17 @@ fn open_loops() {
 }
 
 #[test]
+fn levels_of_isolation() {
+    let words = "run ycsb --cc silo --isolation snapshot";
+    refused(words, &["SILO cannot give isolation snapshot", "serializable, read-committed"]);
+    refused("explore ycsb --cc NO_CC,SILO --isolation read-committed", &["NO_CC", "gives: none"]);
+    refused("compare ycsb --isolation strict", &["--isolation", "\"strict\"", "read-committed"]);
+    refused("run ycsb --mutant x", &["--mutant"]);
+    let words = "explore counters --mutant wait_die_inverted --isolation snapshot";
+    refused(words, &["WAIT_DIE cannot give isolation snapshot"]);
+}
+
+#[test]
 fn options_of_protocols() {
     refused("run ycsb --cc-option waits-for", &["--cc-option", "'waits-for'", "NAME=VALUE"]);
     refused("run ycsb --cc-option waits-for=both", &["waits-for is both;", "per-core, central"]);

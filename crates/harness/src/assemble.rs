@@ -7,7 +7,7 @@ use crate::{
     },
     run::{Plan, Repetition},
 };
-use checker::Requirements;
+use checker::{Level, Requirements};
 use hdrhistogram::Histogram;
 use machine::{Category, Machine, Native};
 use protocols::{Declaration, Isolation, KNOBS, registry};
@@ -23,29 +23,39 @@ pub fn declaration<M: Machine>(plan: &Plan) -> Option<Declaration> {
 
 /// What a protocol promises, in the checker's terms.
 pub fn promised(declaration: &Declaration) -> Requirements {
-    Requirements {
-        serializable: declaration.isolation == Isolation::Serializable,
-        strict: declaration.strict,
+    match (declaration.isolation, declaration.strict) {
+        (Isolation::Serializable, true) => Requirements::STRICT,
+        (Isolation::Serializable, false) => Requirements::SERIALIZABLE,
+        (Isolation::Snapshot, true) => Requirements::STRONG_SNAPSHOT,
+        (Isolation::Snapshot, false) => Requirements::SNAPSHOT,
+        (Isolation::ReadCommitted, _) => Requirements::READ_COMMITTED,
+        (Isolation::None, _) => Requirements::NOTHING,
     }
 }
 
 /// Checks the histories of `repetitions` and returns the worst certificate; `None` without histories.
-/// Both verdicts are always sought, whatever is promised.
+/// All verdicts are always sought, whatever is promised.
 pub fn certify(repetitions: &[Repetition]) -> Option<checker::Certificate> {
     let check = |r: &Repetition| {
-        r.history.as_ref().map(|history| checker::check(history, Requirements::STRICT))
+        r.history.as_ref().map(|history| checker::check(history, Requirements::ALL))
     };
-    let rank = |c: &checker::Certificate| {
-        let failed = |verdict| u8::from(verdict == checker::Verdict::Fail);
-        2 * failed(c.serializable) + failed(c.strict)
-    };
-    repetitions.iter().filter_map(check).max_by_key(rank)
+    repetitions.iter().filter_map(check).max_by_key(badness)
+}
+
+/// How bad a certificate is: the more, the weaker the levels that it lacks.
+pub fn badness(certificate: &checker::Certificate) -> u8 {
+    let failed = |level| u8::from(certificate.verdict(level) == checker::Verdict::Fail);
+    Level::ALL.into_iter().fold(0, |sum, level| 2 * sum + failed(level))
 }
 
 /// Where timestamps come from, and every option that the protocol of `plan` heeds, the defaults too.
 fn protocol_settings(plan: &Plan) -> Settings {
     let timestamps = Setting::Text(plan.protocol_options.timestamps.to_string());
     let mut settings = BTreeMap::from([("timestamp_allocation".to_owned(), timestamps)]);
+    if let Some(declaration) = declaration::<Native>(plan) {
+        let isolation = Setting::Text(declaration.isolation.to_string());
+        settings.insert("isolation".to_owned(), isolation);
+    }
     let declared = registry::declarations::<Native>(&plan.protocol_options);
     let heeded = declared.iter().zip(registry::knobs::<Native>());
     for (_, knobs) in heeded.filter(|(declared, _)| declared.name == plan.protocol) {
@@ -130,10 +140,20 @@ fn verdicts(declaration: &Declaration, found: Option<&checker::Certificate>) -> 
         checker::Verdict::NotChecked => Verdict::NotChecked,
     };
     let promised = promised(declaration);
+    let on = |level| found.map_or(Verdict::NotChecked, |c| verdict(c.verdict(level)));
     Certificate {
-        serializable: found.map_or(Verdict::NotChecked, |c| verdict(c.serializable)),
-        strict: found.map_or(Verdict::NotChecked, |c| verdict(c.strict)),
-        promised: Promise { serializable: promised.serializable, strict: promised.strict },
+        read_committed: on(Level::ReadCommitted),
+        snapshot: on(Level::Snapshot),
+        strong_snapshot: on(Level::StrongSnapshot),
+        serializable: on(Level::Serializable),
+        strict: on(Level::Strict),
+        promised: Promise {
+            read_committed: promised.read_committed,
+            snapshot: promised.snapshot,
+            strong_snapshot: promised.strong_snapshot,
+            serializable: promised.serializable,
+            strict: promised.strict,
+        },
     }
 }
 

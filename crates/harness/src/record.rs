@@ -282,6 +282,15 @@ impl ArrivalRecord {
 /// What the checker says of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
+    /// Nobody has read or overwritten what was not committed.
+    #[serde(default)]
+    pub read_committed: Verdict,
+    /// Everybody has read from a snapshot, and no update is lost.
+    #[serde(default)]
+    pub snapshot: Verdict,
+    /// The snapshots have all that was committed at the begin.
+    #[serde(default)]
+    pub strong_snapshot: Verdict,
     /// Some serial order explains everything that was read.
     pub serializable: Verdict,
     /// One such order keeps the order of transactions that did not overlap in time.
@@ -293,8 +302,15 @@ pub struct Certificate {
 impl Certificate {
     /// True when a verdict fails that the protocol promises to pass.
     pub fn breaks_promise(&self) -> bool {
-        (self.promised.serializable && self.serializable == Verdict::Fail)
-            || (self.promised.strict && self.strict == Verdict::Fail)
+        let promised = self.promised;
+        [
+            (promised.read_committed, self.read_committed),
+            (promised.snapshot, self.snapshot),
+            (promised.strong_snapshot, self.strong_snapshot),
+            (promised.serializable, self.serializable),
+            (promised.strict, self.strict),
+        ]
+        .contains(&(true, Verdict::Fail))
     }
 }
 
@@ -327,10 +343,26 @@ impl Verdict {
 /// What a protocol promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promise {
+    /// Its runs are read committed, and no more.
+    #[serde(default)]
+    pub read_committed: bool,
+    /// They are snapshot isolation, and no more.
+    #[serde(default)]
+    pub snapshot: bool,
+    /// They are so of the latest snapshots.
+    #[serde(default)]
+    pub strong_snapshot: bool,
     /// Its runs are serializable.
     pub serializable: bool,
     /// They are strictly serializable.
     pub strict: bool,
+}
+
+impl Promise {
+    /// True when nothing is promised.
+    pub fn is_empty(self) -> bool {
+        self == Promise::default()
+    }
 }
 
 /// What the processor counted.

@@ -14,7 +14,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use protocols::{
-    Protocol, ProtocolOptions,
+    IsolationError, Protocol, ProtocolOptions,
     registry::{Visitor, with_protocol},
 };
 use simulator::Simulated;
@@ -99,6 +99,8 @@ impl Repetition {
 pub enum HarnessError {
     /// No protocol of that name.
     UnknownProtocol(String),
+    /// The protocol cannot give that level of isolation.
+    Isolation(IsolationError),
     /// The engine or its tables.
     Engine(EngineError),
     /// The run itself.
@@ -109,6 +111,7 @@ impl fmt::Display for HarnessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HarnessError::UnknownProtocol(name) => write!(f, "unknown protocol {name:?}"),
+            HarnessError::Isolation(error) => error.fmt(f),
             HarnessError::Engine(error) => error.fmt(f),
             HarnessError::Run(error) => error.fmt(f),
         }
@@ -116,6 +119,12 @@ impl fmt::Display for HarnessError {
 }
 
 impl std::error::Error for HarnessError {}
+
+impl From<IsolationError> for HarnessError {
+    fn from(error: IsolationError) -> Self {
+        HarnessError::Isolation(error)
+    }
+}
 
 impl From<EngineError> for HarnessError {
     fn from(error: EngineError) -> Self {
@@ -237,6 +246,7 @@ impl<M: Machine> Job<'_, M> {
         self,
         worker_loop: &WorkerLoop<'_, M, SharedEverything<M, P>>,
     ) -> Result<Vec<Repetition>, HarnessError> {
+        P::check_isolation(&self.plan.protocol_options)?;
         let mut repetitions = Vec::new();
         let mut kept: Option<(Arc<M>, SharedEverything<M, P>)> = None;
         for number in 0..self.plan.repetitions.max(1) {

@@ -1,10 +1,13 @@
 //! The explorer against every protocol, and against known bugs.
 
 use harness::explore::{Exploration, Explorations, Violation, explore};
+use harness::run::HarnessError;
 use harness::variation;
 use machine::{Explored, RunError, Word};
 use protocols::{
-    Isolation, Knob, ProtocolOptions, Readers, mutants::MUTANTS, registry::declarations,
+    Isolation, Knob, ProtocolOptions, Readers,
+    mutants::MUTANTS,
+    registry::{declarations, levels},
 };
 use workloads::micro::counters::Counters;
 
@@ -394,6 +397,49 @@ fn an_index_that_is_not_kept_up_breaks_a_law() {
     let outcome = explore(&variation::rooms, &exploration, &Word::new(0), &mut |_| {});
     let violation = outcome.expect("can run").finding.expect("finds the bug").violation;
     assert!(matches!(violation, Violation::Conservation(_)), "{violation}");
+}
+
+/// What is promised at a weaker level is kept, by every protocol that gives it; and it is weaker indeed.
+#[test]
+fn weaker_levels_pass_and_are_weaker() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    let gives = declared.iter().zip(levels::<Explored>());
+    let all = gives.flat_map(|(d, levels)| levels.iter().map(|level| (d.name, *level)));
+    for (protocol, level) in all.filter(|(_, level)| *level == Isolation::ReadCommitted) {
+        let options = ProtocolOptions { isolation: Some(level), ..Default::default() };
+        let exploration = Exploration {
+            protocol: protocol.into(),
+            protocol_options: options,
+            schedules: 1500,
+            ..Exploration::default()
+        };
+        for outcome in [run(&exploration), run_ranges(&exploration)] {
+            if let Some(finding) = outcome.finding {
+                panic!("{protocol} {level} seed {}: {}", finding.seed, finding.violation);
+            }
+            assert!(outcome.schedules == 1500 && outcome.commits > 0);
+        }
+        let demanding = Exploration { demand_strict: true, ..exploration };
+        let violation = run_ranges(&demanding).finding.expect("it is not serializable").violation;
+        assert!(matches!(violation, Violation::Certificate(_)), "{protocol} {level}: {violation}");
+    }
+}
+
+#[test]
+fn levels_that_cannot_be_given_are_refused() {
+    let isolation = Some(Isolation::ReadCommitted);
+    let exploration = Exploration {
+        protocol: "HSTORE".into(),
+        protocol_options: ProtocolOptions { isolation, ..Default::default() },
+        ..Exploration::default()
+    };
+    let outcome = explore(&variation::counters, &exploration, &Word::new(0), &mut |_| {});
+    let error = outcome.expect_err("refused");
+    assert!(matches!(error, HarnessError::Isolation(_)), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "HSTORE cannot give isolation read-committed; it gives: serializable"
+    );
 }
 
 fn violation_of(exploration: &Exploration) -> Violation {

@@ -34,6 +34,16 @@ pub enum Error {
         /// Its options.
         allowed: Vec<&'static str>,
     },
+    /// The protocol cannot give that level of isolation, or there is no such level.
+    #[error("protocol {protocol} cannot give isolation {given:?}; it gives {}", allowed.join(", "))]
+    UnsupportedIsolation {
+        /// The protocol.
+        protocol: String,
+        /// The level asked for.
+        given: String,
+        /// The levels that it gives.
+        allowed: Vec<String>,
+    },
     /// An option has a value that is not allowed.
     #[error("option {option}: {given:?} given, allowed are {allowed}")]
     InvalidOption {

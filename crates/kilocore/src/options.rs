@@ -2,7 +2,7 @@
 
 use crate::Error;
 use machine::available_memory;
-use protocols::{Knob, ProtocolOptions, TimestampAllocation, registry};
+use protocols::{Isolation, Knob, ProtocolOptions, TimestampAllocation, registry};
 use std::time::Duration;
 
 /// The most transactions at a time: a session's number has 12 bits in a timestamp.
@@ -21,6 +21,9 @@ pub struct Options {
     /// The concurrency-control protocol, as [`Database::protocols`](crate::Database::protocols) spells it.
     /// `"SILO"` by default; all but `"NO_CC"`, which checks nothing, are serializable.
     pub protocol: String,
+    /// The level of isolation: `"serializable"`, `"snapshot"` or `"read-committed"`, if the protocol can give it.
+    /// None by default: the protocol's own, which is the strongest that it can give.
+    pub isolation: Option<String>,
     /// Where protocols that need timestamps get them: `"mutex"`, `"atomic"` (default), `"batchN"` (N at a
     /// time), `"clock"`, or `"hardware"` (atomic where the machine has no such counter).
     pub timestamps: String,
@@ -48,6 +51,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             protocol: registry::DEFAULT.into(),
+            isolation: None,
             timestamps: TimestampAllocation::default().to_string(),
             protocol_options: Vec::new(),
             max_sessions: 64,
@@ -86,6 +90,7 @@ impl Options {
         if !allowed.contains(&self.protocol.as_str()) {
             return Err(Error::UnknownProtocol { given: self.protocol.clone(), allowed });
         }
+        options.isolation = self.level()?;
         let heeded = knobs_of(&self.protocol);
         for (name, value) in &self.protocol_options {
             let Some(knob) = Knob::named(name).filter(|knob| heeded.contains(&knob.name)) else {
@@ -100,6 +105,20 @@ impl Options {
             set.map_err(|error| invalid(error.name, error.given, error.allowed))?;
         }
         Ok(options)
+    }
+
+    /// The level of isolation asked for, if the protocol can give it.
+    fn level(&self) -> Result<Option<Isolation>, Error> {
+        let Some(given) = &self.isolation else { return Ok(None) };
+        let names = protocol_names().into_iter().zip(registry::levels::<machine::Native>());
+        let mut levels = names.filter(|(name, _)| *name == self.protocol).map(|(_, levels)| levels);
+        let levels = levels.next().unwrap_or_default();
+        let level = levels.iter().copied().find(|level| level.to_string() == *given);
+        level.map(Some).ok_or_else(|| Error::UnsupportedIsolation {
+            protocol: self.protocol.clone(),
+            given: given.clone(),
+            allowed: levels.iter().map(Isolation::to_string).collect(),
+        })
     }
 
     /// Bytes that the arena may hand out.

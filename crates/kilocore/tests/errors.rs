@@ -65,6 +65,36 @@ fn options_of_protocols() {
 }
 
 #[test]
+fn levels_of_isolation() {
+    let with = |protocol: &str, isolation: &str| {
+        Database::open(Options {
+            protocol: protocol.into(),
+            isolation: Some(isolation.into()),
+            ..Options::default()
+        })
+    };
+    for (protocol, isolation) in
+        [("SILO", "serializable"), ("SILO", "read-committed"), ("NO_WAIT", "read-committed")]
+    {
+        let db = with(protocol, isolation).unwrap();
+        let table = db.create_table("things", &[("id", ColumnType::U64)]).unwrap();
+        db.transact(|tx| tx.insert(&table, 1, &[1u64.into()])).unwrap();
+    }
+    for (protocol, isolation) in [
+        ("SILO", "snapshot"),
+        ("HSTORE", "read-committed"),
+        ("NO_CC", "serializable"),
+        ("SILO", "none"),
+        ("SILO", "Serializable"),
+    ] {
+        let error = with(protocol, isolation).unwrap_err();
+        assert!(matches!(error, Error::UnsupportedIsolation { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("{isolation:?}; it gives ")), "{text}");
+    }
+}
+
+#[test]
 fn partitions_not_declared() {
     let db = Database::open(Options {
         protocol: "HSTORE".into(),

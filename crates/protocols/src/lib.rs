@@ -28,5 +28,5 @@ pub use options::{
     ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
-    Change, CommitLog, Declaration, Isolation, Protocol, Start, TimestampAllocation,
+    Change, CommitLog, Declaration, Isolation, IsolationError, Protocol, Start, TimestampAllocation,
 };

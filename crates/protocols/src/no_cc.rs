@@ -34,6 +34,10 @@ impl<M: Machine> Protocol<M> for NoCc {
         }
     }
 
+    fn levels() -> &'static [Isolation] {
+        &[Isolation::None]
+    }
+
     fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
         Ok(NoCc)
     }

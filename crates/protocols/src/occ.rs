@@ -14,6 +14,7 @@
 //! Option, for comparison: the whole of that in one critical section (Kung and Robinson, section 4, serial
 //! validation; what Abyss 4.3 began with). Then nobody finds a record latched but readers, who wait for the row
 //! to be whole.
+//! Read committed, on demand: reads and ranges are neither refused nor validated, but for what is read for update.
 //! Deviations: one version per record, so a read of the past is refused instead of answered (as in the
 //! papers' simulation); scanned ranges are validated as SILO's are; only written records are latched, not read
 //! ones; serial validation asks each record read for its version instead of every transaction since the start
@@ -53,6 +54,8 @@ pub struct Occ<M: Machine, V = AsPublished> {
     allocator: TimestampAllocator<M>,
     section: Option<CriticalSection<M>>,
     variant: PhantomData<V>,
+    /// All reads are validated.
+    validates: bool,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -125,14 +128,19 @@ impl<M: Machine, V: Variant> Protocol<M> for Occ<M, V> {
     where
         M: 's;
 
-    fn declare(_: &ProtocolOptions) -> Declaration {
-        Declaration {
+    fn declare(options: &ProtocolOptions) -> Declaration {
+        let declaration = Declaration {
             name: "OCC",
             summary: "optimistic; a timestamp at the start and one at the end, reads validated one by one",
             source: "Kung and Robinson 1981; Larson et al., VLDB 2011; Abyss 2.2, 4.3, 5.1",
             isolation: Isolation::Serializable,
             strict: true,
-        }
+        };
+        declaration.at_level_of(options)
+    }
+
+    fn levels() -> &'static [Isolation] {
+        &[Isolation::Serializable, Isolation::ReadCommitted]
     }
 
     fn knobs() -> &'static [&'static str] {
@@ -151,7 +159,8 @@ impl<M: Machine, V: Variant> Protocol<M> for Occ<M, V> {
                 Some(CriticalSection::new(arena, sessions)?)
             }
         };
-        Ok(Occ { allocator, section, variant: PhantomData })
+        let validates = options.asks_for_full_isolation();
+        Ok(Occ { allocator, section, validates, variant: PhantomData })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
@@ -178,14 +187,16 @@ impl<M: Machine, V: Variant> Protocol<M> for Occ<M, V> {
         worker: &mut Worker<'s, M>,
         record: RecordRef<'s, M, WriteTime>,
         columns: ColumnSet,
-        _: Intent,
+        intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let (version, head) = tid_word::read_consistently(core, &record, columns, out, LOCKED);
-        if version > written_at(worker.start) {
-            return Err(Abort::because(AbortReason::TimestampOrder));
+        if self.validates || intent == Intent::Update {
+            if version > written_at(worker.start) {
+                return Err(Abort::because(AbortReason::TimestampOrder));
+            }
+            worker.reads.push(Observed { record, version });
         }
-        worker.reads.push(Observed { record, version });
         Ok(match worker.writes.find(&record) {
             None => head,
             Some(at) => worker.writes.overlay(at, columns, out, head),
@@ -223,7 +234,9 @@ impl<M: Machine, V: Variant> Protocol<M> for Occ<M, V> {
         worker: &mut Worker<'s, M>,
         guard: GuardRef<'s, M, WriteTime>,
     ) -> Result<(), Abort> {
-        worker.leaves.observe(core, guard);
+        if self.validates {
+            worker.leaves.observe(core, guard);
+        }
         Ok(())
     }
 

@@ -1,12 +1,14 @@
 //! The knobs of all protocols: plain values, and their names for command lines and records.
 
-use crate::TimestampAllocation;
+use crate::{Isolation, TimestampAllocation};
 use std::fmt;
 
 /// All knobs of all protocols, as plain values. A protocol heeds those that it lists in
 /// [`crate::Protocol::knobs`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolOptions {
+    /// The level of isolation asked for; none for the protocol's own, which is the strongest that it gives.
+    pub isolation: Option<Isolation>,
     /// Where timestamps come from.
     pub timestamps: TimestampAllocation,
     /// What is done about deadlocks where everybody may wait.
@@ -44,6 +46,7 @@ pub struct ProtocolOptions {
 impl Default for ProtocolOptions {
     fn default() -> Self {
         ProtocolOptions {
+            isolation: None,
             timestamps: TimestampAllocation::default(),
             deadlocks: Deadlocks::Search,
             deadlock_search_ns: 1_000,
@@ -60,6 +63,13 @@ impl Default for ProtocolOptions {
             partitions: None,
             older_at_partition: OlderAtPartition::GoesFirst,
         }
+    }
+}
+
+impl ProtocolOptions {
+    /// False when a weaker level is asked for than a protocol gives by itself.
+    pub fn asks_for_full_isolation(&self) -> bool {
+        matches!(self.isolation, None | Some(Isolation::Serializable))
     }
 }
 

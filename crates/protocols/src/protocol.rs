@@ -6,23 +6,71 @@ use std::{fmt, str::FromStr};
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
 use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, Version, Write};
 
-/// What a committed history is promised to look like.
+/// What a committed history is promised to look like, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     /// Equivalent to some serial order.
     Serializable,
+    /// Everybody reads from a snapshot, and of two concurrent writers of a record one aborts (Berenson et al.
+    /// 1995).
+    Snapshot,
+    /// Nobody reads or overwrites what is not committed (Adya's PL-2). A key is inserted once all the same, and
+    /// what is read for update stays as it was read.
+    ReadCommitted,
     /// Nothing.
     None,
+}
+
+impl Isolation {
+    /// The levels that can be asked for.
+    pub const ASKED: [Isolation; 3] =
+        [Isolation::Serializable, Isolation::Snapshot, Isolation::ReadCommitted];
 }
 
 impl fmt::Display for Isolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Isolation::Serializable => "serializable",
+            Isolation::Snapshot => "snapshot",
+            Isolation::ReadCommitted => "read-committed",
             Isolation::None => "none",
         })
     }
 }
+
+impl FromStr for Isolation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Isolation::ASKED.into_iter().find(|level| level.to_string() == text);
+        named.ok_or_else(|| {
+            format!(
+                "unknown isolation {text:?}; allowed are serializable, snapshot, read-committed"
+            )
+        })
+    }
+}
+
+/// A protocol was asked for a level of isolation that it cannot give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IsolationError {
+    /// The protocol.
+    pub protocol: &'static str,
+    /// The level asked for.
+    pub asked: Isolation,
+    /// The levels that it gives.
+    pub gives: &'static [Isolation],
+}
+
+impl fmt::Display for IsolationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gives: Vec<String> = self.gives.iter().map(Isolation::to_string).collect();
+        let (protocol, asked, gives) = (self.protocol, self.asked, gives.join(", "));
+        write!(f, "{protocol} cannot give isolation {asked}; it gives: {gives}")
+    }
+}
+
+impl std::error::Error for IsolationError {}
 
 /// What a protocol says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +83,19 @@ pub struct Declaration {
     pub source: &'static str,
     /// The isolation that it promises.
     pub isolation: Isolation,
-    /// True when the serial order also keeps real-time order (strict serializability).
+    /// True when the serial order also keeps real-time order (strict serializability); under snapshot isolation
+    /// when a snapshot has all that was committed at the begin (strong snapshot isolation).
     pub strict: bool,
+}
+
+impl Declaration {
+    /// The same protocol when `options` ask it for less than serializability.
+    pub fn at_level_of(self, options: &ProtocolOptions) -> Declaration {
+        match options.isolation {
+            None | Some(Isolation::Serializable) => self,
+            Some(isolation) => Declaration { isolation, strict: false, ..self },
+        }
+    }
 }
 
 /// Where timestamps come from (Abyss 4.3).
@@ -160,7 +219,25 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &[]
     }
 
-    /// The protocol's shared state, for `sessions` sessions.
+    /// The levels of isolation that it can give, its own first. One of the others is given when
+    /// [`ProtocolOptions::isolation`] asks for it.
+    fn levels() -> &'static [Isolation] {
+        &[Isolation::Serializable]
+    }
+
+    /// Whether it can give the level that `options` ask for.
+    fn check_isolation(options: &ProtocolOptions) -> Result<(), IsolationError> {
+        match options.isolation {
+            Some(asked) if !Self::levels().contains(&asked) => {
+                let protocol = Self::declare(options).name;
+                Err(IsolationError { protocol, asked, gives: Self::levels() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The protocol's shared state, for `sessions` sessions. `options` ask for no level of isolation that it
+    /// cannot give.
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
@@ -356,6 +433,17 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn levels_print_as_they_parse() {
+        for level in Isolation::ASKED {
+            assert_eq!(level.to_string().parse(), Ok(level));
+        }
+        for text in ["none", "Serializable", "repeatable-read", ""] {
+            let error = text.parse::<Isolation>().unwrap_err();
+            assert!(error.contains(text) && error.contains("snapshot, read-committed"), "{error}");
+        }
+    }
 
     #[test]
     fn allocations_print_as_they_parse() {

@@ -3,7 +3,7 @@
 //! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
 
 use crate::{
-    Declaration, Protocol, ProtocolOptions,
+    Declaration, Isolation, Protocol, ProtocolOptions,
     dl_detect::{DlDetect, DlDetectVersions},
     hstore::Hstore,
     mocc::Mocc,
@@ -41,6 +41,11 @@ macro_rules! registry {
         /// The knobs that each protocol heeds, by name, in the same order.
         pub fn knobs<$machine: Machine>() -> Vec<&'static [&'static str]> {
             vec![$(<$protocol as Protocol<$machine>>::knobs()),*]
+        }
+
+        /// The levels of isolation that each protocol can give, its own first, in the same order.
+        pub fn levels<$machine: Machine>() -> Vec<&'static [Isolation]> {
+            vec![$(<$protocol as Protocol<$machine>>::levels()),*]
         }
 
         /// Calls `visitor` with the protocol `name`, in the form that `options` ask for; gives the visitor back

@@ -38,8 +38,7 @@ fn commit(transactions: &[Executed<'_>], placed: u32, states: &mut Vec<State>) -
             // The last write of each transaction to the record: others are intermediate.
             let left = states.iter().enumerate().filter(|(at, state)| {
                 let same = |later: &State| {
-                    later.record == state.record
-                        && later.version.writer() == state.version.writer()
+                    later.record == state.record && later.version.writer() == state.version.writer()
                 };
                 !states[at + 1..].iter().any(same)
             });

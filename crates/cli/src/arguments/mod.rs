@@ -15,7 +15,7 @@ mod workload_options;
 pub use machine::{MachineChoice, named as named_machines};
 pub use options::{CompareArguments, ExploreArguments, RunArguments};
 pub use output::Outputs;
-pub use protocols::{declarations, heeding, protocol_names, protocol_options};
+pub use protocols::{declarations, heeding, protocol_options, protocols_at};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
 
 use crate::failure::{Ending, Failure};

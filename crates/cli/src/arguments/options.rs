@@ -35,6 +35,10 @@ pub struct RunArguments {
     /// How many of them arrive in a second of the machine's time, at all workers together
     #[arg(long, value_name = "TXN_PER_S", requires = "arrivals", value_parser = rate)]
     pub rate: Option<f64>,
+    /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is
+    /// then every one that does [default: each protocol's own]
+    #[arg(long, value_name = "LEVEL")]
+    pub isolation: Option<String>,
     /// Where timestamps come from: mutex, atomic, batchN, clock, hardware
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
@@ -79,6 +83,10 @@ pub struct CompareArguments {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole)]
     pub seed: u64,
+    /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is
+    /// then every one that does [default: each protocol's own]
+    #[arg(long, value_name = "LEVEL")]
+    pub isolation: Option<String>,
     /// Where timestamps come from: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
@@ -118,6 +126,10 @@ pub struct ExploreArguments {
     /// YCSB with scans and inserts beside reads and updates
     #[arg(long, conflicts_with_all = ["key_order", "rollbacks"])]
     pub growing: bool,
+    /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is
+    /// then every one that does [default: each protocol's own]
+    #[arg(long, value_name = "LEVEL")]
+    pub isolation: Option<String>,
     /// Where timestamps come from: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,

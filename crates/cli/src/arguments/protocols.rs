@@ -4,7 +4,10 @@ use super::MachineChoice;
 use crate::failure::Failure;
 use crate::suggestion;
 use machine::Native;
-use protocols::{Declaration, KNOBS, Knob, ProtocolOptions, TimestampAllocation, registry};
+use protocols::{
+    Declaration, Isolation, IsolationError, KNOBS, Knob, ProtocolOptions, TimestampAllocation,
+    registry,
+};
 
 /// What all protocols say of themselves.
 pub fn declarations(options: &ProtocolOptions) -> Vec<Declaration> {
@@ -28,6 +31,31 @@ pub fn protocol_names(asked: &[String]) -> Result<Vec<&'static str>, Failure> {
         names.extend(meant);
     }
     Ok(names)
+}
+
+/// The protocols that `asked` names, at the level of isolation that is asked for; `all` stands for every one that
+/// gives it.
+pub fn protocols_at(
+    asked: &[String],
+    isolation: Option<&str>,
+) -> Result<(Vec<&'static str>, Option<Isolation>), Failure> {
+    let mut names = protocol_names(asked)?;
+    let isolation = isolation
+        .map(|level| level.parse::<Isolation>())
+        .transpose()
+        .map_err(|error| Failure::refused(format!("--isolation: {error}")))?;
+    let Some(level) = isolation else { return Ok((names, None)) };
+    let declared = declarations(&ProtocolOptions::default());
+    let levels = registry::levels::<Native>();
+    for (declaration, gives) in declared.iter().zip(levels).filter(|(_, g)| !g.contains(&level)) {
+        let protocol = declaration.name;
+        if asked.iter().any(|name| name.eq_ignore_ascii_case(protocol)) {
+            let error = IsolationError { protocol, asked: level, gives };
+            return Err(Failure::refused(format!("--isolation {level}: {error}")));
+        }
+        names.retain(|name| *name != protocol);
+    }
+    Ok((names, isolation))
 }
 
 /// The options of protocols that `--timestamps` and `--cc-option` ask for, if each of `machines` has such

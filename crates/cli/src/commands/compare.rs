@@ -4,8 +4,8 @@
 mod schedule;
 
 use crate::arguments::{
-    CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, protocol_names,
-    protocol_options,
+    CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, protocol_options,
+    protocols_at,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Measured, Origin};
@@ -14,6 +14,7 @@ use harness::record::{MachineKind, RunRecord, check_writable, to_json, write_who
 use indicatif::ProgressBar;
 use machine::Word;
 use machine::cold::Mutex;
+use protocols::ProtocolOptions;
 use schedule::{native_configuration, native_cores, simulated_configuration, simulated_cores};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,11 +34,12 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
             "--machine is native, which is always compared; allowed: a machine to simulate beside it",
         ));
     }
-    let protocols = protocol_names(&asked.cc)?;
+    let (protocols, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let native = MachineChoice::Native;
     let machines = [&native, &simulated];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &machines)?;
+    let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     simulated.check_cores(&asked.cores)?;
     let mut configurations = Vec::new();
     let each = native_cores(native.cores(), asked.quick);

@@ -2,15 +2,15 @@
 
 mod blocks;
 
-use crate::arguments::{ExploreArguments, ExploreCommand, protocol_names, protocol_options};
+use crate::arguments::{ExploreArguments, ExploreCommand, protocol_options, protocols_at};
 use crate::failure::{Ending, Failure};
 use crate::measurement::protocol_arguments;
 use crate::report::rate;
 use crate::{interrupt, screen, suggestion};
 use harness::explore::{Exploration, Finding};
 use harness::variation;
-use protocols::Isolation;
 use protocols::mutants::{Detector, MUTANTS, Mutant};
+use protocols::{Isolation, ProtocolOptions};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::time::Instant;
 
@@ -143,10 +143,11 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
 }
 
 fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
-    let names = protocol_names(&asked.cc)?;
+    let (names, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
+    let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     if asked.key_order && ["ranges", "rooms"].contains(&workload) {
         let message = "--key-order: ranges are scanned in both directions; allowed: counters, ycsb";
         return Err(Failure::refused(message));

@@ -4,8 +4,9 @@ use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{Table, presets};
+use machine::Native;
 use protocols::mutants::MUTANTS;
-use protocols::{Isolation, KNOBS, ProtocolOptions};
+use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
 use serde_json::json;
 use workloads::catalogue::CATALOGUE;
 
@@ -27,15 +28,20 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     let mut section = |title: &str, rows: Vec<Vec<String>>| {
         text.push_str(&format!("{title}\n{}\n", columns(rows)));
     };
-    let protocols = declarations(&ProtocolOptions::default()).into_iter().map(|d| {
+    let protocols = protocols().map(|(d, weaker)| {
         let promise = match (d.isolation, d.strict) {
             (Isolation::Serializable, true) => "strictly serializable",
             (Isolation::Serializable, false) => "serializable, not strict",
+            (Isolation::Snapshot, true) => "snapshot isolation, of the latest snapshot",
+            (Isolation::Snapshot, false) => "snapshot isolation",
+            (Isolation::ReadCommitted, _) => "read committed",
             (Isolation::None, _) => "promises nothing",
         };
-        vec![d.name.to_owned(), promise.to_owned(), d.summary.to_owned(), bracketed(d.source)]
+        let weaker: String = weaker.iter().map(|level| format!("; or {level}")).collect();
+        let promise = format!("{promise}{weaker}");
+        vec![d.name.to_owned(), promise, d.summary.to_owned(), bracketed(d.source)]
     });
-    section("Protocols (--cc)", protocols.collect());
+    section("Protocols (--cc), their isolation; or, weaker (--isolation)", protocols.collect());
     let knobs = KNOBS.iter().map(|knob| {
         let default = knob.value(&ProtocolOptions::default());
         let default = default.map_or(String::new(), |value| format!(" [{value}]"));
@@ -64,10 +70,18 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     Ok(Ending::Good)
 }
 
+/// What each protocol says of itself, and the further levels of isolation that it can give.
+fn protocols() -> impl Iterator<Item = (Declaration, &'static [Isolation])> {
+    let levels = registry::levels::<Native>().into_iter().map(|levels| &levels[1..]);
+    declarations(&ProtocolOptions::default()).into_iter().zip(levels)
+}
+
 fn json() -> serde_json::Value {
-    let protocols = declarations(&ProtocolOptions::default()).into_iter().map(|d| {
+    let protocols = protocols().map(|(d, weaker)| {
+        let weaker: Vec<String> = weaker.iter().map(Isolation::to_string).collect();
         json!({
             "name": d.name, "isolation": d.isolation.to_string(), "strict": d.strict,
+            "weaker": weaker,
             "summary": d.summary, "source": d.source,
         })
     });

@@ -1,14 +1,15 @@
 //! `kilocore run`: protocols on one machine, configuration by configuration.
 
 use crate::arguments::{
-    Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, protocol_names,
-    protocol_options,
+    Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, protocol_options,
+    protocols_at,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Evidence, Measured, Origin};
 use crate::{interrupt, notes, report, screen};
 use harness::arrivals::{Arrivals, Process};
 use harness::record::{MachineKind, RunRecord};
+use protocols::ProtocolOptions;
 use txn::Workload;
 use workloads::micro::counters::CountersOptions;
 use workloads::ycsb::YcsbOptions;
@@ -17,9 +18,10 @@ use workloads::ycsb::YcsbOptions;
 pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> {
     let asked = workload.command();
     let machine = MachineChoice::load(&asked.machine)?;
-    let protocols = protocol_names(&asked.cc)?;
+    let (protocols, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
+    let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     machine.check_cores(&asked.cores)?;
     let default_cores = match machine.kind() {
         MachineKind::Native => machine.cores(),

@@ -23,10 +23,20 @@ pub(super) fn percent(share: f64) -> String {
 
 /// What a certificate says, in as few words as possible. Capitals when a promise is broken.
 pub(super) fn certificate(certificate: &Certificate) -> &'static str {
-    let Certificate { serializable, strict, promised } = certificate;
+    let Certificate { snapshot, strong_snapshot, read_committed, .. } = certificate;
+    let Certificate { serializable, strict, promised, .. } = certificate;
     match (serializable, strict) {
+        _ if promised.read_committed && *read_committed == Verdict::Fail => {
+            "FAIL: not read committed"
+        }
+        _ if promised.snapshot && *snapshot == Verdict::Fail => "FAIL: not snapshot isolation",
+        _ if promised.strong_snapshot && *strong_snapshot == Verdict::Fail => {
+            "FAIL: not the latest snapshot"
+        }
         (Verdict::Fail, _) if promised.serializable => "FAIL: not serializable",
         (_, Verdict::Fail) if promised.strict => "FAIL: not strict",
+        (Verdict::Fail, _) if *snapshot == Verdict::Pass => "snapshot isolation",
+        (Verdict::Fail, _) if *read_committed == Verdict::Pass => "read committed",
         (Verdict::Fail, _) => "not serializable",
         (Verdict::Pass, Verdict::Pass) => "serializable, strict",
         (Verdict::Pass, _) => "serializable",
@@ -80,7 +90,8 @@ mod tests {
         let mut c = Certificate {
             serializable: Verdict::Pass,
             strict: Verdict::Fail,
-            promised: Promise { serializable: true, strict: false },
+            promised: Promise { serializable: true, ..Promise::default() },
+            ..Certificate::default()
         };
         assert_eq!(certificate(&c), "serializable");
         c.promised.strict = true;
@@ -89,6 +100,16 @@ mod tests {
         assert_eq!(certificate(&c), "FAIL: not serializable");
         c.promised = Promise::default();
         assert_eq!(certificate(&c), "not serializable");
+        c.read_committed = Verdict::Pass;
+        assert_eq!(certificate(&c), "read committed");
+        c.promised.snapshot = true;
+        c.snapshot = Verdict::Fail;
+        assert_eq!(certificate(&c), "FAIL: not snapshot isolation");
+        c.snapshot = Verdict::Pass;
+        c.strong_snapshot = Verdict::Fail;
+        assert_eq!(certificate(&c), "snapshot isolation");
+        c.promised.strong_snapshot = true;
+        assert_eq!(certificate(&c), "FAIL: not the latest snapshot");
         assert_eq!(certificate(&Certificate::default()), "not checked");
     }
 }

@@ -68,7 +68,7 @@ fn view(records: &[RunRecord]) -> View {
                 .series
                 .into_iter()
                 .map(|series| SeriesView {
-                    baseline: !series.records[0].certificate.promised.serializable,
+                    baseline: series.records[0].certificate.promised.is_empty(),
                     records: series.records.iter().map(|r| position(r)).collect(),
                     certificates: series
                         .records

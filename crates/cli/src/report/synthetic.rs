@@ -16,9 +16,15 @@ struct Shape {
     strict: Verdict,
 }
 
-const STRICT: Promise = Promise { serializable: true, strict: true };
-const SERIALIZABLE: Promise = Promise { serializable: true, strict: false };
-const NOTHING: Promise = Promise { serializable: false, strict: false };
+const STRICT: Promise = Promise { serializable: true, strict: true, ..NOTHING };
+const SERIALIZABLE: Promise = Promise { serializable: true, ..NOTHING };
+const NOTHING: Promise = Promise {
+    read_committed: false,
+    snapshot: false,
+    strong_snapshot: false,
+    serializable: false,
+    strict: false,
+};
 
 const SHAPES: [Shape; 6] = [
     Shape {
@@ -136,6 +142,7 @@ fn record(shape: &Shape, kind: MachineKind, cores: usize) -> RunRecord {
             serializable: if shape.promise == NOTHING { Verdict::Fail } else { Verdict::Pass },
             strict: shape.strict,
             promised: shape.promise,
+            ..Certificate::default()
         },
         operations_per_wall_s: simulated.then_some(2.6e7),
         wall_s: simulated.then_some(0.4 + n / 300.0),

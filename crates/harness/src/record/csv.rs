@@ -91,9 +91,15 @@ impl Columns {
                 r.breakdown.as_ref().map(|b| b.get(category.name()).copied().unwrap_or(0.0));
             put(&format!("breakdown.{}", category.name()), optional(share));
         }
+        put("certificate.read_committed", r.certificate.read_committed.name().into());
+        put("certificate.snapshot", r.certificate.snapshot.name().into());
+        put("certificate.strong_snapshot", r.certificate.strong_snapshot.name().into());
         put("certificate.serializable", r.certificate.serializable.name().into());
         put("certificate.strict", r.certificate.strict.name().into());
         let promised = r.certificate.promised;
+        put("certificate.promised.read_committed", promised.read_committed.to_string());
+        put("certificate.promised.snapshot", promised.snapshot.to_string());
+        put("certificate.promised.strong_snapshot", promised.strong_snapshot.to_string());
         put("certificate.promised.serializable", promised.serializable.to_string());
         put("certificate.promised.strict", promised.strict.to_string());
         put("operations_per_wall_s", optional(r.operations_per_wall_s));

@@ -1,7 +1,7 @@
 //! Bugs that are planted between a protocol, whose own text stays as it is, and whoever calls it.
 
 use crate::{
-    Change, CommitLocks, CommitLog, Declaration, Protocol, ProtocolOptions, Start,
+    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     TimestampAllocation,
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
@@ -148,6 +148,10 @@ impl<M: Machine, P: Protocol<M>, T: Twist> Protocol<M> for Twisted<P, T> {
 
     fn declare(options: &ProtocolOptions) -> Declaration {
         P::declare(options)
+    }
+
+    fn levels() -> &'static [Isolation] {
+        P::levels()
     }
 
     fn create(

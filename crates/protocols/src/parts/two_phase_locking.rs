@@ -10,9 +10,12 @@
 //! is done to the row later is locked by itself; it only must not appear in a range that somebody else has
 //! scanned. Who has scanned the leaf itself exchanges its lock for an exclusive one, and keeps that.
 //! (A next-key lock as in Gray and Reuter, with leaves for gaps.)
+//!
+//! Read committed (degree 2 of Gray, Lorie, Putzolu and Traiger 1976): read locks are given back as soon as
+//! the row is copied, ranges are not locked. What is read for update, and so inserts and deletes, are locked as ever.
 
 use super::{record_set::RecordSet, write_set::WriteSet};
-use crate::{Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start};
+use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start};
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
@@ -138,6 +141,8 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
 /// The protocol that locks with `L`.
 pub struct TwoPhaseLocking<L> {
     locks: L,
+    /// Read locks are given back at once.
+    short_reads: bool,
 }
 
 /// A lock that is held beside the others, and given back before them.
@@ -225,6 +230,28 @@ impl<L> TwoPhaseLocking<L> {
         }
     }
 
+    /// Reads under a lock that is given back at once. None if one is held, or if there is a write of its own.
+    #[cold]
+    fn read_briefly<'s, M: Machine>(
+        &self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: &RecordRef<'s, M, L::Record>,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Result<Option<RowHead>, Abort>
+    where
+        L: Locks<M>,
+    {
+        if worker.held.find(record).is_some() || worker.writes.find(record).is_some() {
+            return Ok(None);
+        }
+        let held = self.locks.acquire(core, &mut worker.owner, record, Mode::Shared)?;
+        let head = record.copy_out(core, columns, out);
+        self.locks.release(core, &mut worker.owner, record, held);
+        Ok(Some(head))
+    }
+
     fn end_instant<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
         L: Locks<M>,
@@ -260,11 +287,15 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     }
 
     fn declare(options: &ProtocolOptions) -> Declaration {
-        L::declare(options)
+        L::declare(options).at_level_of(options)
     }
 
     fn knobs() -> &'static [&'static str] {
         L::knobs()
+    }
+
+    fn levels() -> &'static [Isolation] {
+        &[Isolation::Serializable, Isolation::ReadCommitted]
     }
 
     fn create(
@@ -272,7 +303,8 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(TwoPhaseLocking { locks: L::create(arena, options, sessions)? })
+        let short_reads = !options.asks_for_full_isolation();
+        Ok(TwoPhaseLocking { locks: L::create(arena, options, sessions)?, short_reads })
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M, L> {
@@ -299,6 +331,12 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
+        if self.short_reads
+            && intent == Intent::Read
+            && let Some(head) = self.read_briefly(core, worker, &record, columns, out)?
+        {
+            return Ok(head);
+        }
         let mode = match intent {
             Intent::Update if !self.defers::<M>() => Mode::Exclusive,
             Intent::Read | Intent::Update => Mode::Shared,
@@ -339,7 +377,10 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         worker: &mut Worker<'s, M, L>,
         guard: GuardRef<'s, M, L::Record>,
     ) -> Result<(), Abort> {
-        self.lock(core, worker, guard.record(), Mode::Shared)
+        match self.short_reads {
+            true => Ok(()),
+            false => self.lock(core, worker, guard.record(), Mode::Shared),
+        }
     }
 
     fn begin_insertion<'s>(
@@ -348,6 +389,9 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         worker: &mut Worker<'s, M, L>,
         guard: GuardRef<'s, M, L::Record>,
     ) -> Result<(), Abort> {
+        if self.short_reads {
+            return Ok(());
+        }
         let record = guard.record();
         if worker.held.find(&record).is_some() {
             return self.lock_out(core, worker, record);

@@ -109,8 +109,10 @@ function summary() {
   const checked = view.groups.flatMap((g) => g.series.flatMap((s) => s.records.map((i, n) => [records[i].certificate, s.certificates[n]])));
   const broken = checked.filter(([, said]) => said.startsWith("FAIL")).length;
   const unchecked = checked.filter(([, said]) => said === "not checked").length;
-  const held = checked.filter(([c, said]) => c.promised.serializable && c.serializable === "pass" && !said.startsWith("FAIL")).length;
-  const unpromised = checked.filter(([c, said]) => !c.promised.serializable && said !== "not checked").length;
+  const promised = (c) => Object.keys(c.promised).filter((level) => c.promised[level]);
+  const kept = (c) => promised(c).length > 0 && promised(c).every((level) => c[level] === "pass");
+  const held = checked.filter(([c]) => kept(c)).length;
+  const unpromised = checked.filter(([c, said]) => promised(c).length === 0 && said !== "not checked").length;
   const stopped = records.filter((r) => r.interrupted).length;
   byId("verdict").append(`${plural(records.length, "record")}. Certificates: `,
     ...(broken ? [element("span", { class: "bad" }, `${plural(broken, "broken promise")}, `)] : []),
