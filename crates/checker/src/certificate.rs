@@ -68,10 +68,11 @@ impl Requirements {
     pub const READ_COMMITTED: Requirements =
         Requirements { read_committed: true, ..Requirements::NOTHING };
     /// Snapshot isolation alone.
-    pub const SNAPSHOT: Requirements = Requirements { snapshot: true, ..Requirements::NOTHING };
+    pub const SNAPSHOT_ISOLATION: Requirements =
+        Requirements { snapshot: true, ..Requirements::NOTHING };
     /// Snapshot isolation of the latest snapshot.
     pub const STRONG_SNAPSHOT: Requirements =
-        Requirements { strong_snapshot: true, ..Requirements::SNAPSHOT };
+        Requirements { strong_snapshot: true, ..Requirements::SNAPSHOT_ISOLATION };
     /// Serializability alone.
     pub const SERIALIZABLE: Requirements =
         Requirements { serializable: true, ..Requirements::NOTHING };

@@ -403,7 +403,7 @@ fn a_long_fork_is_no_snapshot_isolation() {
     script.txn(2, 1, 10, 30).read(X, by(first())).read(Y, INITIAL);
     script.txn(3, 1, 10, 30).read(X, INITIAL).read(Y, by(second()));
     assert_eq!(weakest_broken(&script), Some((Level::Snapshot, Phenomenon::LongFork)));
-    let certificate = check(&script.history(), Requirements::SNAPSHOT);
+    let certificate = check(&script.history(), Requirements::SNAPSHOT_ISOLATION);
     let printed = certificate.counterexample.expect("a counter-example").to_string();
     assert!(printed.starts_with("not snapshot isolation: long fork, "), "{printed}");
     assert!(printed.contains("shortest cycle, 4 transactions"), "{printed}");

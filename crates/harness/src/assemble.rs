@@ -27,7 +27,7 @@ pub fn promised(declaration: &Declaration) -> Requirements {
         (Isolation::Serializable, true) => Requirements::STRICT,
         (Isolation::Serializable, false) => Requirements::SERIALIZABLE,
         (Isolation::Snapshot, true) => Requirements::STRONG_SNAPSHOT,
-        (Isolation::Snapshot, false) => Requirements::SNAPSHOT,
+        (Isolation::Snapshot, false) => Requirements::SNAPSHOT_ISOLATION,
         (Isolation::ReadCommitted, _) => Requirements::READ_COMMITTED,
         (Isolation::None, _) => Requirements::NOTHING,
     }

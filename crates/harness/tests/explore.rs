@@ -21,6 +21,11 @@ fn run_ranges(exploration: &Exploration) -> harness::explore::Explorations {
     explore(&variation::ranges, exploration, &stop, &mut |_| {}).expect("can run")
 }
 
+fn run_smallbank(exploration: &Exploration) -> Explorations {
+    let stop = Word::new(0);
+    explore(&variation::smallbank, exploration, &stop, &mut |_| {}).expect("can run")
+}
+
 fn passes(protocol: &str) {
     for timestamps in ["atomic", "batch4", "clock"] {
         let exploration = Exploration {
@@ -209,6 +214,23 @@ fn timestamp_passes() {
 #[test]
 fn mvcc_passes() {
     passes("MVCC");
+}
+
+#[test]
+fn snapshot_passes() {
+    passes("SNAPSHOT");
+}
+
+#[test]
+fn ssn_passes() {
+    passes("SSN");
+    // Here write skew lives.
+    let exploration =
+        Exploration { protocol: "SSN".into(), schedules: 4000, ..Exploration::default() };
+    let outcome = run_smallbank(&exploration);
+    if let Some(finding) = outcome.finding {
+        panic!("SSN seed {}: {}", finding.seed, finding.violation);
+    }
 }
 
 #[test]
@@ -405,7 +427,8 @@ fn weaker_levels_pass_and_are_weaker() {
     let declared = declarations::<Explored>(&ProtocolOptions::default());
     let gives = declared.iter().zip(levels::<Explored>());
     let all = gives.flat_map(|(d, levels)| levels.iter().map(|level| (d.name, *level)));
-    for (protocol, level) in all.filter(|(_, level)| *level == Isolation::ReadCommitted) {
+    let strong = [Isolation::Serializable, Isolation::None];
+    for (protocol, level) in all.filter(|(_, level)| !strong.contains(level)) {
         let options = ProtocolOptions { isolation: Some(level), ..Default::default() };
         let exploration = Exploration {
             protocol: protocol.into(),
@@ -413,14 +436,15 @@ fn weaker_levels_pass_and_are_weaker() {
             schedules: 1500,
             ..Exploration::default()
         };
-        for outcome in [run(&exploration), run_ranges(&exploration)] {
+        for outcome in [run(&exploration), run_ranges(&exploration), run_smallbank(&exploration)] {
             if let Some(finding) = outcome.finding {
                 panic!("{protocol} {level} seed {}: {}", finding.seed, finding.violation);
             }
             assert!(outcome.schedules == 1500 && outcome.commits > 0);
         }
         let demanding = Exploration { demand_strict: true, ..exploration };
-        let violation = run_ranges(&demanding).finding.expect("it is not serializable").violation;
+        let finding = run_smallbank(&demanding).finding;
+        let violation = finding.expect("it is not serializable").violation;
         assert!(matches!(violation, Violation::Certificate(_)), "{protocol} {level}: {violation}");
     }
 }
@@ -541,6 +565,28 @@ fn mvcc_that_collects_under_readers_is_missing_versions() {
 }
 
 #[test]
+fn torn_snapshots_and_lost_updates_get_no_certificate() {
+    for name in ["snapshot_last_updater_wins", "snapshot_reads_past_commits"] {
+        let violation = mutant(name);
+        assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+        assert!(violation.to_string().starts_with("not snapshot isolation"), "{violation}");
+    }
+}
+
+#[test]
+fn safety_nets_with_holes_get_no_certificate() {
+    for planted in MUTANTS.iter().filter(|mutant| mutant.workload == "smallbank") {
+        let outcome = run_smallbank(&Exploration {
+            mutant: Some(planted.name.into()),
+            schedules: 100_000,
+            ..Exploration::default()
+        });
+        let violation = outcome.finding.expect("the bug is found").violation;
+        assert!(matches!(violation, Violation::Certificate(_)), "{}: {violation}", planted.name);
+    }
+}
+
+#[test]
 fn uncertified_writes_get_no_certificate() {
     let violation = mutant("two_version_uncertified");
     assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
@@ -549,7 +595,7 @@ fn uncertified_writes_get_no_certificate() {
 #[test]
 fn protocols_that_promise_no_strictness_really_lack_it() {
     for (protocol, timestamps) in
-        [("TICTOC", "atomic"), ("TIMESTAMP", "batch4"), ("MVCC", "batch4")]
+        [("TICTOC", "atomic"), ("TIMESTAMP", "batch4"), ("MVCC", "batch4"), ("SSN", "atomic")]
     {
         let violation = violation_of(&Exploration {
             protocol: protocol.into(),

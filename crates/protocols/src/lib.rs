@@ -17,6 +17,8 @@ pub mod parts;
 mod protocol;
 pub mod registry;
 pub mod silo;
+pub mod snapshot;
+pub mod ssn;
 pub mod tictoc;
 pub mod timestamp;
 pub mod two_version_no_wait;

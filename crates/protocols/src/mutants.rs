@@ -24,6 +24,8 @@ use crate::{
     registry::Visitor,
     silo,
     silo::Silo,
+    snapshot::{self, Snapshot},
+    ssn::{self, Ssn},
     tictoc,
     tictoc::TicToc,
     timestamp::{self, Timestamp},
@@ -244,6 +246,43 @@ pub const MUTANTS: &[Mutant] = &[
         detector: Detector::Assertion,
     },
     Mutant {
+        name: "snapshot_last_updater_wins",
+        story: "SNAPSHOT writes over a version that is later than the transaction's snapshot (lost update)",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "snapshot_reads_past_commits",
+        story: "SNAPSHOT's reader does not wait for a commit that was stamped before its snapshot, and sees \
+                a part of it",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "ssn_without_exclusion",
+        story: "SSN keeps all its stamps and never looks whether they exclude one another",
+        workload: "smallbank",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "ssn_without_read_stamps",
+        story: "SSN's readers leave no stamps, so an overwriter does not know that they precede it",
+        workload: "smallbank",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "ssn_without_waiting",
+        story: "SSN's reader does not wait for an overwriter that is about to commit with an earlier stamp",
+        workload: "smallbank",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "phantom_uncertified_range",
+        story: "SSN certifies the rows that a scan met, not the range",
+        workload: "ranges",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
         name: "two_version_uncertified",
         story: "2V_NO_WAIT installs its writes without certifying that no reader is left",
         workload: "counters",
@@ -367,6 +406,16 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "mvcc_reads_past_writers" => Ok(visitor.visit::<Mvcc<M, PastWriters>>()),
         "mvcc_without_read_marks" => Ok(visitor.visit::<Mvcc<M, WithoutReadMarks>>()),
         "mvcc_collects_under_readers" => Ok(visitor.visit::<Mvcc<M, UnderReaders>>()),
+        "snapshot_last_updater_wins" => {
+            Ok(visitor.visit::<Snapshot<M, snapshot::Uncertified, LastWins>>())
+        }
+        "snapshot_reads_past_commits" => {
+            Ok(visitor.visit::<Snapshot<M, snapshot::Uncertified, PastCommits>>())
+        }
+        "ssn_without_exclusion" => Ok(visitor.visit::<Ssn<M, WithoutExclusion>>()),
+        "ssn_without_read_stamps" => Ok(visitor.visit::<Ssn<M, WithoutReadStamps>>()),
+        "ssn_without_waiting" => Ok(visitor.visit::<Ssn<M, WithoutWaiting>>()),
+        "phantom_uncertified_range" => Ok(visitor.visit::<Ssn<M, UncertifiedRanges>>()),
         "two_version_uncertified" => {
             Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<CertifiedLocks<Uncertified>>>())
         }
@@ -501,6 +550,42 @@ impl mvcc::Variant for UnderReaders {
     fn is_needed(needed: &Needed, _: u64, end: u64) -> bool {
         end > needed.frontier()
     }
+}
+
+/// SNAPSHOT in which updates are lost.
+pub struct LastWins;
+impl snapshot::Variant for LastWins {
+    const FIRST_WINS: bool = false;
+}
+
+/// SNAPSHOT whose snapshots are torn.
+pub struct PastCommits;
+impl snapshot::Variant for PastCommits {
+    const AWAITS_COMMITS: bool = false;
+}
+
+/// SSN that excludes nobody.
+pub struct WithoutExclusion;
+impl ssn::Variant for WithoutExclusion {
+    const EXCLUDES: bool = false;
+}
+
+/// SSN that does not know its readers.
+pub struct WithoutReadStamps;
+impl ssn::Variant for WithoutReadStamps {
+    const STAMPS_READS: bool = false;
+}
+
+/// SSN that does not know who is committing.
+pub struct WithoutWaiting;
+impl ssn::Variant for WithoutWaiting {
+    const AWAITS_OVERWRITERS: bool = false;
+}
+
+/// SSN that does not know of ranges.
+pub struct UncertifiedRanges;
+impl ssn::Variant for UncertifiedRanges {
+    const CERTIFIES_RANGES: bool = false;
 }
 
 /// 2V_NO_WAIT without its third kind of lock.

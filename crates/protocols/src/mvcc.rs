@@ -22,7 +22,7 @@ use crate::{
     TimestampAllocation,
     parts::{
         active_timestamps::{ActiveTimestamps, Needed},
-        prewrite::{Prewriter, too_late},
+        prewrite::Prewriter,
         queue_latch::LatchNodes,
         range_times,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
@@ -36,7 +36,7 @@ use crate::{
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
-use txn::{Abort, AbortReason, ColumnSet, Intent};
+use txn::{Abort, ColumnSet, Intent};
 
 /// Where mutants may differ; the protocol itself does not.
 pub trait Variant: Send + Sync + 'static {
@@ -78,25 +78,6 @@ pub struct Worker<'s, M: Machine> {
     collector: VersionCollector<'s, M, Times>,
     /// For each prepared write the slot for the version that it supersedes, if there is to be one.
     reserved: Vec<Option<Record<'s, M>>>,
-}
-
-impl<'s, M: Machine> Worker<'s, M> {
-    /// Where the version goes that the write at `at` supersedes; nowhere if nobody will read it.
-    fn reserve(&mut self, core: &M::Core, at: usize) -> Result<Option<Record<'s, M>>, Abort> {
-        let record = self.writes.record(at);
-        let Worker { collector, prewrites: Prewriter { latcher, timestamp }, .. } = self;
-        match self.writes.outcome(core, at) {
-            None => Ok(None),
-            // An absence that leaves with its record leaves no history behind: nobody may need it any more.
-            Some((_, RowState::RETIRED)) => {
-                let alone = collector.forget_history(core, latcher, *timestamp, &record);
-                if alone { Ok(None) } else { Err(too_late()) }
-            }
-            Some(_) => collector
-                .reserve(core, latcher, *timestamp, &record)
-                .map_err(|_| Abort::because(AbortReason::OutOfMemory)),
-        }
-    }
 }
 
 impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
@@ -211,7 +192,9 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
 
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
         for at in 0..worker.writes.len() {
-            let slot = worker.reserve(core, at)?;
+            let Worker { collector, prewrites, writes, .. } = worker;
+            let (latcher, timestamp) = (&prewrites.latcher, prewrites.timestamp);
+            let slot = collector.reserve_for(core, latcher, timestamp, writes, at)?;
             worker.reserved.push(slot);
         }
         Ok(worker.prewrites.timestamp)

@@ -11,7 +11,7 @@ const NOT_PROTOCOLS: &[&str] =
     &["lib.rs", "protocol.rs", "options.rs", "registry.rs", "mutants.rs"];
 
 /// Ordinary words that a protocol has for its name; only its capitals count.
-const ORDINARY: &[&str] = &["timestamp"];
+const ORDINARY: &[&str] = &["timestamp", "snapshot"];
 
 /// True for the one file of a protocol.
 pub fn is_protocol_file(path: &str) -> bool {

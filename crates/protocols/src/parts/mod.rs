@@ -1,7 +1,10 @@
 //! What several protocols are made of.
 
 pub mod active_timestamps;
+pub mod announcement;
 pub mod cancellable_queue;
+pub mod certifier;
+pub mod commit_clock;
 pub mod critical_section;
 pub mod lock_queue;
 pub mod lock_table;

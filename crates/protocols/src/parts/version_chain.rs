@@ -99,6 +99,25 @@ pub fn read<M: Machine, C: Versioned>(
     Some(head)
 }
 
+/// The version that a transaction of this timestamp sees, and when it was superseded; the newest is never. None if
+/// there is no version that old. Where versions were taken out that nobody can read, it may seem to have
+/// been superseded later than it was. Call with the record latched.
+pub fn seen_at<'s, M: Machine, C: Versioned>(
+    core: &M::Core,
+    record: &RecordRef<'s, M, C>,
+    timestamp: u64,
+) -> Option<(RecordRef<'s, M, C>, u64)> {
+    let (mut version, mut superseded) = (*record, u64::MAX);
+    loop {
+        let written = wts(core, &version);
+        if written <= timestamp {
+            return Some((version, superseded));
+        }
+        superseded = written;
+        version = older(core, &version)?;
+    }
+}
+
 /// Hands `columns` of `from` down to an older version, as far as that does not hold them itself.
 fn hand_down<M: Machine, C: Versioned>(
     core: &M::Core,

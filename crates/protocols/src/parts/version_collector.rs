@@ -10,12 +10,15 @@
 
 use super::{
     active_timestamps::{ActiveTimestamps, Needed},
+    prewrite::too_late,
     queue_latch::Latcher,
     version_chain::{self, VersionPool, VersionSlots, Versioned},
+    write_set::WriteSet,
 };
 use machine::{Core, Machine, OutOfMemory};
 use std::collections::VecDeque;
-use storage::RecordRef;
+use storage::{RecordRef, RowState};
+use txn::{Abort, AbortReason};
 
 /// Whether a version that was the newest from one timestamp to another must stay.
 pub type IsNeeded = fn(&Needed, u64, u64) -> bool;
@@ -84,6 +87,29 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
             let gone = self.active.wait_until_gone(core, begin, timestamp, deadline);
             gone.map(|()| None).map_err(|_| exhausted)
         })
+    }
+
+    /// As [`VersionCollector::reserve`], for the version that the write at `at` supersedes, if it does.
+    pub fn reserve_for(
+        &mut self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        timestamp: u64,
+        writes: &WriteSet<'s, M, C>,
+        at: usize,
+    ) -> Result<Option<RecordRef<'s, M, C>>, Abort> {
+        let record = writes.record(at);
+        match writes.outcome(core, at) {
+            None => Ok(None),
+            // An absence that leaves with its record leaves no history behind: nobody may need it any more.
+            Some((_, RowState::RETIRED)) => {
+                let alone = self.forget_history(core, latcher, timestamp, &record);
+                if alone { Ok(None) } else { Err(too_late()) }
+            }
+            Some(_) => self
+                .reserve(core, latcher, timestamp, &record)
+                .map_err(|_| Abort::because(AbortReason::OutOfMemory)),
+        }
     }
 
     /// This session has superseded the version of `record` that was the newest from `begin` to `end`. True

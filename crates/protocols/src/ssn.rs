@@ -1,0 +1,268 @@
+//! SSN: snapshot isolation made serializable by the serial safety net.
+//!
+//! Source: Wang, Johnson, Fekete and Pandis, "Efficiently making (almost) any concurrency control mechanism
+//! serializable", VLDB Journal 2017. Beneath lies [`snapshot`]. A transaction T keeps two stamps: η(T), the latest commit among those that must precede it and have
+//! committed before (`pstamp`), and π(T), the earliest commit that it can reach through those that must
+//! follow it and have committed before (`sstamp`). If π(T) ≤ η(T), whoever reached back to π(T) may close a cycle:
+//! T aborts. Every version therefore carries the stamp of its writer, the latest of its readers' (`rts`), and once
+//! it is superseded the π of who did that (in the same word, of no other use by then).
+//! Serializable; not strict: a transaction that overlaps another which precedes it in the serial order may
+//! drag a later one along.
+//!
+//! Commits are certified side by side, in the order of their stamps: who has read a version waits for the outcome
+//! of an overwriter with an earlier stamp, and takes over its π. Deviation, instead of the paper's list of readers in
+//! each version: if the overwriter's stamp is later, it may have looked at `rts` already, so the reader gives way.
+//! Ranges: their guards carry stamps as versions do, and scanned leaves must not have gained records (a node set as
+//! SILO's), so an inserter finds the stamps of all that scanned its range.
+//!
+//! [`snapshot`]: crate::snapshot
+
+use crate::{
+    Declaration, Isolation,
+    parts::{
+        certifier::{Candidate, Certifier},
+        node_set::NodeSet,
+        range_times, version_chain,
+        version_times::Times,
+    },
+    snapshot::{self, Snapshot},
+};
+use machine::{Core, Machine};
+use std::marker::PhantomData;
+use storage::{GuardRef, RecordRef, RowState};
+use txn::{Abort, AbortReason};
+
+/// The protocol.
+pub type Ssn<M, V = AsPublished> = Snapshot<M, SafetyNet<V>, snapshot::AsPublished>;
+
+/// What mutants may leave out; the protocol itself leaves nothing out.
+pub trait Variant: Send + Sync + 'static {
+    /// A transaction with π(T) ≤ η(T) aborts.
+    const EXCLUDES: bool = true;
+    /// Readers leave their stamps behind.
+    const STAMPS_READS: bool = true;
+    /// A commit under way that has an earlier stamp is waited for.
+    const AWAITS_OVERWRITERS: bool = true;
+    /// Scanned ranges are certified.
+    const CERTIFIES_RANGES: bool = true;
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// The certifier.
+pub struct SafetyNet<V>(PhantomData<V>);
+
+type Record<'s, M> = RecordRef<'s, M, Times>;
+
+/// η, π, and what was read and may yet be overwritten.
+pub struct Stamps<'s, M: Machine> {
+    /// η: the latest commit that precedes the transaction.
+    pstamp: u64,
+    /// π: the earliest commit that follows it.
+    sstamp: u64,
+    /// Newest versions that were read, with the stamps of their writers.
+    reads: Vec<(Record<'s, M>, u64)>,
+    leaves: NodeSet<'s, M, Times>,
+}
+
+impl<M: Machine> Default for Stamps<'_, M> {
+    fn default() -> Self {
+        Stamps { pstamp: 0, sstamp: u64::MAX, reads: Vec::new(), leaves: NodeSet::default() }
+    }
+}
+
+fn unsafe_structure() -> Abort {
+    Abort::because(AbortReason::Validation)
+}
+
+impl<'s, M: Machine> Stamps<'s, M> {
+    fn precede(&mut self, stamp: u64) {
+        self.pstamp = self.pstamp.max(stamp);
+    }
+
+    fn follow(&mut self, stamp: u64) {
+        self.sstamp = self.sstamp.min(stamp);
+    }
+
+    fn check<V: Variant>(&self) -> Result<(), Abort> {
+        match V::EXCLUDES && self.sstamp <= self.pstamp {
+            true => Err(unsafe_structure()),
+            false => Ok(()),
+        }
+    }
+
+    /// Leaves the transaction's stamp at the version of `record` that it has read, if that is the newest still; else
+    /// takes over the π of who has superseded it.
+    fn settle<V: Variant>(
+        &mut self,
+        core: &M::Core,
+        candidate: &Candidate<'_, 's, M>,
+        record: &Record<'s, M>,
+        written: u64,
+    ) -> Result<(), Abort> {
+        let Candidate { stamp, announcer, clock, .. } = candidate;
+        loop {
+            announcer.latch(core, record);
+            // Its words have been passed on, so nobody would find a stamp left here.
+            if record.head(core).state == RowState::RETIRED {
+                announcer.unlatch(core, record);
+                return Err(Abort::because(AbortReason::RecordRetired));
+            }
+            if version_chain::wts(core, record) != written {
+                let seen = version_chain::seen_at(core, record, announcer.begin);
+                let (version, superseded) = seen.expect("a version that was read stays");
+                let successor = core.load_relaxed(version.line(), &version.cc().rts);
+                announcer.unlatch(core, record);
+                // A later overwriter has committed without this reader's stamp.
+                if superseded > *stamp {
+                    return Err(unsafe_structure());
+                }
+                self.follow(successor);
+                return Ok(());
+            }
+            let other = announcer.other_committing(core, record);
+            let Some(other) = other.filter(|_| V::AWAITS_OVERWRITERS) else {
+                if V::STAMPS_READS {
+                    raise(core, record, *stamp);
+                }
+                announcer.unlatch(core, record);
+                return Ok(());
+            };
+            announcer.unlatch(core, record);
+            if clock.is_later(core, other, *stamp) {
+                return Err(unsafe_structure());
+            }
+        }
+    }
+
+    /// As [`Stamps::settle`], of the scanned ranges.
+    fn settle_ranges(&mut self, core: &M::Core, stamp: u64) -> Result<(), Abort> {
+        for guard in self.leaves.guards() {
+            range_times::raise_both(core, guard, (0, stamp));
+        }
+        // An insertion either has been counted by now, or will find the stamp.
+        core.fence();
+        let absences = self.leaves.guards().map(|guard| range_times::times_in(core, guard).0);
+        let latest = absences.max().unwrap_or(0);
+        self.precede(latest);
+        self.leaves.validate(core)
+    }
+}
+
+/// The latest of the readers' stamps of the record's newest version. Under its latch.
+fn raise<M: Machine>(core: &M::Core, record: &Record<'_, M>, stamp: u64) {
+    let (line, rts) = (record.line(), &record.cc().rts);
+    if core.load_relaxed(line, rts) < stamp {
+        core.store_relaxed(line, rts, stamp);
+    }
+}
+
+impl<M: Machine, V: Variant> Certifier<M> for SafetyNet<V> {
+    type Stamps<'s>
+        = Stamps<'s, M>
+    where
+        M: 's;
+
+    const ASKS_READERS: bool = true;
+
+    fn declare() -> Declaration {
+        Declaration {
+            name: "SSN",
+            summary: "snapshot isolation with the serial safety net: aborts who may close a cycle",
+            source: "Wang et al., VLDB Journal 2017",
+            isolation: Isolation::Serializable,
+            strict: false,
+        }
+    }
+
+    fn read<'s>(
+        core: &M::Core,
+        stamps: &mut Stamps<'s, M>,
+        record: Record<'s, M>,
+        begin: u64,
+    ) -> Result<(), Abort> {
+        let seen = version_chain::seen_at(core, &record, begin);
+        let (version, superseded) = seen.expect("read just now");
+        let written = version_chain::wts(core, &version);
+        stamps.precede(written);
+        if superseded == u64::MAX {
+            stamps.reads.push((record, written));
+        } else {
+            stamps.follow(core.load_relaxed(version.line(), &version.cc().rts));
+        }
+        stamps.check::<V>()
+    }
+
+    fn scan<'s>(core: &M::Core, stamps: &mut Stamps<'s, M>, guard: GuardRef<'s, M, Times>) {
+        if V::CERTIFIES_RANGES {
+            stamps.leaves.observe(core, guard);
+        }
+    }
+
+    fn made<'s>(
+        core: &M::Core,
+        stamps: &mut Stamps<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+        record: Record<'s, M>,
+        counted: u64,
+    ) {
+        if stamps.leaves.made(guard, counted) {
+            let written = version_chain::wts(core, &record);
+            stamps.precede(written);
+            stamps.reads.push((record, written));
+        }
+    }
+
+    fn split<'s>(
+        core: &M::Core,
+        stamps: &mut Stamps<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+        right: GuardRef<'s, M, Times>,
+        counted: u64,
+    ) {
+        stamps.leaves.split(core, guard, right, counted);
+    }
+
+    fn certify<'s>(
+        core: &M::Core,
+        stamps: &mut Stamps<'s, M>,
+        candidate: Candidate<'_, 's, M>,
+    ) -> Result<(), Abort> {
+        stamps.follow(candidate.stamp);
+        let reads = std::mem::take(&mut stamps.reads);
+        let mut unwritten = reads.iter().filter(|(r, _)| candidate.writes.find(r).is_none());
+        let settled = unwritten.try_for_each(|(record, written)| {
+            stamps.settle::<V>(core, &candidate, record, *written)
+        });
+        stamps.reads = reads;
+        settled?;
+        stamps.settle_ranges(core, candidate.stamp)?;
+        for record in candidate.writes.records() {
+            // Marked: whoever leaves a later stamp there has found this commit.
+            let (written, read) = range_times::times_of(core, &record);
+            stamps.precede(written.max(read));
+        }
+        stamps.check::<V>()
+    }
+
+    fn installed<'s>(
+        core: &M::Core,
+        stamps: &Stamps<'s, M>,
+        record: &Record<'s, M>,
+        older: Option<&Record<'s, M>>,
+        stamp: u64,
+    ) {
+        if let Some(older) = older {
+            core.store_relaxed(older.line(), &older.cc().rts, stamps.sstamp);
+        }
+        raise(core, record, stamp);
+    }
+
+    fn forget(stamps: &mut Stamps<'_, M>) {
+        (stamps.pstamp, stamps.sstamp) = (0, u64::MAX);
+        stamps.reads.clear();
+        stamps.leaves.clear();
+    }
+}
