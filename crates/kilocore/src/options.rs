@@ -19,7 +19,8 @@ const MAX_SESSIONS: usize = 4000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The concurrency-control protocol, as [`Database::protocols`](crate::Database::protocols) spells it.
-    /// `"SILO"` by default; all but `"NO_CC"`, which checks nothing, are serializable.
+    /// `"SILO"` by default; all are serializable, but `"NO_CC"`, which checks nothing, and `"SNAPSHOT"`, which
+    /// gives snapshot isolation.
     pub protocol: String,
     /// The level of isolation: `"serializable"`, `"snapshot"` or `"read-committed"`, if the protocol can give it.
     /// None by default: the protocol's own, which is the strongest that it can give.

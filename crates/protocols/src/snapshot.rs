@@ -2,17 +2,15 @@
 //!
 //! Source: Berenson, Bernstein, Gray, Melton, O'Neil and O'Neil, SIGMOD 1995, 4.2; commit stamps after Larson et al., VLDB
 //! 2011. A transaction reads what was committed when it began. A write is announced when it is made, and is
-//! refused if another has announced one or has committed one since: the first updater wins. At commit it marks
-//! its writes, draws a stamp, and installs; a reader that finds a mark waits if the stamp is not
-//! later than its snapshot ([`commit_clock`]). Reads never make a transaction abort.
+//! refused if another has announced one or has committed one since: the first updater wins. At commit it marks its
+//! writes, draws a stamp, and installs; a reader that finds a mark waits if its snapshot must have that commit
+//! ([`commit_clock`]). Reads never make a transaction abort.
 //! Strong: the snapshot has all that was committed at the begin. Ranges need no protection: their rows are read as
 //! of the snapshot, and a record leaves the index only when nobody can see a row in it any more.
 //! Deviation: who meets an announced write is refused at once instead of waiting for its outcome.
-//! Collection is that of MVCC ([`version_collector`]).
-//! What may be demanded beyond snapshot isolation is for a [`Certifier`] to say.
+//! Collection is that of MVCC. What may be demanded beyond snapshot isolation is for a [`Certifier`] to say.
 //!
 //! [`commit_clock`]: crate::parts::commit_clock
-//! [`version_collector`]: crate::parts::version_collector
 
 use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
@@ -230,6 +228,8 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Protocol<M> for Snapshot<M, C, V> 
         let stamp = self.clock.draw(core, worker.announcer.session);
         let Worker { stamps, announcer, writes, .. } = worker;
         C::certify(core, stamps, Candidate { stamp, announcer, writes, clock: &self.clock })?;
+        // It reads nothing more; where memory is short, nobody shall wait for it, itself least of all.
+        self.active.leave(core, worker.announcer.session);
         for at in 0..worker.writes.len() {
             let Worker { collector, announcer, writes, .. } = worker;
             let slot = collector.reserve_for(core, &announcer.latcher, stamp, writes, at)?;
