@@ -220,7 +220,7 @@ impl Visitor<Explored> for Explorer<'_> {
             true => Requirements::STRICT,
             false => assemble::promised(&declaration),
         };
-        let mut machines = Vec::new();
+        let mut explorers = Explorers::default();
         let mut total =
             Explorations { schedules: 0, operations: 0, commits: 0, aborts: 0, finding: None };
         for number in 0..exploration.schedules {
@@ -230,7 +230,7 @@ impl Visitor<Explored> for Explorer<'_> {
             let seed = exploration.first_seed.wrapping_add(number);
             let workload = (self.workload)(seed);
             let one = Judgement { workload: &*workload, exploration, promised, seed };
-            let violation = one.run::<P>(&mut machines, &mut total)?;
+            let violation = one.run::<P>(&mut explorers, &mut total)?;
             total.schedules += 1;
             total.finding = violation.map(|violation| Finding { seed, violation });
             (self.progress)(&total);
@@ -239,6 +239,43 @@ impl Visitor<Explored> for Explorer<'_> {
             }
         }
         Ok(total)
+    }
+}
+
+/// Explorers that are used again: one of each kind of schedule, which is fixed when an explorer is made.
+#[derive(Default)]
+pub(crate) struct Explorers {
+    kept: Vec<Arc<Explored>>,
+}
+
+impl Explorers {
+    /// One for the schedule of `seed`. Half the seeds switch at random, half change priorities: they find different
+    /// bugs.
+    pub fn take(&mut self, seed: u64, step_limit: u64) -> Result<Arc<Explored>, HarnessError> {
+        let schedule = match seed % 4 {
+            0 | 1 => Schedule::Random,
+            2 => Schedule::Pct { depth: 2 },
+            _ => Schedule::Pct { depth: 3 },
+        };
+        let at = self.kept.iter().position(|machine| machine.options().schedule == schedule);
+        Ok(match at.map(|at| self.kept.swap_remove(at)) {
+            None => {
+                let options =
+                    ExploredOptions { seed, schedule, step_limit, ..ExploredOptions::default() };
+                Arc::new(Explored::new(options)?)
+            }
+            Some(mut machine) => {
+                if let Some(explorer) = Arc::get_mut(&mut machine) {
+                    explorer.renew(seed)?;
+                }
+                machine
+            }
+        })
+    }
+
+    /// Takes it back, when nobody else holds it.
+    pub fn give(&mut self, explorer: Arc<Explored>) {
+        self.kept.push(explorer);
     }
 }
 
@@ -251,38 +288,12 @@ struct Judgement<'a> {
 }
 
 impl Judgement<'_> {
-    /// Half the seeds switch at random, half change priorities: they find different bugs.
-    fn options(&self) -> ExploredOptions {
-        let schedule = match self.seed % 4 {
-            0 | 1 => Schedule::Random,
-            2 => Schedule::Pct { depth: 2 },
-            _ => Schedule::Pct { depth: 3 },
-        };
-        ExploredOptions {
-            seed: self.seed,
-            schedule,
-            step_limit: self.exploration.step_limit,
-            ..ExploredOptions::default()
-        }
-    }
-
     fn run<P: Protocol<Explored>>(
         &self,
-        kept: &mut Vec<Arc<Explored>>,
+        explorers: &mut Explorers,
         total: &mut Explorations,
     ) -> Result<Option<Violation>, HarnessError> {
-        let options = self.options();
-        // A schedule's kind is fixed when an explorer is made, so one explorer is kept of each kind.
-        let at = kept.iter().position(|machine| machine.options().schedule == options.schedule);
-        let machine = match at.map(|at| kept.swap_remove(at)) {
-            None => Arc::new(Explored::new(options)?),
-            Some(mut machine) => {
-                if let Some(explorer) = Arc::get_mut(&mut machine) {
-                    explorer.renew(self.seed)?;
-                }
-                machine
-            }
-        };
+        let machine = explorers.take(self.seed, self.exploration.step_limit)?;
         let recorded = self.seed / 4 % 4 != 3;
         let options = EngineOptions {
             protocol: fitted(&self.exploration.protocol_options, self.workload),
@@ -295,7 +306,7 @@ impl Judgement<'_> {
         engine.load(self.workload, 1)?;
         let violation = self.judge(&machine, &engine, recorded, P::epoch_of, total)?;
         drop(engine);
-        kept.push(machine);
+        explorers.give(machine);
         Ok(violation)
     }
 
@@ -366,16 +377,21 @@ impl Judgement<'_> {
             if !certificate.satisfies(asked) {
                 return Ok(Some(Violation::Certificate(Box::new(certificate))));
             }
-            let epoch_of = |timestamp| epoch_of(timestamp).filter(|_| self.exploration.epoch_order);
+            let in_order = self.exploration.epoch_order && !self.is_weak();
+            let epoch_of = |timestamp| epoch_of(timestamp).filter(|_| in_order);
             if let Some((first, second)) = checker::against_epochs(&history, epoch_of) {
                 return Ok(Some(Violation::EpochOrder { first, second }));
             }
         }
-        let weak = !self.promised.serializable && self.promised != Requirements::NOTHING;
-        if weak {
+        if self.is_weak() {
             return Ok(None);
         }
         Ok(self.broken_law(machine, engine, committed)?.map(Violation::Conservation))
+    }
+
+    /// Less than serializability is promised, but not nothing.
+    fn is_weak(&self) -> bool {
+        !self.promised.serializable && self.promised != Requirements::NOTHING
     }
 
     /// Checks the workload's law in one more transaction, alone.
@@ -395,7 +411,7 @@ impl Judgement<'_> {
     }
 }
 
-fn message_of(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().cloned();
     text.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_owned()))
         .unwrap_or_else(|| "a panic without a message".to_owned())

@@ -3,6 +3,7 @@
 //! [`run::run`] measures a workload under a protocol on a machine, [`assemble::record`] makes a
 //! [`record::RunRecord`] of it, and [`explore::explore`] hunts for bugs.
 
+pub mod anomalies;
 pub mod arrivals;
 pub mod assemble;
 pub mod drive;

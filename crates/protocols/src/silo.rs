@@ -31,6 +31,8 @@ pub trait Variant: Send + Sync + 'static {
     const SORTS: bool = true;
     /// The epoch is read when all locks are held.
     const LATE_EPOCH: bool = true;
+    /// What is read for update is validated at every level of isolation.
+    const CHECKS_UPDATES: bool = true;
 }
 
 /// The algorithm as published.
@@ -145,7 +147,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let (tid, head) = tid_word::read_consistently(core, &record, columns, out, LOCKED);
-        if self.validates || intent == Intent::Update {
+        if self.validates || V::CHECKS_UPDATES && intent == Intent::Update {
             worker.reads.push(Observed { record, tid });
         }
         Ok(match worker.writes.find(&record) {

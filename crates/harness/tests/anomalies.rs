@@ -1,0 +1,93 @@
+//! The table of anomalies: every protocol, every level that it gives, every anomaly.
+
+use harness::anomalies::{Anomaly, Expectation, Outcome, Search, search};
+use machine::Explored;
+use protocols::{
+    Isolation, ProtocolOptions,
+    mutants::with_mutant,
+    registry::{Visitor, declarations, levels},
+    silo::{self, Silo},
+};
+
+fn search_for(anomaly: Anomaly, isolation: Option<Isolation>, schedules: u64) -> Search {
+    let protocol_options = ProtocolOptions { isolation, ..Default::default() };
+    Search { anomaly, protocol_options, first_seed: 1, schedules, certify: true }
+}
+
+/// Everything is as it must be: what is forbidden never shows, what a weaker level is known for does.
+#[test]
+fn the_table_is_as_expected() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    for (declaration, levels) in declared.iter().zip(levels::<Explored>()) {
+        for level in levels {
+            let isolation = Some(*level).filter(|level| *level != Isolation::None);
+            for anomaly in Anomaly::ALL {
+                let outcome = search(declaration.name, search_for(anomaly, isolation, 1000));
+                let outcome = outcome.expect("can run");
+                let (name, what) = (declaration.name, anomaly.name());
+                assert!(outcome.is_as_expected(anomaly), "{name} {level} {what}: {outcome:?}");
+                assert_eq!(outcome.isolation, *level);
+            }
+        }
+    }
+}
+
+fn outcome_of_mutant(mutant: &str, anomaly: Anomaly) -> Outcome {
+    let search = Search { certify: false, ..search_for(anomaly, None, 5000) };
+    let outcome = with_mutant::<Explored, _>(mutant, search);
+    outcome.unwrap_or_else(|_| panic!("no mutant {mutant}")).expect("can run")
+}
+
+/// No protocol of the registry reads what is not committed, so that the tests for it are not blind shows in one
+/// that writes past its write set.
+#[test]
+fn dirty_reads_show_where_writes_bypass_the_protocol() {
+    for anomaly in [Anomaly::G1a, Anomaly::G1b, Anomaly::G1c] {
+        let outcome = outcome_of_mutant("bypassing_writes", anomaly);
+        assert!(outcome.seen_at.is_some(), "{}: {outcome:?}", anomaly.name());
+        assert!(!outcome.is_as_expected(anomaly), "it is forbidden");
+    }
+}
+
+#[test]
+fn planted_bugs_show_their_anomalies() {
+    for (mutant, anomaly) in [
+        ("snapshot_last_updater_wins", Anomaly::P4),
+        ("snapshot_reads_past_commits", Anomaly::GSingle),
+        ("ssn_without_exclusion", Anomaly::G2Item),
+        ("phantom_uncertified_range", Anomaly::G2),
+        ("mvcc_without_read_marks", Anomaly::G2Item),
+        ("phantom_by_returned_keys", Anomaly::G2),
+    ] {
+        let outcome = outcome_of_mutant(mutant, anomaly);
+        assert!(outcome.seen_at.is_some(), "{mutant} {}: {outcome:?}", anomaly.name());
+    }
+}
+
+/// SILO whose read committed is no more than its definition.
+struct UnvalidatedUpdates;
+impl silo::Variant for UnvalidatedUpdates {
+    const CHECKS_UPDATES: bool = false;
+}
+
+#[test]
+fn updates_without_validation_are_lost_under_read_committed() {
+    for anomaly in [Anomaly::LostForUpdate, Anomaly::InsertedTwice] {
+        let search = search_for(anomaly, Some(Isolation::ReadCommitted), 5000);
+        let outcome = search.visit::<Silo<UnvalidatedUpdates>>().expect("can run");
+        assert!(outcome.seen_at.is_some(), "{}: {outcome:?}", anomaly.name());
+        assert!(!outcome.is_as_expected(anomaly), "it is forbidden");
+    }
+}
+
+#[test]
+fn a_seed_replays() {
+    let isolation = Some(Isolation::ReadCommitted);
+    let seen = |first_seed, schedules| {
+        let wanted = Search { first_seed, ..search_for(Anomaly::P4, isolation, schedules) };
+        search("SILO", wanted).expect("can run").seen_at
+    };
+    let seed = seen(1, 1000).expect("it shows");
+    assert_eq!(seen(seed, 1), Some(seed));
+    assert_eq!(Anomaly::P4.expectation(Isolation::ReadCommitted), Expectation::Seen);
+}
