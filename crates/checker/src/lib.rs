@@ -35,6 +35,7 @@ mod defect;
 mod epochs;
 pub mod exhaustive;
 mod explain;
+pub mod export;
 mod graph;
 mod inversion;
 mod levels;
@@ -101,7 +102,7 @@ pub fn check(history: &History, requirements: Requirements) -> Certificate {
             Level::Serializable => whole.cycle(false),
             Level::Strict => whole.cycle(true),
             // What is serializable is all that is weaker.
-            _ if whole.is_acyclic() && !(timed && !whole.order.keeps_real_time) => None,
+            _ if whole.is_acyclic() && (!timed || whole.order.keeps_real_time) => None,
             Level::ReadCommitted => {
                 Ordered::of(&levels::without_anti_dependencies(&graph), spans).cycle(false)
             }
