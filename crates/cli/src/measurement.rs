@@ -12,7 +12,7 @@ use harness::run::{HarnessError, Plan, Repetition, run};
 use machine::{Native, NativeOptions, Word};
 use protocols::{KNOBS, ProtocolOptions};
 use simulator::{Simulated, SimulatedOptions};
-use txn::Workload;
+use txn::{History, Workload};
 
 /// What is measured, and how.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Configuration {
     pub arrivals: Option<Arrivals>,
     /// Where the certificate comes from.
     pub evidence: Evidence,
+    /// Keep the history of what is measured; of the last repetition.
+    pub keep_history: bool,
 }
 
 /// The history that a certificate is about.
@@ -61,6 +63,8 @@ pub struct Measured {
     pub counterexample: Option<Counterexample>,
     /// What is broken of the workload's law, and the seed of the run that broke it.
     pub broken_law: Option<(u64, String)>,
+    /// The history, if it was to be kept.
+    pub history: Option<History>,
 }
 
 /// Where records come from: the same for all of one command.
@@ -92,6 +96,7 @@ impl Configuration {
         let plan = self.plan();
         let mut repetitions = Vec::new();
         let (mut certified, mut broken_law) = (None, None);
+        let mut kept = None;
         if self.evidence == Evidence::Measured {
             // One at a time: a history is checked and forgotten before the next one grows.
             for number in 0..self.repetitions {
@@ -101,7 +106,7 @@ impl Configuration {
                     worst(&mut certified, seed, &repetition);
                     let broken = repetition.broken_law.take();
                     broken_law = broken_law.or(broken.map(|law| (seed, law)));
-                    repetition.history = None;
+                    kept = repetition.history.take().filter(|_| self.keep_history);
                     repetitions.push(repetition);
                 }
             }
@@ -141,7 +146,7 @@ impl Configuration {
             let command = self.command_line(facts, seed);
             certificate.with_replay(command).counterexample
         });
-        Ok(Some(Measured { record, counterexample, broken_law }))
+        Ok(Some(Measured { record, counterexample, broken_law, history: kept }))
     }
 
     fn run<W: Workload>(

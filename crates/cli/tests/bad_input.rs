@@ -96,6 +96,24 @@ fn levels_of_isolation() {
 }
 
 #[test]
+fn histories() {
+    let words = "run ycsb --cc SILO,OCC --cores 1 --history here";
+    refused(words, &["--history: 2 runs", "one protocol"]);
+    let words = "run ycsb --cc SILO --cores 1 --history here --history-format xml";
+    refused(words, &["--history-format", "\"xml\"", "elle-append, elle-register, dbcop"]);
+    refused("run ycsb --history-format dbcop", &["--history"]);
+    let words = "run ycsb --cc SILO --cores 1 --history /nowhere/at/all";
+    refused(words, &["/nowhere/at/all"]);
+}
+
+#[test]
+fn anomalies() {
+    refused("explore --anomalies --cc SILO --isolation snapshot", &["SILO cannot give"]);
+    refused("explore --anomalies --only G3", &["anomaly", "'G3'", "G2-item"]);
+    refused("explore --cc SILO", &["--anomalies"]);
+}
+
+#[test]
 fn options_of_protocols() {
     refused("run ycsb --cc-option waits-for", &["--cc-option", "'waits-for'", "NAME=VALUE"]);
     refused("run ycsb --cc-option waits-for=both", &["waits-for is both;", "per-core, central"]);

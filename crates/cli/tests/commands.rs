@@ -160,3 +160,34 @@ fn lists_name_everything() {
     assert!(text(&kilocore(["machines", "list"])).contains("superdome-flex"));
     assert!(text(&kilocore(["machines", "show", "graphite"])).contains("1000 MHz"));
 }
+
+#[test]
+fn a_history_is_written_for_other_checkers() {
+    let folder = Folder::fresh("history");
+    for (format, part) in
+        [("elle-append", "[:append "), ("elle-register", "[:w "), ("dbcop", "\"committed\":true")]
+    {
+        let path = folder.path().join(format);
+        let words = ["run", "counters", "--cc", "SILO", "--machine", "graphite", "--cores", "4"];
+        let words = words.into_iter().chain(["--seconds", "0.0002", "--warm-up", "0", "--history"]);
+        let words = words.chain([path.to_str().unwrap(), "--history-format", format]);
+        let table = text(&kilocore(words));
+        assert!(table.contains("serializable, strict"), "{table}");
+        let history = std::fs::read_to_string(&path).unwrap();
+        assert!(history.contains(part), "{format}: {history:.200}");
+    }
+}
+
+#[test]
+fn anomalies_are_told_beside_what_is_expected() {
+    let words = ["explore", "--anomalies", "--cc", "SILO,SNAPSHOT,NO_CC", "--schedules", "1000"];
+    let table = text(&kilocore(words));
+    let row = |name: &str, level: &str| {
+        let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        rows.any(|row| row.len() > 2 && row[0] == name && row[1] == level)
+    };
+    assert!(row("SILO", "serializable") && row("SILO", "read-committed"), "{table}");
+    assert!(row("SNAPSHOT", "snapshot") && row("NO_CC", "none"), "{table}");
+    assert!(table.contains("not seen in 1000 schedules") && table.contains("seen@"), "{table}");
+    assert!(!table.contains("SEEN") && !table.contains("BROKEN"), "{table}");
+}

@@ -13,7 +13,7 @@ mod workload;
 mod workload_options;
 
 pub use machine::{MachineChoice, named as named_machines};
-pub use options::{CompareArguments, ExploreArguments, RunArguments};
+pub use options::{AnomaliesArguments, CompareArguments, ExploreArguments, RunArguments};
 pub use output::Outputs;
 pub use protocols::{declarations, heeding, protocol_options, protocols_at};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
@@ -61,12 +61,16 @@ pub enum Command {
     #[command(
         subcommand_value_name = "WORKLOAD",
         subcommand_help_heading = "Workloads",
-        after_help = "Example: kilocore explore counters --cc SILO --schedules 10000"
+        after_help = "Example: kilocore explore counters --cc SILO --schedules 10000\n         kilocore explore --anomalies --cc SILO,SNAPSHOT"
     )]
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Explore {
+        /// The table of anomalies, instead of a workload.
+        #[command(flatten)]
+        anomalies: AnomaliesArguments,
         /// With what.
         #[command(subcommand)]
-        workload: ExploreCommand,
+        workload: Option<ExploreCommand>,
     },
     /// The machines that can be simulated
     #[command(after_help = "Example: kilocore machines show graphite")]

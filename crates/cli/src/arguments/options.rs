@@ -59,6 +59,12 @@ pub struct RunArguments {
     /// Write the records as CSV; - is standard output, and then nothing else goes there
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// Record and check the history of the one run that is asked for, and write it for another checker
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// In which format: elle-append, elle-register, dbcop
+    #[arg(long, value_name = "FORMAT", default_value = "elle-append", requires = "history")]
+    pub history_format: String,
 }
 
 /// What `compare` compares, and where the report goes.
@@ -93,6 +99,36 @@ pub struct CompareArguments {
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
+}
+
+/// Which anomalies `explore --anomalies` looks for, where and how long.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Anomalies")]
+pub struct AnomaliesArguments {
+    /// For each protocol and level of isolation: which anomalies show, beside those that are forbidden
+    #[arg(long)]
+    pub anomalies: bool,
+    /// Protocols, separated by commas, or all
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        default_value = "all",
+        requires = "anomalies"
+    )]
+    pub cc: Vec<String>,
+    /// serializable, snapshot or read-committed, if the protocols give it [default: every level they give]
+    #[arg(long, value_name = "LEVEL", requires = "anomalies")]
+    pub isolation: Option<String>,
+    /// Only this anomaly, such as G2-item [default: all]
+    #[arg(long, value_name = "NAME", requires = "anomalies")]
+    pub only: Option<String>,
+    /// Schedules for each, until it shows
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = count, requires = "anomalies")]
+    pub schedules: u64,
+    /// Seed of the first schedule; the next ones count up
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole, requires = "anomalies")]
+    pub seed: u64,
 }
 
 /// What `explore` explores.

@@ -1,6 +1,6 @@
 //! `kilocore explore`: adversarial schedules, on two threads of the host.
 
-mod blocks;
+pub(super) mod blocks;
 
 use crate::arguments::{ExploreArguments, ExploreCommand, protocol_options, protocols_at};
 use crate::failure::{Ending, Failure};
@@ -239,7 +239,7 @@ fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArg
 }
 
 /// A panic under an adversarial schedule is a finding, which is told in the report: not on the side.
-fn silence_explorers() {
+pub(super) fn silence_explorers() {
     let usual = take_hook();
     set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
         if std::thread::current().name() != Some(blocks::THREAD_NAME) {

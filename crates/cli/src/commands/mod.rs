@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod anomalies;
 mod compare;
 mod explore;
 mod list;
@@ -15,7 +16,8 @@ pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
     match cli.command {
         Command::Compare { workload } => compare::compare(&workload),
         Command::Run { workload } => run::run(&workload),
-        Command::Explore { workload } => explore::explore(&workload),
+        Command::Explore { workload: Some(workload), .. } => explore::explore(&workload),
+        Command::Explore { anomalies, workload: None } => anomalies::anomalies(&anomalies),
         Command::Machines { command } => machines::machines(&command),
         Command::List { json } => list::list(json),
         Command::Validate(asked) => validate::validate(&asked),

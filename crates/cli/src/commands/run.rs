@@ -7,10 +7,12 @@ use crate::arguments::{
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Evidence, Measured, Origin};
 use crate::{interrupt, notes, report, screen};
+use checker::export::{Format, export};
 use harness::arrivals::{Arrivals, Process};
-use harness::record::{MachineKind, RunRecord};
+use harness::record::{MachineKind, RunRecord, check_writable, write_whole};
 use protocols::ProtocolOptions;
-use txn::Workload;
+use std::path::Path;
+use txn::{History, Workload};
 use workloads::micro::counters::CountersOptions;
 use workloads::ycsb::YcsbOptions;
 
@@ -31,6 +33,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         true => vec![default_cores],
         false => asked.cores.iter().map(|&n| n as usize).collect(),
     };
+    let recorded = asked.certify || asked.history.is_some();
     let mut configurations = Vec::new();
     for &cores in &cores {
         let (warm_up_s, measured_s) = default_lengths(&machine, cores);
@@ -46,9 +49,16 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 seed: asked.seed,
                 breakdown: asked.breakdown,
                 arrivals: arrivals(asked),
-                evidence: if asked.certify { Evidence::Measured } else { Evidence::None },
+                evidence: if recorded { Evidence::Measured } else { Evidence::None },
+                keep_history: asked.history.is_some(),
             });
         }
+    }
+    if asked.history.is_some() && (configurations.len() != 1 || asked.repeat != 1) {
+        return Err(Failure::refused(format!(
+            "--history: {} runs are asked for; allowed: one protocol, one number of cores, --repeat 1",
+            configurations.len() as u64 * asked.repeat
+        )));
     }
     let defaults = Defaults { ycsb: YcsbOptions::default(), counters: CountersOptions::default() };
     workload.perform(defaults, Job { asked, configurations })
@@ -82,6 +92,7 @@ impl Task for Job<'_> {
 
     fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Ending, Failure> {
         let outputs = Outputs::checked(self.asked.json.clone(), self.asked.csv.clone())?;
+        let history = HistoryFile::checked(self.asked)?;
         let stop = interrupt::listen()?;
         let origin = Origin::here();
         let bar = screen::bar(self.configurations.len() as u64);
@@ -106,8 +117,36 @@ impl Task for Job<'_> {
         {
             return Err(failure);
         }
+        if let Some(file) = history {
+            file.write(measured.iter().find_map(|measured| measured.history.as_ref()))?;
+        }
         let ending = self.report(&outputs, &measured)?;
         failure.map_or(Ok(ending), Err)
+    }
+}
+
+/// Where a history goes, and in which format.
+struct HistoryFile<'a> {
+    path: &'a Path,
+    format: Format,
+}
+
+impl<'a> HistoryFile<'a> {
+    /// Checks that it can be written, so that nobody measures in vain.
+    fn checked(asked: &'a RunArguments) -> Result<Option<HistoryFile<'a>>, Failure> {
+        let Some(path) = asked.history.as_deref() else { return Ok(None) };
+        let format = asked.history_format.parse();
+        let format =
+            format.map_err(|error| Failure::refused(format!("--history-format: {error}")))?;
+        check_writable(path)?;
+        Ok(Some(HistoryFile { path, format }))
+    }
+
+    fn write(&self, history: Option<&History>) -> Result<(), Failure> {
+        let Some(history) = history else { return Ok(()) };
+        let text = export(history, self.format);
+        let text = text.map_err(|error| Failure::refused(format!("--history: {error}")))?;
+        Ok(write_whole(self.path, text.as_bytes())?)
     }
 }
 

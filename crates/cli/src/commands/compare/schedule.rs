@@ -55,6 +55,7 @@ pub fn native_configuration(
         breakdown: false,
         arrivals: None,
         evidence: Evidence::Companion(if quick { 0.1 } else { 0.2 }),
+        keep_history: false,
     }
 }
 
@@ -81,6 +82,7 @@ pub fn simulated_configuration(
         arrivals: None,
         // The bound on the number of transactions is one on time: a core does a hundred thousand a second.
         evidence: Evidence::Companion((0.25 / cores as f64).clamp(0.0005, 0.01)),
+        keep_history: false,
     }
 }
 
