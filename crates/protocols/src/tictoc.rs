@@ -14,7 +14,7 @@ use crate::{
         node_set::NodeSet,
         tid_word::{self, TidRecord},
         timestamp_floor::TimestampFloor,
-        validity_word::{LOCKED, extended, rts, times, wts},
+        validity_word::{LOCKED, extended, load, raise, rts, times, wts},
         write_set::WriteSet,
     },
 };
@@ -67,24 +67,6 @@ pub struct Worker<'s, M: Machine> {
     leaves: NodeSet<'s, M, TicTocWord>,
     writes: WriteSet<'s, M, TicTocWord>,
     locked: usize,
-}
-
-/// The times of a leaf's range: `wts` of the last record that left it, `rts` of its last scan.
-#[inline]
-fn load<M: Machine>(core: &M::Core, guard: GuardRef<'_, M, TicTocWord>) -> u64 {
-    core.load(guard.line(), &guard.cc().0)
-}
-
-/// Raises both times of a range at least to these.
-fn raise<M: Machine>(core: &M::Core, guard: GuardRef<'_, M, TicTocWord>, least: (u64, u64)) {
-    let mut now = load(core, guard);
-    while wts(now) < least.0 || rts(now) < least.1 {
-        let both = extended(wts(now).max(least.0), rts(now).max(least.1));
-        match core.cas(guard.line(), &guard.cc().0, now, both) {
-            Ok(_) => return,
-            Err(changed) => now = changed,
-        }
-    }
 }
 
 fn invalid() -> Abort {

@@ -6,6 +6,10 @@
 //! | locked: 1 bit | rts - wts: 15 bits | wts: 48 bits |
 //! ```
 
+use super::tid_word::TidRecord;
+use machine::{Core, Machine};
+use storage::GuardRef;
+
 /// Set while a committing transaction owns the record.
 pub const LOCKED: u64 = 1 << 63;
 const WTS_BITS: u32 = 48;
@@ -37,6 +41,28 @@ pub fn extended(word: u64, timestamp: u64) -> u64 {
     let delta = timestamp - wts(word);
     let shift = delta.saturating_sub(DELTA_MAX);
     (word & LOCKED) | ((delta - shift) << WTS_BITS) | (wts(word) + shift)
+}
+
+/// The times of a leaf's range: `wts` of the last record that left it, `rts` of its last scan.
+#[inline]
+pub fn load<M: Machine, C: TidRecord>(core: &M::Core, guard: GuardRef<'_, M, C>) -> u64 {
+    core.load(guard.line(), guard.cc().word())
+}
+
+/// Raises both times of a range at least to these.
+pub fn raise<M: Machine, C: TidRecord>(
+    core: &M::Core,
+    guard: GuardRef<'_, M, C>,
+    least: (u64, u64),
+) {
+    let mut now = load(core, guard);
+    while wts(now) < least.0 || rts(now) < least.1 {
+        let both = extended(wts(now).max(least.0), rts(now).max(least.1));
+        match core.cas(guard.line(), guard.cc().word(), now, both) {
+            Ok(_) => return,
+            Err(changed) => now = changed,
+        }
+    }
 }
 
 #[cfg(test)]
