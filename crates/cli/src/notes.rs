@@ -38,7 +38,11 @@ pub fn laws(measured: &[Measured], all: bool) -> String {
         let Some((seed, law)) = broken_law else { continue };
         let promised = record.certificate.promised.serializable;
         if promised || all {
-            let said = if promised { "BROKEN LAW" } else { "as expected, it promises nothing" };
+            let said = if promised {
+                "BROKEN LAW"
+            } else {
+                "as expected, it does not promise serializability"
+            };
             let (name, cores) = (&record.protocol, record.cores);
             text.push_str(&format!("{name} on {cores} cores, seed {seed} ({said}): {law}\n\n"));
         }

@@ -180,7 +180,7 @@ fn one<A: Architecture<Explored>>(
     if anomaly.shows(&seen, &left.into_inner()) {
         return Ok(Ok(true));
     }
-    let certificate = checker::check(&History { workers }, promised);
+    let certificate = checker::check(&History { workers, ..History::default() }, promised);
     Ok(match certificate.satisfies(promised) {
         true => Ok(false),
         false => Err(Failure::Certificate(Box::new(certificate))),
