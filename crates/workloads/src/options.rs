@@ -32,7 +32,7 @@ pub enum OptionValue {
     Flag(bool),
     /// One of several words.
     Name(&'static str),
-    /// A choice, by its name.
+    /// Words that are made when it is set.
     Text(String),
 }
 

@@ -86,7 +86,7 @@ impl TpccOptions {
         vec![
             ("warehouses", OptionValue::Integer(self.warehouses)),
             ("mix", OptionValue::Text(self.mix.to_string())),
-            ("schema", OptionValue::Text(schema.into())),
+            ("schema", OptionValue::Name(schema)),
             ("remote-new-order", OptionValue::Number(self.remote_new_order)),
             ("remote-payment", OptionValue::Number(self.remote_payment)),
             ("rollbacks", OptionValue::Number(self.rollbacks)),
