@@ -39,6 +39,9 @@ fn bytes(count: u64) -> [u8; BYTES] {
     bytes
 }
 
+/// A record and the counts in it.
+type Counted<'s, M, C> = (RecordRef<'s, M, C>, [u64; COLUMNS]);
+
 /// Does something when it goes, in a panic too: nobody shall wait for ever for somebody who has failed.
 struct Finally<F: FnMut()>(F);
 
@@ -109,7 +112,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         worker: &mut P::Worker<'s>,
         key: u64,
         intent: Intent,
-    ) -> Result<(RecordRef<'s, M, P::Record>, [u64; COLUMNS]), Abort> {
+    ) -> Result<Counted<'s, M, P::Record>, Abort> {
         let record = self.table().find(core, key).expect("loaded");
         let mut row = [0; COLUMNS * BYTES];
         let columns = ColumnSet::first(COLUMNS);

@@ -13,7 +13,7 @@ use crate::stream::{Stream, mix};
 use txn::{Loader, TableId};
 
 /// What customers have paid before, and owe less: 10.00.
-pub(super) const FIRST_PAYMENT: i64 = 10_00;
+pub(super) const FIRST_PAYMENT: i64 = 1_000;
 
 /// The date of everything that was there before.
 pub(super) const FIRST_DATE: u64 = 1;
@@ -78,7 +78,7 @@ impl<'a> Population<'a> {
 
     fn item(&self, key: u64, row: &mut [u8]) {
         let stream = &mut self.stream(ITEM, key);
-        put(row, &[1_00 + stream.below(99_01)]);
+        put(row, &[100 + stream.below(9_901)]);
         if self.options.full_schema {
             put(at(row, item::COLUMNS, 1), &[1 + stream.below(10_000)]);
             text::letters(stream, at(row, item::COLUMNS, 2), 14);
@@ -125,7 +125,7 @@ impl<'a> Population<'a> {
         if !self.options.full_schema {
             return;
         }
-        put(&mut row[offset(customer::COLUMNS, 6)..], &[50_000_00, FIRST_DATE]);
+        put(&mut row[offset(customer::COLUMNS, 6)..], &[5_000_000, FIRST_DATE]);
         self.first_name(key, at(row, customer::COLUMNS, 8));
         at(row, customer::COLUMNS, 9).copy_from_slice(b"OE");
         text::last_name(self.name_of(key), at(row, customer::COLUMNS, 10));
@@ -218,7 +218,7 @@ impl<'a> Population<'a> {
         let stream = &mut self.stream(ORDER_LINE, key);
         let mut row = [0; line::BYTES];
         let item = stream.below(self.options.items);
-        let (amount, date) = if done { (0, FIRST_DATE) } else { (1 + stream.below(9999_99), 0) };
+        let (amount, date) = if done { (0, FIRST_DATE) } else { (1 + stream.below(999_999), 0) };
         put(&mut row, &[item, place.warehouse, 5, amount, date]);
         let full = self.options.full_schema;
         if full {
