@@ -74,6 +74,25 @@ fn all() -> Vec<Measurement> {
         );
         list.push(measurement(&format!("native/ycsb-10M-{name}"), &command));
     }
+    for mix in ["full", "narrow"] {
+        for warehouses in [1, 2, 4] {
+            let command = format!(
+                "tpcc --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5 --mix {mix} --warehouses {warehouses}"
+            );
+            list.push(measurement(&format!("native/tpcc-{mix}-w{warehouses}"), &command));
+        }
+    }
+    for workload in ["tatp", "tpcb", "smallbank"] {
+        let command =
+            format!("{workload} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5");
+        list.push(measurement(&format!("native/{workload}"), &command));
+    }
+    for preset in ["a", "b", "c", "d", "e", "f"] {
+        let command = format!(
+            "ycsb --preset {preset} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5"
+        );
+        list.push(measurement(&format!("native/ycsb-{preset}"), &command));
+    }
     for (name, flag) in [("off", ""), ("on", "--certify")] {
         let command = format!(
             "ycsb --cc all --machine native --cores 1,2 --theta 0.6 --read-ratio 0.5 --repeat 3 --seconds 0.5 {flag}"

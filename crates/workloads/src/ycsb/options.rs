@@ -30,7 +30,7 @@ pub const PRESETS: [(&str, &str); 9] = [
     ("abyss-high", "20M rows, theta 0.8, half updates"),
 ];
 
-/// All that can be set. [`Ycsb::new`] checks it.
+/// All that can be set. [`Ycsb::new`](super::Ycsb::new) checks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YcsbOptions {
     /// Rows of the table.
