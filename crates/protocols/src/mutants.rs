@@ -292,7 +292,7 @@ pub const MUTANTS: &[Mutant] = &[
         name: "hstore_takes_from_running",
         story: "HSTORE in which an older transaction takes a partition from a younger one that runs",
         workload: "counters",
-        detector: Detector::Conservation,
+        detector: Detector::CertificateOrLaw,
     },
     Mutant {
         name: "hstore_never_goes_first",
