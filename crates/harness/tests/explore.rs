@@ -364,6 +364,9 @@ fn planted_phantoms_are_caught() {
         let outcome = run_ranges(&Exploration {
             mutant: Some(planted.name.into()),
             schedules: 100_000,
+            // In fewer and shorter transactions one of them takes a hundred thousand schedules to show.
+            workers: 4,
+            procedures: 6,
             ..Exploration::default()
         });
         let finding = outcome.finding.unwrap_or_else(|| panic!("{} is found", planted.name));
