@@ -99,9 +99,12 @@ fn certified_on<M: Measurable, W: Workload>(
 ) -> bool {
     let plan = plan(protocol, cores, measured_s, true);
     let repetitions = run(make, workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
-    assert_eq!(repetitions[0].broken_law, None, "{protocol}");
     let certificate = certify(&repetitions).expect("the history was recorded");
     let promised = promised(&declaration::<M>(&plan).expect("it is listed"));
+    // Write skew may break a law under a weaker promise, and does.
+    if promised.serializable {
+        assert_eq!(repetitions[0].broken_law, None, "{protocol}");
+    }
     assert!(certificate.satisfies(promised), "{protocol}: {:?}", certificate.counterexample);
     repetitions[0].total.commits() > 0
 }
