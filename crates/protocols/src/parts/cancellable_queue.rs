@@ -71,6 +71,8 @@ impl<M: Machine> Session<M> {
 pub struct Sessions<M: Machine> {
     arena: Arc<Arena>,
     first: u64,
+    /// Where each session's first requests are: a session that comes when memory is exhausted can lock.
+    requests: u64,
     latches: LatchNodes,
     machine: PhantomData<fn() -> M>,
 }
@@ -81,7 +83,9 @@ impl<M: Machine> Sessions<M> {
         let bytes = (size_of::<Session<M>>() * sessions.max(1)) as u64;
         let first = arena.allocate(bytes, 64, Place::Any)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
-        Ok(Sessions { arena: arena.clone(), first, latches, machine: PhantomData })
+        let bytes = Requests::<M>::CHUNK_BYTES * sessions.max(1) as u64;
+        let requests = arena.allocate(bytes, 64, Place::Any)?;
+        Ok(Sessions { arena: arena.clone(), first, requests, latches, machine: PhantomData })
     }
 
     fn offset(&self, slot: usize) -> u64 {
@@ -137,7 +141,8 @@ impl<M: Machine> Claims<M> {
     pub fn new(sessions: &Sessions<M>, slot: usize) -> Claims<M> {
         let arena = sessions.arena.clone();
         let session = sessions.offset(slot);
-        let requests = Requests::new(&arena, sessions.latches.latcher(slot));
+        let mut requests = Requests::new(&arena, sessions.latches.latcher(slot));
+        requests.supply(sessions.requests + slot as u64 * Requests::<M>::CHUNK_BYTES);
         Claims { requests, arena, session, attempt: 0 }
     }
 

@@ -143,6 +143,15 @@ impl<M: Machine> Requests<M> {
         Requests { arena: arena.clone(), latcher, free: Vec::new() }
     }
 
+    /// Bytes of the requests that are placed at a time.
+    pub(super) const CHUNK_BYTES: u64 = size_of::<Request<M>>() as u64 * REQUESTS_PER_CHUNK;
+
+    /// Adds the requests placed at `first`, which nobody else uses.
+    pub(super) fn supply(&mut self, first: u64) {
+        let size = size_of::<Request<M>>() as u64;
+        self.free.extend((0..REQUESTS_PER_CHUNK).rev().map(|i| first + i * size));
+    }
+
     #[inline(always)]
     pub(super) fn at(&self, request: u64) -> &Request<M> {
         // SAFETY: offsets in queues come from `take`, whose chunks hold requests only.
@@ -156,9 +165,8 @@ impl<M: Machine> Requests<M> {
         mode: Mode,
     ) -> Result<u64, OutOfMemory> {
         if self.free.is_empty() {
-            let size = size_of::<Request<M>>() as u64;
-            let first = self.arena.allocate(size * REQUESTS_PER_CHUNK, 64, Place::Any)?;
-            self.free.extend((0..REQUESTS_PER_CHUNK).rev().map(|i| first + i * size));
+            let first = self.arena.allocate(Self::CHUNK_BYTES, 64, Place::Any)?;
+            self.supply(first);
         }
         let offset = self.free.pop().expect("filled above");
         let request = self.at(offset);
