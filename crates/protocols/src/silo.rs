@@ -5,23 +5,25 @@
 //! epoch between two fences and validate that every record read has the TID it had and is not locked by
 //! another, and that no scanned leaf has gained a record (4.6); install with a TID larger than all it has
 //! met, in that epoch.
+//! Reading, writing and installing are those of [`Optimistic`].
 //! Whether it waits for a record that another is committing, as published, or refuses, is an option.
-//! Read committed, on demand: reads and ranges are not validated, but for what is read for update.
 //! Deviations: the status bits of the TID word are a lock bit alone (one version per record, no snapshots);
 //! presence of a row is a word of its own.
 
 use crate::{
-    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    CommitLocks, Declaration, Isolation, ProtocolOptions,
     parts::{
-        node_set::NodeSet,
-        tid_word::{self, LOCKED, TidRecord},
-        write_set::WriteSet,
+        optimistic::{End, Footprint, Optimistic, Rules},
+        tid_word::{self, TidRecord},
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, AbortReason, ColumnSet, Intent};
+use storage::Epochs;
+use txn::Abort;
+
+/// The protocol.
+pub type Silo<V = AsPublished> = Optimistic<SiloRules<V>>;
 
 /// What mutants may leave out; the protocol itself leaves nothing out.
 pub trait Variant: Send + Sync + 'static {
@@ -39,11 +41,9 @@ pub trait Variant: Send + Sync + 'static {
 pub struct AsPublished;
 impl Variant for AsPublished {}
 
-/// The protocol.
-pub struct Silo<V = AsPublished> {
+/// How it validates.
+pub struct SiloRules<V> {
     commit_locks: CommitLocks,
-    /// All reads are validated.
-    validates: bool,
     variant: PhantomData<V>,
 }
 
@@ -61,56 +61,29 @@ impl TidRecord for TidWord {
     }
 }
 
-struct Observed<'s, M: Machine> {
-    record: RecordRef<'s, M, TidWord>,
-    tid: u64,
-}
-
-/// Read set, node set, write set, and the last TID that this worker chose.
-pub struct Worker<'s, M: Machine> {
+/// What a session keeps.
+pub struct Own<'s, M: Machine> {
     epochs: &'s Epochs<M>,
-    reads: Vec<Observed<'s, M>>,
-    leaves: NodeSet<'s, M, TidWord>,
-    writes: WriteSet<'s, M, TidWord>,
-    locked: usize,
+    /// The last TID that it chose.
     last_tid: u64,
 }
 
-impl<V: Variant> Silo<V> {
-    fn validate<M: Machine>(core: &M::Core, worker: &Worker<'_, M>) -> Result<(), Abort> {
-        for read in &worker.reads {
-            let now = core.load(read.record.line(), &read.record.cc().0);
-            let changed = now & !LOCKED != read.tid;
-            let locked_by_another =
-                V::CHECKS_LOCK && now & LOCKED != 0 && worker.writes.find(&read.record).is_none();
-            if changed || locked_by_another {
-                return Err(Abort::because(AbortReason::Validation));
-            }
-        }
-        worker.leaves.validate(core)
-    }
-}
-
-impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
+impl<M: Machine, V: Variant> Rules<M> for SiloRules<V> {
+    const NOTES_UPDATES: bool = V::CHECKS_UPDATES;
     type Record = TidWord;
-    type Worker<'s>
-        = Worker<'s, M>
+    type Own<'s>
+        = Own<'s, M>
     where
         M: 's;
 
-    fn declare(options: &ProtocolOptions) -> Declaration {
-        let declaration = Declaration {
+    fn declare() -> Declaration {
+        Declaration {
             name: "SILO",
             summary: "optimistic; validates TID words at commit, epochs instead of a shared counter",
             source: "Tu et al., SOSP 2013; Full story 2.1",
             isolation: Isolation::Serializable,
             strict: true,
-        };
-        declaration.at_level_of(options)
-    }
-
-    fn levels() -> &'static [Isolation] {
-        &[Isolation::Serializable, Isolation::ReadCommitted]
+        }
     }
 
     fn knobs() -> &'static [&'static str] {
@@ -118,167 +91,50 @@ impl<M: Machine, V: Variant> Protocol<M> for Silo<V> {
     }
 
     fn create(_: &Arc<Arena>, options: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        let validates = options.asks_for_full_isolation();
-        Ok(Silo { commit_locks: options.commit_locks, validates, variant: PhantomData })
+        Ok(SiloRules { commit_locks: options.commit_locks, variant: PhantomData })
     }
 
-    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
-        Worker {
-            epochs,
-            reads: Vec::new(),
-            leaves: NodeSet::default(),
-            writes: WriteSet::default(),
-            locked: 0,
-            last_tid: 0,
-        }
+    fn own<'s>(&'s self, epochs: &'s Epochs<M>, _: usize) -> Own<'s, M> {
+        Own { epochs, last_tid: 0 }
     }
 
     #[inline]
-    fn begin<'s>(&'s self, _: &M::Core, _: &mut Worker<'s, M>, _: Start) {}
-
-    #[inline]
-    fn read<'s>(
+    fn prepare<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: RecordRef<'s, M, TidWord>,
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut [u8],
-    ) -> Result<RowHead, Abort> {
-        let (tid, head) = tid_word::read_consistently(core, &record, columns, out, LOCKED);
-        if self.validates || V::CHECKS_UPDATES && intent == Intent::Update {
-            worker.reads.push(Observed { record, tid });
-        }
-        Ok(match worker.writes.find(&record) {
-            None => head,
-            Some(at) => worker.writes.overlay(at, columns, out, head),
-        })
-    }
-
-    #[inline]
-    fn write<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: RecordRef<'s, M, TidWord>,
-        change: Change<'_>,
-    ) -> Result<bool, Abort> {
-        let at = worker.writes.find(&record);
-        if change.state.is_none() {
-            // A blind update reads nothing: that its row exists is checked under the lock at commit. Only
-            // an absence that the caller is told of becomes part of the read set.
-            let mut state = worker.writes.state_over(at, record.head(core).state);
-            if !state.is_present() {
-                let none = ColumnSet::NONE;
-                let head = self.read(core, worker, record, none, Intent::Read, &mut [])?;
-                state = head.state;
-            }
-            if !state.is_present() {
-                return Ok(false);
-            }
-        }
-        worker.writes.put(core, record, at, change);
-        Ok(true)
-    }
-
-    fn scan<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, TidWord>,
-    ) -> Result<(), Abort> {
-        if self.validates {
-            worker.leaves.observe(core, guard);
-        }
-        Ok(())
-    }
-
-    fn insert<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, TidWord>,
-        record: RecordRef<'s, M, TidWord>,
-        counted: u64,
-    ) -> Result<(), Abort> {
-        // The slot may have been another record's.
-        core.store(record.line(), &record.cc().0, 0);
-        if worker.leaves.made(guard, counted) {
-            worker.reads.push(Observed { record, tid: 0 });
-        }
-        Ok(())
-    }
-
-    fn split<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, TidWord>,
-        right: GuardRef<'s, M, TidWord>,
-        counted: u64,
-    ) -> Result<(), Abort> {
-        worker.leaves.split(core, guard, right, counted);
-        Ok(())
-    }
-
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+        own: &mut Own<'s, M>,
+        sets: &mut Footprint<'s, M, TidWord>,
+    ) -> Result<u64, Abort> {
         if V::SORTS {
-            worker.writes.sort();
+            sets.writes.sort();
         }
-        let early = if V::LATE_EPOCH { 0 } else { worker.epochs.current(core) };
-        let mut newest = worker.last_tid;
-        for at in 0..worker.writes.len() {
-            let record = worker.writes.record(at);
-            newest = newest.max(tid_word::lock(core, &record, LOCKED, self.commit_locks)?);
-            worker.locked = at + 1;
-            worker.writes.check_presence(core, at)?;
-        }
+        let early = if V::LATE_EPOCH { 0 } else { own.epochs.current(core) };
+        let mut newest = own.last_tid;
+        sets.lock_writes(core, self.commit_locks, |tid| newest = newest.max(tid))?;
         // The serialisation point: every lock is held before the epoch is read, and the epoch is read
         // before anything is validated.
         core.fence();
-        let epoch = if V::LATE_EPOCH { worker.epochs.current(core) } else { early };
+        let epoch = if V::LATE_EPOCH { own.epochs.current(core) } else { early };
         core.fence();
-        Self::validate(core, worker)?;
-        newest = worker.reads.iter().map(|read| read.tid).fold(newest, u64::max);
-        Ok(tid_word::next_tid(epoch, newest))
+        sets.validate(core, V::CHECKS_LOCK)?;
+        Ok(tid_word::next_tid(epoch, sets.newest_read(newest)))
     }
 
-    fn commit<'s>(
+    #[inline]
+    fn ended<'s>(
         &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        tid: u64,
-        log: &mut CommitLog<'_>,
+        _: &M::Core,
+        own: &mut Own<'s, M>,
+        sets: &Footprint<'s, M, TidWord>,
+        end: End,
     ) {
-        if !worker.writes.is_empty() {
-            worker.last_tid = tid;
+        match end {
+            End::Committed(tid) if !sets.writes.is_empty() => own.last_tid = tid,
+            End::Committed(_) | End::Aborted => {}
         }
-        for at in 0..worker.writes.len() {
-            worker.writes.install(core, at, log);
-        }
-        for record in worker.writes.records() {
-            core.store(record.line(), &record.cc().0, tid);
-        }
-        worker.locked = 0;
-        worker.reads.clear();
-        worker.leaves.clear();
-        worker.writes.clear();
     }
 
     fn epoch_of(commit_timestamp: u64) -> Option<u64> {
         Some(tid_word::epoch_of(commit_timestamp))
-    }
-
-    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
-        for record in worker.writes.records().take(worker.locked) {
-            let (line, word) = (record.line(), &record.cc().0);
-            let held = core.load_relaxed(line, word);
-            core.store(line, word, held & !LOCKED);
-        }
-        worker.locked = 0;
-        worker.reads.clear();
-        worker.leaves.clear();
-        worker.writes.clear();
     }
 }

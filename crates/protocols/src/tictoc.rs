@@ -5,23 +5,25 @@
 //! that it writes is new, extends the `rts` of what it read up to there, and installs.
 //! Serializable, not strict: a transaction that only read old versions may be ordered before one that had
 //! ended when it began. A write lock that another has is refused, as in section 5.1, or waited for: an option.
-//! Read committed, on demand: reads and ranges are not validated, but for what is read for update.
+//! Reading, writing and installing are those of [`Optimistic`].
 //! Deviation: a read waits for a locked record, whose owner does not wait for the reader.
 
 use crate::{
-    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    CommitLocks, Declaration, Isolation, ProtocolOptions,
     parts::{
-        node_set::NodeSet,
-        tid_word::{self, TidRecord},
+        optimistic::{Footprint, Optimistic, Rules},
+        tid_word::TidRecord,
         timestamp_floor::TimestampFloor,
         validity_word::{LOCKED, extended, load, raise, rts, times, wts},
-        write_set::WriteSet,
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, AbortReason, ColumnSet, Intent};
+use storage::{Epochs, GuardRef, RecordRef};
+use txn::{Abort, AbortReason};
+
+/// The protocol.
+pub type TicToc<M, V = AsPublished> = Optimistic<TicTocRules<M, V>>;
 
 /// What mutants may leave out; the protocol itself leaves nothing out.
 pub trait Variant: Send + Sync + 'static {
@@ -33,11 +35,9 @@ pub trait Variant: Send + Sync + 'static {
 pub struct AsPublished;
 impl Variant for AsPublished {}
 
-/// The protocol.
-pub struct TicToc<M: Machine, V = AsPublished> {
+/// How it validates.
+pub struct TicTocRules<M: Machine, V> {
     floor: TimestampFloor<M>,
-    /// All reads are validated.
-    validates: bool,
     commit_locks: CommitLocks,
     variant: PhantomData<V>,
 }
@@ -50,38 +50,31 @@ pub struct TicTocWord(Word);
 unsafe impl Zeroed for TicTocWord {}
 
 impl TidRecord for TicTocWord {
+    const LOCKED: u64 = LOCKED;
+
     #[inline(always)]
     fn word(&self) -> &Word {
         &self.0
     }
 }
 
-struct Observed<'s, M: Machine> {
-    record: RecordRef<'s, M, TicTocWord>,
-    word: u64,
-}
-
-/// Read set, node set and write set.
-pub struct Worker<'s, M: Machine> {
-    reads: Vec<Observed<'s, M>>,
-    leaves: NodeSet<'s, M, TicTocWord>,
-    writes: WriteSet<'s, M, TicTocWord>,
-    locked: usize,
-}
-
 fn invalid() -> Abort {
     Abort::because(AbortReason::Validation)
 }
 
-impl<M: Machine, V: Variant> TicToc<M, V> {
+impl<M: Machine, V: Variant> TicTocRules<M, V> {
     /// Makes sure that what was read is still valid at `timestamp`, extending it where needed.
-    fn validate(core: &M::Core, worker: &Worker<'_, M>, timestamp: u64) -> Result<(), Abort> {
-        for read in &worker.reads {
+    fn validate(
+        core: &M::Core,
+        sets: &Footprint<'_, M, TicTocWord>,
+        timestamp: u64,
+    ) -> Result<(), Abort> {
+        for read in &sets.reads {
             if rts(read.word) >= timestamp {
                 continue;
             }
             let (line, word) = (read.record.line(), &read.record.cc().0);
-            let own = worker.writes.find(&read.record).is_some();
+            let own = sets.writes.find(&read.record).is_some();
             let mut now = core.load(line, word);
             loop {
                 if wts(now) != wts(read.word) {
@@ -105,10 +98,10 @@ impl<M: Machine, V: Variant> TicToc<M, V> {
     /// Makes sure that the scanned ranges are valid at `timestamp`: nobody inserts there below it.
     fn validate_ranges(
         core: &M::Core,
-        worker: &Worker<'_, M>,
+        sets: &Footprint<'_, M, TicTocWord>,
         timestamp: u64,
     ) -> Result<(), Abort> {
-        for guard in worker.leaves.guards() {
+        for guard in sets.leaves.guards() {
             if wts(load(core, guard)) > timestamp {
                 return Err(Abort::because(AbortReason::Phantom));
             }
@@ -116,30 +109,25 @@ impl<M: Machine, V: Variant> TicToc<M, V> {
         }
         // An insertion either has been counted by now, or will find the times just raised.
         core.fence();
-        worker.leaves.validate(core)
+        sets.leaves.validate(core)
     }
 }
 
-impl<M: Machine, V: Variant> Protocol<M> for TicToc<M, V> {
+impl<M: Machine, V: Variant> Rules<M> for TicTocRules<M, V> {
     type Record = TicTocWord;
-    type Worker<'s>
-        = Worker<'s, M>
+    type Own<'s>
+        = ()
     where
         M: 's;
 
-    fn declare(options: &ProtocolOptions) -> Declaration {
-        let declaration = Declaration {
+    fn declare() -> Declaration {
+        Declaration {
             name: "TICTOC",
             summary: "optimistic; commit timestamps computed from the records accessed, reads extended",
             source: "Yu et al., SIGMOD 2016; Full story 2.1",
             isolation: Isolation::Serializable,
             strict: false,
-        };
-        declaration.at_level_of(options)
-    }
-
-    fn levels() -> &'static [Isolation] {
-        &[Isolation::Serializable, Isolation::ReadCommitted]
+        }
     }
 
     fn knobs() -> &'static [&'static str] {
@@ -151,176 +139,49 @@ impl<M: Machine, V: Variant> Protocol<M> for TicToc<M, V> {
         options: &ProtocolOptions,
         _: usize,
     ) -> Result<Self, OutOfMemory> {
-        let (commit_locks, validates) = (options.commit_locks, options.asks_for_full_isolation());
-        let floor = TimestampFloor::new(arena)?;
-        Ok(TicToc { floor, validates, commit_locks, variant: PhantomData })
+        let (floor, commit_locks) = (TimestampFloor::new(arena)?, options.commit_locks);
+        Ok(TicTocRules { floor, commit_locks, variant: PhantomData })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, _: usize) -> Worker<'s, M> {
-        Worker {
-            reads: Vec::new(),
-            leaves: NodeSet::default(),
-            writes: WriteSet::default(),
-            locked: 0,
-        }
-    }
+    fn own<'s>(&'s self, _: &'s Epochs<M>, _: usize) {}
 
     #[inline]
-    fn begin<'s>(&'s self, _: &M::Core, _: &mut Worker<'s, M>, _: Start) {}
-
-    #[inline]
-    fn read<'s>(
+    fn prepare<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: RecordRef<'s, M, TicTocWord>,
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut [u8],
-    ) -> Result<RowHead, Abort> {
-        let (word, head) = tid_word::read_consistently(core, &record, columns, out, LOCKED);
-        if self.validates || intent == Intent::Update {
-            worker.reads.push(Observed { record, word });
-        }
-        Ok(match worker.writes.find(&record) {
-            None => head,
-            Some(at) => worker.writes.overlay(at, columns, out, head),
-        })
-    }
-
-    #[inline]
-    fn write<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: RecordRef<'s, M, TicTocWord>,
-        change: Change<'_>,
-    ) -> Result<bool, Abort> {
-        let at = worker.writes.find(&record);
-        if change.state.is_none() {
-            let mut state = worker.writes.state_over(at, record.head(core).state);
-            if !state.is_present() {
-                let none = ColumnSet::NONE;
-                let head = self.read(core, worker, record, none, Intent::Read, &mut [])?;
-                state = head.state;
-            }
-            if !state.is_present() {
-                return Ok(false);
-            }
-        }
-        worker.writes.put(core, record, at, change);
-        Ok(true)
-    }
-
-    fn scan<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, TicTocWord>,
-    ) -> Result<(), Abort> {
-        if self.validates {
-            worker.leaves.observe(core, guard);
-        }
-        Ok(())
-    }
-
-    fn insert<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, TicTocWord>,
-        record: RecordRef<'s, M, TicTocWord>,
-        counted: u64,
-    ) -> Result<(), Abort> {
-        self.prepare_record(core, &record, Some(guard));
-        if worker.leaves.made(guard, counted) {
-            let word = core.load(record.line(), &record.cc().0);
-            worker.reads.push(Observed { record, word });
-        }
-        Ok(())
-    }
-
-    fn split<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, TicTocWord>,
-        right: GuardRef<'s, M, TicTocWord>,
-        counted: u64,
-    ) -> Result<(), Abort> {
-        raise(core, right, times(load(core, guard)));
-        worker.leaves.split(core, guard, right, counted);
-        Ok(())
-    }
-
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        worker.writes.sort();
+        (): &mut (),
+        sets: &mut Footprint<'s, M, TicTocWord>,
+    ) -> Result<u64, Abort> {
+        sets.writes.sort();
         let mut timestamp = 0;
-        for at in 0..worker.writes.len() {
-            let record = worker.writes.record(at);
-            let before = tid_word::lock(core, &record, LOCKED, self.commit_locks)?;
-            worker.locked = at + 1;
+        sets.lock_writes(core, self.commit_locks, |before| {
             timestamp = timestamp.max(rts(before) + 1);
-            worker.writes.check_presence(core, at)?;
-        }
+        })?;
         // The locks must be visible before anything read is validated.
         core.fence();
-        timestamp = worker.reads.iter().map(|read| wts(read.word)).fold(timestamp, u64::max);
-        timestamp = worker.leaves.guards().map(|g| wts(load(core, g))).fold(timestamp, u64::max);
-        Self::validate(core, worker, timestamp)?;
-        Self::validate_ranges(core, worker, timestamp)?;
+        timestamp = sets.reads.iter().map(|read| wts(read.word)).fold(timestamp, u64::max);
+        timestamp = sets.leaves.guards().map(|g| wts(load(core, g))).fold(timestamp, u64::max);
+        Self::validate(core, sets, timestamp)?;
+        Self::validate_ranges(core, sets, timestamp)?;
         Ok(timestamp)
     }
 
-    fn commit<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        timestamp: u64,
-        log: &mut CommitLog<'_>,
-    ) {
-        for at in 0..worker.writes.len() {
-            worker.writes.install(core, at, log);
-        }
-        for record in worker.writes.records() {
-            core.store(record.line(), &record.cc().0, timestamp);
-        }
-        worker.locked = 0;
-        worker.reads.clear();
-        worker.leaves.clear();
-        worker.writes.clear();
-    }
-
-    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
-        for record in worker.writes.records().take(worker.locked) {
-            let (line, word) = (record.line(), &record.cc().0);
-            let held = core.load_relaxed(line, word);
-            core.store(line, word, held & !LOCKED);
-        }
-        worker.locked = 0;
-        worker.reads.clear();
-        worker.leaves.clear();
-        worker.writes.clear();
-    }
-
-    fn merge(
+    fn first_word(
         &self,
         core: &M::Core,
-        gone: GuardRef<'_, M, TicTocWord>,
-        heir: GuardRef<'_, M, TicTocWord>,
-    ) {
-        raise(core, heir, times(load(core, gone)));
-    }
-
-    fn prepare_record(
-        &self,
-        core: &M::Core,
-        record: &RecordRef<'_, M, TicTocWord>,
         guard: Option<GuardRef<'_, M, TicTocWord>>,
-    ) {
+    ) -> Option<u64> {
         // Absent since the last record left the range, and seen to be absent by whoever scanned it.
-        let word = guard.map_or_else(|| self.floor.get(core), |guard| load(core, guard));
-        core.store(record.line(), &record.cc().0, word);
+        Some(guard.map_or_else(|| self.floor.get(core), |guard| load(core, guard)))
+    }
+
+    fn pass_on(
+        &self,
+        core: &M::Core,
+        from: GuardRef<'_, M, TicTocWord>,
+        to: GuardRef<'_, M, TicTocWord>,
+    ) {
+        raise(core, to, times(load(core, from)));
     }
 
     fn retire(

@@ -9,6 +9,7 @@ pub mod critical_section;
 pub mod lock_queue;
 pub mod lock_table;
 pub mod node_set;
+pub mod optimistic;
 pub mod ordered_locks;
 pub mod partition_locks;
 pub mod prewrite;

@@ -14,6 +14,9 @@ pub const LOCKED: u64 = 1;
 
 /// The word and its line are found through the record.
 pub trait TidRecord: Zeroed + Send + Sync + 'static {
+    /// The bit that is set while a committing transaction owns the record.
+    const LOCKED: u64 = LOCKED;
+
     /// The TID word.
     fn word(&self) -> &Word;
 }
@@ -39,11 +42,10 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
     record: &RecordRef<'_, M, C>,
     columns: ColumnSet,
     out: &mut [u8],
-    locked: u64,
 ) -> (u64, RowHead) {
     let (line, word) = (record.line(), record.cc().word());
     loop {
-        let before = core.wait_while(line, word, |w| w & locked != 0);
+        let before = core.wait_while(line, word, |w| w & C::LOCKED != 0);
         let head = record.copy_out(core, columns, out);
         core.fence_acquire();
         // Relaxed is enough behind the fence: the copies above can't move below it.
@@ -59,19 +61,18 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
 pub fn lock<M: Machine, C: TidRecord>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
-    locked: u64,
     commit_locks: CommitLocks,
 ) -> Result<u64, Abort> {
     let (line, word) = (record.line(), record.cc().word());
     loop {
         let free = match commit_locks {
-            CommitLocks::Wait => core.wait_while(line, word, |w| w & locked != 0),
+            CommitLocks::Wait => core.wait_while(line, word, |w| w & C::LOCKED != 0),
             CommitLocks::Refuse => core.load(line, word),
         };
-        if free & locked != 0 {
+        if free & C::LOCKED != 0 {
             return Err(Abort::because(AbortReason::LockConflict));
         }
-        if core.cas(line, word, free, free | locked).is_ok() {
+        if core.cas(line, word, free, free | C::LOCKED).is_ok() {
             return Ok(free);
         }
     }

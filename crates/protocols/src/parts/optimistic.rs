@@ -1,0 +1,451 @@
+//! Optimistic concurrency control, around any rule of validation.
+//!
+//! Source: Kung and Robinson 1981; record by record as in Tu et al., SOSP 2013, section 4. A transaction reads
+//! without writing shared memory and notes under which word it found each row (a version and a lock bit);
+//! its own writes it keeps to itself. At commit it locks what it is to write, validates what it has read,
+//! installs. What a version is, when a transaction is serialized and what makes its reads valid differs from
+//! protocol to protocol: that is [`Rules`].
+//!
+//! Ranges: a scan notes the leaves that it meets ([`NodeSet`]), which are validated with the reads.
+//! Read committed, on demand: reads and ranges are not noted, but for what is read for update.
+
+use super::{
+    node_set::NodeSet,
+    tid_word::{self, TidRecord},
+    write_set::WriteSet,
+};
+use crate::{
+    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+};
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use txn::{Abort, AbortReason, ColumnSet, Intent};
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Everything is installed, with this timestamp.
+    Committed(u64),
+    /// Nothing is.
+    Aborted,
+}
+
+/// What makes versions valid.
+pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
+    /// The word in each record, and whatever else the protocol keeps there.
+    type Record: TidRecord;
+    /// What a session keeps beside what it has read and is to write.
+    type Own<'s>: Send
+    where
+        M: 's;
+
+    /// What is read for update is noted at every level of isolation: only a planted bug leaves it out.
+    const NOTES_UPDATES: bool = true;
+
+    /// As [`Protocol::declare`], at its own level.
+    fn declare() -> Declaration;
+
+    /// As [`Protocol::knobs`].
+    fn knobs() -> &'static [&'static str];
+
+    /// As [`Protocol::levels`].
+    fn levels() -> &'static [Isolation] {
+        &[Isolation::Serializable, Isolation::ReadCommitted]
+    }
+
+    /// Shared state.
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory>;
+
+    /// State for session `slot`.
+    fn own<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Own<'s>;
+
+    /// An attempt begins.
+    #[inline(always)]
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, start: Start) {
+        let _ = (core, own, start);
+    }
+
+    /// A row is about to be read.
+    #[inline(always)]
+    fn approach<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        record: RecordRef<'s, M, Self::Record>,
+        intent: Intent,
+    ) -> Result<(), Abort> {
+        let _ = (core, own, record, intent);
+        Ok(())
+    }
+
+    /// Whether the transaction may have read the version of `word` at all.
+    #[inline(always)]
+    fn admit(&self, own: &Self::Own<'_>, word: u64) -> Result<(), Abort> {
+        let _ = (own, word);
+        Ok(())
+    }
+
+    /// Locks what is to be written, and validates what was read. Returns the commit timestamp.
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        sets: &mut Footprint<'s, M, Self::Record>,
+    ) -> Result<u64, Abort>;
+
+    /// The word of a version installed at `timestamp`.
+    #[inline(always)]
+    fn version_at(timestamp: u64) -> u64 {
+        timestamp
+    }
+
+    /// The attempt has ended; records are unlocked, `sets` is about to be cleared.
+    #[inline(always)]
+    fn ended<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        sets: &Footprint<'s, M, Self::Record>,
+        end: End,
+    ) {
+        let _ = (core, own, sets, end);
+    }
+
+    /// As [`Protocol::epoch_of`].
+    fn epoch_of(commit_timestamp: u64) -> Option<u64> {
+        let _ = commit_timestamp;
+        None
+    }
+
+    /// The word of a record made for an absent key in the range of `guard`, or in a table without order. None:
+    /// whatever the slot's last record has left.
+    fn first_word(
+        &self,
+        core: &M::Core,
+        guard: Option<GuardRef<'_, M, Self::Record>>,
+    ) -> Option<u64> {
+        // In a leaf it must be known, as the transaction may have read the absence by scanning the range.
+        let _ = core;
+        guard.map(|_| 0)
+    }
+
+    /// What is known of the range of `from` now holds of that of `to` as well: a leaf splits, or merges.
+    fn pass_on(
+        &self,
+        core: &M::Core,
+        from: GuardRef<'_, M, Self::Record>,
+        to: GuardRef<'_, M, Self::Record>,
+    ) {
+        let _ = (core, from, to);
+    }
+
+    /// As [`Protocol::retire`].
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, Self::Record>,
+        guard: Option<GuardRef<'_, M, Self::Record>>,
+    ) {
+        let _ = (core, record, guard);
+    }
+}
+
+/// A row that was read, and the word under which it was.
+pub struct Observed<'s, M: Machine, C> {
+    /// Its record.
+    pub record: RecordRef<'s, M, C>,
+    /// The word, not locked.
+    pub word: u64,
+}
+
+/// What a transaction has read and is to write.
+pub struct Footprint<'s, M: Machine, C> {
+    /// The read set.
+    pub reads: Vec<Observed<'s, M, C>>,
+    /// The node set.
+    pub leaves: NodeSet<'s, M, C>,
+    /// The write set.
+    pub writes: WriteSet<'s, M, C>,
+    /// How many records of the write set are locked, from the first.
+    locked: usize,
+}
+
+impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
+    fn empty() -> Self {
+        Footprint {
+            reads: Vec::new(),
+            leaves: NodeSet::default(),
+            writes: WriteSet::default(),
+            locked: 0,
+        }
+    }
+
+    /// Locks the write set in its order, which is everybody's if it is sorted, and makes sure that updated rows
+    /// are there. Shows `each` the word of each record from before.
+    #[inline]
+    pub fn lock_writes(
+        &mut self,
+        core: &M::Core,
+        commit_locks: CommitLocks,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), Abort> {
+        for at in 0..self.writes.len() {
+            each(tid_word::lock(core, &self.writes.record(at), commit_locks)?);
+            self.locked = at + 1;
+            self.writes.check_presence(core, at)?;
+        }
+        Ok(())
+    }
+
+    /// The version that was read is still the last one and, if that is asked, nobody else has locked it.
+    #[inline]
+    pub fn is_current(&self, core: &M::Core, read: &Observed<'s, M, C>, checks_lock: bool) -> bool {
+        let now = core.load(read.record.line(), read.record.cc().word());
+        let is_locked = now & C::LOCKED != 0;
+        now & !C::LOCKED == read.word
+            && !(checks_lock && is_locked && self.writes.find(&read.record).is_none())
+    }
+
+    /// Everything that was read is current. Call with the write set locked.
+    #[inline]
+    pub fn validate(&self, core: &M::Core, checks_lock: bool) -> Result<(), Abort> {
+        if !self.reads.iter().all(|read| self.is_current(core, read, checks_lock)) {
+            return Err(Abort::because(AbortReason::Validation));
+        }
+        self.leaves.validate(core)
+    }
+
+    /// The largest of `first` and the words read.
+    #[inline]
+    pub fn newest_read(&self, first: u64) -> u64 {
+        self.reads.iter().map(|read| read.word).fold(first, u64::max)
+    }
+
+    fn install(&mut self, core: &M::Core, word: u64, log: &mut CommitLog<'_>) {
+        for at in 0..self.writes.len() {
+            self.writes.install(core, at, log);
+        }
+        for record in self.writes.records() {
+            core.store(record.line(), record.cc().word(), word);
+        }
+    }
+
+    fn unlock(&mut self, core: &M::Core) {
+        for record in self.writes.records().take(self.locked) {
+            let (line, word) = (record.line(), record.cc().word());
+            let held = core.load_relaxed(line, word);
+            core.store(line, word, held & !C::LOCKED);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.locked = 0;
+        self.reads.clear();
+        self.leaves.clear();
+        self.writes.clear();
+    }
+}
+
+/// State of a session.
+pub struct Worker<'s, M: Machine, R: Rules<M>> {
+    own: R::Own<'s>,
+    sets: Footprint<'s, M, R::Record>,
+}
+
+/// The protocol that validates by `R`.
+pub struct Optimistic<R> {
+    rules: R,
+    /// All reads are noted.
+    validates: bool,
+}
+
+impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
+    type Record = R::Record;
+    type Worker<'s>
+        = Worker<'s, M, R>
+    where
+        M: 's;
+
+    fn declare(options: &ProtocolOptions) -> Declaration {
+        R::declare().at_level_of(options)
+    }
+
+    fn levels() -> &'static [Isolation] {
+        R::levels()
+    }
+
+    fn knobs() -> &'static [&'static str] {
+        R::knobs()
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let rules = R::create(arena, options, sessions)?;
+        Ok(Optimistic { rules, validates: options.asks_for_full_isolation() })
+    }
+
+    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Worker<'s, M, R> {
+        Worker { own: self.rules.own(epochs, slot), sets: Footprint::empty() }
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>, start: Start) {
+        self.rules.begin(core, &mut worker.own, start);
+    }
+
+    #[inline]
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        record: RecordRef<'s, M, R::Record>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        self.rules.approach(core, &mut worker.own, record, intent)?;
+        let (word, head) = tid_word::read_consistently(core, &record, columns, out);
+        if self.validates || R::NOTES_UPDATES && intent == Intent::Update {
+            self.rules.admit(&worker.own, word)?;
+            worker.sets.reads.push(Observed { record, word });
+        }
+        Ok(match worker.sets.writes.find(&record) {
+            None => head,
+            Some(at) => worker.sets.writes.overlay(at, columns, out, head),
+        })
+    }
+
+    #[inline]
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        record: RecordRef<'s, M, R::Record>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let at = worker.sets.writes.find(&record);
+        if change.state.is_none() {
+            // A blind update reads nothing: that its row exists is checked under the lock at commit. Only
+            // an absence that the caller is told of becomes part of the read set.
+            let mut state = worker.sets.writes.state_over(at, record.head(core).state);
+            if !state.is_present() {
+                let none = ColumnSet::NONE;
+                let head = self.read(core, worker, record, none, Intent::Read, &mut [])?;
+                state = head.state;
+            }
+            if !state.is_present() {
+                return Ok(false);
+            }
+        }
+        worker.sets.writes.put(core, record, at, change);
+        Ok(true)
+    }
+
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        guard: GuardRef<'s, M, R::Record>,
+    ) -> Result<(), Abort> {
+        if self.validates {
+            worker.sets.leaves.observe(core, guard);
+        }
+        Ok(())
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        guard: GuardRef<'s, M, R::Record>,
+        record: RecordRef<'s, M, R::Record>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        self.prepare_record(core, &record, Some(guard));
+        if worker.sets.leaves.made(guard, counted) {
+            // Nobody else can find it, so this is no access that anybody would have to be charged for.
+            let word = core.load_relaxed(record.line(), record.cc().word());
+            worker.sets.reads.push(Observed { record, word });
+        }
+        Ok(())
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        guard: GuardRef<'s, M, R::Record>,
+        right: GuardRef<'s, M, R::Record>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        self.rules.pass_on(core, guard, right);
+        worker.sets.leaves.split(core, guard, right, counted);
+        Ok(())
+    }
+
+    #[inline]
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) -> Result<u64, Abort> {
+        self.rules.prepare(core, &mut worker.own, &mut worker.sets)
+    }
+
+    #[inline]
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        let Worker { own, sets } = worker;
+        sets.install(core, R::version_at(timestamp), log);
+        self.rules.ended(core, own, sets, End::Committed(timestamp));
+        sets.clear();
+    }
+
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) {
+        let Worker { own, sets } = worker;
+        sets.unlock(core);
+        self.rules.ended(core, own, sets, End::Aborted);
+        sets.clear();
+    }
+
+    fn epoch_of(commit_timestamp: u64) -> Option<u64> {
+        R::epoch_of(commit_timestamp)
+    }
+
+    fn merge(
+        &self,
+        core: &M::Core,
+        gone: GuardRef<'_, M, R::Record>,
+        heir: GuardRef<'_, M, R::Record>,
+    ) {
+        self.rules.pass_on(core, gone, heir);
+    }
+
+    fn prepare_record(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, R::Record>,
+        guard: Option<GuardRef<'_, M, R::Record>>,
+    ) {
+        if let Some(word) = self.rules.first_word(core, guard) {
+            core.store(record.line(), record.cc().word(), word);
+        }
+    }
+
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, R::Record>,
+        guard: Option<GuardRef<'_, M, R::Record>>,
+    ) {
+        self.rules.retire(core, record, guard);
+    }
+}
