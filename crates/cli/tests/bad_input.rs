@@ -54,7 +54,7 @@ fn options_of_workloads() {
     refused("run tpcb --branches 0", &["--branches is 0;", "1 to "]);
     refused("run tpcb --accounts 0", &["--accounts is 0;", "1 to "]);
     refused("run tpcb --remote 1.5", &["--remote is 1.5;", "0 to 1"]);
-    refused("run tpcb --history 0", &["--history is 0;", "1 to "]);
+    refused("run tpcb --history-rows 0", &["--history-rows is 0;", "1 to "]);
     refused("run tatp --subscribers 0", &["--subscribers is 0;", "1 to "]);
     refused("run tatp --update-location 0.9", &["the shares' sum is ", "0 to 1 together"]);
     refused("run tatp --preset tm1", &["'tm1'", "--preset", "atrapos"]);

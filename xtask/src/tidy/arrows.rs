@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kilocore", &["architectures", "protocols", "storage", "machine", "txn"]),
     ("workloads", &["txn"]),
     ("checker", &["txn"]),
+    ("weak-memory", &["machine"]),
     (
         "harness",
         &[
@@ -49,7 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Leaves: nobody uses them, not even a test.
-const LEAVES: &[&str] = &["cli", "experiments", "xtask"];
+const LEAVES: &[&str] = &["cli", "experiments", "weak-memory", "xtask"];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();

@@ -14,6 +14,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/word.rs", "zeros are valid: the trait and its first members"),
     ("crates/machine/src/explored.rs", "coroutines that borrow from the run that holds them"),
     ("crates/machine/src/explored/core.rs", "a core's turn lies on its coroutine's stack"),
+    ("crates/weak-memory/src/machine.rs", "words of an arena; bodies that borrow from their run"),
     ("crates/simulator/src/cache.rs", "indices masked to the table's size"),
     ("crates/simulator/src/core.rs", "a core's turn lies on its coroutine's stack"),
     ("crates/simulator/src/simulated.rs", "coroutines that borrow from the run that holds them"),

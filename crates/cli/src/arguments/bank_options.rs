@@ -87,7 +87,7 @@ pub struct TpcbArguments {
     remote: Option<f64>,
     /// Rows that the index of the history is made for [default: 1M]
     #[arg(long, value_name = "N", value_parser = whole)]
-    history: Option<u64>,
+    history_rows: Option<u64>,
     /// How rows are found: hash, perfect, btree, rbtree [default: hash]
     #[arg(long, value_name = "KIND")]
     index: Option<IndexChoice>,
@@ -100,7 +100,7 @@ impl TpcbArguments {
             branches: self.branches.unwrap_or(default.branches),
             accounts: self.accounts.unwrap_or(default.accounts),
             remote: self.remote.unwrap_or(default.remote),
-            history: self.history.unwrap_or(default.history),
+            history: self.history_rows.unwrap_or(default.history),
             index: self.index.unwrap_or(default.index),
         }
     }

@@ -81,7 +81,7 @@ impl TpcbOptions {
         options::integer("branches", self.branches, 1, 1 << 20)?;
         options::integer("accounts", self.accounts, 1, options::MAX_ROWS >> 20)?;
         options::ratio("remote", self.remote)?;
-        options::integer("history", self.history, 1, options::MAX_ROWS)
+        options::integer("history-rows", self.history, 1, options::MAX_ROWS)
     }
 
     /// Names (as on the command line) and values, for a run's record.
@@ -90,7 +90,7 @@ impl TpcbOptions {
             ("branches", OptionValue::Integer(self.branches)),
             ("accounts", OptionValue::Integer(self.accounts)),
             ("remote", OptionValue::Number(self.remote)),
-            ("history", OptionValue::Integer(self.history)),
+            ("history-rows", OptionValue::Integer(self.history)),
             self.index.listed(),
         ]
     }

@@ -1,0 +1,40 @@
+//! The latch that waiters queue for, with as many cores as there is room for.
+
+use machine::{Body, Core, Machine, Place, Word};
+use protocols::parts::queue_latch::LatchNodes;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use weak_memory::{Bounds, Fault, Verdict, WeakMemory, check};
+
+/// Three cores count under a latch, by loads and stores that order nothing themselves.
+fn count(bounds: Bounds) -> Verdict {
+    check(bounds, |machine| {
+        let nodes = LatchNodes::new::<WeakMemory>(machine.arena(), 3).expect("room");
+        let offset = machine.arena().allocate(64, 64, Place::Any).expect("room");
+        // SAFETY: just handed out, and words.
+        let [tail, counter]: &[Word; 2] = unsafe { machine.arena().at(offset) };
+        let body = |slot| -> Body<'_, WeakMemory> {
+            let latcher = nodes.latcher::<WeakMemory>(slot);
+            Box::new(move |core| {
+                latcher.latch(core, &(), tail);
+                let before = core.load_relaxed(&(), counter);
+                core.store_relaxed(&(), counter, before + 1);
+                latcher.unlatch(core, &(), tail);
+            })
+        };
+        machine.run((0..3).map(body).collect(), Vec::new()).expect("it runs");
+        assert_eq!((counter.peek(), tail.peek()), (3, 0), "(count, queue)");
+    })
+}
+
+#[test]
+fn one_at_a_time_in_every_execution() {
+    let verdict = count(Bounds { preemptions: 3, ..Bounds::default() });
+    assert!(verdict.complete && verdict.executions > 1000, "{verdict:?}");
+}
+
+#[test]
+fn a_hand_over_that_releases_nothing_is_noticed() {
+    let bounds = Bounds { fault: Some(Fault::RelaxedStores), ..Bounds::default() };
+    let ended = catch_unwind(AssertUnwindSafe(|| count(bounds)));
+    assert!(ended.is_err(), "{ended:?}");
+}
