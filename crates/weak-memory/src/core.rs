@@ -106,6 +106,7 @@ impl Core for WeakCore {
 
     fn fence(&self) {
         if !self.memory.has(Fault::NoFences) {
+            // As natively: stores before it are visible before loads after it.
             fence(Ordering::SeqCst);
         }
     }
