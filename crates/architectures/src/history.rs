@@ -3,7 +3,8 @@
 use machine::Core;
 use storage::RowHead;
 use txn::{
-    Direction, KeyRange, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory, Write,
+    ByteScan, Direction, KeyRange, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory,
+    Write,
 };
 
 /// The history of one session, with the running attempt at its end.
@@ -70,6 +71,13 @@ impl Recorder {
         self.history.reads.append(&mut self.beside);
     }
 
+    /// As [`Recorder::end_scan`], of a table whose keys are bytes.
+    pub fn end_byte_scan(&mut self, table: TableId, ends: (&[u8], &[u8]), direction: Direction) {
+        let (scan, first, last) = (self.history.scans.len(), ends.0.into(), ends.1.into());
+        self.history.byte_scans.push(ByteScan { scan, first, last });
+        self.end_scan(table, KeyRange::ALL, direction);
+    }
+
     /// What is read from here on is no part of the running scan, though it may go on afterwards; or is again.
     pub fn read_beside_scan(&mut self, beside: bool) {
         self.is_beside = beside;
@@ -98,6 +106,8 @@ impl Recorder {
         self.history.reads.truncate(self.first_read);
         self.history.writes.truncate(self.first_write);
         self.history.scans.truncate(self.first_scan);
+        let scans = &mut self.history.byte_scans;
+        while scans.pop_if(|scan| scan.scan >= self.first_scan).is_some() {}
     }
 
     /// The history so far.

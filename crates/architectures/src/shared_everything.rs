@@ -4,6 +4,7 @@
 mod byte_keys;
 mod ordered;
 mod secondary;
+mod session_key;
 
 use crate::{
     Architecture, Dataset, EngineError, EngineOptions, Session,
@@ -16,10 +17,13 @@ use protocols::{
     Change, CommitLog, Protocol, Start,
     parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
-use storage::{Epochs, Found, RecordRef, RowHead, RowState, Space, Store, StoreLoader, Table};
+use session_key::SessionKey;
+use storage::{
+    ByteKey, Epochs, Found, RecordRef, RowHead, RowState, Space, Store, StoreLoader, Table,
+};
 use txn::{
-    Abort, AbortReason, Access, ColumnSet, Direction, Intent, KeyRange, TableId, TxnId, Version,
-    Visit, WorkerHistory,
+    Abort, AbortReason, Access, ByteRange, ByteVisit, ColumnSet, Direction, Intent, KeyRange,
+    TableId, TxnId, Version, Visit, WorkerHistory,
 };
 
 /// Free slots of a table that a session keeps to itself: more are for sessions that insert what this one
@@ -175,7 +179,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         }
     }
 
-    fn purge_later(&mut self, table: TableId, key: u64) {
+    fn purge_later<K: SessionKey>(&mut self, table: TableId, key: K) {
         // On a recorded run the version of an absence is evidence, so its record stays.
         if self.recorder.is_none() {
             self.purge.add(table, key);
@@ -257,14 +261,15 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     }
 
     /// Retires the record of an absent row, in a transaction of its own. False when others are at it.
-    fn retire(&mut self, table: TableId, key: u64) -> Result<(), Abort> {
+    fn retire<K: SessionKey>(&mut self, table: TableId, key: K) -> Result<(), Abort> {
         let home = self.table(table);
-        let partition = home.schema().partitioning.of(key);
+        let is_ordered = K::is_order_of(home);
+        let partition = key.partition(self.core, home);
         let partitions = partition.as_slice();
         self.begin(Start { attempt: 0, read_only: false, partitions });
         let retired = (|| {
             // Found again by key and under the pin: its slot can't have become another record's.
-            let Some(record) = home.find(self.core, key).filter(|r| home.is_unlinkable(r)) else {
+            let Some(record) = key.find(self.core, home).filter(|r| home.is_unlinkable(r)) else {
                 return Ok(None);
             };
             let head = self.protocol_read(record, ColumnSet::NONE, Intent::Update, &mut [])?;
@@ -279,7 +284,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         match retired {
             Ok(Some(record)) => {
                 self.commit()?;
-                if home.is_ordered() {
+                if is_ordered {
                     return self.unlink_ordered(table, key, record);
                 }
                 self.engine.protocol.retire(self.core, &record, None);
@@ -294,7 +299,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             Ok(None) => {
                 self.rollback();
                 // Its leaf may still be there, empty, from an earlier turn.
-                if home.is_ordered() { self.drop_empty_leaf(table, key) } else { Ok(()) }
+                if is_ordered { self.drop_empty_leaf(table, key) } else { Ok(()) }
             }
             Err(abort) => {
                 self.rollback();
@@ -389,8 +394,20 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
         self.access(|s| {
-            s.scan_rows(table, range, direction, columns, |_, key, row| Ok(visit(key, row)))
+            let ends = (range.first(), range.last());
+            s.scan_rows(table, ends, direction, columns, |_, key, row| Ok(visit(key, row)))
         })
+    }
+
+    fn scan_bytes(
+        &mut self,
+        table: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut ByteVisit<'_>,
+    ) -> Result<(), Abort> {
+        self.access(|s| s.scan_by_bytes(table, range, direction, columns, visit))
     }
 
     fn scan_index(
@@ -532,14 +549,19 @@ impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
 impl<M: Machine, P: Protocol<M>> SharedEverythingSession<'_, M, P> {
     #[cold]
     fn purge_some(&mut self) {
-        for _ in 0..self.purge.len() {
-            let Some((table, key)) = self.purge.pop() else { break };
+        self.purge_some_of::<u64>();
+        self.purge_some_of::<ByteKey>();
+        self.give_back(KEPT_SLOTS);
+    }
+
+    fn purge_some_of<K: SessionKey>(&mut self) {
+        for _ in 0..self.purge.len::<K>() {
+            let Some((table, key)) = self.purge.pop::<K>() else { break };
             if self.retire(table, key).is_err() {
                 // Somebody is using the record; it gets another turn.
                 self.purge.add(table, key);
             }
         }
-        self.give_back(KEPT_SLOTS);
     }
 
     /// Makes slots usable again that nobody can see any more; of each table `keep` stay with this session.

@@ -2,9 +2,18 @@
 //!
 //! The key lies behind the columns: a word for its length, then its bytes. The word that holds the key of other
 //! records holds a digest of it, by which the hash index and partitions go; two keys with one digest are two
-//! records, told apart by their bytes.
+//! records, told apart by their bytes. In tables in key order the tree knows the key of each record, and no record
+//! keeps it once more.
 
-use crate::{Found, RecordRef, RowState, Space, Table, table::Index};
+use crate::{
+    Found, OrderedKey, RecordRef, RowState, Space, Table,
+    index::{
+        ByteKey,
+        key::{KEY_BUFFER, KeyBuffer, words_for},
+    },
+    ordered_rows::OrderedRows,
+    table::Index,
+};
 use machine::{Core, Machine, OutOfMemory, Zeroed};
 use txn::{KeyKind, MAX_KEY_BYTES, TableSchema};
 
@@ -12,7 +21,32 @@ use txn::{KeyKind, MAX_KEY_BYTES, TableSchema};
 pub(crate) fn key_words(schema: &TableSchema) -> usize {
     match schema.key {
         KeyKind::Integer => 0,
+        KeyKind::Bytes { .. } if schema.index.is_ordered() => 0,
         KeyKind::Bytes { most } => 1 + usize::from(most).div_ceil(8),
+    }
+}
+
+/// Words that an ordered index of `schema` needs for a key of bytes; none where keys are numbers.
+pub(crate) fn ordered_width(schema: &TableSchema) -> Option<usize> {
+    match schema.key {
+        KeyKind::Integer => None,
+        KeyKind::Bytes { most } => Some(words_for(most.into())),
+    }
+}
+
+impl OrderedKey for ByteKey {
+    fn rows<M: Machine, C>(index: &Index<M, C>) -> Option<&OrderedRows<M, C, ByteKey>> {
+        match index {
+            Index::OrderedBytes(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    fn number<M: Machine>(self, core: &M::Core, width: usize) -> u64 {
+        let mut buffer = KEY_BUFFER;
+        let key = self.bytes(width, &mut buffer);
+        core.copied(key.len());
+        digest(key)
     }
 }
 
@@ -54,10 +88,34 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'_, M, C> {
 
 /// Tables with keys of bytes.
 impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
-    /// True when keys are bytes.
+    /// True when keys are bytes, and ranges of them can be scanned.
     #[inline(always)]
-    pub fn has_byte_keys(&self) -> bool {
-        self.key_words() != 0
+    pub fn orders_bytes(&self) -> bool {
+        matches!(self.index(), Index::OrderedBytes(_))
+    }
+
+    /// `key` as a key of a table in order of bytes. Charged by its bytes.
+    ///
+    /// # Panics
+    /// If the table has other keys, or none so long.
+    pub fn byte_key(&self, core: &M::Core, key: &[u8]) -> ByteKey {
+        core.copied(key.len());
+        self.byte_key_alone(key)
+    }
+
+    fn byte_key_alone(&self, key: &[u8]) -> ByteKey {
+        self.must_have_keys_like(key);
+        ByteKey::new(key, self.width::<ByteKey>())
+    }
+
+    /// Room for [`Table::bytes_of`].
+    pub const fn key_buffer() -> KeyBuffer {
+        KEY_BUFFER
+    }
+
+    /// The bytes of a key of a table in order of bytes.
+    pub fn bytes_of<'b>(&self, key: ByteKey, buffer: &'b mut KeyBuffer) -> &'b [u8] {
+        key.bytes(self.width::<ByteKey>(), buffer)
     }
 
     /// What stands for `key` wherever a number has to. Charged by its bytes.
@@ -70,9 +128,13 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     fn digest_alone(&self, key: &[u8]) -> u64 {
+        self.must_have_keys_like(key);
+        digest(key)
+    }
+
+    fn must_have_keys_like(&self, key: &[u8]) {
         let fits = matches!(self.schema().key, KeyKind::Bytes { most } if key.len() <= most.into());
         assert!(fits, "table {:?} has no keys of {} bytes", self.schema().name, key.len());
-        digest(key)
     }
 
     fn bytes_index(&self) -> &crate::index::HashIndex<M> {
@@ -124,10 +186,15 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         self.return_space(space);
         let (record, digest) = (self.record_at(offset?), self.digest_alone(key));
         record.initialise(digest, RowState::PRESENT);
-        record.set_key_bytes(key);
         if self.keeps_columns() {
             record.fill(row);
         }
+        if let Index::OrderedBytes(rows) = self.index() {
+            let key = self.byte_key_alone(key);
+            rows.note_loaded((key, key), record.name().offset, 1);
+            return Ok(());
+        }
+        record.set_key_bytes(key);
         self.bytes_index().insert_alone(digest, record.name().offset)
     }
 }

@@ -17,8 +17,9 @@ mod store;
 mod table;
 
 pub use guard::GuardRef;
+pub use index::ByteKey;
 pub use loader::StoreLoader;
-pub use ordered_rows::{Leaf, LeafRows, Placed, Sought};
+pub use ordered_rows::{Leaf, LeafRows, OrderedKey, Placed, Sought};
 pub use reclaim::{Epochs, Pin};
 pub use record::{Header, RecordName, RecordRef, RowHead, RowState};
 pub use slots::Slots;

@@ -3,7 +3,7 @@
 use crate::{
     GuardRef, RecordRef, Space, Table,
     index::{
-        Tree,
+        Tree, TreeKey,
         ordered::{Insertion, LeafCopy, NodeSource, Unlinking},
     },
     record::RowState,
@@ -19,21 +19,46 @@ use txn::{Abort, AbortReason, TableId, TableSchema};
 const NODES_PER_CHUNK: u64 = 16;
 
 /// Rows that were loaded at consecutive slots, with consecutive keys.
-struct Loaded {
-    key: u64,
+struct Loaded<K> {
+    first: K,
+    last: K,
     offset: u64,
     count: u64,
 }
 
 /// The index of an ordered table. The guard of a leaf lies behind it, in the same slot.
-pub(crate) struct OrderedRows<M: Machine, C> {
-    pub tree: Tree<M>,
+pub struct OrderedRows<M: Machine, C, K: TreeKey = u64> {
+    pub(crate) tree: Tree<M, K>,
     /// The guards are its records. It has no rows.
     guards: Table<M, C>,
-    loaded: Mutex<Vec<Loaded>>,
+    loaded: Mutex<Vec<Loaded<K>>>,
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> OrderedRows<M, C> {
+/// A kind of key that tables in key order may have.
+pub trait OrderedKey: TreeKey {
+    /// The index of a table with such keys, if it is in their order.
+    fn rows<M: Machine, C>(index: &Index<M, C>) -> Option<&OrderedRows<M, C, Self>>;
+
+    /// What stands for the key in its record, and wherever a number has to.
+    fn number<M: Machine>(self, core: &M::Core, width: Self::Width) -> u64;
+}
+
+impl OrderedKey for u64 {
+    #[inline(always)]
+    fn rows<M: Machine, C>(index: &Index<M, C>) -> Option<&OrderedRows<M, C>> {
+        match index {
+            Index::Ordered(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn number<M: Machine>(self, _: &M::Core, (): ()) -> u64 {
+        self
+    }
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static, K: OrderedKey> OrderedRows<M, C, K> {
     fn schema() -> TableSchema {
         TableSchema::new("guards", Vec::new())
     }
@@ -43,14 +68,19 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> OrderedRows<M, C> {
     }
 
     /// Bytes that the index of `rows` rows needs.
-    pub fn bytes_for(red_black: bool, rows: u64) -> u64 {
-        Tree::<M>::bytes_for(red_black, rows, Self::guard_bytes())
+    pub fn bytes_for(red_black: bool, rows: u64, width: K::Width) -> u64 {
+        Tree::<M, K>::bytes_for(red_black, rows, width, Self::guard_bytes())
     }
 
     /// The empty index of table `id`.
-    pub fn new(arena: &Arc<Arena>, id: TableId, red_black: bool) -> Result<Self, OutOfMemory> {
+    pub fn new(
+        arena: &Arc<Arena>,
+        id: TableId,
+        red_black: bool,
+        width: K::Width,
+    ) -> Result<Self, OutOfMemory> {
         Ok(OrderedRows {
-            tree: Tree::new(red_black, arena, Self::guard_bytes())?,
+            tree: Tree::new(red_black, arena, width, Self::guard_bytes())?,
             guards: Table::indexed(arena, id, Self::schema(), Index::None, false),
             loaded: Mutex::new(Vec::new()),
         })
@@ -60,6 +90,30 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> OrderedRows<M, C> {
     fn guard(&self, leaf: u64) -> GuardRef<'_, M, C> {
         // A leaf's slot has room for a guard behind the node, and holds nothing else there ever.
         GuardRef::new(self.guards.record_at(leaf + self.tree.tail()))
+    }
+
+    #[inline(always)]
+    fn leaf(&self, offset: u64) -> Leaf<'_, M, C> {
+        Leaf { offset, guard: self.guard(offset) }
+    }
+
+    /// Row `key` was loaded at `offset`, and the `count - 1` rows with the next keys at the next slots.
+    pub fn note_loaded(&self, (first, last): (K, K), offset: u64, count: u64) {
+        self.loaded.lock().push(Loaded { first, last, offset, count });
+    }
+
+    /// Builds the index of the rows that were loaded, whose slots are `stride` bytes long.
+    pub fn finish_loading(&self, stride: u64) -> Result<(), OutOfMemory> {
+        let mut loaded = std::mem::take(&mut *self.loaded.lock());
+        loaded.sort_unstable_by_key(|extent| extent.first);
+        let apart = |pair: &[Loaded<K>]| pair[0].last < pair[1].first;
+        assert!(loaded.windows(2).all(apart), "a loader gives every key once");
+        let width = self.tree.width();
+        let entries = loaded.iter().flat_map(|extent| {
+            let keys = std::iter::successors(Some(extent.first), |key| key.after(width));
+            keys.zip((0..extent.count).map(|i| extent.offset + i * stride))
+        });
+        if loaded.is_empty() { Ok(()) } else { self.tree.build(entries) }
     }
 }
 
@@ -86,14 +140,15 @@ impl<'s, M: Machine, C> Leaf<'s, M, C> {
 }
 
 /// What a leaf of a table held at one moment.
-pub struct LeafRows<'s, M: Machine, C> {
+pub struct LeafRows<'s, M: Machine, C, K: OrderedKey = u64> {
     table: &'s Table<M, C>,
-    copy: LeafCopy,
+    copy: LeafCopy<K>,
 }
 
-impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> LeafRows<'s, M, C> {
+impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, K: OrderedKey> LeafRows<'s, M, C, K> {
     /// The least and the greatest key that belong into it.
-    pub fn range(&self) -> (u64, u64) {
+    #[inline(always)]
+    pub fn range(&self) -> (K, K) {
         (self.copy.first, self.copy.last)
     }
 
@@ -108,7 +163,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> LeafRows<'s, M, C> {
     }
 
     /// Key number `at`, ascending, and its record.
-    pub fn get(&self, at: usize) -> (u64, RecordRef<'s, M, C>) {
+    pub fn get(&self, at: usize) -> (K, RecordRef<'s, M, C>) {
         let (key, offset) = self.copy.entries()[at];
         (key, self.table.record_at(offset))
     }
@@ -170,64 +225,72 @@ impl From<OutOfMemory> for NotMade {
 
 /// Tables in key order. A session stays pinned from the look-up of a leaf to its last use.
 impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
-    /// True when ranges of the table can be scanned.
+    /// True when ranges of the table can be scanned, by keys of 64 bits.
     #[inline(always)]
     pub fn is_ordered(&self) -> bool {
         matches!(self.index(), Index::Ordered(_))
     }
 
     #[inline(always)]
-    fn ordered(&self) -> &OrderedRows<M, C> {
-        match self.index() {
-            Index::Ordered(rows) => rows,
-            _ => panic!("table {:?} has no ordered index", self.schema().name),
+    fn ordered<K: OrderedKey>(&self) -> &OrderedRows<M, C, K> {
+        match K::rows(self.index()) {
+            Some(rows) => rows,
+            None => panic!("table {:?} has no ordered index of such keys", self.schema().name),
         }
     }
 
-    fn leaf(&self, offset: u64) -> Leaf<'_, M, C> {
-        Leaf { offset, guard: self.ordered().guard(offset) }
+    /// What its keys have in common.
+    ///
+    /// # Panics
+    /// If it is not in order of such keys; so do the methods below.
+    #[inline(always)]
+    pub fn width<K: OrderedKey>(&self) -> K::Width {
+        self.ordered::<K>().tree.width()
     }
 
     /// The record of `key`, or the leaf into which it belongs.
     #[inline]
-    pub fn seek(&self, core: &M::Core, key: u64) -> Sought<'_, M, C> {
-        match self.ordered().tree.seek(core, key) {
+    pub fn seek<K: OrderedKey>(&self, core: &M::Core, key: K) -> Sought<'_, M, C> {
+        let rows = self.ordered::<K>();
+        match rows.tree.seek(core, key) {
             (_, Some(offset)) => Sought::Found(self.record_at(offset)),
-            (leaf, None) => Sought::Absent(self.leaf(leaf)),
+            (leaf, None) => Sought::Absent(rows.leaf(leaf)),
         }
     }
 
     /// The leaf into which `key` belongs.
-    pub fn leaf_of(&self, core: &M::Core, key: u64) -> Leaf<'_, M, C> {
-        self.leaf(self.ordered().tree.seek(core, key).0)
+    pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M, C> {
+        let rows = self.ordered::<K>();
+        rows.leaf(rows.tree.seek(core, key).0)
     }
 
     /// What `leaf` holds just now; none if `key` does not belong into it any more.
-    pub fn read_leaf(
+    pub fn read_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
         leaf: Leaf<'_, M, C>,
-        key: u64,
-    ) -> Option<LeafRows<'_, M, C>> {
-        let copy = self.ordered().tree.read_leaf(core, leaf.offset, key)?;
+        key: K,
+    ) -> Option<LeafRows<'_, M, C, K>> {
+        let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
         Some(LeafRows { table: self, copy })
     }
 
     /// Makes a record for `key`, its row absent, if the key still belongs into `leaf`. `prepare` sets up the
     /// protocol's words of it just before others can find it; by then the leaf's guard has counted it, and
     /// `prepare` is told how many insertions it had counted before. If it refuses, there is no record.
-    pub fn make_in<'s>(
+    pub fn make_in<'s, K: OrderedKey>(
         &'s self,
         core: &M::Core,
         space: &mut Space,
         leaf: Leaf<'s, M, C>,
-        key: u64,
+        key: K,
         prepare: impl FnOnce(RecordRef<'s, M, C>, u64) -> Result<(), Abort>,
     ) -> Result<Placed<'s, M, C>, Abort> {
         let offset = self.take_slot(space).map_err(|error| NotMade::from(error).0)?;
         let record = self.record_at(offset);
-        record.initialise(key, RowState::ABSENT);
-        let inserted = self.ordered().tree.insert(core, leaf.offset, key, offset, || {
+        let rows = self.ordered::<K>();
+        record.initialise(key.number::<M>(core, rows.tree.width()), RowState::ABSENT);
+        let inserted = rows.tree.insert(core, leaf.offset, key, offset, || {
             let before = leaf.guard.count_insertion(core);
             prepare(record, before)
         });
@@ -245,15 +308,15 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     /// Makes room for `key` in a full `leaf`. `announce` is told the guard of the leaf that is to take over
     /// the upper part of the range, and how many insertions the leaf's guard had counted; by then it has
     /// counted one more. Nobody else can reach either range then. If it refuses, nothing has happened.
-    pub fn split_leaf<'s>(
+    pub fn split_leaf<'s, K: OrderedKey>(
         &'s self,
         core: &M::Core,
         space: &mut Space,
         leaf: Leaf<'s, M, C>,
-        key: u64,
+        key: K,
         announce: impl FnOnce(GuardRef<'s, M, C>, u64) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
-        let rows = self.ordered();
+        let rows = self.ordered::<K>();
         let bytes = rows.tree.slot_bytes();
         let mut nodes = Nodes { table: self, space, bytes };
         let split = rows.tree.split(core, leaf.offset, key, &mut nodes, |_, right| {
@@ -263,40 +326,39 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         split.map_err(|NotMade(abort)| abort)
     }
 
-    /// Takes a retired record out of the index. `remember` is told the guard of its leaf before; nobody else
+    /// Takes the retired record of `key` out of the index. `remember` is told the guard of its leaf before; nobody else
     /// changes the leaf meanwhile. False if it was not there. The slot may be used again two epochs later.
-    pub fn unlink_from_leaf(
+    pub fn unlink_from_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
-        record: &RecordRef<'_, M, C>,
+        (key, record): (K, &RecordRef<'_, M, C>),
         remember: impl FnOnce(GuardRef<'_, M, C>),
     ) -> bool {
-        let rows = self.ordered();
-        let (key, offset) = (record.key(core), record.name().offset);
+        let (rows, offset) = (self.ordered::<K>(), record.name().offset);
         let removed = rows.tree.remove(core, key, offset, |leaf| remember(rows.guard(leaf)));
         removed.is_some()
     }
 
     /// The leaf into which `key` belongs, if nothing is in there.
-    pub fn empty_leaf_of(&self, core: &M::Core, key: u64) -> Option<Leaf<'_, M, C>> {
+    pub fn empty_leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Option<Leaf<'_, M, C>> {
         let leaf = self.leaf_of(core, key);
-        let copy = self.ordered().tree.read_leaf(core, leaf.offset, key)?;
+        let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
         copy.entries().is_empty().then_some(leaf)
     }
 
     /// Takes an empty leaf, into which `key` belongs, out of the index. `bequeath` is told its guard and that
     /// of the leaf that takes over its range; by then the first has counted an insertion. False if others
     /// were in the way. The slots go to `space`, to be used again two epochs later.
-    pub fn unlink_leaf(
+    pub fn unlink_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
         space: &mut Space,
         leaf: Leaf<'_, M, C>,
-        key: u64,
+        key: K,
         current_epoch: impl FnOnce() -> u64,
         bequeath: impl FnOnce(GuardRef<'_, M, C>, GuardRef<'_, M, C>),
     ) -> bool {
-        let rows = self.ordered();
+        let rows = self.ordered::<K>();
         let outcome = rows.tree.unlink(core, leaf.offset, key, |gone, heir| {
             let (gone, heir) = (rows.guard(gone), rows.guard(heir));
             gone.count_insertion(core);
@@ -316,19 +378,15 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
 
     /// Rows `key..` were loaded at consecutive slots.
     pub(crate) fn note_loaded(&self, key: u64, offset: u64, count: u64) {
-        self.ordered().loaded.lock().push(Loaded { key, offset, count });
+        self.ordered::<u64>().note_loaded((key, key + (count - 1)), offset, count);
     }
 
-    /// Builds the index of the rows that were loaded.
+    /// Builds the index of the rows that were loaded, if it is in order.
     pub(crate) fn finish_loading(&self) -> Result<(), OutOfMemory> {
-        let Index::Ordered(rows) = self.index() else { return Ok(()) };
-        let mut loaded = std::mem::take(&mut *rows.loaded.lock());
-        loaded.sort_unstable_by_key(|extent| extent.key);
-        let apart = |pair: &[Loaded]| pair[0].key + pair[0].count <= pair[1].key;
-        assert!(loaded.windows(2).all(apart), "a loader gives every key once");
-        let entries = loaded.iter().flat_map(|extent| {
-            (0..extent.count).map(|i| (extent.key + i, extent.offset + i * self.stride()))
-        });
-        if loaded.is_empty() { Ok(()) } else { rows.tree.build(entries) }
+        match self.index() {
+            Index::Ordered(rows) => rows.finish_loading(self.stride()),
+            Index::OrderedBytes(rows) => rows.finish_loading(self.stride()),
+            Index::Hash(_) | Index::Perfect(_) | Index::None => Ok(()),
+        }
     }
 }

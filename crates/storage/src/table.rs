@@ -1,8 +1,8 @@
 //! A table: its layout, its index, and the slots of its records.
 
 use crate::{
-    byte_keys::key_words,
-    index::{HashIndex, PerfectIndex},
+    byte_keys::{key_words, ordered_width},
+    index::{ByteKey, HashIndex, PerfectIndex},
     ordered_rows::OrderedRows,
     record::{Header, RecordRef, RowState},
     slots::Slots,
@@ -11,7 +11,7 @@ use machine::{
     Arena, Machine, OutOfMemory, Place, Zeroed,
     cold::{Arc, Mutex, OnceLock},
 };
-use txn::{ColumnSet, IndexKind, Payload, RowLayout, TableId, TableSchema};
+use txn::{ColumnSet, IndexKind, KeyKind, Payload, RowLayout, TableId, TableSchema};
 
 /// Slots that a session takes from the arena at a time, unless records are very long.
 const SLOTS_PER_CHUNK: u64 = 64;
@@ -36,6 +36,7 @@ pub struct Table<M: Machine, C> {
     stride: u64,
     version_words: usize,
     key_words: usize,
+    byte_keys: bool,
     keeps_columns: bool,
     arena: Arc<Arena>,
     index: Index<M, C>,
@@ -69,11 +70,12 @@ impl Space {
     }
 }
 
-/// How a table's records are found.
-pub(crate) enum Index<M: Machine, C> {
+/// How a table's records are found. Named by nobody outside.
+pub enum Index<M: Machine, C> {
     Hash(HashIndex<M>),
     Perfect(PerfectIndex<M>),
     Ordered(Box<OrderedRows<M, C>>),
+    OrderedBytes(Box<OrderedRows<M, C, ByteKey>>),
     /// Its records are found by other means: it is the table of guards.
     None,
 }
@@ -96,8 +98,13 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let index = match schema.index {
             IndexKind::Hash => HashIndex::<M>::bytes_for(rows),
             IndexKind::Perfect { keys } => PerfectIndex::<M>::bytes_for(keys),
-            IndexKind::Ordered => OrderedRows::<M, C>::bytes_for(false, rows),
-            IndexKind::RedBlack => OrderedRows::<M, C>::bytes_for(true, rows),
+            kind => {
+                let red_black = kind == IndexKind::RedBlack;
+                match ordered_width(schema) {
+                    None => OrderedRows::<M, C>::bytes_for(red_black, rows, ()),
+                    Some(width) => OrderedRows::<M, C, ByteKey>::bytes_for(red_black, rows, width),
+                }
+            }
         };
         rows.saturating_mul(stride).saturating_add(index)
     }
@@ -113,8 +120,15 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         let index = match schema.index {
             IndexKind::Hash => Index::Hash(HashIndex::new(arena, rows)?),
             IndexKind::Perfect { keys } => Index::Perfect(PerfectIndex::new(arena, keys)?),
-            IndexKind::Ordered => Index::Ordered(Box::new(OrderedRows::new(arena, id, false)?)),
-            IndexKind::RedBlack => Index::Ordered(Box::new(OrderedRows::new(arena, id, true)?)),
+            kind => {
+                let red_black = kind == IndexKind::RedBlack;
+                match ordered_width(&schema) {
+                    None => Index::Ordered(Box::new(OrderedRows::new(arena, id, red_black, ())?)),
+                    Some(width) => Index::OrderedBytes(Box::new(OrderedRows::new(
+                        arena, id, red_black, width,
+                    )?)),
+                }
+            }
         };
         Ok(Table::indexed(arena, id, schema, index, keep_versions))
     }
@@ -133,6 +147,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             stride: Self::stride_of(&schema, keep_versions),
             version_words: usize::from(keep_versions),
             key_words: key_words(&schema),
+            byte_keys: schema.key != KeyKind::Integer,
             keeps_columns: M::KEEPS_OPAQUE || schema.payload == Payload::Stored,
             arena: arena.clone(),
             index,
@@ -171,7 +186,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub fn has_place_for(&self, key: u64) -> bool {
         match &self.index {
             Index::Perfect(index) => key < index.keys(),
-            Index::Hash(_) | Index::Ordered(_) | Index::None => true,
+            Index::Hash(_) | Index::Ordered(_) | Index::OrderedBytes(_) | Index::None => true,
         }
     }
 
@@ -223,6 +238,12 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     #[inline(always)]
     pub fn keeps_columns(&self) -> bool {
         self.keeps_columns
+    }
+
+    /// True when keys are bytes.
+    #[inline(always)]
+    pub fn has_byte_keys(&self) -> bool {
+        self.byte_keys
     }
 
     /// Words of a key of bytes, at the end of the body.
@@ -284,6 +305,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             Index::Hash(index) => index.find(core, key, |o| self.record_at(o).has_key(core, key)),
             Index::Perfect(index) => index.find(core, key),
             Index::Ordered(rows) => rows.tree.find(core, key),
+            Index::OrderedBytes(_) => self.without_hash(),
             Index::None => None,
         }?;
         Some(self.record_at(offset))
@@ -360,6 +382,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     fn node_stride(&self) -> u64 {
         match &self.index {
             Index::Ordered(rows) => rows.tree.slot_bytes(),
+            Index::OrderedBytes(rows) => rows.tree.slot_bytes(),
             Index::Hash(_) | Index::Perfect(_) | Index::None => 1,
         }
     }
@@ -422,7 +445,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match &self.index {
             Index::Hash(index) => index.prefetch(core, key),
             Index::Perfect(index) => index.prefetch(core, key),
-            Index::Ordered(_) | Index::None => {}
+            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None => {}
         }
     }
 
@@ -432,7 +455,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match &self.index {
             Index::Hash(index) => index.guess(core, key).map(|offset| self.record_at(offset)),
             Index::Perfect(index) => index.find(core, key).map(|offset| self.record_at(offset)),
-            Index::Ordered(_) | Index::None => None,
+            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! All that a stored procedure may do to the database.
 
-use crate::{Abort, ColumnSet, Direction, KeyRange, TableId};
+use crate::{Abort, ByteRange, ColumnSet, Direction, KeyRange, TableId};
 use std::ops::ControlFlow;
 
 /// What the caller will do with what it reads; a locking protocol takes the stronger lock at once.
@@ -14,6 +14,9 @@ pub enum Intent {
 
 /// What a scan hands each row to: its key, and the columns asked for, packed.
 pub type Visit<'v> = dyn FnMut(u64, &[u8]) -> ControlFlow<()> + 'v;
+
+/// As [`Visit`], of a table whose keys are bytes.
+pub type ByteVisit<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
 /// All that a stored procedure may do: by table and key, never by pointer.
 ///
@@ -113,6 +116,17 @@ pub trait Access {
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
+    ) -> Result<(), Abort>;
+
+    /// As [`Access::scan`], of a table whose keys are bytes, in their order. An end of the range that is longer than
+    /// the table's keys panics.
+    fn scan_bytes(
+        &mut self,
+        table: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut ByteVisit<'_>,
     ) -> Result<(), Abort>;
 
     /// As [`Access::scan`], over the entries of `index`, a secondary index: hands the rows that they are about to

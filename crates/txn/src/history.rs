@@ -113,7 +113,8 @@ pub struct Write {
 pub struct Scan {
     /// Table that was scanned.
     pub table: TableId,
-    /// The keys that were covered: up to where it was broken off, if it was.
+    /// The keys that were covered: up to where it was broken off, if it was. Where keys are bytes all of them, until
+    /// the history is finished; see [`ByteScan`].
     pub range: KeyRange,
     /// In what order.
     pub direction: Direction,
@@ -121,6 +122,17 @@ pub struct Scan {
     pub first_read: usize,
     /// Number of its reads.
     pub reads: usize,
+}
+
+/// The range of a scan of a table whose keys are bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByteScan {
+    /// Which scan it is among [`WorkerHistory::scans`].
+    pub scan: usize,
+    /// The first key that was covered.
+    pub first: Vec<u8>,
+    /// The last key that was covered.
+    pub last: Vec<u8>,
 }
 
 /// A committed transaction. Its reads, writes and scans are ranges of its worker's lists.
@@ -156,6 +168,8 @@ pub struct WorkerHistory {
     pub scans: Vec<Scan>,
     /// What the numbers of keys stand for where keys are bytes.
     pub spelled: Spellings,
+    /// The ranges of those scans whose keys are bytes, in order of the scans.
+    pub byte_scans: Vec<ByteScan>,
 }
 
 impl WorkerHistory {

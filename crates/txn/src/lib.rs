@@ -14,13 +14,16 @@ mod secondary;
 mod spelling;
 
 pub use abort::{Abort, AbortReason};
-pub use access::{Access, Intent, Visit};
+pub use access::{Access, ByteVisit, Intent, Visit};
 pub use history::{
-    History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
+    ByteScan, History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
 };
 pub use partitioning::Partitioning;
 pub use procedure::{Client, Conservation, Loader, Workload};
-pub use range::{Direction, KeyRange, ReversedRange};
+pub use range::{
+    ByteRange, Direction, KeyRange, ReversedByteRange, ReversedRange, byte_key_after,
+    byte_key_before,
+};
 pub use schema::{
     Column, ColumnSet, ColumnSpan, ColumnType, IndexKind, KeyKind, MAX_COLUMNS, MAX_KEY_BYTES,
     Payload, RowLayout, Schema, SchemaError, TableId, TableSchema,

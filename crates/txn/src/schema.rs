@@ -113,7 +113,7 @@ pub enum KeyKind {
     /// Unsigned 64-bit integers.
     #[default]
     Integer,
-    /// Strings of bytes, so many at most. Such a table has a hash index and no secondary ones.
+    /// Strings of bytes, so many at most, ordered byte by byte. Such a table has no perfect index and no secondary ones.
     Bytes {
         /// The most bytes of a key, 1 to [`MAX_KEY_BYTES`].
         most: u8,
@@ -272,11 +272,11 @@ impl TableSchema {
             if most == 0 || usize::from(most) > MAX_KEY_BYTES {
                 return fail(format!("keys of {most} bytes, allowed are 1 to {MAX_KEY_BYTES}"));
             }
-            if self.index != IndexKind::Hash || !self.indexes.is_empty() || self.index_of.is_some()
-            {
-                return fail(
-                    "keys of bytes go with a hash index, and with no secondary one".into(),
-                );
+            if matches!(self.index, IndexKind::Perfect { .. }) {
+                return fail("a perfect index is one of numbers: keys of bytes have none".into());
+            }
+            if !self.indexes.is_empty() || self.index_of.is_some() {
+                return fail("keys of bytes go with no secondary index".into());
             }
         }
         if let Some(Err(message)) = self.index_of.as_ref().map(SecondaryIndex::check) {
@@ -451,7 +451,9 @@ mod tests {
         for most in [0, 65, 300] {
             assert!(of(most).check().unwrap_err().to_string().contains("allowed are 1 to 64"));
         }
-        assert!(of(8).ordered().check().is_err());
+        assert!(of(8).ordered().check().is_ok());
+        let perfect = of(8).indexed(IndexKind::Perfect { keys: 3 }).check();
+        assert!(perfect.unwrap_err().to_string().contains("keys of bytes have none"));
     }
 
     #[test]

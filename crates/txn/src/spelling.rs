@@ -2,9 +2,10 @@
 //!
 //! A running session knows nothing of other sessions' keys, so it gives each key a number of its own choosing, the
 //! same for all, and notes what the number means. When the history is finished those numbers give way to ranks:
-//! who reads it sees numbers in the order of the keys, and a dictionary tells what they stand for.
+//! who reads it sees numbers in the order of the keys, and a dictionary tells what they stand for. The ends of scanned
+//! ranges are ranked among the keys, so that the numbers of a range's keys, and no others, lie between those of its ends.
 
-use crate::{History, TableId, WorkerHistory};
+use crate::{ByteScan, History, KeyRange, TableId, WorkerHistory};
 use std::collections::BTreeMap;
 
 /// What the numbers of keys stand for, in the tables whose keys are bytes.
@@ -17,22 +18,38 @@ impl History {
         for worker in &mut workers {
             noted.append(&mut worker.spelled);
         }
-        let mut keys: Vec<(TableId, &[u8], u64)> =
-            noted.iter().map(|((table, number), key)| (*table, &key[..], *number)).collect();
+        let mut keys: Vec<(TableId, &[u8])> =
+            noted.iter().map(|((table, _), key)| (*table, &key[..])).collect();
+        for worker in &workers {
+            for scan in &worker.byte_scans {
+                let table = worker.scans[scan.scan].table;
+                keys.extend([(table, &scan.first[..]), (table, &scan.last[..])]);
+            }
+        }
         keys.sort_unstable();
+        keys.dedup();
         let (mut ranks, mut spelled) = (BTreeMap::new(), Spellings::new());
         for same_table in keys.chunk_by(|a, b| a.0 == b.0) {
-            for (rank, (table, key, number)) in same_table.iter().enumerate() {
-                ranks.insert((*table, *number), rank as u64);
+            for (rank, (table, key)) in same_table.iter().enumerate() {
+                ranks.insert((*table, key.to_vec()), rank as u64);
                 spelled.insert((*table, rank as u64), key.to_vec());
             }
         }
         if !ranks.is_empty() {
+            let rank = |table: TableId, key: &[u8]| ranks[&(table, key.to_vec())];
+            let numbers: BTreeMap<(TableId, u64), u64> =
+                noted.iter().map(|(at, key)| (*at, rank(at.0, key))).collect();
             let number =
-                |table: TableId, key: u64| ranks.get(&(table, key)).copied().unwrap_or(key);
+                |table: TableId, key: u64| numbers.get(&(table, key)).copied().unwrap_or(key);
             for worker in &mut workers {
                 worker.reads.iter_mut().for_each(|r| r.key = number(r.table, r.key));
                 worker.writes.iter_mut().for_each(|w| w.key = number(w.table, w.key));
+                for ByteScan { scan, first, last } in std::mem::take(&mut worker.byte_scans) {
+                    let scan = &mut worker.scans[scan];
+                    let ends = (rank(scan.table, &first), rank(scan.table, &last));
+                    scan.range =
+                        KeyRange::new(ends.0, ends.1).expect("a range has its first key first");
+                }
             }
         }
         History { workers, spelled }
@@ -42,7 +59,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Read, TxnId, Version, Write, WriteKind};
+    use crate::{Direction, Read, Scan, TxnId, Version, Write, WriteKind};
 
     #[test]
     fn numbers_become_ranks() {
@@ -74,5 +91,36 @@ mod tests {
         let spelled: Vec<_> = history.spelled.values().map(|key| &key[..]).collect();
         assert_eq!(spelled, [&b"a"[..], b"b", b"ba"]);
         assert_eq!(history.spelled[&(words, 1)], b"b");
+    }
+
+    #[test]
+    fn scanned_ranges_become_ranks_too() {
+        let table = TableId(2);
+        let range = KeyRange::ALL;
+        let scan = Scan { table, range, direction: Direction::Forward, first_read: 0, reads: 0 };
+        let of = |at: usize, first: &str, last: &str| ByteScan {
+            scan: at,
+            first: first.into(),
+            last: last.into(),
+        };
+        let other = Scan { table: TableId(0), range: KeyRange::new(3, 4).unwrap(), ..scan };
+        let scanner = WorkerHistory {
+            scans: vec![scan, other, scan],
+            byte_scans: vec![of(0, "b", "d"), of(2, "", "a")],
+            ..WorkerHistory::default()
+        };
+        let spelled = ["a", "c", "e"].iter().zip(64..);
+        let spelled = spelled.map(|(key, number)| ((table, number), key.as_bytes().to_vec()));
+        let reader = WorkerHistory { spelled: spelled.collect(), ..WorkerHistory::default() };
+        let history = History::of(vec![scanner, reader]);
+        let scans = &history.workers[0].scans;
+        let among = |range: KeyRange| {
+            let spelled = history.spelled.iter().filter(move |((of, _), _)| *of == table);
+            let within = spelled.filter(move |((_, rank), _)| range.contains(*rank));
+            within.map(|(_, key)| String::from_utf8(key.clone()).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(among(scans[0].range), ["b", "c", "d"]);
+        assert_eq!(among(scans[2].range), ["", "a"]);
+        assert_eq!(scans[1], other);
     }
 }

@@ -29,6 +29,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/reclaim.rs", "zeros are valid: epoch slots"),
     ("crates/storage/src/table.rs", "names records by their slots"),
     ("crates/storage/src/index/hash.rs", "buckets are words at offsets of an arena"),
+    ("crates/storage/src/index/key.rs", "the rests of a node's keys are words behind the node"),
     ("crates/storage/src/index/perfect.rs", "entries are words at offsets of an arena"),
     ("crates/storage/src/index/red_black/mod.rs", "zeros are valid: the head of the tree"),
     ("crates/storage/src/index/red_black/node.rs", "nodes are words at offsets of an arena"),

@@ -2,20 +2,20 @@
 //! leaves out of the index. What a range needs for its protection, the protocol is asked here and nowhere
 //! else.
 
-use super::{Record, SharedEverythingSession, space_of};
+use super::{Record, SharedEverythingSession, session_key::SessionKey, space_of};
 use crate::Session;
 use machine::{Category, Core, Machine};
 use protocols::{Protocol, Start};
 use std::ops::ControlFlow;
 use storage::{Placed, Sought};
-use txn::{Abort, AbortReason, ColumnSet, Direction, Intent, KeyRange, TableId, TxnId, Version};
+use txn::{Abort, AbortReason, ColumnSet, Direction, Intent, TableId, TxnId, Version};
 
 impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     /// The record of `key`, made if there is none, once the protocol allows that in the key's range.
-    pub(super) fn ordered_record(
+    pub(super) fn ordered_record<K: SessionKey>(
         &mut self,
         table: TableId,
-        key: u64,
+        key: K,
     ) -> Result<Record<'s, M, P>, Abort> {
         let (core, home, protocol) = (self.core, self.table(table), &self.engine.protocol);
         loop {
@@ -52,14 +52,14 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         }
     }
 
-    /// A scan, on record if the run is recorded. `visit` is given the session, too.
-    pub(super) fn scan_rows(
+    /// A scan of the keys between `ends`, on record if the run is recorded. `visit` is given the session, too.
+    pub(super) fn scan_rows<K: SessionKey>(
         &mut self,
         table: TableId,
-        range: KeyRange,
+        ends: (K, K),
         direction: Direction,
         columns: ColumnSet,
-        visit: impl FnMut(&mut Self, u64, &[u8]) -> Result<ControlFlow<()>, Abort>,
+        visit: impl FnMut(&mut Self, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(), Abort> {
         let own = Version::new(TxnId::new(self.slot, self.attempts), 1);
         if let Some(recorder) = &mut self.recorder {
@@ -68,31 +68,31 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         let mut row = std::mem::take(&mut self.scanned);
         row.clear();
         row.resize(self.table(table).layout().packed_bytes(columns), 0);
-        let covered = self.visit_rows(table, range, direction, columns, &mut row, visit);
+        let covered = self.visit_rows(table, ends, direction, columns, &mut row, visit);
         self.scanned = row;
         let covered = covered?;
         if let Some(recorder) = &mut self.recorder {
-            recorder.end_scan(table, covered, direction);
+            K::covered(self.engine.store.table(table), covered, direction, recorder);
         }
         Ok(())
     }
 
-    /// Reads the records of the range, leaf by leaf, and returns the range that was covered.
-    fn visit_rows(
+    /// Reads the records between `ends`, leaf by leaf, and returns the ends of what was covered.
+    fn visit_rows<K: SessionKey>(
         &mut self,
         table: TableId,
-        range: KeyRange,
+        ends: (K, K),
         direction: Direction,
         columns: ColumnSet,
         row: &mut [u8],
-        mut visit: impl FnMut(&mut Self, u64, &[u8]) -> Result<ControlFlow<()>, Abort>,
-    ) -> Result<KeyRange, Abort> {
+        mut visit: impl FnMut(&mut Self, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
+    ) -> Result<(K, K), Abort> {
         let (core, home, protocol) = (self.core, self.table(table), &self.engine.protocol);
         if P::LOCKS_PARTITIONS {
-            protocol.approach_range(core, &mut self.worker, home.schema(), range)?;
+            protocol.approach_range(core, &mut self.worker, home.schema(), K::approached(ends))?;
         }
-        let forward = direction == Direction::Forward;
-        let mut at = if forward { range.first() } else { range.last() };
+        let (forward, width) = (direction == Direction::Forward, home.width::<K>());
+        let mut at = if forward { ends.0 } else { ends.1 };
         loop {
             core.account(Category::Index);
             let leaf = home.leaf_of(core, at);
@@ -106,37 +106,38 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
                 let (key, record) = rows.get(number);
                 // A leaf that has taken over a neighbour's range may begin with what was visited there.
                 let visited = if forward { key < at } else { key > at };
-                if visited || !range.contains(key) {
+                if visited || key < ends.0 || ends.1 < key {
                     continue;
                 }
+                key.met(core, record, &mut self.recorder);
                 let head = self.protocol_read(record, columns, Intent::Read, row)?;
                 core.account(Category::Useful);
                 if head.state.is_present() && visit(self, key, row)?.is_break() {
-                    let ends = if forward { (range.first(), key) } else { (key, range.last()) };
-                    return Ok(KeyRange::new(ends.0, ends.1).expect("the key is in the range"));
+                    return Ok(if forward { (ends.0, key) } else { (key, ends.1) });
                 }
             }
             let (first, last) = rows.range();
-            match forward {
-                true if last >= range.last() => return Ok(range),
-                true => at = last + 1,
-                false if first <= range.first() => return Ok(range),
-                false => at = first - 1,
-            }
+            let beyond = match forward {
+                true if last >= ends.1 => return Ok(ends),
+                true => last.after(width),
+                false if first <= ends.0 => return Ok(ends),
+                false => first.before(width),
+            };
+            at = beyond.expect("there are keys between a leaf and the end of the range");
         }
     }
 
     /// Takes a retired record out of its leaf, and the leaf out of the index if nothing else is in it.
-    pub(super) fn unlink_ordered(
+    pub(super) fn unlink_ordered<K: SessionKey>(
         &mut self,
         table: TableId,
-        key: u64,
+        key: K,
         record: Record<'s, M, P>,
     ) -> Result<(), Abort> {
         let (core, home, engine) = (self.core, self.table(table), self.engine);
         // The way to the leaf must stay while it is followed; the transaction that retired is over.
         engine.store.epochs().pin(core, self.slot);
-        let unlinked = home.unlink_from_leaf(core, &record, |guard| {
+        let unlinked = home.unlink_from_leaf(core, (key, &record), |guard| {
             engine.protocol.retire(core, &record, Some(guard));
         });
         if unlinked {
@@ -151,9 +152,13 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
 
     /// Takes the leaf of `key` out of the index if it is empty, in a transaction of its own. Fails when
     /// somebody has scanned it, or is changing the index there.
-    pub(super) fn drop_empty_leaf(&mut self, table: TableId, key: u64) -> Result<(), Abort> {
+    pub(super) fn drop_empty_leaf<K: SessionKey>(
+        &mut self,
+        table: TableId,
+        key: K,
+    ) -> Result<(), Abort> {
         let (core, home, engine) = (self.core, self.table(table), self.engine);
-        let partition = home.schema().partitioning.of(key);
+        let partition = key.partition(core, home);
         self.begin(Start { attempt: 0, read_only: false, partitions: partition.as_slice() });
         let dropped = home.empty_leaf_of(core, key).map_or(Ok(true), |leaf| {
             let (guard, protocol) = (leaf.guard(), &engine.protocol);

@@ -204,7 +204,8 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             panic!("table {:?} is no index", schema.name)
         };
         let mut row = vec![0; self.table(base).layout().packed_bytes(columns)];
-        self.scan_rows(index, range, direction, ENTRY, |s, _, entry| {
+        let ends = (range.first(), range.last());
+        self.scan_rows(index, ends, direction, ENTRY, |s, _, entry| {
             let key = u64::from_le_bytes(entry.try_into().expect("an entry is a key"));
             let record = s.record(base, key)?;
             s.read_beside_scan(true);

@@ -1,29 +1,30 @@
 //! Building a tree bottom-up from sorted entries, before a run.
 
-use super::{OrderedIndex, capacity};
+use super::{OrderedIndex, TreeKey, capacity};
 use machine::{Machine, OutOfMemory, Place};
 
-impl<M: Machine> OrderedIndex<M> {
+impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
     /// Makes the tree of an index that was empty so far. Entries come in ascending order of distinct keys.
     /// Nothing else runs.
-    pub fn build(&self, entries: impl Iterator<Item = (u64, u64)>) -> Result<(), OutOfMemory> {
+    pub fn build(&self, entries: impl Iterator<Item = (K, u64)>) -> Result<(), OutOfMemory> {
         let mut entries = entries.peekable();
         let mut below = Vec::new();
         let mut chunk = Vec::with_capacity(capacity::<M>());
-        let mut first = 0;
+        let ends = (K::least(self.width), K::greatest(self.width));
+        let mut first = ends.0;
         while entries.peek().is_some() {
             chunk.clear();
             chunk.extend(entries.by_ref().take(capacity::<M>()));
-            let last = entries.peek().map_or(u64::MAX, |(key, _)| key - 1);
+            let last = entries.peek().and_then(|(key, _)| key.before(self.width)).unwrap_or(ends.1);
             below.push((first, self.place(0, (first, last), &chunk)?));
-            first = last.wrapping_add(1);
+            first = last.after(self.width).unwrap_or(ends.0);
         }
         let mut level = 0;
         while below.len() > 1 {
             level += 1;
             let mut nodes = Vec::with_capacity(below.len() / capacity::<M>() + 1);
             for children in below.chunks(capacity::<M>()) {
-                nodes.push((children[0].0, self.place(level, (0, u64::MAX), children)?));
+                nodes.push((children[0].0, self.place(level, ends, children)?));
             }
             below = nodes;
         }
@@ -33,12 +34,7 @@ impl<M: Machine> OrderedIndex<M> {
         Ok(())
     }
 
-    fn place(
-        &self,
-        level: u64,
-        range: (u64, u64),
-        entries: &[(u64, u64)],
-    ) -> Result<u64, OutOfMemory> {
+    fn place(&self, level: u64, range: (K, K), entries: &[(K, u64)]) -> Result<u64, OutOfMemory> {
         let slot = self.arena.allocate(self.slot_bytes(), 64, Place::Any)?;
         self.at(slot).lay_out(level, range, entries);
         Ok(slot)

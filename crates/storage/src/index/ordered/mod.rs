@@ -15,6 +15,8 @@
 //!   all ancestors that hold nothing else, and a neighbour takes over its range. So memory is bounded by the
 //!   entries there are, whatever was inserted and deleted before, and for ever-growing keys too.
 //!   What was taken out is used again when nobody can see it any more: the caller waits for the epochs.
+//! - Keys are words, or bytes up to a length that is fixed for each tree (`index/key.rs`); what does not fit
+//!   into a word lies behind the node.
 //! - Nodes lie in slots with a tail that belongs to the caller (the table keeps a guard there).
 
 mod build;
@@ -24,8 +26,9 @@ mod unlink;
 
 pub use unlink::Unlinking;
 
+use super::key::TreeKey;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
-use node::{MOST_ENTRIES, Node, capacity, node_at};
+use node::{MOST_ENTRIES, MOST_KEYS, Node, NodeRef, capacity, node_at};
 use std::marker::PhantomData;
 
 /// Where the tree starts.
@@ -46,11 +49,12 @@ pub trait NodeSource {
     fn give_back(&mut self, slot: u64);
 }
 
-/// The index: from 64-bit keys to offsets of records. A leaf is named by the offset of its slot.
-pub struct OrderedIndex<M: Machine> {
+/// The index: from keys to offsets of records. A leaf is named by the offset of its slot.
+pub struct OrderedIndex<M: Machine, K: TreeKey = u64> {
     arena: Arc<Arena>,
     head: Shared<Head<M>>,
     slot_bytes: u64,
+    width: K::Width,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -69,25 +73,24 @@ pub enum Insertion {
 
 /// What a leaf held at one moment.
 #[derive(Clone, Debug)]
-pub struct LeafCopy {
+pub struct LeafCopy<K: TreeKey = u64> {
     /// The least key that belongs into it.
-    pub first: u64,
+    pub first: K,
     /// The greatest key that belongs into it.
-    pub last: u64,
+    pub last: K,
     count: usize,
-    entries: [(u64, u64); MOST_ENTRIES],
+    entries: [(K, u64); MOST_ENTRIES],
 }
 
-impl LeafCopy {
+impl<K: TreeKey> LeafCopy<K> {
     /// A leaf of one entry at most.
-    pub(crate) fn of_one(first: u64, last: u64, entry: Option<(u64, u64)>) -> LeafCopy {
-        let mut entries = [(0, 0); MOST_ENTRIES];
-        entries[0] = entry.unwrap_or_default();
+    pub(crate) fn of_one(first: K, last: K, entry: Option<(K, u64)>) -> LeafCopy<K> {
+        let entries = [entry.unwrap_or((first, 0)); MOST_ENTRIES];
         LeafCopy { first, last, count: usize::from(entry.is_some()), entries }
     }
 
     /// Its keys and their values, ascending.
-    pub fn entries(&self) -> &[(u64, u64)] {
+    pub fn entries(&self) -> &[(K, u64)] {
         &self.entries[..self.count]
     }
 }
@@ -101,29 +104,44 @@ struct Step {
     child: usize,
 }
 
-impl<M: Machine> OrderedIndex<M> {
-    /// Where the caller's tail starts in a slot.
-    pub const TAIL: u64 = (size_of::<Node<M>>() as u64).next_multiple_of(64);
-
+impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
     /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
-    pub fn bytes_for(rows: u64, tail_bytes: u64) -> u64 {
+    pub fn bytes_for(rows: u64, width: K::Width, tail_bytes: u64) -> u64 {
         let leaves = rows / capacity::<M>() as u64 + 1;
         (leaves + leaves / (capacity::<M>() as u64 - 1) + 1)
-            .saturating_mul(Self::slot_bytes_with(tail_bytes))
+            .saturating_mul(Self::slot_bytes_with(width, tail_bytes))
     }
 
-    fn slot_bytes_with(tail_bytes: u64) -> u64 {
-        (Self::TAIL + tail_bytes).next_multiple_of(64)
+    #[inline(always)]
+    fn tail_with(width: K::Width) -> u64 {
+        (size_of::<Node<M>>() as u64 + K::rest_bytes::<M>(width, MOST_KEYS)).next_multiple_of(64)
+    }
+
+    fn slot_bytes_with(width: K::Width, tail_bytes: u64) -> u64 {
+        (Self::tail_with(width) + tail_bytes).next_multiple_of(64)
     }
 
     /// An empty index whose slots end in tails of `tail_bytes`.
-    pub fn new(arena: &Arc<Arena>, tail_bytes: u64) -> Result<OrderedIndex<M>, OutOfMemory> {
+    pub fn new(arena: &Arc<Arena>, width: K::Width, tail_bytes: u64) -> Result<Self, OutOfMemory> {
         let head: Shared<Head<M>> = arena.place(Place::Any)?;
-        let slot_bytes = Self::slot_bytes_with(tail_bytes);
+        let slot_bytes = Self::slot_bytes_with(width, tail_bytes);
         let root = arena.allocate(slot_bytes, 64, Place::Any)?;
-        node_at::<M>(arena, root).lay_out(0, (0, u64::MAX), &[]);
+        let ends = (K::least(width), K::greatest(width));
+        node_at::<M, K>(arena, root, width).lay_out(0, ends, &[]);
         head.root.poke(root);
-        Ok(OrderedIndex { arena: arena.clone(), head, slot_bytes, machine: PhantomData })
+        Ok(OrderedIndex { arena: arena.clone(), head, slot_bytes, width, machine: PhantomData })
+    }
+
+    /// What its keys have in common.
+    #[inline(always)]
+    pub fn width(&self) -> K::Width {
+        self.width
+    }
+
+    /// Where the caller's tail starts in a slot.
+    #[inline(always)]
+    pub fn tail(&self) -> u64 {
+        Self::tail_with(self.width)
     }
 
     /// Bytes of a node's slot, its tail included.
@@ -132,8 +150,8 @@ impl<M: Machine> OrderedIndex<M> {
     }
 
     #[inline(always)]
-    fn at(&self, offset: u64) -> &Node<M> {
-        node_at(&self.arena, offset)
+    fn at(&self, offset: u64) -> NodeRef<'_, M, K> {
+        node_at(&self.arena, offset, self.width)
     }
 
     /// The root and the version under which it was the root; none if it has just been replaced.
@@ -150,7 +168,7 @@ impl<M: Machine> OrderedIndex<M> {
     fn try_descend(
         &self,
         core: &M::Core,
-        key: u64,
+        key: K,
         mut pass: impl FnMut(Step),
     ) -> Option<(u64, u64)> {
         let (mut offset, mut version) = self.root(core)?;
@@ -177,7 +195,7 @@ impl<M: Machine> OrderedIndex<M> {
 
     /// The leaf of `key`, and its version. Begins again only when others have changed something.
     #[inline(always)]
-    fn descend(&self, core: &M::Core, key: u64) -> (u64, u64) {
+    fn descend(&self, core: &M::Core, key: K) -> (u64, u64) {
         loop {
             if let Some(found) = self.try_descend(core, key, |_| ()) {
                 return found;
@@ -186,7 +204,7 @@ impl<M: Machine> OrderedIndex<M> {
     }
 
     /// The way to the leaf of `key`, root first, leaf last.
-    fn way(&self, core: &M::Core, key: u64) -> Vec<Step> {
+    fn way(&self, core: &M::Core, key: K) -> Vec<Step> {
         let mut way = Vec::new();
         loop {
             way.clear();
@@ -199,7 +217,7 @@ impl<M: Machine> OrderedIndex<M> {
 
     /// The leaf of `key`, and the value of `key` if it is in there.
     #[inline]
-    pub fn seek(&self, core: &M::Core, key: u64) -> (u64, Option<u64>) {
+    pub fn seek(&self, core: &M::Core, key: K) -> (u64, Option<u64>) {
         loop {
             let (offset, version) = self.descend(core, key);
             let leaf = self.at(offset);
@@ -212,19 +230,19 @@ impl<M: Machine> OrderedIndex<M> {
 
     /// The value of `key`.
     #[inline]
-    pub fn find(&self, core: &M::Core, key: u64) -> Option<u64> {
+    pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {
         self.seek(core, key).1
     }
 
     /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more.
-    pub fn read_leaf(&self, core: &M::Core, leaf: u64, key: u64) -> Option<LeafCopy> {
+    pub fn read_leaf(&self, core: &M::Core, leaf: u64, key: K) -> Option<LeafCopy<K>> {
         let leaf = self.at(leaf);
         loop {
             let version = leaf.begin_read(core)?;
             let (first, last) = leaf.range(core);
             let belongs = first <= key && key <= last;
             let count = if belongs { leaf.count(core) } else { 0 };
-            let mut copy = LeafCopy { first, last, count, entries: [(0, 0); MOST_ENTRIES] };
+            let mut copy = LeafCopy { first, last, count, entries: [(first, 0); MOST_ENTRIES] };
             for (at, entry) in copy.entries[..count].iter_mut().enumerate() {
                 *entry = (leaf.key(core, at), leaf.value(core, at));
             }
@@ -240,7 +258,7 @@ impl<M: Machine> OrderedIndex<M> {
         &self,
         core: &M::Core,
         leaf: u64,
-        key: u64,
+        key: K,
         value: u64,
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Insertion, E> {
@@ -272,7 +290,7 @@ impl<M: Machine> OrderedIndex<M> {
     pub fn remove(
         &self,
         core: &M::Core,
-        key: u64,
+        key: K,
         value: u64,
         prepare: impl FnOnce(u64),
     ) -> Option<(u64, bool)> {

@@ -1,9 +1,9 @@
 //! Making room: a full node gives its upper entries to a new one on its right.
 
-use super::{NodeSource, OrderedIndex, Step};
+use super::{NodeSource, OrderedIndex, Step, TreeKey};
 use machine::{Core, Machine, OutOfMemory};
 
-impl<M: Machine> OrderedIndex<M> {
+impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
     /// Splits `leaf`, and the ancestors that are in the way, so that `key` finds room; does nothing if
     /// meanwhile that is not needed any more. `announce` is told the leaf and the one that is to take its
     /// upper part, under the leaf's latch and before anybody can find the new one; if it refuses, nothing
@@ -12,7 +12,7 @@ impl<M: Machine> OrderedIndex<M> {
         &self,
         core: &M::Core,
         leaf: u64,
-        key: u64,
+        key: K,
         source: &mut dyn NodeSource,
         announce: impl FnOnce(u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -65,7 +65,7 @@ impl<M: Machine> OrderedIndex<M> {
         &self,
         core: &M::Core,
         way: &[Step],
-        key: u64,
+        key: K,
         right: u64,
         above: u64,
         announce: impl FnOnce() -> bool,
@@ -105,12 +105,12 @@ impl<M: Machine> OrderedIndex<M> {
         let new = self.at(right);
         new.initialise(core, level, separator, end);
         node.move_to(core, at, new);
-        node.set_last(core, separator.wrapping_sub(1));
+        node.set_last(core, separator.before(self.width).unwrap_or(separator));
         match parent {
             Some(parent) => parent.add(core, way[last - 1].child + 1, separator, right),
             None => {
                 let root = self.at(above);
-                root.initialise(core, level + 1, 0, u64::MAX);
+                root.initialise(core, level + 1, K::least(self.width), K::greatest(self.width));
                 root.add(core, 0, first, way[last].offset);
                 root.add(core, 1, separator, right);
                 core.store(&self.head.line, &self.head.root, above);

@@ -1,6 +1,6 @@
 //! Taking an empty leaf out, and with it the ancestors that hold nothing else.
 
-use super::{OrderedIndex, Step};
+use super::{OrderedIndex, Step, TreeKey};
 use machine::{Core, Machine};
 
 /// The outcome of [`OrderedIndex::unlink`].
@@ -14,7 +14,7 @@ pub enum Unlinking {
     Busy,
 }
 
-impl<M: Machine> OrderedIndex<M> {
+impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
     /// Takes `leaf`, into which `key` belongs, out of the tree if it is empty. A neighbour takes over its
     /// range; `bequeath` is told the leaf and that neighbour, under the latches of both, before anybody can
     /// find the leaf's range there. Takes no latch that it would have to wait for.
@@ -22,7 +22,7 @@ impl<M: Machine> OrderedIndex<M> {
         &self,
         core: &M::Core,
         leaf: u64,
-        key: u64,
+        key: K,
         bequeath: impl FnOnce(u64, u64),
     ) -> Unlinking {
         let way = self.way(core, key);
@@ -53,8 +53,8 @@ impl<M: Machine> OrderedIndex<M> {
         let (gone, heir_node) = (self.at(leaf), self.at(heir.offset));
         let ((first, end), (heir_first, heir_end)) = (gone.range(core), heir_node.range(core));
         let adjacent = match to_the_right {
-            true => end.checked_add(1) == Some(heir_first),
-            false => heir_end.checked_add(1) == Some(first),
+            true => end.after(self.width) == Some(heir_first),
+            false => heir_end.after(self.width) == Some(first),
         };
         if !adjacent {
             latched.iter().for_each(|offset| self.at(*offset).unlatch(core));

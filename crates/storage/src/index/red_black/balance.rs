@@ -4,10 +4,10 @@
 //! and every way from the root to a missing child passes as many black nodes. Each case is written once for
 //! both sides: `right` says on which side. Everything here runs under the tree's latch.
 
-use super::RedBlackTree;
+use super::{RedBlackTree, TreeKey};
 use machine::{Core, Machine};
 
-impl<M: Machine> RedBlackTree<M> {
+impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
     fn is_red(&self, core: &M::Core, node: u64) -> bool {
         node != 0 && self.at(node).is_red(core)
     }
@@ -48,7 +48,7 @@ impl<M: Machine> RedBlackTree<M> {
         let key = self.at(node).key(core);
         let mut parent = core.load_relaxed(&self.head.line, &self.head.root);
         let right = loop {
-            let right = self.at(parent).key(core) < key;
+            let right = self.at(parent).compare(core, key).is_lt();
             match self.at(parent).child(core, right) {
                 0 => break right,
                 child => parent = child,

@@ -25,9 +25,10 @@ mod node;
 #[cfg(test)]
 mod tests;
 
+use super::key::TreeKey;
 use super::ordered::{Insertion, LeafCopy, NodeSource, Unlinking};
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
-use node::{Node, node_at};
+use node::{MOST_KEYS, Node, NodeRef, node_at};
 
 /// Set in the version while a writer is at work.
 const LATCHED: u64 = 1;
@@ -49,33 +50,48 @@ struct Head<M: Machine> {
 // SAFETY: a line and words, valid as zeros.
 unsafe impl<M: Machine> Zeroed for Head<M> {}
 
-/// The index: from 64-bit keys to offsets of records. A node is named by the offset of its slot.
-pub struct RedBlackTree<M: Machine> {
+/// The index: from keys to offsets of records. A node is named by the offset of its slot.
+pub struct RedBlackTree<M: Machine, K: TreeKey = u64> {
     arena: Arc<Arena>,
     head: Shared<Head<M>>,
     slot_bytes: u64,
+    width: K::Width,
 }
 
-impl<M: Machine> RedBlackTree<M> {
-    /// Where the caller's tail starts in a slot.
-    pub const TAIL: u64 = (size_of::<Node<M>>() as u64).next_multiple_of(64);
-
+impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
     /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
-    pub fn bytes_for(rows: u64, tail_bytes: u64) -> u64 {
-        rows.saturating_add(1).saturating_mul(Self::slot_bytes_with(tail_bytes))
+    pub fn bytes_for(rows: u64, width: K::Width, tail_bytes: u64) -> u64 {
+        rows.saturating_add(1).saturating_mul(Self::slot_bytes_with(width, tail_bytes))
     }
 
-    fn slot_bytes_with(tail_bytes: u64) -> u64 {
-        (Self::TAIL + tail_bytes).next_multiple_of(64)
+    #[inline(always)]
+    fn tail_with(width: K::Width) -> u64 {
+        (size_of::<Node<M>>() as u64 + K::rest_bytes::<M>(width, MOST_KEYS)).next_multiple_of(64)
+    }
+
+    fn slot_bytes_with(width: K::Width, tail_bytes: u64) -> u64 {
+        (Self::tail_with(width) + tail_bytes).next_multiple_of(64)
     }
 
     /// An empty index whose slots end in tails of `tail_bytes`.
-    pub fn new(arena: &Arc<Arena>, tail_bytes: u64) -> Result<RedBlackTree<M>, OutOfMemory> {
+    pub fn new(arena: &Arc<Arena>, width: K::Width, tail_bytes: u64) -> Result<Self, OutOfMemory> {
         let head = arena.place(Place::Any)?;
-        let slot_bytes = Self::slot_bytes_with(tail_bytes);
-        let tree = RedBlackTree { arena: arena.clone(), head, slot_bytes };
+        let slot_bytes = Self::slot_bytes_with(width, tail_bytes);
+        let tree = RedBlackTree { arena: arena.clone(), head, slot_bytes, width };
         tree.build(std::iter::empty())?;
         Ok(tree)
+    }
+
+    /// What its keys have in common.
+    #[inline(always)]
+    pub fn width(&self) -> K::Width {
+        self.width
+    }
+
+    /// Where the caller's tail starts in a slot.
+    #[inline(always)]
+    pub fn tail(&self) -> u64 {
+        Self::tail_with(self.width)
     }
 
     /// Bytes of a node's slot, its tail included.
@@ -84,8 +100,8 @@ impl<M: Machine> RedBlackTree<M> {
     }
 
     #[inline(always)]
-    fn at(&self, offset: u64) -> &Node<M> {
-        node_at(&self.arena, offset)
+    fn at(&self, offset: u64) -> NodeRef<'_, M, K> {
+        node_at(&self.arena, offset, self.width)
     }
 
     fn latch(&self, core: &M::Core) {
@@ -126,7 +142,7 @@ impl<M: Machine> RedBlackTree<M> {
 
     /// The node that owns `key`. While others change the tree it may be any other one.
     #[inline(always)]
-    fn owner(&self, core: &M::Core, key: u64) -> u64 {
+    fn owner(&self, core: &M::Core, key: K) -> u64 {
         let mut at = core.load_relaxed(&self.head.line, &self.head.root);
         let mut owner = at;
         for _ in 0..MOST_STEPS {
@@ -135,37 +151,37 @@ impl<M: Machine> RedBlackTree<M> {
             }
             let node = self.at(at);
             node.prefetch(core);
-            let its = node.key(core);
-            if its <= key {
+            let its = node.compare(core, key);
+            if its.is_le() {
                 owner = at;
-                if its == key {
+                if its.is_eq() {
                     return owner;
                 }
             }
-            at = node.child(core, its < key);
+            at = node.child(core, its.is_lt());
         }
         owner
     }
 
     /// The node that owns `key`, and the value of `key` if it has one.
     #[inline]
-    pub fn seek(&self, core: &M::Core, key: u64) -> (u64, Option<u64>) {
+    pub fn seek(&self, core: &M::Core, key: K) -> (u64, Option<u64>) {
         self.read(core, || {
             let owner = self.owner(core, key);
             let node = self.at(owner);
-            let value = if node.key(core) == key { node.value(core) } else { 0 };
+            let value = if node.compare(core, key).is_eq() { node.value(core) } else { 0 };
             (owner, (value != 0).then_some(value))
         })
     }
 
     /// The value of `key`.
     #[inline]
-    pub fn find(&self, core: &M::Core, key: u64) -> Option<u64> {
+    pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {
         self.seek(core, key).1
     }
 
     /// What `node` owns and holds just now; none if `key` does not belong to it any more.
-    pub fn read_leaf(&self, core: &M::Core, node: u64, key: u64) -> Option<LeafCopy> {
+    pub fn read_leaf(&self, core: &M::Core, node: u64, key: K) -> Option<LeafCopy<K>> {
         let node = self.at(node);
         let (first, last, value) =
             self.read(core, || (node.key(core), node.last(core), node.value(core)));
@@ -179,7 +195,7 @@ impl<M: Machine> RedBlackTree<M> {
         &self,
         core: &M::Core,
         node: u64,
-        key: u64,
+        key: K,
         value: u64,
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Insertion, E> {
@@ -187,7 +203,7 @@ impl<M: Machine> RedBlackTree<M> {
         let node = self.at(node);
         let outcome = match node.value(core) {
             _ if !node.owns(core, key) => Insertion::Moved,
-            _ if node.key(core) != key => Insertion::Full,
+            _ if node.compare(core, key).is_ne() => Insertion::Full,
             0 => {
                 // What others did to the tail before they looked at this node is visible from here on.
                 core.fence();
@@ -211,14 +227,14 @@ impl<M: Machine> RedBlackTree<M> {
         &self,
         core: &M::Core,
         node: u64,
-        key: u64,
+        key: K,
         source: &mut dyn NodeSource,
         announce: impl FnOnce(u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
         let right = source.take()?;
         self.latch(core);
         let owner = self.at(node);
-        if !owner.owns(core, key) || owner.key(core) == key {
+        if !owner.owns(core, key) || owner.compare(core, key).is_eq() {
             self.unlatch(core, false);
             source.give_back(right);
             return Ok(());
@@ -227,7 +243,7 @@ impl<M: Machine> RedBlackTree<M> {
         let told = announce(node, right);
         if told.is_ok() {
             self.at(right).initialise(core, key, owner.last(core));
-            owner.set_last(core, key - 1);
+            owner.set_last(core, key.before(self.width).unwrap_or(key));
             self.link(core, right);
         } else {
             source.give_back(right);
@@ -241,14 +257,14 @@ impl<M: Machine> RedBlackTree<M> {
     pub fn remove(
         &self,
         core: &M::Core,
-        key: u64,
+        key: K,
         value: u64,
         prepare: impl FnOnce(u64),
     ) -> Option<(u64, bool)> {
         self.latch(core);
         let owner = self.owner(core, key);
         let node = self.at(owner);
-        let found = node.key(core) == key && node.value(core) == value;
+        let found = node.compare(core, key).is_eq() && node.value(core) == value;
         if found {
             prepare(owner);
             node.set_value(core, 0);
@@ -263,56 +279,55 @@ impl<M: Machine> RedBlackTree<M> {
         &self,
         core: &M::Core,
         node: u64,
-        key: u64,
+        key: K,
         bequeath: impl FnOnce(u64, u64),
     ) -> Unlinking {
         self.latch(core);
         let gone = self.at(node);
-        let first = gone.key(core);
-        if first == 0 || !gone.owns(core, key) || gone.value(core) != 0 {
+        let before = gone.key(core).before(self.width);
+        let unneeded = before.is_none() || !gone.owns(core, key) || gone.value(core) != 0;
+        let Some(before) = before.filter(|_| !unneeded) else {
             self.unlatch(core, false);
             return Unlinking::Unneeded;
-        }
-        let heir = self.owner(core, first - 1);
+        };
+        let heir = self.owner(core, before);
         core.fence();
         bequeath(node, heir);
         self.at(heir).set_last(core, gone.last(core));
         self.unlink_node(core, node);
-        gone.own_nothing(core);
+        gone.own_nothing(core, K::least(self.width));
         self.unlatch(core, true);
         Unlinking::Done(vec![node])
     }
 
     /// Makes the tree of an index that was empty so far, balanced. Entries come in ascending order of distinct
     /// keys. Nothing else runs.
-    pub fn build(&self, entries: impl Iterator<Item = (u64, u64)>) -> Result<(), OutOfMemory> {
-        let mut entries: Vec<(u64, u64)> = entries.collect();
-        if entries.first().is_none_or(|(key, _)| *key != 0) {
-            entries.insert(0, (0, 0));
+    pub fn build(&self, entries: impl Iterator<Item = (K, u64)>) -> Result<(), OutOfMemory> {
+        let mut entries: Vec<(K, u64)> = entries.collect();
+        let (least, greatest) = (K::least(self.width), K::greatest(self.width));
+        if entries.first().is_none_or(|(key, _)| *key != least) {
+            entries.insert(0, (least, 0));
         }
         // Full levels are black; what is below the last of them is red.
         let full = (entries.len() + 1).ilog2();
-        let root = self.build_below(&entries, u64::MAX, full)?;
+        let root = self.build_below(&entries, greatest, full)?;
         self.head.root.poke(root);
         Ok(())
     }
 
     /// A subtree of `entries`, the last of which owns all up to `last`, with `full` full levels.
-    fn build_below(
-        &self,
-        entries: &[(u64, u64)],
-        last: u64,
-        full: u32,
-    ) -> Result<u64, OutOfMemory> {
+    fn build_below(&self, entries: &[(K, u64)], last: K, full: u32) -> Result<u64, OutOfMemory> {
         if entries.is_empty() {
             return Ok(0);
         }
         let middle = entries.len() / 2;
         let (below, above) = (&entries[..middle], &entries[middle + 1..]);
         let node = self.arena.allocate(self.slot_bytes, 64, Place::Any)?;
-        let own_last = above.first().map_or(last, |(key, _)| key - 1);
+        let just_before = |key: K| key.before(self.width);
+        let own_last = above.first().and_then(|(key, _)| just_before(*key)).unwrap_or(last);
         let levels = full.saturating_sub(1);
-        let left = self.build_below(below, entries[middle].0.wrapping_sub(1), levels)?;
+        let left =
+            self.build_below(below, just_before(entries[middle].0).unwrap_or(last), levels)?;
         let right = self.build_below(above, last, levels)?;
         self.at(node).lay_out(entries[middle], own_last, (left, right), full == 0);
         [left, right].into_iter().filter(|child| *child != 0).for_each(|child| {

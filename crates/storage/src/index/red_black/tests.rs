@@ -47,7 +47,7 @@ proptest! {
     fn colours_stay_in_order(loaded in 0..70u64, steps in prop::collection::vec((0..90u64, any::<bool>()), 0..300)) {
         let machine = Native::new(NativeOptions::default()).unwrap();
         let core = machine.core(0);
-        let tree = RedBlackTree::<Native>::new(machine.arena(), 64).unwrap();
+        let tree = RedBlackTree::<Native>::new(machine.arena(), (), 64).unwrap();
         tree.build((0..loaded).map(|key| (key + 3, 4096 + key))).unwrap();
         check(&tree, &core);
         for (key, make) in steps {
@@ -79,7 +79,7 @@ fn height(tree: &RedBlackTree<Native>, core: &<Native as Machine>::Core, node: u
 fn a_way_down_is_at_most_twice_the_logarithm_long() {
     let machine = Native::new(NativeOptions::default()).unwrap();
     let core = machine.core(0);
-    let tree = RedBlackTree::<Native>::new(machine.arena(), 64).unwrap();
+    let tree = RedBlackTree::<Native>::new(machine.arena(), (), 64).unwrap();
     for key in 1..5000 {
         let (owner, _) = tree.seek(&core, key);
         tree.split(&core, owner, key, &mut Fresh(&tree), |_, _| Ok::<(), OutOfMemory>(())).unwrap();

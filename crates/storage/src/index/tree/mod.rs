@@ -4,17 +4,17 @@
 mod tests;
 
 use super::{
-    OrderedIndex, RedBlackTree,
+    OrderedIndex, RedBlackTree, TreeKey,
     ordered::{Insertion, LeafCopy, NodeSource, Unlinking},
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 
 /// One of the trees. What each method does, and which of its arguments' calls run when, say the trees.
-pub enum Tree<M: Machine> {
+pub enum Tree<M: Machine, K: TreeKey = u64> {
     /// [`OrderedIndex`], the usual one.
-    BTree(OrderedIndex<M>),
+    BTree(OrderedIndex<M, K>),
     /// [`RedBlackTree`], one node a key.
-    RedBlack(RedBlackTree<M>),
+    RedBlack(RedBlackTree<M, K>),
 }
 
 /// Calls the method of the tree that was chosen.
@@ -27,12 +27,12 @@ macro_rules! chosen {
     };
 }
 
-impl<M: Machine> Tree<M> {
+impl<M: Machine, K: TreeKey> Tree<M, K> {
     /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
-    pub fn bytes_for(red_black: bool, rows: u64, tail_bytes: u64) -> u64 {
+    pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, tail_bytes: u64) -> u64 {
         match red_black {
-            false => OrderedIndex::<M>::bytes_for(rows, tail_bytes),
-            true => RedBlackTree::<M>::bytes_for(rows, tail_bytes),
+            false => OrderedIndex::<M, K>::bytes_for(rows, width, tail_bytes),
+            true => RedBlackTree::<M, K>::bytes_for(rows, width, tail_bytes),
         }
     }
 
@@ -40,21 +40,25 @@ impl<M: Machine> Tree<M> {
     pub fn new(
         red_black: bool,
         arena: &Arc<Arena>,
+        width: K::Width,
         tail_bytes: u64,
-    ) -> Result<Tree<M>, OutOfMemory> {
+    ) -> Result<Tree<M, K>, OutOfMemory> {
         Ok(match red_black {
-            false => Tree::BTree(OrderedIndex::new(arena, tail_bytes)?),
-            true => Tree::RedBlack(RedBlackTree::new(arena, tail_bytes)?),
+            false => Tree::BTree(OrderedIndex::new(arena, width, tail_bytes)?),
+            true => Tree::RedBlack(RedBlackTree::new(arena, width, tail_bytes)?),
         })
+    }
+
+    /// What its keys have in common.
+    #[inline(always)]
+    pub fn width(&self) -> K::Width {
+        chosen!(self, tree => tree.width())
     }
 
     /// Where the caller's tail starts in a slot.
     #[inline(always)]
     pub fn tail(&self) -> u64 {
-        match self {
-            Tree::BTree(_) => OrderedIndex::<M>::TAIL,
-            Tree::RedBlack(_) => RedBlackTree::<M>::TAIL,
-        }
+        chosen!(self, tree => tree.tail())
     }
 
     /// Bytes of a node's slot, its tail included.
@@ -64,18 +68,18 @@ impl<M: Machine> Tree<M> {
 
     /// The leaf of `key`, and the value of `key` if it is in there.
     #[inline(always)]
-    pub fn seek(&self, core: &M::Core, key: u64) -> (u64, Option<u64>) {
+    pub fn seek(&self, core: &M::Core, key: K) -> (u64, Option<u64>) {
         chosen!(self, tree => tree.seek(core, key))
     }
 
     /// The value of `key`.
     #[inline(always)]
-    pub fn find(&self, core: &M::Core, key: u64) -> Option<u64> {
+    pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {
         chosen!(self, tree => tree.find(core, key))
     }
 
     /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more.
-    pub fn read_leaf(&self, core: &M::Core, leaf: u64, key: u64) -> Option<LeafCopy> {
+    pub fn read_leaf(&self, core: &M::Core, leaf: u64, key: K) -> Option<LeafCopy<K>> {
         chosen!(self, tree => tree.read_leaf(core, leaf, key))
     }
 
@@ -84,7 +88,7 @@ impl<M: Machine> Tree<M> {
         &self,
         core: &M::Core,
         leaf: u64,
-        key: u64,
+        key: K,
         value: u64,
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Insertion, E> {
@@ -96,7 +100,7 @@ impl<M: Machine> Tree<M> {
         &self,
         core: &M::Core,
         leaf: u64,
-        key: u64,
+        key: K,
         source: &mut dyn NodeSource,
         announce: impl FnOnce(u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -107,7 +111,7 @@ impl<M: Machine> Tree<M> {
     pub fn remove(
         &self,
         core: &M::Core,
-        key: u64,
+        key: K,
         value: u64,
         prepare: impl FnOnce(u64),
     ) -> Option<(u64, bool)> {
@@ -119,14 +123,14 @@ impl<M: Machine> Tree<M> {
         &self,
         core: &M::Core,
         leaf: u64,
-        key: u64,
+        key: K,
         bequeath: impl FnOnce(u64, u64),
     ) -> Unlinking {
         chosen!(self, tree => tree.unlink(core, leaf, key, bequeath))
     }
 
     /// Makes the tree of an index that was empty so far. Nothing else runs.
-    pub fn build(&self, entries: impl Iterator<Item = (u64, u64)>) -> Result<(), OutOfMemory> {
+    pub fn build(&self, entries: impl Iterator<Item = (K, u64)>) -> Result<(), OutOfMemory> {
         chosen!(self, tree => tree.build(entries))
     }
 }

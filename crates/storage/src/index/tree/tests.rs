@@ -1,14 +1,55 @@
-//! Each tree as a map: alone, from several threads, and under adversarial schedules.
+//! Each tree as a map, of each kind of key: alone, from several threads, and under adversarial schedules.
 
 use super::*;
-use crate::Epochs;
+use crate::{ByteKey, Epochs, index::key::KEY_BUFFER};
 use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Place, Schedule};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
+/// Keys made of numbers, in their order.
+trait Numbered: TreeKey {
+    const WIDTH: Self::Width;
+    fn of(number: u64) -> Self;
+    fn number(self) -> u64;
+}
+
+impl Numbered for u64 {
+    const WIDTH: () = ();
+
+    fn of(number: u64) -> u64 {
+        number
+    }
+
+    fn number(self) -> u64 {
+        self
+    }
+}
+
+/// What stands behind the common beginning of four neighbours: nothing, or bytes that end in zeros or go beyond a word.
+const TAILS: [&[u8]; 4] = [b"", b"\0", &[0; 20], &[0xFF; 30]];
+
+impl Numbered for ByteKey {
+    const WIDTH: usize = 5;
+
+    fn of(number: u64) -> ByteKey {
+        let bytes = (number / 4).to_be_bytes();
+        let digits = &bytes[(number / 4).leading_zeros() as usize / 8..];
+        let key = [&[digits.len() as u8], digits, TAILS[(number % 4) as usize]].concat();
+        ByteKey::new(&key, Self::WIDTH)
+    }
+
+    fn number(self) -> u64 {
+        let mut buffer = KEY_BUFFER;
+        let (length, rest) = self.bytes(Self::WIDTH, &mut buffer).split_first().unwrap();
+        let (digits, tail) = rest.split_at((*length).into());
+        let quarter = digits.iter().fold(0, |number, digit| number << 8 | u64::from(*digit));
+        quarter * 4 + TAILS.iter().position(|other| *other == tail).unwrap() as u64
+    }
+}
+
 /// One core's way to change the tree: its slots, those that wait for their epoch too.
-struct Hand<'t, M: Machine> {
-    tree: &'t Tree<M>,
+struct Hand<'t, M: Machine, K: Numbered> {
+    tree: &'t Tree<M, K>,
     arena: &'t Arc<Arena>,
     epochs: &'t Epochs<M>,
     slot: usize,
@@ -17,7 +58,7 @@ struct Hand<'t, M: Machine> {
     taken: usize,
 }
 
-impl<M: Machine> NodeSource for Hand<'_, M> {
+impl<M: Machine, K: Numbered> NodeSource for Hand<'_, M, K> {
     fn take(&mut self) -> Result<u64, OutOfMemory> {
         if let Some(slot) = self.free.pop() {
             return Ok(slot);
@@ -31,8 +72,8 @@ impl<M: Machine> NodeSource for Hand<'_, M> {
     }
 }
 
-impl<'t, M: Machine> Hand<'t, M> {
-    fn new(machine: &'t M, tree: &'t Tree<M>, epochs: &'t Epochs<M>, slot: usize) -> Self {
+impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
+    fn new(machine: &'t M, tree: &'t Tree<M, K>, epochs: &'t Epochs<M>, slot: usize) -> Self {
         let (arena, free, retired) = (machine.arena(), Vec::new(), VecDeque::new());
         Hand { tree, arena, epochs, slot, free, retired, taken: 0 }
     }
@@ -46,6 +87,7 @@ impl<'t, M: Machine> Hand<'t, M> {
 
     /// True if the key was not there.
     fn insert(&mut self, core: &M::Core, key: u64, value: u64) -> bool {
+        let key = K::of(key);
         self.pinned(core, |hand| {
             loop {
                 let tree = hand.tree;
@@ -69,6 +111,7 @@ impl<'t, M: Machine> Hand<'t, M> {
 
     /// True if the key was there with that value.
     fn remove(&mut self, core: &M::Core, key: u64, value: u64) -> bool {
+        let key = K::of(key);
         let removed = self.pinned(core, |hand| {
             let tree = hand.tree;
             let removed = tree.remove(core, key, value, |_| ());
@@ -92,6 +135,7 @@ impl<'t, M: Machine> Hand<'t, M> {
 
     /// All entries from `first` to `last`, leaf by leaf, in either direction.
     fn scan(&mut self, core: &M::Core, first: u64, last: u64, forward: bool) -> Vec<(u64, u64)> {
+        let (first, last) = (K::of(first), K::of(last));
         self.pinned(core, |hand| {
             let (tree, mut all) = (hand.tree, Vec::new());
             let mut at = if forward { first } else { last };
@@ -104,12 +148,13 @@ impl<'t, M: Machine> Hand<'t, M> {
                 if !forward {
                     entries.reverse();
                 }
-                all.extend(entries.iter().filter(|(key, _)| first <= *key && *key <= last));
+                let within = entries.iter().filter(|(key, _)| first <= *key && *key <= last);
+                all.extend(within.map(|(key, value)| (key.number(), *value)));
                 match forward {
                     true if range.1 >= last => return all,
-                    true => at = range.1 + 1,
+                    true => at = range.1.after(K::WIDTH).unwrap(),
                     false if range.0 <= first => return all,
-                    false => at = range.0 - 1,
+                    false => at = range.0.before(K::WIDTH).unwrap(),
                 }
             }
         })
@@ -117,8 +162,8 @@ impl<'t, M: Machine> Hand<'t, M> {
 }
 
 /// Leaves must tile the keys, and separators must lead to them.
-fn check_shape<M: Machine>(tree: &Tree<M>, core: &M::Core) -> usize {
-    let (mut at, mut leaves) = (0, 0);
+fn check_shape<M: Machine, K: Numbered>(tree: &Tree<M, K>, core: &M::Core) -> usize {
+    let (mut at, mut leaves) = (K::least(K::WIDTH), 0);
     loop {
         let (leaf, _) = tree.seek(core, at);
         let copy = tree.read_leaf(core, leaf, at).expect("nobody else");
@@ -126,10 +171,8 @@ fn check_shape<M: Machine>(tree: &Tree<M>, core: &M::Core) -> usize {
         assert_eq!(first, at, "leaf {leaf} starts where the one before ends");
         assert_eq!(tree.seek(core, last).0, leaf, "its last key leads to it");
         leaves += 1;
-        if last == u64::MAX {
-            return leaves;
-        }
-        at = last + 1;
+        let Some(next) = last.after(K::WIDTH) else { return leaves };
+        at = next;
     }
 }
 
@@ -151,17 +194,17 @@ fn steps() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(step, 0..400)
 }
 
-fn behaves_as_a_map<M: Machine>(
+fn behaves_as_a_map<M: Machine, K: Numbered>(
     red_black: bool,
     machine: &M,
     core: &M::Core,
     loaded: usize,
     steps: &[Act],
 ) {
-    let tree = Tree::<M>::new(red_black, machine.arena(), 64).unwrap();
+    let tree = Tree::<M, K>::new(red_black, machine.arena(), K::WIDTH, 64).unwrap();
     let epochs = Epochs::<M>::new(machine.arena(), 1).unwrap();
     let mut map: BTreeMap<u64, u64> = (0..loaded as u64).map(|i| (i * 2, 4096 + i)).collect();
-    tree.build(map.iter().map(|(key, value)| (*key, *value))).unwrap();
+    tree.build(map.iter().map(|(key, value)| (K::of(*key), *value))).unwrap();
     let mut hand = Hand::new(machine, &tree, &epochs, 0);
     for (number, step) in steps.iter().enumerate() {
         match *step {
@@ -185,7 +228,7 @@ fn behaves_as_a_map<M: Machine>(
         }
     }
     for key in (0..64).chain([u64::MAX - 1, u64::MAX]) {
-        assert_eq!(tree.find(core, key), map.get(&key).copied());
+        assert_eq!(tree.find(core, K::of(key)), map.get(&key).copied());
     }
     let leaves = check_shape(&tree, core);
     assert!(leaves <= map.len().max(1) * 2, "{leaves} leaves for {} keys", map.len());
@@ -196,20 +239,25 @@ proptest! {
 
     #[test]
     fn behaves_as_a_map_natively(
-        red_black in any::<bool>(), loaded in 0..100usize, steps in steps(),
+        (red_black, bytes) in any::<(bool, bool)>(), loaded in 0..100usize, steps in steps(),
     ) {
         let machine = Native::new(NativeOptions::default()).unwrap();
         let core = machine.core(0);
-        behaves_as_a_map(red_black, &machine, &core, loaded, &steps);
+        match bytes {
+            false => behaves_as_a_map::<_, u64>(red_black, &machine, &core, loaded, &steps),
+            true => behaves_as_a_map::<_, ByteKey>(red_black, &machine, &core, loaded, &steps),
+        }
     }
 
     #[test]
     fn behaves_as_a_map_of_small_nodes(
-        red_black in any::<bool>(), loaded in 0..40usize, steps in steps(),
+        (red_black, bytes) in any::<(bool, bool)>(), loaded in 0..40usize, steps in steps(),
     ) {
         let machine = Explored::new(ExploredOptions::default()).unwrap();
-        let body: Body<'_, Explored> =
-            Box::new(|core| behaves_as_a_map(red_black, &machine, core, loaded, &steps));
+        let body: Body<'_, Explored> = Box::new(|core| match bytes {
+            false => behaves_as_a_map::<_, u64>(red_black, &machine, core, loaded, &steps),
+            true => behaves_as_a_map::<_, ByteKey>(red_black, &machine, core, loaded, &steps),
+        });
         machine.run(vec![body], vec![]).unwrap();
     }
 }
@@ -217,13 +265,16 @@ proptest! {
 /// A queue of a few keys that moves through the whole key space leaves nothing behind.
 #[test]
 fn ever_growing_keys_take_no_more_memory() {
-    [(false, 100), (true, 120)].into_iter().for_each(|(red_black, most)| grow(red_black, most));
+    for (red_black, most) in [(false, 100), (true, 120)] {
+        grow::<u64>(red_black, most);
+        grow::<ByteKey>(red_black, most);
+    }
 }
 
-fn grow(red_black: bool, most: usize) {
+fn grow<K: Numbered>(red_black: bool, most: usize) {
     let machine = &Native::new(NativeOptions::default()).unwrap();
     let core = machine.core(0);
-    let tree = Tree::<Native>::new(red_black, machine.arena(), 64).unwrap();
+    let tree = Tree::<Native, K>::new(red_black, machine.arena(), K::WIDTH, 64).unwrap();
     let epochs = Epochs::<Native>::new(machine.arena(), 1).unwrap();
     let mut hand = Hand::new(machine, &tree, &epochs, 0);
     for key in 0..200_000u64 {
@@ -237,12 +288,19 @@ fn grow(red_black: bool, most: usize) {
 }
 
 /// Cores insert and remove keys of their own, among keys that stay and that everybody must always find.
-fn shared_by<M: Machine>(red_black: bool, machine: &M, cores: usize, rounds: u64, seed: u64) {
-    let tree = Tree::<M>::new(red_black, machine.arena(), 64).unwrap();
+fn shared_by<M: Machine, K: Numbered>(
+    red_black: bool,
+    machine: &M,
+    cores: usize,
+    rounds: u64,
+    seed: u64,
+) {
+    let tree = Tree::<M, K>::new(red_black, machine.arena(), K::WIDTH, 64).unwrap();
     let epochs = Epochs::<M>::new(machine.arena(), cores).unwrap();
     let spread = 64;
     let stays = |key: u64| key % 8 == 7;
-    tree.build((0..spread).filter(|key| stays(*key)).map(|key| (key, 1 << 20 | key))).unwrap();
+    tree.build((0..spread).filter(|key| stays(*key)).map(|key| (K::of(key), 1 << 20 | key)))
+        .unwrap();
     let bodies = (0..cores)
         .map(|slot| -> Body<'_, M> {
             let (tree, epochs) = (&tree, &epochs);
@@ -280,7 +338,7 @@ fn shared_by<M: Machine>(red_black: bool, machine: &M, cores: usize, rounds: u64
                     assert_eq!(others.count(), 0, "a removed key is still there");
                 }
                 for (key, value) in own {
-                    assert_eq!(tree.find(core, key), Some(value));
+                    assert_eq!(tree.find(core, K::of(key)), Some(value));
                     assert!(hand.remove(core, key, value));
                 }
             })
@@ -299,8 +357,10 @@ fn shared_by<M: Machine>(red_black: bool, machine: &M, cores: usize, rounds: u64
 fn shared_by_threads() {
     for cores in 2..=4 {
         let machine = Native::new(NativeOptions::default()).unwrap();
-        shared_by(false, &machine, cores, 20_000, cores as u64);
-        shared_by(true, &machine, cores, 20_000, cores as u64);
+        shared_by::<_, u64>(false, &machine, cores, 20_000, cores as u64);
+        shared_by::<_, u64>(true, &machine, cores, 20_000, cores as u64);
+        shared_by::<_, ByteKey>(false, &machine, cores, 10_000, cores as u64);
+        shared_by::<_, ByteKey>(true, &machine, cores, 10_000, cores as u64);
     }
 }
 
@@ -309,9 +369,13 @@ fn shared_under_adversarial_schedules() {
     for schedule in [Schedule::Random, Schedule::Pct { depth: 2 }, Schedule::Pct { depth: 3 }] {
         let options = ExploredOptions { schedule, ..Default::default() };
         let mut machine = Explored::new(options).unwrap();
-        for seed in 0..1400 {
+        for seed in 0..2000 {
             machine.renew(seed).unwrap();
-            shared_by(seed % 4 < 2, &machine, 2 + (seed % 3) as usize, 12, seed);
+            let cores = 2 + (seed % 3) as usize;
+            match (seed / 4).is_multiple_of(2) {
+                false => shared_by::<_, u64>(seed % 4 < 2, &machine, cores, 12, seed),
+                true => shared_by::<_, ByteKey>(seed % 4 < 2, &machine, cores, 12, seed),
+            }
         }
     }
 }
