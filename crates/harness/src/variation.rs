@@ -96,6 +96,11 @@ pub fn ranges(seed: u64) -> Ranges {
     Ranges::new(RangesOptions { index, ..options }).expect("good for every seed")
 }
 
+/// The same, with keys of bytes.
+pub fn ranges_spelled(seed: u64) -> Spelled<Ranges> {
+    Spelled(ranges(seed))
+}
+
 /// People in rooms under laws that an index breaks: few or so many that leaves split, one room or several, with
 /// badges to spare or not, without censuses or with many.
 pub fn rooms(seed: u64) -> Rooms {

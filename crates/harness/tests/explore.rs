@@ -413,6 +413,43 @@ fn keys_of_bytes_will_do_under_every_protocol() {
 }
 
 #[test]
+fn ranges_of_bytes_pass_under_every_protocol() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    for protocol in declared.iter().filter(|d| d.isolation == Isolation::Serializable) {
+        let exploration = Exploration {
+            protocol: protocol.name.into(),
+            schedules: 1000,
+            ..Exploration::default()
+        };
+        let spelled = &variation::ranges_spelled;
+        let outcome = explore(spelled, &exploration, &Word::new(0), &mut |_| {}).expect("can run");
+        if let Some(finding) = outcome.finding {
+            panic!("{} seed {}: {}", protocol.name, finding.seed, finding.violation);
+        }
+        assert_eq!(outcome.schedules, 1000);
+    }
+}
+
+/// The certificate is right about ranges of bytes: it finds phantoms in them.
+#[test]
+fn a_phantom_among_bytes_is_caught() {
+    for planted in ["phantom_by_returned_keys", "phantom_unasked_insertion"] {
+        let exploration = Exploration {
+            mutant: Some(planted.into()),
+            schedules: 100_000,
+            workers: 4,
+            procedures: 6,
+            ..Exploration::default()
+        };
+        let spelled = &variation::ranges_spelled;
+        let outcome = explore(spelled, &exploration, &Word::new(0), &mut |_| {}).expect("can run");
+        let finding = outcome.finding.unwrap_or_else(|| panic!("{planted} is found"));
+        let by = finding.violation.detector();
+        assert!(by == "certificate" || by == "conservation law", "{}", finding.violation);
+    }
+}
+
+#[test]
 fn an_index_that_is_not_kept_up_breaks_a_law() {
     let exploration = Exploration {
         mutant: Some("index_entry_stays".into()),

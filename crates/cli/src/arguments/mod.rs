@@ -13,7 +13,9 @@ mod workload;
 mod workload_options;
 
 pub use machine::{MachineChoice, named as named_machines};
-pub use options::{AnomaliesArguments, CompareArguments, ExploreArguments, RunArguments};
+pub use options::{
+    AnomaliesArguments, CompareArguments, ExploreArguments, KeyChoice, RunArguments,
+};
 pub use output::Outputs;
 pub use protocols::{declarations, heeding, protocol_options, protocols_at};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};

@@ -1,7 +1,7 @@
 //! The options of commands. Those of workloads are in [`super::workload_options`].
 
 use super::numbers::{count, rate, seconds, seconds_or_none, whole};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// What `run` measures, how, and where the records go.
@@ -131,6 +131,15 @@ pub struct AnomaliesArguments {
     pub seed: u64,
 }
 
+/// Kinds of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeyChoice {
+    /// 64-bit numbers.
+    Numbers,
+    /// Bytes of different lengths, in the order of the numbers that they stand for.
+    Bytes,
+}
+
 /// What `explore` explores.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exploration")]
@@ -162,6 +171,9 @@ pub struct ExploreArguments {
     /// YCSB with scans and inserts beside reads and updates
     #[arg(long, conflicts_with_all = ["key_order", "rollbacks"])]
     pub growing: bool,
+    /// What keys look like, in counters and ranges: numbers or bytes
+    #[arg(long, value_name = "KIND", default_value = "numbers")]
+    pub keys: KeyChoice,
     /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is
     /// then every one that does [default: each protocol's own]
     #[arg(long, value_name = "LEVEL")]

@@ -2,7 +2,9 @@
 
 pub(super) mod blocks;
 
-use crate::arguments::{ExploreArguments, ExploreCommand, protocol_options, protocols_at};
+use crate::arguments::{
+    ExploreArguments, ExploreCommand, KeyChoice, protocol_options, protocols_at,
+};
 use crate::failure::{Ending, Failure};
 use crate::measurement::protocol_arguments;
 use crate::report::rate;
@@ -59,8 +61,14 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             ExploreCommand::Counters(_) if subject.rolled_back => {
                 blocks::explore(&variation::counters_rolled_back, &subject.exploration, &bar)
             }
+            ExploreCommand::Counters(asked) if asked.keys == KeyChoice::Bytes => {
+                blocks::explore(&variation::counters_spelled, &subject.exploration, &bar)
+            }
             ExploreCommand::Counters(_) => {
                 blocks::explore(&variation::counters, &subject.exploration, &bar)
+            }
+            ExploreCommand::Ranges(asked) if asked.keys == KeyChoice::Bytes => {
+                blocks::explore(&variation::ranges_spelled, &subject.exploration, &bar)
             }
             ExploreCommand::Ranges(_) => {
                 blocks::explore(&variation::ranges, &subject.exploration, &bar)
@@ -155,6 +163,16 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
     if asked.growing && workload != "ycsb" {
         return Err(Failure::refused(format!("--growing: {workload} is as it is; allowed: ycsb")));
     }
+    if asked.keys == KeyChoice::Bytes {
+        if !["counters", "ranges"].contains(&workload) {
+            let message =
+                format!("--keys bytes: {workload} has numbers; allowed: counters, ranges");
+            return Err(Failure::refused(message));
+        }
+        if asked.key_order || asked.rollbacks {
+            return Err(Failure::refused("--keys bytes: not with --key-order or --rollbacks"));
+        }
+    }
     if asked.workers > 64 {
         let workers = asked.workers;
         return Err(Failure::refused(format!("--workers is {workers}; allowed: 1 to 64")));
@@ -227,6 +245,9 @@ fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArg
     }
     if asked.growing {
         replay.push_str(" --growing");
+    }
+    if asked.keys == KeyChoice::Bytes {
+        replay.push_str(" --keys bytes");
     }
     if subject.exploration.protocol_options != default.protocol_options {
         let arguments = protocol_arguments(&subject.exploration.protocol_options);
