@@ -1,7 +1,41 @@
 //! What a closure may do to tables whose keys are bytes: the same as to others, by other names.
 
 use crate::{Error, Row, Table, Transaction, Value, table::Definition};
-use txn::{Intent, KeyKind};
+use std::ops::{
+    Bound, ControlFlow, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo,
+    RangeToInclusive,
+};
+use txn::{ByteRange, Direction, Intent, KeyKind, byte_key_after, byte_key_before};
+
+/// A range of keys that are bytes: `..`, or `"a".."b"` and its like, of anything that is bytes.
+pub trait ByteKeyBounds {
+    /// Its start and its end.
+    fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>);
+}
+
+impl ByteKeyBounds for RangeFull {
+    fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        (Bound::Unbounded, Bound::Unbounded)
+    }
+}
+
+macro_rules! byte_key_bounds {
+    ($($range:ty),*) => {$(
+        impl<K: AsRef<[u8]>> ByteKeyBounds for $range {
+            fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+                (self.start_bound().map(AsRef::as_ref), self.end_bound().map(AsRef::as_ref))
+            }
+        }
+    )*};
+}
+byte_key_bounds!(
+    Range<K>,
+    RangeFrom<K>,
+    RangeInclusive<K>,
+    RangeTo<K>,
+    RangeToInclusive<K>,
+    (Bound<K>, Bound<K>)
+);
 
 impl Definition {
     /// Checks that the table's keys are integers.
@@ -24,6 +58,43 @@ impl Definition {
             }),
             KeyKind::Integer => Err(self.wrong_key_type("64-bit integers")),
         }
+    }
+
+    /// The range between `start` and `end`, both included; none where there can be no key between them.
+    fn byte_range(
+        &self,
+        (start, end): (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> Result<Option<(Vec<u8>, Option<Vec<u8>>)>, Error> {
+        let KeyKind::Bytes { most } = self.schema.key else {
+            return Err(self.wrong_key_type("64-bit integers"));
+        };
+        self.check_ordered()?;
+        let given = |bound| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
+        for key in [given(start), given(end)].into_iter().flatten() {
+            self.check_key(key)?;
+        }
+        if let (Some(first), Some(last)) = (given(start), given(end))
+            && first > last
+        {
+            let (table, first, last) = (self.schema.name.clone(), first.into(), last.into());
+            return Err(Error::ReversedByteRange { table, first, last });
+        }
+        let first = match start {
+            Bound::Included(key) => Some(key.to_vec()),
+            Bound::Excluded(key) => byte_key_after(key, most.into()),
+            Bound::Unbounded => Some(Vec::new()),
+        };
+        let last = match end {
+            Bound::Included(key) => Some(Some(key.to_vec())),
+            Bound::Excluded(key) => byte_key_before(key, most.into()).map(Some),
+            Bound::Unbounded => Some(None),
+        };
+        let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
+        let within = last.as_ref().is_none_or(|last| first <= *last);
+        Ok(within.then_some((first, last)))
     }
 
     #[cold]
@@ -123,5 +194,50 @@ impl Transaction<'_> {
         definition.check_key(key.as_ref())?;
         self.check_writable(definition.id)?;
         Ok(self.session.delete_bytes(definition.id, key.as_ref())?)
+    }
+
+    /// As [`Transaction::scan`], of a table whose keys are bytes: in their order, byte by byte, where a key comes before
+    /// all that begin with it. Fails with [`Error::ReversedByteRange`] when the range starts after its end, with
+    /// [`Error::KeyTooLong`] when an end is longer than the table's keys, and with [`Error::NotOrdered`] when the
+    /// table has no order. See [`Database::create_ordered_byte_keyed_table`] for an example.
+    ///
+    /// [`Database::create_ordered_byte_keyed_table`]: crate::Database::create_ordered_byte_keyed_table
+    pub fn scan_by<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl ByteKeyBounds,
+        visit: impl FnMut(&[u8], &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_by_towards(table, range.bounds(), Direction::Forward, visit)
+    }
+
+    /// As [`Transaction::scan_by`], from the last key of the range to its first.
+    pub fn scan_by_backward<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl ByteKeyBounds,
+        visit: impl FnMut(&[u8], &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_by_towards(table, range.bounds(), Direction::Backward, visit)
+    }
+
+    fn scan_by_towards<'r>(
+        &mut self,
+        table: &'r Table,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        mut visit: impl FnMut(&[u8], &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let definition = self.own(table)?;
+        let Some((first, last)) = definition.byte_range(bounds)? else { return Ok(()) };
+        let range = match &last {
+            Some(last) => ByteRange::new(&first, last).expect("was compared"),
+            None => ByteRange::from(&first),
+        };
+        let (id, all) = (definition.id, definition.all());
+        self.session.scan_bytes(id, range, direction, all, &mut |key, bytes| {
+            visit(key, &Row::packed(table, bytes))
+        })?;
+        Ok(())
     }
 }

@@ -207,6 +207,37 @@ impl Database {
         self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, &[])
     }
 
+    /// As [`Database::create_byte_keyed_table`], with rows in the order of their keys, byte by byte, so that
+    /// [`Transaction::scan_by`] can visit ranges of them.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType, Database, Error, Options, Value};
+    /// # use std::ops::ControlFlow;
+    /// # let db = Database::open(Options::default())?;
+    /// let words = db.create_ordered_byte_keyed_table("words", &[("seen", ColumnType::U64)], 32)?;
+    /// let keys = ["key", "kilo", "kilocore", "kind"];
+    /// db.transact(|tx| keys.iter().try_for_each(|key| tx.insert_by(&words, key, &[Value::U64(1)])))?;
+    /// let mut found = Vec::new();
+    /// db.read_only(|tx| {
+    ///     found.clear();
+    ///     tx.scan_by(&words, "ki".."kj", |key, _| {
+    ///         found.push(String::from_utf8_lossy(key).into_owned());
+    ///         ControlFlow::Continue(())
+    ///     })
+    /// })?;
+    /// assert_eq!(found, ["kilo", "kilocore", "kind"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn create_ordered_byte_keyed_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        most: usize,
+    ) -> Result<Table, Error> {
+        let keys = KeyKind::Bytes { most: most.min(255) as u8 };
+        self.make_keyed_table(name, columns, (keys, 0), false, IndexKind::Ordered, &[])
+    }
+
     /// As [`Database::create_table`], for the keys `0..keys` and no others: the quickest way to find a row. An
     /// access to another key fails with [`Error::KeyOutsideIndex`].
     pub fn create_dense_table(

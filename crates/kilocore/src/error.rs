@@ -238,7 +238,8 @@ pub enum Error {
         /// The key.
         key: u64,
     },
-    /// A scan of a table that was not made with [`Database::create_ordered_table`](crate::Database).
+    /// A scan of a table that was not made with [`Database::create_ordered_table`](crate::Database) or
+    /// [`Database::create_ordered_byte_keyed_table`](crate::Database).
     #[error("table {table:?} is not in key order: it cannot be scanned")]
     NotOrdered {
         /// The table.
@@ -255,6 +256,20 @@ pub enum Error {
         first: u64,
         /// The end given.
         last: u64,
+    },
+    /// A scan of a range of byte keys whose start lies after its end.
+    #[error(
+        "table {table:?}: a range from \"{}\" to \"{}\": the start must not lie after the end",
+        first.escape_ascii(),
+        last.escape_ascii()
+    )]
+    ReversedByteRange {
+        /// The table.
+        table: String,
+        /// The start given.
+        first: Vec<u8>,
+        /// The end given.
+        last: Vec<u8>,
     },
     /// A transaction that was declared read-only writes, or reads in order to write.
     #[error("table {table:?}: a read-only transaction must not write")]

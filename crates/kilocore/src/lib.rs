@@ -47,6 +47,7 @@ mod table;
 mod transaction;
 mod value;
 
+pub use byte_keys::ByteKeyBounds;
 pub use database::Database;
 pub use error::Error;
 pub use index::{Index, IndexOptions};

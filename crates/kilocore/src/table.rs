@@ -60,6 +60,14 @@ impl Definition {
         Error::WrongType { table: self.schema.name.clone(), column: name, given, allowed: kind }
     }
 
+    /// Checks that ranges of keys can be scanned.
+    pub fn check_ordered(&self) -> Result<(), Error> {
+        match self.schema.index.is_ordered() {
+            true => Ok(()),
+            false => Err(Error::NotOrdered { table: self.schema.name.clone() }),
+        }
+    }
+
     /// Checks that column number `column` can be read as a `T`.
     #[inline]
     pub fn check_type<T: ColumnValue>(&self, column: usize) -> Result<(), Error> {

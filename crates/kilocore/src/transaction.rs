@@ -167,9 +167,8 @@ impl<'t> Transaction<'t> {
         mut visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let definition = self.own(table)?;
-        if !definition.schema.index.is_ordered() {
-            return Err(Error::NotOrdered { table: table.name().into() });
-        }
+        definition.check_integer_keys()?;
+        definition.check_ordered()?;
         let given = |bound, unbounded| match bound {
             Bound::Included(key) | Bound::Excluded(key) => key,
             Bound::Unbounded => unbounded,
