@@ -22,8 +22,8 @@ use storage::{
     ByteKey, Epochs, Found, RecordRef, RowHead, RowState, Space, Store, StoreLoader, Table,
 };
 use txn::{
-    Abort, AbortReason, Access, ByteRange, ByteVisit, ColumnSet, Direction, Intent, KeyRange,
-    TableId, TxnId, Version, Visit, WorkerHistory,
+    Abort, AbortReason, Access, ByteRange, ByteVisit, ColumnSet, Direction, EntryVisit, Intent,
+    KeyRange, RowKey, TableId, TxnId, Version, Visit, WorkerHistory,
 };
 
 /// Free slots of a table that a session keeps to itself: more are for sessions that insert what this one
@@ -335,7 +335,7 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
     ) -> Result<bool, Abort> {
         self.access(|s| {
             if s.table(table).indexed_columns().intersects(columns) {
-                return s.update_indexed(table, key, columns, values);
+                return s.update_indexed(table, RowKey::Number(key), columns, values);
             }
             let record = s.record(table, key)?;
             s.protocol_write(record, Change { columns, values, state: None })
@@ -372,6 +372,9 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
         values: &[u8],
     ) -> Result<bool, Abort> {
         self.access(|s| {
+            if s.table(table).indexed_columns().intersects(columns) {
+                return s.update_indexed(table, RowKey::Bytes(key), columns, values);
+            }
             let (record, _) = s.byte_record(table, key)?;
             s.protocol_write(record, Change { columns, values, state: None })
         })
@@ -419,6 +422,17 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
         self.access(|s| s.scan_entries(index, range, direction, columns, visit))
+    }
+
+    fn scan_wide_index(
+        &mut self,
+        index: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut EntryVisit<'_>,
+    ) -> Result<(), Abort> {
+        self.access(|s| s.scan_wide_entries(index, range, direction, columns, visit))
     }
 
     fn refused_by(&self) -> Option<TableId> {

@@ -1,11 +1,11 @@
 //! What a closure may do to tables whose keys are bytes: the same as to others, by other names.
 
-use crate::{Error, Row, Table, Transaction, Value, table::Definition};
+use crate::{Error, Index, Row, Table, Transaction, Value, table::Definition};
 use std::ops::{
     Bound, ControlFlow, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo,
     RangeToInclusive,
 };
-use txn::{ByteRange, Direction, Intent, KeyKind, byte_key_after, byte_key_before};
+use txn::{ByteRange, Direction, Intent, KeyKind, RowKey, byte_key_after, byte_key_before};
 
 /// A range of keys that are bytes: `..`, or `"a".."b"` and its like, of anything that is bytes.
 pub trait ByteKeyBounds {
@@ -44,6 +44,14 @@ impl Definition {
         match self.schema.key {
             KeyKind::Integer => Ok(()),
             KeyKind::Bytes { .. } => Err(self.wrong_key_type("bytes")),
+        }
+    }
+
+    /// Checks that the table's keys are bytes.
+    fn check_byte_keys(&self) -> Result<(), Error> {
+        match self.schema.key {
+            KeyKind::Bytes { .. } => Ok(()),
+            KeyKind::Integer => Err(self.wrong_key_type("64-bit integers")),
         }
     }
 
@@ -149,7 +157,11 @@ impl Transaction<'_> {
         if self.session.insert_bytes(definition.id, key, self.buffer)? {
             return Ok(());
         }
-        Err(Error::DuplicateByteKey { table: table.name().into(), key: key.into() })
+        let refused = self.not_unique(definition.id);
+        Err(refused.unwrap_or_else(|| Error::DuplicateByteKey {
+            table: table.name().into(),
+            key: key.into(),
+        }))
     }
 
     /// As [`Transaction::put`], of a table whose keys are bytes.
@@ -163,8 +175,12 @@ impl Transaction<'_> {
         definition.check_key(key)?;
         let (id, all) = (definition.id, definition.all());
         if !self.session.update_bytes(id, key, all, self.buffer)?
-            && !self.session.insert_bytes(id, key, self.buffer)?
+            && (self.session.refused_by().is_some()
+                || !self.session.insert_bytes(id, key, self.buffer)?)
         {
+            if let Some(error) = self.not_unique(id) {
+                return Err(error);
+            }
             // What was absent is present now: only a transaction that cannot commit sees both.
             return Err(Error::Conflict(txn::AbortReason::Validation));
         }
@@ -185,7 +201,11 @@ impl Transaction<'_> {
         if self.session.update_bytes(definition.id, key, columns, self.buffer)? {
             return Ok(());
         }
-        Err(Error::MissingByteKey { table: table.name().into(), key: key.into() })
+        let refused = self.not_unique(definition.id);
+        Err(refused.unwrap_or_else(|| Error::MissingByteKey {
+            table: table.name().into(),
+            key: key.into(),
+        }))
     }
 
     /// As [`Transaction::delete`], of a table whose keys are bytes.
@@ -239,5 +259,51 @@ impl Transaction<'_> {
             visit(key, &Row::packed(table, bytes))
         })?;
         Ok(())
+    }
+
+    /// As [`Transaction::find`], in an index of a table whose keys are bytes.
+    pub fn find_by<'r>(
+        &mut self,
+        index: &'r Index,
+        values: &[Value<'_>],
+        visit: impl FnMut(&[u8], &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index_by(index, values, values, visit)
+    }
+
+    /// As [`Transaction::scan_index`], in an index of a table whose keys are bytes.
+    pub fn scan_index_by<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        visit: impl FnMut(&[u8], &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index_by_towards(index, (first, last), Direction::Forward, visit)
+    }
+
+    /// As [`Transaction::scan_index_by`], from the last row to the first.
+    pub fn scan_index_by_backward<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        visit: impl FnMut(&[u8], &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index_by_towards(index, (first, last), Direction::Backward, visit)
+    }
+
+    fn scan_index_by_towards<'r>(
+        &mut self,
+        index: &'r Index,
+        ends: (&[Value<'_>], &[Value<'_>]),
+        direction: Direction,
+        mut visit: impl FnMut(&[u8], &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.own(index.table())?.check_byte_keys()?;
+        self.visit_index(index, ends, direction, |key, row| match key {
+            RowKey::Bytes(key) => visit(key, row),
+            RowKey::Number(_) => unreachable!("the table's keys are bytes"),
+        })
     }
 }

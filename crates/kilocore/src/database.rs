@@ -104,8 +104,8 @@ impl Database {
     /// As [`Database::create_table`], with secondary indexes: rows are found by the values of their columns, too, and
     /// stay so whatever a transaction does to them. See [`Transaction::find`] and [`Transaction::scan_index`].
     ///
-    /// The columns of an index come with the number of bits that their values need, of 64 in all; unless the index
-    /// is unique, the keys of rows take some as well. Rows that need more are refused with
+    /// The columns of an index come with the number of bits that their values need; unless the index is unique, the
+    /// keys of rows take some as well. All together are 64 bytes at most; up to 64 bits are the quickest. Rows that need more are refused with
     /// [`Error::KeyOutsideIndex`].
     ///
     /// ```
@@ -205,6 +205,44 @@ impl Database {
         let (rows, keys) =
             (DEFAULT_ROWS.min(affordable), KeyKind::Bytes { most: most.min(255) as u8 });
         self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, &[])
+    }
+
+    /// As [`Database::create_byte_keyed_table`], with secondary indexes as [`Database::create_indexed_table`] makes them. Rows
+    /// are found in them by [`Transaction::find_by`] and its like.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType::{Bytes, U64}, Database, Error, IndexOptions, Options, Value};
+    /// # use std::ops::ControlFlow;
+    /// # let db = Database::open(Options::default())?;
+    /// let people = db.create_indexed_byte_keyed_table(
+    ///     "people",
+    ///     &[("town", Bytes(16)), ("age", U64)],
+    ///     32,
+    ///     &[IndexOptions { name: "by_town", columns: &[("town", 128), ("age", 8)], key_bits: Some(0) }],
+    /// )?;
+    /// db.transact(|tx| tx.insert_by(&people, "ada@example.org", &["London".into(), Value::U64(36)]))?;
+    /// let by_town = people.index("by_town")?;
+    /// let mut found = None;
+    /// db.transact(|tx| {
+    ///     tx.find_by(&by_town, &["London".into()], |key, _| {
+    ///         found = Some(key.to_vec());
+    ///         ControlFlow::Break(())
+    ///     })
+    /// })?;
+    /// assert_eq!(found.as_deref(), Some(&b"ada@example.org"[..]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn create_indexed_byte_keyed_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        most: usize,
+        indexes: &[IndexOptions<'_>],
+    ) -> Result<Table, Error> {
+        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
+        let (rows, keys) =
+            (DEFAULT_ROWS.min(affordable), KeyKind::Bytes { most: most.min(255) as u8 });
+        self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, indexes)
     }
 
     /// As [`Database::create_byte_keyed_table`], with rows in the order of their keys, byte by byte, so that

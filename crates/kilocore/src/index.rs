@@ -1,7 +1,15 @@
 //! Secondary indexes: what they are made of, their handles, and ranges of their entries.
 
 use crate::{Error, Table, Value};
-use txn::{KeyRange, SecondaryIndex, TableId, TableSchema};
+use txn::{EntryRange, KeyRange, SecondaryIndex, TableId, TableSchema};
+
+/// A range of an index's entries.
+pub(crate) enum Entries {
+    /// Of one whose entries fit into 64 bits.
+    Narrow(KeyRange),
+    /// Of any other.
+    Wide(EntryRange),
+}
 
 /// A secondary index to be made, with [`Database::create_indexed_table`](crate::Database::create_indexed_table).
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +20,8 @@ pub struct IndexOptions<'d> {
     /// integers, signed ones included, 64 for floating-point numbers, 8 a byte for bytes.
     pub columns: &'d [(&'d str, u32)],
     /// Bits of the keys of rows, which tell rows with the same values apart; none if no two rows may have the same
-    /// values. All bits together are 64 at most.
+    /// values. Keys that are bytes are taken whole, whatever number is given. Columns and keys together are 64 bytes at
+    /// most; an index of up to 64 bits over a table with integer keys is the quickest.
     pub key_bits: Option<u32>,
 }
 
@@ -66,29 +75,44 @@ impl Index {
     }
 
     /// The entries from the first that begins with the values `first` to the last that begins with `last`.
-    pub(crate) fn range(&self, first: &[Value<'_>], last: &[Value<'_>]) -> Result<KeyRange, Error> {
-        let (first, last) = (self.codes(first)?, self.codes(last)?);
-        let range = self.definition().between(&first, &last);
-        range.map_err(|_| Error::ReversedIndexRange { index: self.name().into() })
+    pub(crate) fn range(&self, first: &[Value<'_>], last: &[Value<'_>]) -> Result<Entries, Error> {
+        let (first, last) = (self.stored(first)?, self.stored(last)?);
+        let (index, reversed) =
+            (self.definition(), || Error::ReversedIndexRange { index: self.name().into() });
+        if index.is_wide() {
+            let range = index.between_values(&first, &last);
+            return range.map(Entries::Wide).map_err(|_| reversed());
+        }
+        let codes = |values: &[Vec<u8>]| {
+            let codes =
+                values.iter().zip(&index.columns).map(|(value, column)| column.encode(value));
+            codes.collect::<Option<Vec<u64>>>().expect("they have a place")
+        };
+        let range = index.between(&codes(&first), &codes(&last));
+        range.map(Entries::Narrow).map_err(|_| reversed())
     }
 
-    /// How `values` of the first columns are encoded in entries.
-    fn codes(&self, values: &[Value<'_>]) -> Result<Vec<u64>, Error> {
+    /// `values` of the first columns as rows hold them.
+    fn stored(&self, values: &[Value<'_>]) -> Result<Vec<Vec<u8>>, Error> {
         let columns = &self.definition().columns;
         if values.len() > columns.len() {
             let (given, allowed) = (values.len(), columns.len());
             return Err(Error::WrongCount { table: self.name().into(), given, allowed });
         }
         let definition = self.table.definition();
-        let code = |(value, indexed): (&Value<'_>, &txn::IndexedColumn)| {
+        let stored = |(at, value): (usize, &Value<'_>)| {
+            let indexed = &columns[at];
             let mut bytes = vec![0; indexed.kind.bytes()];
             definition.encode(indexed.column, *value, &mut bytes)?;
-            indexed.encode(&bytes).ok_or_else(|| Error::BeyondIndex {
+            if self.definition().has_place_for(at, &bytes) {
+                return Ok(bytes);
+            }
+            Err(Error::BeyondIndex {
                 index: self.name().into(),
                 column: definition.schema.columns[indexed.column].name.clone(),
                 bits: indexed.bits,
             })
         };
-        values.iter().zip(columns).map(code).collect()
+        values.iter().enumerate().map(stored).collect()
     }
 }

@@ -1,11 +1,12 @@
 //! What a closure may do to the database.
 
 use crate::{
-    Error, Field, FixedValue, Index, Row, Table, Value, database::Catalogue, table::Definition,
+    Error, Field, FixedValue, Index, Row, Table, Value, database::Catalogue, index::Entries,
+    table::Definition,
 };
 use architectures::Session;
 use std::ops::{Bound, ControlFlow, RangeBounds};
-use txn::{ColumnSet, Direction, Intent, KeyRange, TableId};
+use txn::{ColumnSet, Direction, Intent, KeyRange, RowKey, TableId};
 
 fn bounds(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
     (range.start_bound().cloned(), range.end_bound().cloned())
@@ -80,7 +81,7 @@ impl<'t> Transaction<'t> {
 
     /// The error that a unique index of the table has refused the last insert or update with, if one has.
     #[cold]
-    fn not_unique(&self, table: TableId) -> Option<Error> {
+    pub(crate) fn not_unique(&self, table: TableId) -> Option<Error> {
         let index = self.catalogue.name_of(self.session.refused_by()?);
         Some(Error::NotUnique { table: self.catalogue.name_of(table), index })
     }
@@ -236,12 +237,39 @@ impl<'t> Transaction<'t> {
         direction: Direction,
         mut visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let table = index.table();
+        self.own(index.table())?.check_integer_keys()?;
+        self.visit_index(index, (first, last), direction, |key, row| match key {
+            RowKey::Number(key) => visit(key, row),
+            RowKey::Bytes(_) => unreachable!("the table's keys are integers"),
+        })
+    }
+
+    /// A scan of an index, whatever the keys of its table are.
+    pub(crate) fn visit_index<'r>(
+        &mut self,
+        index: &'r Index,
+        (first, last): (&[Value<'_>], &[Value<'_>]),
+        direction: Direction,
+        mut visit: impl FnMut(RowKey<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let (table, id) = (index.table(), index.id());
         let all = self.own(table)?.all();
-        let range = index.range(first, last)?;
-        self.session.scan_index(index.id(), range, direction, all, &mut |key, bytes| {
-            visit(key, &Row::packed(table, bytes))
-        })?;
+        match index.range(first, last)? {
+            Entries::Narrow(range) => {
+                self.session.scan_index(id, range, direction, all, &mut |key, bytes| {
+                    visit(RowKey::Number(key), &Row::packed(table, bytes))
+                })?;
+            }
+            Entries::Wide(range) => {
+                self.session.scan_wide_index(
+                    id,
+                    range.keys(),
+                    direction,
+                    all,
+                    &mut |key, bytes| visit(key, &Row::packed(table, bytes)),
+                )?;
+            }
+        }
         Ok(())
     }
 

@@ -156,7 +156,7 @@ fn errors_say_what_was_given_and_leave_the_database_usable() {
     assert!(matches!(index("by_team", &[("a", 8)], None), Error::TableExists { .. }));
     assert!(matches!(index("other", &[("a", 8)], None), Error::TableExists { .. }));
     assert!(matches!(index("by_b", &[("b", 8)], None), Error::UnknownColumn { .. }));
-    assert!(message(index("by_a", &[("a", 60)], Some(8))).contains("68 bits"));
+    assert!(message(index("by_a", &[("a", 60)], Some(80))).contains("140 bits"));
     db.create_table("other", &[("a", U64)]).unwrap();
     db.transact(|tx| tx.insert(&table, 1, &player(1, 0, "x"))).unwrap();
     let (_, foreign) = open("SILO");

@@ -2,7 +2,7 @@
 
 use crate::{Store, StoreError};
 use machine::{Body, Machine, OutOfMemory, Zeroed, cold::Mutex};
-use txn::{ColumnSet, Loader, TableId};
+use txn::{ColumnSet, Entry, Loader, RowKey, TableId};
 
 /// Loads a workload's rows into a store: natively with as many threads as told, on a modelled machine
 /// by keeping the rule instead of the rows.
@@ -30,18 +30,22 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
     }
 
     /// Puts the entries of a row into the indexes of its table.
-    fn load_entries(&self, table: TableId, key: u64, row: &[u8]) -> Result<(), OutOfMemory> {
+    fn load_entries(&self, table: TableId, key: RowKey<'_>, row: &[u8]) -> Result<(), OutOfMemory> {
         let table = self.store.table(table);
         for &id in &table.schema().indexes {
             let home = self.store.table(id);
             let index = home.schema().index_of.as_ref().expect("an index says of what");
-            let entry = index.entry_of(key, |column| {
+            let entry = index.entry(key, |column| {
                 let start = table.layout().packed_bytes(ColumnSet::first(column));
                 &row[start..start + table.layout().span(column).bytes as usize]
             });
             let name = &home.schema().name;
-            let entry = entry.unwrap_or_else(|| panic!("{name:?} has no place for row {key}"));
-            home.load_alone(entry, &key.to_le_bytes())?;
+            let entry = entry.unwrap_or_else(|| panic!("{name:?} has no place for row {key:?}"));
+            let row = index.entry_row(key);
+            match entry {
+                Entry::Number(entry) => home.load_alone(entry, &row)?,
+                Entry::Bytes(entry) => home.load_bytes_alone(&entry, &row)?,
+            }
         }
         Ok(())
     }
@@ -124,19 +128,21 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Loader for StoreLoader<'_, M
             for key in 0..count {
                 buffer.fill(0);
                 row(key, &mut buffer);
-                self.error = self.error.or(self.load_entries(table, key, &buffer).err());
+                self.error =
+                    self.error.or(self.load_entries(table, RowKey::Number(key), &buffer).err());
             }
         }
     }
 
     fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) {
         let done = self.store.table(table).load_bytes_alone(key, row);
+        let done = done.and_then(|()| self.load_entries(table, RowKey::Bytes(key), row));
         self.error = self.error.or(done.err());
     }
 
     fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
         let done = self.store.table(table).load_alone(key, row);
-        let done = done.and_then(|()| self.load_entries(table, key, row));
+        let done = done.and_then(|()| self.load_entries(table, RowKey::Number(key), row));
         self.error = self.error.or(done.err());
     }
 }

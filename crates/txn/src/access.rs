@@ -1,6 +1,6 @@
 //! All that a stored procedure may do to the database.
 
-use crate::{Abort, ByteRange, ColumnSet, Direction, KeyRange, TableId};
+use crate::{Abort, ByteRange, ColumnSet, Direction, KeyRange, RowKey, TableId};
 use std::ops::ControlFlow;
 
 /// What the caller will do with what it reads; a locking protocol takes the stronger lock at once.
@@ -17,6 +17,9 @@ pub type Visit<'v> = dyn FnMut(u64, &[u8]) -> ControlFlow<()> + 'v;
 
 /// As [`Visit`], of a table whose keys are bytes.
 pub type ByteVisit<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
+
+/// As [`Visit`], of rows that the entries of an index are about.
+pub type EntryVisit<'v> = dyn FnMut(RowKey<'_>, &[u8]) -> ControlFlow<()> + 'v;
 
 /// All that a stored procedure may do: by table and key, never by pointer.
 ///
@@ -139,6 +142,17 @@ pub trait Access {
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
+    ) -> Result<(), Abort>;
+
+    /// As [`Access::scan_index`], of an index whose entries' keys are bytes
+    /// ([`SecondaryIndex::is_wide`](crate::SecondaryIndex::is_wide)).
+    fn scan_wide_index(
+        &mut self,
+        index: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut EntryVisit<'_>,
     ) -> Result<(), Abort>;
 
     /// The unique index because of which the last insert or update has returned false: it has an entry of another

@@ -5,6 +5,7 @@
 
 mod abort;
 mod access;
+mod entry;
 mod history;
 mod partitioning;
 mod procedure;
@@ -14,7 +15,8 @@ mod secondary;
 mod spelling;
 
 pub use abort::{Abort, AbortReason};
-pub use access::{Access, ByteVisit, Intent, Visit};
+pub use access::{Access, ByteVisit, EntryVisit, Intent, Visit};
+pub use entry::{Entry, EntryRange, RowKey};
 pub use history::{
     ByteScan, History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
 };

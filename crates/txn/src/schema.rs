@@ -113,7 +113,7 @@ pub enum KeyKind {
     /// Unsigned 64-bit integers.
     #[default]
     Integer,
-    /// Strings of bytes, so many at most, ordered byte by byte. Such a table has no perfect index and no secondary ones.
+    /// Strings of bytes, so many at most, ordered byte by byte. Such a table has no perfect index.
     Bytes {
         /// The most bytes of a key, 1 to [`MAX_KEY_BYTES`].
         most: u8,
@@ -274,9 +274,6 @@ impl TableSchema {
             }
             if matches!(self.index, IndexKind::Perfect { .. }) {
                 return fail("a perfect index is one of numbers: keys of bytes have none".into());
-            }
-            if !self.indexes.is_empty() || self.index_of.is_some() {
-                return fail("keys of bytes go with no secondary index".into());
             }
         }
         if let Some(Err(message)) = self.index_of.as_ref().map(SecondaryIndex::check) {

@@ -6,7 +6,8 @@
 //! ranges does so for indexes, and an abort leaves the index as it was. The architecture keeps it up.
 
 use crate::{
-    Column, ColumnSet, ColumnType, KeyRange, ReversedRange, SchemaError, TableId, TableSchema,
+    Column, ColumnSet, ColumnType, KeyKind, KeyRange, MAX_KEY_BYTES, ReversedRange, SchemaError,
+    TableId, TableSchema,
 };
 
 /// The columns of every index's entries: the key of the row that the entry is about.
@@ -46,7 +47,7 @@ impl IndexedColumn {
         match self.kind {
             ColumnType::U64 | ColumnType::I64 => (1..=64).contains(&self.bits),
             ColumnType::F64 => self.bits == 64,
-            ColumnType::Bytes(n) => n <= 8 && self.bits == n * 8,
+            ColumnType::Bytes(n) => n <= MAX_KEY_BYTES as u32 && self.bits == n * 8,
         }
     }
 }
@@ -61,6 +62,8 @@ pub struct SecondaryIndex {
     /// Bits of the base table's keys, which tell rows with equal values apart; none in a unique index, where
     /// there are no two such rows.
     pub key_bits: Option<u32>,
+    /// What the base table's keys are.
+    pub base: KeyKind,
 }
 
 impl SecondaryIndex {
@@ -74,7 +77,7 @@ impl SecondaryIndex {
         self.columns.iter().fold(ColumnSet::NONE, |set, c| set.with(ColumnSet::one(c.column)))
     }
 
-    /// The key of the entry of row `key`. `value_of` gives the bytes of a column's value. None if a value, or the
+    /// The key of the entry of row `key`, of an index that is not wide. `value_of` gives the bytes of a column's value. None if a value, or the
     /// row's key, needs more bits than the index has for it.
     pub fn entry_of<'v>(&self, key: u64, value_of: impl Fn(usize) -> &'v [u8]) -> Option<u64> {
         let mut entry = 0u64;
@@ -111,11 +114,7 @@ impl SecondaryIndex {
 
     /// Says what is wrong with it, if anything is.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let bits: u32 =
-            self.columns.iter().map(|c| c.bits).sum::<u32>() + self.key_bits.unwrap_or(0);
-        if self.columns.is_empty() || bits > 64 {
-            return Err(format!("an index of {bits} bits, allowed are 1 to 64"));
-        }
+        self.check_bits()?;
         if let Some(column) = self.columns.iter().find(|column| !column.is_sound()) {
             let IndexedColumn { column, kind, bits } = column;
             return Err(format!("an index cannot hold column {column} ({kind}) in {bits} bits"));
@@ -136,7 +135,8 @@ fn shifted(entry: u64, bits: u32) -> u64 {
 
 impl TableSchema {
     /// An index of the table number `base`, whose schema is `schema`, by columns named with their bits. Rows with
-    /// equal values are told apart by their keys, of `key_bits` bits; without, the index is unique.
+    /// equal values are told apart by their keys, of `key_bits` bits, or of as many as there are where keys are bytes;
+    /// without, the index is unique.
     ///
     /// # Panics
     /// If the base table has no such column.
@@ -153,9 +153,18 @@ impl TableSchema {
             IndexedColumn { column: number, kind: schema.columns[number].kind, bits: *bits }
         };
         let columns = columns.iter().map(indexed).collect();
-        let entry = vec![Column::new("key", ColumnType::U64)];
-        let index_of = Some(SecondaryIndex { table: base, columns, key_bits });
-        TableSchema { index_of, ..TableSchema::new(name, entry).ordered() }
+        let entry = vec![Column::new("key", SecondaryIndex::entry_column(schema.key))];
+        let key_bits = key_bits.map(|bits| match schema.key {
+            KeyKind::Integer => bits,
+            KeyKind::Bytes { most } => u32::from(most) * 8,
+        });
+        let index = SecondaryIndex { table: base, columns, key_bits, base: schema.key };
+        let table = TableSchema::new(name, entry).ordered();
+        let table = match index.is_wide() {
+            true => table.keyed_by_bytes(index.entry_bytes()),
+            false => table,
+        };
+        TableSchema { index_of: Some(index), ..table }
     }
 
     /// The same table with the indexes that lie in `tables`.
@@ -269,7 +278,8 @@ mod tests {
         let message = |columns: &[(&str, u32)], key_bits| {
             index(columns, key_bits).check().unwrap_err().to_string()
         };
-        assert!(message(&[("room", 40)], Some(25)).contains("65 bits"));
+        assert!(index(&[("room", 40)], Some(25)).check().is_ok());
+        assert!(message(&[("room", 64), ("code", 16)], Some(440)).contains("520 bits"));
         assert!(message(&[("rate", 32)], None).contains("column 3 (f64) in 32 bits"));
         assert!(message(&[("room", 8), ("room", 8)], None).contains("twice"));
         let linked = |indexes: &[TableId]| {

@@ -5,11 +5,13 @@
 //! word, and end in zeros.
 
 use txn::{
-    Abort, Access, ByteRange, ByteVisit, Client, ColumnSet, Conservation, Direction, IndexKind,
-    Intent, KeyRange, Loader, MAX_KEY_BYTES, Schema, TableId, TableSchema, Visit, Workload,
+    Abort, Access, ByteRange, ByteVisit, Client, ColumnSet, Conservation, Direction, EntryVisit,
+    IndexKind, Intent, KeyRange, Loader, MAX_KEY_BYTES, RowKey, Schema, TableId, TableSchema,
+    Visit, Workload,
 };
 
-/// `workload`, with keys of bytes. Its procedures use no secondary indexes.
+/// `workload`, with keys of bytes. In secondary indexes it looks for values alone, not for parts of keys, and the keys of
+/// tables that have some are small numbers.
 #[derive(Clone, Debug)]
 pub struct Spelled<W>(pub W);
 
@@ -39,7 +41,45 @@ fn number(spelled: &[u8]) -> u64 {
     eighth * 8 + tail as u64
 }
 
-struct SpelledAccess<'a, A: ?Sized>(&'a mut A);
+/// The most bytes of a key in a table with secondary indexes: entries have to name it beside their columns.
+const INDEXED_KEY_BYTES: usize = 58;
+
+/// How the entries of an index look, by numbers and by bytes.
+#[derive(Clone, Copy, Debug)]
+struct EntryForm {
+    column_bits: u32,
+    /// Of the row's key, when it was a number.
+    key_bits: u32,
+    /// Bytes of a spelled entry at most.
+    spelled_bytes: usize,
+}
+
+impl EntryForm {
+    fn of(table: &TableSchema, spelled: &TableSchema) -> Option<EntryForm> {
+        let (index, spelled) = (table.index_of.as_ref()?, spelled.index_of.as_ref()?);
+        Some(EntryForm {
+            column_bits: index.columns.iter().map(|column| column.bits).sum(),
+            key_bits: index.key_bits.unwrap_or(0),
+            spelled_bytes: spelled.entry_bytes(),
+        })
+    }
+
+    /// The end of a range of entries: the columns' bits, then what stands before or behind every key.
+    fn end(&self, entry: u64, fill: u8) -> Vec<u8> {
+        let whole = if fill == 0 { 0 } else { (1 << self.key_bits) - 1 };
+        assert_eq!(entry & ((1 << self.key_bits) - 1), whole, "a range of values");
+        let columns = (entry >> self.key_bits) << (64 - self.column_bits);
+        let mut end = columns.to_be_bytes()[..self.column_bits.div_ceil(8) as usize].to_vec();
+        end.resize(if fill == 0 { end.len() } else { self.spelled_bytes }, fill);
+        end
+    }
+}
+
+struct SpelledAccess<'a, A: ?Sized> {
+    access: &'a mut A,
+    /// Of each table, if it is an index.
+    entries: &'a [Option<EntryForm>],
+}
 
 impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
     fn read_with(
@@ -51,7 +91,7 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         out: &mut [u8],
     ) -> Result<bool, Abort> {
         let mut buffer = [0; MAX_KEY_BYTES];
-        self.0.read_bytes_with(table, spell(key, &mut buffer), columns, intent, out)
+        self.access.read_bytes_with(table, spell(key, &mut buffer), columns, intent, out)
     }
 
     fn update(
@@ -62,17 +102,17 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         values: &[u8],
     ) -> Result<bool, Abort> {
         let mut buffer = [0; MAX_KEY_BYTES];
-        self.0.update_bytes(table, spell(key, &mut buffer), columns, values)
+        self.access.update_bytes(table, spell(key, &mut buffer), columns, values)
     }
 
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
         let mut buffer = [0; MAX_KEY_BYTES];
-        self.0.insert_bytes(table, spell(key, &mut buffer), row)
+        self.access.insert_bytes(table, spell(key, &mut buffer), row)
     }
 
     fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
         let mut buffer = [0; MAX_KEY_BYTES];
-        self.0.delete_bytes(table, spell(key, &mut buffer))
+        self.access.delete_bytes(table, spell(key, &mut buffer))
     }
 
     fn read_bytes_with(
@@ -83,7 +123,7 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
-        self.0.read_bytes_with(table, key, columns, intent, out)
+        self.access.read_bytes_with(table, key, columns, intent, out)
     }
 
     fn update_bytes(
@@ -93,15 +133,15 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort> {
-        self.0.update_bytes(table, key, columns, values)
+        self.access.update_bytes(table, key, columns, values)
     }
 
     fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
-        self.0.insert_bytes(table, key, row)
+        self.access.insert_bytes(table, key, row)
     }
 
     fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort> {
-        self.0.delete_bytes(table, key)
+        self.access.delete_bytes(table, key)
     }
 
     fn scan(
@@ -117,7 +157,7 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         let range = ByteRange::new(spell(range.first(), first), spell(range.last(), last));
         let range = range.expect("spellings are in the order of the numbers");
         let visit = &mut |key: &[u8], row: &[u8]| visit(number(key), row);
-        self.0.scan_bytes(table, range, direction, columns, visit)
+        self.access.scan_bytes(table, range, direction, columns, visit)
     }
 
     fn scan_bytes(
@@ -128,7 +168,7 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         columns: ColumnSet,
         visit: &mut ByteVisit<'_>,
     ) -> Result<(), Abort> {
-        self.0.scan_bytes(table, range, direction, columns, visit)
+        self.access.scan_bytes(table, range, direction, columns, visit)
     }
 
     fn scan_index(
@@ -139,19 +179,36 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        self.0.scan_index(index, range, direction, columns, visit)
+        let form = self.entries[index.0 as usize].expect("the table is an index");
+        let (first, last) = (form.end(range.first(), 0), form.end(range.last(), u8::MAX));
+        let range = ByteRange::new(&first, &last).expect("the order of the numbers");
+        self.access.scan_wide_index(index, range, direction, columns, &mut |key, row| match key {
+            RowKey::Bytes(key) => visit(number(key), row),
+            RowKey::Number(_) => unreachable!("keys are bytes"),
+        })
+    }
+
+    fn scan_wide_index(
+        &mut self,
+        index: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut EntryVisit<'_>,
+    ) -> Result<(), Abort> {
+        self.access.scan_wide_index(index, range, direction, columns, visit)
     }
 
     fn refused_by(&self) -> Option<TableId> {
-        self.0.refused_by()
+        self.access.refused_by()
     }
 
     fn allocate_timestamp(&mut self) -> u64 {
-        self.0.allocate_timestamp()
+        self.access.allocate_timestamp()
     }
 
     fn compute(&mut self, cycles: u64) {
-        self.0.compute(cycles);
+        self.access.compute(cycles);
     }
 }
 
@@ -182,25 +239,35 @@ impl Loader for SpelledLoader<'_> {
 
 /// One worker's stream of procedures.
 #[derive(Clone, Debug)]
-pub struct SpelledClient<C>(C);
+pub struct SpelledClient<C> {
+    client: C,
+    entries: Vec<Option<EntryForm>>,
+}
 
 impl<C: Client> Client for SpelledClient<C> {
     fn next(&mut self) {
-        self.0.next();
+        self.client.next();
     }
 
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
-        self.0.run(&mut SpelledAccess(access))
+        self.client.run(&mut SpelledAccess { access, entries: &self.entries })
     }
 
     // Partitions go by digests of keys, which nobody knows beforehand: declares nothing.
 
     fn read_only(&self) -> bool {
-        self.0.read_only()
+        self.client.read_only()
     }
 
     fn kind(&self) -> usize {
-        self.0.kind()
+        self.client.kind()
+    }
+}
+
+impl<W: Workload> Spelled<W> {
+    fn entries(&self) -> Vec<Option<EntryForm>> {
+        let (tables, spelled) = (self.0.schema().tables, self.schema().tables);
+        tables.iter().zip(&spelled).map(|(table, spelled)| EntryForm::of(table, spelled)).collect()
     }
 }
 
@@ -209,12 +276,22 @@ impl<W: Workload> Workload for Spelled<W> {
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
-        let spelled = |table: TableSchema| {
-            assert!(table.indexes.is_empty(), "secondary indexes name rows by numbers");
+        let mut tables = self.0.schema().tables;
+        for table in tables.iter_mut().filter(|table| table.index_of.is_none()) {
             let index = if table.index.is_ordered() { table.index } else { IndexKind::Hash };
-            table.indexed(index).keyed_by_bytes(MAX_KEY_BYTES)
+            let most = if table.indexes.is_empty() { MAX_KEY_BYTES } else { INDEXED_KEY_BYTES };
+            *table = table.clone().indexed(index).keyed_by_bytes(most);
+        }
+        let spelled = |table: &TableSchema| {
+            let Some(index) = &table.index_of else { return table.clone() };
+            let base = &tables[index.table.0 as usize];
+            let columns = index.columns.iter().map(|c| (&*base.columns[c.column].name, c.bits));
+            let columns: Vec<(&str, u32)> = columns.collect();
+            let of = (index.table, base);
+            let spelled = TableSchema::index_of(&*table.name, of, &columns, index.key_bits);
+            spelled.partitioned(table.partitioning)
         };
-        Schema { tables: self.0.schema().tables.into_iter().map(spelled).collect() }
+        Schema { tables: tables.iter().map(spelled).collect() }
     }
 
     fn rows(&self, table: TableId) -> u64 {
@@ -228,7 +305,8 @@ impl<W: Workload> Workload for Spelled<W> {
     }
 
     fn client(&self, worker: usize, workers: usize, seed: u64) -> Self::Client {
-        SpelledClient(self.0.client(worker, workers, seed))
+        let client = self.0.client(worker, workers, seed);
+        SpelledClient { client, entries: self.entries() }
     }
 
     fn kinds(&self) -> &'static [&'static str] {
@@ -241,7 +319,10 @@ impl<W: Workload> Workload for Spelled<W> {
 
     fn conservation(&self) -> Option<Conservation> {
         let law = self.0.conservation()?;
-        Some(Box::new(move |access, committed| law(&mut SpelledAccess(access), committed)))
+        let entries = self.entries();
+        Some(Box::new(move |access, committed| {
+            law(&mut SpelledAccess { access, entries: &entries }, committed)
+        }))
     }
 }
 

@@ -7,7 +7,8 @@ use machine::{Category, Core, Machine};
 use protocols::{Change, Protocol};
 use storage::{ByteKey, Found, RecordRef, RowState, Table};
 use txn::{
-    Abort, ByteRange, ByteVisit, ColumnSet, Direction, Intent, KeyKind, MAX_KEY_BYTES, TableId,
+    Abort, ByteRange, ByteVisit, ColumnSet, Direction, Intent, KeyKind, MAX_KEY_BYTES, RowKey,
+    TableId,
 };
 
 /// How the record of a key of bytes is found again, when it may be purged.
@@ -92,7 +93,13 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         if head.state.is_present() {
             return Ok(false);
         }
-        let columns = self.table(table).layout().all();
+        let home = self.table(table);
+        if !home.schema().indexes.is_empty()
+            && !self.insert_entries(table, RowKey::Bytes(key), row)?
+        {
+            return Ok(false);
+        }
+        let columns = home.layout().all();
         let state = Some(RowState::PRESENT);
         let inserted = self.protocol_write(record, Change { columns, values: row, state })?;
         match name {
@@ -108,6 +115,9 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         if !head.state.is_present() {
             return Ok(false);
         }
+        if !self.table(table).schema().indexes.is_empty() {
+            self.delete_entries(table, RowKey::Bytes(key), record)?;
+        }
         let state = Some(RowState::ABSENT);
         self.protocol_write(record, Change { columns: ColumnSet::NONE, values: &[], state })?;
         match name {
@@ -115,6 +125,17 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             Name::Key(key) => self.purge_later(table, key),
         }
         Ok(true)
+    }
+
+    /// The keys that a range of a table in order of bytes lies between.
+    pub(super) fn byte_ends(&self, table: TableId, range: ByteRange<'_>) -> (ByteKey, ByteKey) {
+        let (home, core) = (self.table(table), self.core);
+        let greatest = [u8::MAX; MAX_KEY_BYTES];
+        let last = range.last().unwrap_or_else(|| match home.schema().key {
+            KeyKind::Bytes { most } => &greatest[..most.into()],
+            KeyKind::Integer => &[],
+        });
+        (home.byte_key(core, range.first()), home.byte_key(core, last))
     }
 
     pub(super) fn scan_by_bytes(
@@ -126,12 +147,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         visit: &mut ByteVisit<'_>,
     ) -> Result<(), Abort> {
         let (home, core) = (self.table(table), self.core);
-        let greatest = [u8::MAX; MAX_KEY_BYTES];
-        let last = range.last().unwrap_or_else(|| match home.schema().key {
-            KeyKind::Bytes { most } => &greatest[..most.into()],
-            KeyKind::Integer => &[],
-        });
-        let ends = (home.byte_key(core, range.first()), home.byte_key(core, last));
+        let ends = self.byte_ends(table, range);
         let mut buffer = Table::<M, P::Record>::key_buffer();
         self.scan_rows(table, ends, direction, columns, |_, key, row| {
             let key = home.bytes_of(key, &mut buffer);

@@ -5,17 +5,18 @@ use super::{Record, SharedEverythingSession};
 use machine::Machine;
 use protocols::{Change, Protocol};
 use std::ops::ControlFlow;
-use storage::RowState;
+use storage::{RowState, Table};
 use txn::{
-    Abort, AbortReason, ColumnSet, Direction, ENTRY, Intent, KeyRange, RowLayout, TableId, Visit,
+    Abort, AbortReason, ByteRange, ColumnSet, Direction, ENTRY, Entry, EntryVisit, Intent,
+    KeyRange, RowKey, RowLayout, SecondaryIndex, TableId, Visit,
 };
 
 /// An entry that is to go, one that is to come, or both: the index has another key for the row.
 struct Moved {
     index: TableId,
     unique: bool,
-    from: Option<u64>,
-    to: Option<u64>,
+    from: Option<Entry>,
+    to: Option<Entry>,
 }
 
 /// The bytes of a column in packed `values` of `columns`.
@@ -36,7 +37,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     fn moved(
         &self,
         table: TableId,
-        key: u64,
+        key: RowKey<'_>,
         before: Option<&[u8]>,
         after: Option<(ColumnSet, &[u8])>,
     ) -> Result<Vec<Moved>, Abort> {
@@ -48,7 +49,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             let old = |column| {
                 value_in(layout, indexed, before.expect("a row that changes is there"), column)
             };
-            let from = before.and_then(|_| index.entry_of(key, old));
+            let from = before.and_then(|_| index.entry(key, old));
             let to = match after {
                 None => None,
                 Some((columns, values)) => {
@@ -56,7 +57,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
                         true => value_in(layout, columns, values, column),
                         false => old(column),
                     };
-                    let to = index.entry_of(key, value_of);
+                    let to = index.entry(key, value_of);
                     // The index has no place for such a row.
                     Some(to.ok_or(Abort::because(AbortReason::KeyOutsideIndex))?)
                 }
@@ -69,10 +70,13 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     }
 
     /// Changes the indexes; false, with nothing changed, if a unique one has an entry of another row already.
-    fn write_entries(&mut self, key: u64, moved: &[Moved]) -> Result<bool, Abort> {
+    fn write_entries(&mut self, key: RowKey<'_>, moved: &[Moved]) -> Result<bool, Abort> {
         for entry in moved.iter().filter(|entry| entry.unique) {
-            let Some(to) = entry.to else { continue };
-            let record = self.record(entry.index, to)?;
+            let record = match &entry.to {
+                None => continue,
+                Some(Entry::Number(to)) => self.record(entry.index, *to)?,
+                Some(Entry::Bytes(to)) => self.byte_record(entry.index, to)?.0,
+            };
             let head = self.protocol_read(record, ColumnSet::NONE, Intent::Update, &mut [])?;
             if head.state.is_present() {
                 self.refused_by = Some(entry.index);
@@ -82,12 +86,17 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         for entry in moved {
             // An attempt that reads what is not of one moment may find no entry, or find one where none can be. It
             // will not commit, and goes on as if all were right.
-            if let Some(from) = entry.from {
-                self.delete_row(entry.index, from)?;
+            match &entry.from {
+                None => {}
+                Some(Entry::Number(from)) => drop(self.delete_row(entry.index, *from)?),
+                Some(Entry::Bytes(from)) => drop(self.delete_by_bytes(entry.index, from)?),
             }
-            if let Some(to) = entry.to {
-                self.insert_row(entry.index, to, &key.to_le_bytes())?;
-            }
+            let Some(to) = &entry.to else { continue };
+            let row = self.index_of(entry.index).entry_row(key);
+            match to {
+                Entry::Number(to) => self.insert_row(entry.index, *to, &row)?,
+                Entry::Bytes(to) => self.insert_by_bytes(entry.index, to, &row)?,
+            };
         }
         Ok(true)
     }
@@ -97,7 +106,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     pub(super) fn insert_entries(
         &mut self,
         table: TableId,
-        key: u64,
+        key: RowKey<'_>,
         row: &[u8],
     ) -> Result<bool, Abort> {
         let all = self.table(table).layout().all();
@@ -110,7 +119,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     pub(super) fn delete_entries(
         &mut self,
         table: TableId,
-        key: u64,
+        key: RowKey<'_>,
         record: Record<'s, M, P>,
     ) -> Result<(), Abort> {
         let indexed = self.table(table).indexed_columns();
@@ -125,12 +134,15 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     pub(super) fn update_indexed(
         &mut self,
         table: TableId,
-        key: u64,
+        key: RowKey<'_>,
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort> {
         self.refused_by = None;
-        let record = self.record(table, key)?;
+        let record = match key {
+            RowKey::Number(key) => self.record(table, key)?,
+            RowKey::Bytes(key) => self.byte_record(table, key)?.0,
+        };
         let indexed = self.table(table).indexed_columns();
         let mut before = vec![0; self.table(table).layout().packed_bytes(indexed)];
         let head = self.protocol_read(record, indexed, Intent::Update, &mut before)?;
@@ -158,7 +170,9 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             return Ok(false);
         }
         let home = self.table(table);
-        if !home.schema().indexes.is_empty() && !self.insert_entries(table, key, row)? {
+        if !home.schema().indexes.is_empty()
+            && !self.insert_entries(table, RowKey::Number(key), row)?
+        {
             return Ok(false);
         }
         let state = Some(RowState::PRESENT);
@@ -176,7 +190,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             return Ok(false);
         }
         if !self.table(table).schema().indexes.is_empty() {
-            self.delete_entries(table, key, record)?;
+            self.delete_entries(table, RowKey::Number(key), record)?;
         }
         let state = Some(RowState::ABSENT);
         self.protocol_write(record, Change { columns: ColumnSet::NONE, values: &[], state })?;
@@ -199,21 +213,61 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        let schema = self.table(index).schema();
-        let Some(base) = schema.index_of.as_ref().map(|index| index.table) else {
-            panic!("table {:?} is no index", schema.name)
-        };
-        let mut row = vec![0; self.table(base).layout().packed_bytes(columns)];
+        let mut row = vec![0; self.base_of(index).layout().packed_bytes(columns)];
         let ends = (range.first(), range.last());
         self.scan_rows(index, ends, direction, ENTRY, |s, _, entry| {
-            let key = u64::from_le_bytes(entry.try_into().expect("an entry is a key"));
-            let record = s.record(base, key)?;
-            s.read_beside_scan(true);
-            let head = s.protocol_read(record, columns, Intent::Read, &mut row)?;
-            s.read_beside_scan(false);
-            // An entry of a row that is not there is none of one moment with it: the attempt will not commit.
-            let there = head.state.is_present();
-            Ok(if there { visit(key, &row) } else { ControlFlow::Continue(()) })
+            s.visit_entry(index, entry, (columns, &mut row), &mut |key, row| match key {
+                RowKey::Number(key) => visit(key, row),
+                RowKey::Bytes(_) => unreachable!("entries about keys of bytes are bytes"),
+            })
         })
+    }
+
+    /// As [`SharedEverythingSession::scan_entries`], of an index whose entries' keys are bytes.
+    pub(super) fn scan_wide_entries(
+        &mut self,
+        index: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut EntryVisit<'_>,
+    ) -> Result<(), Abort> {
+        let mut row = vec![0; self.base_of(index).layout().packed_bytes(columns)];
+        let ends = self.byte_ends(index, range);
+        self.scan_rows(index, ends, direction, ENTRY, |s, _, entry| {
+            s.visit_entry(index, entry, (columns, &mut row), visit)
+        })
+    }
+
+    fn index_of(&self, index: TableId) -> &'s SecondaryIndex {
+        let schema = self.table(index).schema();
+        let index_of = schema.index_of.as_ref();
+        index_of.unwrap_or_else(|| panic!("table {:?} is no index", schema.name))
+    }
+
+    fn base_of(&self, index: TableId) -> &'s Table<M, P::Record> {
+        self.table(self.index_of(index).table)
+    }
+
+    /// Reads the row that an entry is about.
+    fn visit_entry(
+        &mut self,
+        index: TableId,
+        entry: &[u8],
+        (columns, row): (ColumnSet, &mut [u8]),
+        visit: &mut EntryVisit<'_>,
+    ) -> Result<ControlFlow<()>, Abort> {
+        let index = self.index_of(index);
+        let key = index.row_key(entry);
+        let record = match key {
+            RowKey::Number(key) => self.record(index.table, key)?,
+            RowKey::Bytes(key) => self.byte_record(index.table, key)?.0,
+        };
+        self.read_beside_scan(true);
+        let head = self.protocol_read(record, columns, Intent::Read, row)?;
+        self.read_beside_scan(false);
+        // An entry of a row that is not there is none of one moment with it: the attempt will not commit.
+        let there = head.state.is_present();
+        Ok(if there { visit(key, row) } else { ControlFlow::Continue(()) })
     }
 }

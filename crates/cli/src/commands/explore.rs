@@ -73,6 +73,9 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             ExploreCommand::Ranges(_) => {
                 blocks::explore(&variation::ranges, &subject.exploration, &bar)
             }
+            ExploreCommand::Rooms(asked) if asked.keys == KeyChoice::Bytes => {
+                blocks::explore(&variation::rooms_spelled, &subject.exploration, &bar)
+            }
             ExploreCommand::Rooms(_) => {
                 blocks::explore(&variation::rooms, &subject.exploration, &bar)
             }
@@ -164,9 +167,9 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
         return Err(Failure::refused(format!("--growing: {workload} is as it is; allowed: ycsb")));
     }
     if asked.keys == KeyChoice::Bytes {
-        if !["counters", "ranges"].contains(&workload) {
+        if !["counters", "ranges", "rooms"].contains(&workload) {
             let message =
-                format!("--keys bytes: {workload} has numbers; allowed: counters, ranges");
+                format!("--keys bytes: {workload} has numbers; allowed: counters, ranges, rooms");
             return Err(Failure::refused(message));
         }
         if asked.key_order || asked.rollbacks {

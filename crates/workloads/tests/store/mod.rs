@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use txn::{
-    Abort, AbortReason, Access, ByteRange, ByteVisit, Client, ColumnSet, Direction, Intent,
-    KeyRange, Loader, RowLayout, Schema, TableId, Visit, Workload,
+    Abort, AbortReason, Access, ByteRange, ByteVisit, Client, ColumnSet, Direction, EntryVisit,
+    Intent, KeyRange, Loader, RowLayout, Schema, TableId, Visit, Workload,
 };
 
 /// A mistake that the store makes.
@@ -403,6 +403,18 @@ impl Access for Store {
             }
         }
         Ok(())
+    }
+
+    /// No workload here has an index that needs more than 64 bits.
+    fn scan_wide_index(
+        &mut self,
+        index: TableId,
+        _: ByteRange<'_>,
+        _: Direction,
+        _: ColumnSet,
+        _: &mut EntryVisit<'_>,
+    ) -> Result<(), Abort> {
+        panic!("the entries of index {} are numbers here", index.0)
     }
 
     fn refused_by(&self) -> Option<TableId> {
