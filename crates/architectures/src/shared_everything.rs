@@ -223,6 +223,36 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         Ok(false)
     }
 
+    #[inline(always)]
+    fn protocol_add(
+        &mut self,
+        record: Record<'s, M, P>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.core.account(Category::ConcurrencyControl);
+        let engine = self.engine;
+        if engine.protocol.add(self.core, &mut self.worker, record, columns, deltas)? {
+            return Ok(true);
+        }
+        // As for any other write.
+        self.protocol_read(record, ColumnSet::NONE, Intent::Read, &mut [])?;
+        Ok(false)
+    }
+
+    /// Whether an addition to `columns`, which hold integers, is the protocol's business. To move entries of an
+    /// index one must know the values.
+    #[inline(always)]
+    fn adds_blindly(&self, table: TableId, columns: ColumnSet) -> bool {
+        let home = self.table(table);
+        assert!(
+            home.layout().integers().contains(columns),
+            "columns {columns:?} of table {:?} do not all hold integers",
+            home.schema().name
+        );
+        self.engine.protocol.adds_at_commit() && !home.indexed_columns().intersects(columns)
+    }
+
     /// Runs one access of an attempt that is still alive; a failure dooms the attempt.
     #[inline(always)]
     fn access<T>(
@@ -342,6 +372,28 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
         })
     }
 
+    #[inline]
+    fn add(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        if !self.adds_blindly(table, columns) {
+            return self.add_to_what_is_read(table, key, columns, deltas);
+        }
+        self.access(|s| {
+            let record = s.record(table, key)?;
+            s.protocol_add(record, columns, deltas)
+        })
+    }
+
+    #[inline]
+    fn adds_at_commit(&self) -> bool {
+        self.engine.protocol.adds_at_commit()
+    }
+
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
         self.access(|s| s.insert_row(table, key, row))
     }
@@ -377,6 +429,22 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
             }
             let (record, _) = s.byte_record(table, key)?;
             s.protocol_write(record, Change { columns, values, state: None })
+        })
+    }
+
+    fn add_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        if !self.adds_blindly(table, columns) {
+            return self.add_bytes_to_what_is_read(table, key, columns, deltas);
+        }
+        self.access(|s| {
+            let (record, _) = s.byte_record(table, key)?;
+            s.protocol_add(record, columns, deltas)
         })
     }
 

@@ -208,6 +208,23 @@ impl Transaction<'_> {
         }))
     }
 
+    /// As [`Transaction::add`], of a table whose keys are bytes. Fails with [`Error::MissingByteKey`].
+    pub fn add_by(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        deltas: &[(&str, i64)],
+    ) -> Result<(), Error> {
+        let (key, definition) = (key.as_ref(), self.own(table)?);
+        definition.check_key(key)?;
+        self.check_writable(definition.id)?;
+        let columns = self.pack_deltas(definition, deltas)?;
+        if self.session.add_bytes(definition.id, key, columns, self.buffer)? {
+            return Ok(());
+        }
+        Err(Error::MissingByteKey { table: table.name().into(), key: key.into() })
+    }
+
     /// As [`Transaction::delete`], of a table whose keys are bytes.
     pub fn delete_by(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<bool, Error> {
         let definition = self.own(table)?;

@@ -119,6 +119,16 @@ pub enum Error {
         /// The column's type.
         allowed: ColumnType,
     },
+    /// Something was to be added to a column that does not hold integers.
+    #[error("table {table:?}, column {column:?}: it holds {holds}, and only integers are added to")]
+    NotAnInteger {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The column's type.
+        holds: ColumnType,
+    },
     /// A value is longer than its column.
     #[error(
         "table {table:?}, column {column:?}: {given} bytes given, allowed are {allowed} at most"

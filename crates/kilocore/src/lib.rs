@@ -26,7 +26,7 @@
 //! - [`Database`]: opened with [`Options`], which also name the concurrency-control protocol.
 //! - [`Table`], [`Field`]: handles of tables and of typed columns. Keys are 64-bit integers, or bytes.
 //! - [`Index`]: a handle of a secondary index, made with its table.
-//! - [`Transaction`]: get, insert, put, update, delete, scan; [`Row`] and [`Value`] are what it reads and writes.
+//! - [`Transaction`]: get, insert, put, update, add, delete, scan; [`Row`] and [`Value`] are what it reads and writes.
 //! - [`Error`]: everything that can go wrong, with what was given and what is allowed.
 //!
 //! Rows live in memory and end with the last handle of their database.
@@ -56,4 +56,4 @@ pub use row::Row;
 pub use table::{Field, Table};
 pub use transaction::Transaction;
 pub use txn::{AbortReason, ColumnType};
-pub use value::{ColumnValue, FixedValue, Value};
+pub use value::{ColumnValue, FixedValue, IntegerValue, Value};

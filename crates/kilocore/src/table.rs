@@ -48,6 +48,31 @@ impl Definition {
         self.schema.column(name).ok_or_else(|| self.unknown_column(name))
     }
 
+    /// The columns with these names.
+    pub fn columns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<ColumnSet, Error> {
+        let mut columns = ColumnSet::NONE;
+        for name in names {
+            let one = ColumnSet::one(self.column(name)?);
+            if columns.contains(one) {
+                let table = self.schema.name.clone();
+                return Err(Error::RepeatedColumn { table, column: name.into() });
+            }
+            columns = columns.with(one);
+        }
+        Ok(columns)
+    }
+
+    /// Checks that column number `column` holds integers.
+    #[inline]
+    pub fn check_integer(&self, column: usize) -> Result<(), Error> {
+        let Column { name, kind } = &self.schema.columns[column];
+        if matches!(kind, ColumnType::U64 | ColumnType::I64) {
+            return Ok(());
+        }
+        let (table, column) = (self.schema.name.clone(), name.clone());
+        Err(Error::NotAnInteger { table, column, holds: *kind })
+    }
+
     #[cold]
     fn unknown_column(&self, name: &str) -> Error {
         let allowed = self.schema.columns.iter().map(|column| column.name.clone()).collect();

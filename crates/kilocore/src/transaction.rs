@@ -1,8 +1,8 @@
 //! What a closure may do to the database.
 
 use crate::{
-    Error, Field, FixedValue, Index, Row, Table, Value, database::Catalogue, index::Entries,
-    table::Definition,
+    Error, Field, FixedValue, Index, IntegerValue, Row, Table, Value, database::Catalogue,
+    index::Entries, table::Definition,
 };
 use architectures::Session;
 use std::ops::{Bound, ControlFlow, RangeBounds};
@@ -117,6 +117,25 @@ impl<'t> Transaction<'t> {
         self.check_writable(definition.id)?;
         let columns = self.pack_columns(definition, values)?;
         if self.session.update(definition.id, key, columns, self.buffer)? {
+            return Ok(());
+        }
+        Err(self
+            .not_unique(table.definition().id)
+            .unwrap_or_else(|| Error::MissingKey { table: table.name().into(), key }))
+    }
+
+    /// Adds to some columns of the row `key`, which hold integers, in any order, wrapping at 64 bits. With an
+    /// optimistic protocol and its option `commit-updates` nothing is read for it, so transactions that add to the
+    /// same row do not conflict.
+    ///
+    /// Fails with [`Error::NotAnInteger`] when a column holds something else, and with [`Error::MissingKey`] when
+    /// there is no such row; nothing has changed then.
+    pub fn add(&mut self, table: &Table, key: u64, deltas: &[(&str, i64)]) -> Result<(), Error> {
+        let definition = self.own(table)?;
+        definition.check_integer_keys()?;
+        self.check_writable(definition.id)?;
+        let columns = self.pack_deltas(definition, deltas)?;
+        if self.session.add(definition.id, key, columns, self.buffer)? {
             return Ok(());
         }
         Err(self
@@ -327,6 +346,25 @@ impl<'t> Transaction<'t> {
         }))
     }
 
+    /// Adds to one column of the row `key`, as [`Transaction::add`] does.
+    #[inline]
+    pub fn add_field<T: IntegerValue>(
+        &mut self,
+        field: Field<T>,
+        key: u64,
+        delta: i64,
+    ) -> Result<(), Error> {
+        self.own_field(field)?;
+        self.check_writable(field.table)?;
+        if self.session.add(field.table, key, field.columns, &delta.to_le_bytes())? {
+            return Ok(());
+        }
+        Err(self.not_unique(field.table).unwrap_or_else(|| Error::MissingKey {
+            table: self.catalogue.name_of(field.table),
+            key,
+        }))
+    }
+
     #[inline]
     pub(crate) fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
         let definition = table.definition();
@@ -378,16 +416,8 @@ impl<'t> Transaction<'t> {
         definition: &Definition,
         values: &[(&str, Value<'_>)],
     ) -> Result<ColumnSet, Error> {
-        let (mut columns, mut length) = (ColumnSet::NONE, 0);
-        for (name, _) in values {
-            let column = definition.column(name)?;
-            if columns.contains(ColumnSet::one(column)) {
-                let table = definition.schema.name.clone();
-                return Err(Error::RepeatedColumn { table, column: (*name).into() });
-            }
-            columns = columns.with(ColumnSet::one(column));
-            length += definition.place(column).len();
-        }
+        let columns = definition.columns(values.iter().map(|(name, _)| *name))?;
+        let length = columns.iter().map(|column| definition.place(column).len()).sum();
         self.buffer.resize(length, 0);
         for (name, value) in values {
             let column = definition.column(name)?;
@@ -395,6 +425,23 @@ impl<'t> Transaction<'t> {
             let start: usize = below.map(|other| definition.place(other).len()).sum();
             let end = start + definition.place(column).len();
             definition.encode(column, *value, &mut self.buffer[start..end])?;
+        }
+        Ok(columns)
+    }
+
+    /// Packs what is to be added to some columns into the buffer, in the order of the table.
+    pub(crate) fn pack_deltas(
+        &mut self,
+        definition: &Definition,
+        deltas: &[(&str, i64)],
+    ) -> Result<ColumnSet, Error> {
+        let columns = definition.columns(deltas.iter().map(|(name, _)| *name))?;
+        self.buffer.resize(deltas.len() * 8, 0);
+        for (name, delta) in deltas {
+            let column = definition.column(name)?;
+            definition.check_integer(column)?;
+            let at = columns.iter().take_while(|other| *other < column).count() * 8;
+            self.buffer[at..at + 8].copy_from_slice(&delta.to_le_bytes());
         }
         Ok(columns)
     }

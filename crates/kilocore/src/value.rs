@@ -117,6 +117,11 @@ macro_rules! number {
 }
 number!(u64 => U64, i64 => I64, f64 => F64);
 
+/// An integer type of columns: those can be added to.
+pub trait IntegerValue: FixedValue {}
+impl IntegerValue for u64 {}
+impl IntegerValue for i64 {}
+
 impl<const N: usize> ColumnValue for [u8; N] {
     fn type_name() -> String {
         format!("[u8; {N}]")

@@ -168,7 +168,7 @@ impl<M: Machine, V: Variant> Rules<M> for MoccRules<M, V> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["hot-threshold"]
+        &["hot-threshold", "commit-updates"]
     }
 
     fn levels() -> &'static [Isolation] {

@@ -365,6 +365,12 @@ pub const MUTANTS: &[Mutant] = &[
         detector: Detector::EpochOrder,
     },
     Mutant {
+        name: "silo_adds_unlocked",
+        story: "SILO with updates at commit adds to what is there before it has locked it",
+        workload: "counters",
+        detector: Detector::Conservation,
+    },
+    Mutant {
         name: "memory_used_again_early",
         story: "a record that was taken out of its index is used again while others may be reading it",
         workload: "counters",
@@ -437,6 +443,7 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "batches_called_strict" => Ok(visitor.visit::<Twisted<Timestamp<M>, Batches>>()),
         "validation_skipped" => Ok(visitor.visit::<Twisted<TicToc<M>, Unprepared>>()),
         "silo_early_epoch" => Ok(visitor.visit::<Silo<EarlyEpoch>>()),
+        "silo_adds_unlocked" => Ok(visitor.visit::<Silo<AddsUnlocked>>()),
         "memory_used_again_early" => Ok(visitor.visit::<Twisted<Silo, FreesEarly>>()),
         _ => Err(visitor),
     }
@@ -604,6 +611,12 @@ impl silo::Variant for Unsorted {
 pub struct EarlyEpoch;
 impl silo::Variant for EarlyEpoch {
     const LATE_EPOCH: bool = false;
+}
+
+/// SILO that adds too soon.
+pub struct AddsUnlocked;
+impl silo::Variant for AddsUnlocked {
+    const ADDS_UNDER_LOCK: bool = false;
 }
 
 /// TIMESTAMP's timestamps, shortly before 32 bits overflow, and cut to them.

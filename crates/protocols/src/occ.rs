@@ -103,7 +103,7 @@ impl<M: Machine, V: Variant> Rules<M> for OccRules<M, V> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["validation"]
+        &["validation", "commit-updates"]
     }
 
     fn create(

@@ -24,6 +24,8 @@ pub struct ProtocolOptions {
     pub readers: Readers,
     /// What an optimistic transaction does about a record that another has locked to commit.
     pub commit_locks: CommitLocks,
+    /// An optimistic transaction adds to a row when it installs its writes, and reads nothing for it.
+    pub commit_updates: bool,
     /// From which temperature on a record is locked before it is read, by an optimistic transaction that may.
     pub hot_threshold: u64,
     /// Where an optimistic transaction that draws timestamps is validated.
@@ -54,6 +56,7 @@ impl Default for ProtocolOptions {
             waits_for: WaitsForGraph::PerCore,
             readers: Readers::Locks,
             commit_locks: CommitLocks::Refuse,
+            commit_updates: false,
             hot_threshold: 10,
             validation: Validation::Parallel,
             locks: LockPlacement::Record,
@@ -310,6 +313,20 @@ pub const KNOBS: &[Knob] = &[
         }),
     },
     Knob {
+        name: "commit-updates",
+        summary: "optimistic: an addition reads nothing, and is made when the write is installed (STOv2 5)",
+        allowed: "off, on",
+        set: |options, value| {
+            options.commit_updates = match value {
+                "off" => false,
+                "on" => true,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| if options.commit_updates { "on" } else { "off" }.to_owned()),
+    },
+    Knob {
         name: "hot-threshold",
         summary: "locked before it is read: what 2 to this power transactions failed for; 0 all, 64 nothing",
         allowed: "0 to 64",
@@ -498,6 +515,7 @@ mod tests {
             ("waits-for", ["per-core", "central"]),
             ("readers", ["locks", "versions"]),
             ("commit-locks", ["wait", "refuse"]),
+            ("commit-updates", ["off", "on"]),
             ("hot-threshold", ["0", "12"]),
             ("validation", ["parallel", "central"]),
             ("locks", ["partition", "central"]),

@@ -296,6 +296,27 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         change: Change<'_>,
     ) -> Result<bool, Abort>;
 
+    /// Whether [`Protocol::add`] may be called.
+    #[inline(always)]
+    fn adds_at_commit(&self) -> bool {
+        false
+    }
+
+    /// Adds `deltas` to `columns`, integers all, when the record's write is installed; until then nothing of the
+    /// row is read, unless by [`Protocol::read`]. False as for [`Protocol::write`]. Only called if
+    /// [`Protocol::adds_at_commit`].
+    fn add<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        record: RecordRef<'s, M, Self::Record>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        let _ = (core, worker, record, columns, deltas);
+        unreachable!("the protocol does not add at commit")
+    }
+
     /// Makes sure that the transaction can commit and keeps it so. Returns the least commit timestamp
     /// that it can accept (0 for protocols that have none).
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>) -> Result<u64, Abort>;

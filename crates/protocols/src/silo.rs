@@ -35,6 +35,8 @@ pub trait Variant: Send + Sync + 'static {
     const LATE_EPOCH: bool = true;
     /// What is read for update is validated at every level of isolation.
     const CHECKS_UPDATES: bool = true;
+    /// Rows are added to under their locks.
+    const ADDS_UNDER_LOCK: bool = true;
 }
 
 /// The algorithm as published.
@@ -70,6 +72,7 @@ pub struct Own<'s, M: Machine> {
 
 impl<M: Machine, V: Variant> Rules<M> for SiloRules<V> {
     const NOTES_UPDATES: bool = V::CHECKS_UPDATES;
+    const ADDS_UNDER_LOCK: bool = V::ADDS_UNDER_LOCK;
     type Record = TidWord;
     type Own<'s>
         = Own<'s, M>
@@ -87,7 +90,7 @@ impl<M: Machine, V: Variant> Rules<M> for SiloRules<V> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["commit-locks"]
+        &["commit-locks", "commit-updates"]
     }
 
     fn create(_: &Arc<Arena>, options: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {

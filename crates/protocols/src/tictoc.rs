@@ -131,7 +131,7 @@ impl<M: Machine, V: Variant> Rules<M> for TicTocRules<M, V> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["commit-locks"]
+        &["commit-locks", "commit-updates"]
     }
 
     fn create(

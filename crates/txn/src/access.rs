@@ -1,7 +1,10 @@
 //! All that a stored procedure may do to the database.
 
-use crate::{Abort, ByteRange, ColumnSet, Direction, KeyRange, RowKey, TableId};
+use crate::{Abort, ByteRange, ColumnSet, Direction, KeyRange, MAX_COLUMNS, RowKey, TableId};
 use std::ops::ControlFlow;
+
+/// As many columns as are commonly added to at a time.
+const FEW_BYTES: usize = 32;
 
 /// What the caller will do with what it reads; a locking protocol takes the stronger lock at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,20 @@ pub type ByteVisit<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
 /// As [`Visit`], of rows that the entries of an index are about.
 pub type EntryVisit<'v> = dyn FnMut(RowKey<'_>, &[u8]) -> ControlFlow<()> + 'v;
+
+/// Adds packed 64-bit integers to others, wrapping. Both are whole words.
+#[inline]
+pub fn add_words(sums: &mut [u8], deltas: &[u8]) {
+    let (sums, rest) = sums.as_chunks_mut::<8>();
+    let (deltas, other_rest) = deltas.as_chunks::<8>();
+    assert!(
+        rest.is_empty() && other_rest.is_empty() && sums.len() == deltas.len(),
+        "as many integers as there are columns"
+    );
+    for (sum, delta) in sums.iter_mut().zip(deltas) {
+        *sum = u64::from_le_bytes(*sum).wrapping_add(u64::from_le_bytes(*delta)).to_le_bytes();
+    }
+}
 
 /// All that a stored procedure may do: by table and key, never by pointer.
 ///
@@ -73,6 +90,54 @@ pub trait Access {
         values: &[u8],
     ) -> Result<bool, Abort>;
 
+    /// Adds `deltas` to `columns` of the row `key`, integers all, wrapping at 64 bits. Returns false, changing
+    /// nothing, when there is no such row, or when a unique index refuses: [`Access::refused_by`] tells.
+    ///
+    /// Where [`Access::adds_at_commit`] says so, nothing is read for it, so others may change the row until this
+    /// transaction commits; else it is a read for update and an update, with the same outcome. A column that
+    /// does not hold integers panics, as an unknown one does.
+    fn add(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.add_to_what_is_read(table, key, columns, deltas)
+    }
+
+    /// [`Access::add`] for those who do not add at commit: a read for update, and an update.
+    fn add_to_what_is_read(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        let (mut few, mut many);
+        let sums = match deltas.len() {
+            bytes @ ..=FEW_BYTES => {
+                few = [0; FEW_BYTES];
+                &mut few[..bytes]
+            }
+            bytes => {
+                many = [0; MAX_COLUMNS * 8];
+                &mut many[..bytes]
+            }
+        };
+        if !self.read_for_update(table, key, columns, sums)? {
+            return Ok(false);
+        }
+        add_words(sums, deltas);
+        self.update(table, key, columns, sums)
+    }
+
+    /// True when the protocol keeps what [`Access::add`] adds until it commits, and reads nothing for it. A
+    /// procedure that reads the row anyway does better to add only then, and else to update.
+    fn adds_at_commit(&self) -> bool {
+        false
+    }
+
     /// Adds the row `key` with all its columns. Returns false, changing nothing, when it exists, or when a unique
     /// index refuses: [`Access::refused_by`] tells.
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort>;
@@ -99,6 +164,34 @@ pub trait Access {
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort>;
+
+    /// As [`Access::add`], of a table whose keys are bytes.
+    fn add_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.add_bytes_to_what_is_read(table, key, columns, deltas)
+    }
+
+    /// [`Access::add_bytes`] for those who do not add at commit.
+    fn add_bytes_to_what_is_read(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        let mut room = [0; MAX_COLUMNS * 8];
+        let sums = &mut room[..deltas.len()];
+        if !self.read_bytes_with(table, key, columns, Intent::Update, sums)? {
+            return Ok(false);
+        }
+        add_words(sums, deltas);
+        self.update_bytes(table, key, columns, sums)
+    }
 
     /// As [`Access::insert`], of a table whose keys are bytes.
     fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort>;

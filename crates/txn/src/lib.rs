@@ -15,7 +15,7 @@ mod secondary;
 mod spelling;
 
 pub use abort::{Abort, AbortReason};
-pub use access::{Access, ByteVisit, EntryVisit, Intent, Visit};
+pub use access::{Access, ByteVisit, EntryVisit, Intent, Visit, add_words};
 pub use entry::{Entry, EntryRange, RowKey};
 pub use history::{
     ByteScan, History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,

@@ -158,6 +158,12 @@ impl ColumnSet {
         self.0 & other.0 == other.0
     }
 
+    /// The columns of this set that are not in `other`.
+    #[inline]
+    pub const fn without(self, other: ColumnSet) -> ColumnSet {
+        ColumnSet(self.0 & !other.0)
+    }
+
     /// True when there is no column in it.
     #[inline]
     pub const fn is_empty(self) -> bool {
@@ -356,6 +362,7 @@ impl ColumnSpan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLayout {
     spans: Vec<ColumnSpan>,
+    integers: ColumnSet,
     words: usize,
     bytes: usize,
 }
@@ -365,13 +372,17 @@ impl RowLayout {
     pub fn of(table: &TableSchema) -> RowLayout {
         let mut spans = Vec::with_capacity(table.columns.len());
         let (mut words, mut bytes) = (0, 0);
-        for column in &table.columns {
+        let mut integers = ColumnSet::NONE;
+        for (number, column) in table.columns.iter().enumerate() {
+            if matches!(column.kind, ColumnType::U64 | ColumnType::I64) {
+                integers = integers.with(ColumnSet::one(number));
+            }
             let span = ColumnSpan { word: words as u32, bytes: column.kind.bytes() as u32 };
             words += span.words();
             bytes += column.kind.bytes();
             spans.push(span);
         }
-        RowLayout { spans, words, bytes }
+        RowLayout { spans, integers, words, bytes }
     }
 
     /// The span of column number `column`.
@@ -384,6 +395,12 @@ impl RowLayout {
     #[inline]
     pub fn all(&self) -> ColumnSet {
         ColumnSet::first(self.spans.len())
+    }
+
+    /// The columns that hold integers.
+    #[inline]
+    pub fn integers(&self) -> ColumnSet {
+        self.integers
     }
 
     /// Words of a whole row.
@@ -424,6 +441,7 @@ mod tests {
         assert_eq!(layout.span(2), ColumnSpan { word: 2, bytes: 100 });
         assert_eq!((layout.words(), layout.bytes()), (15, 111));
         assert_eq!(layout.packed_bytes(ColumnSet::one(0).with(ColumnSet::one(2))), 108);
+        assert_eq!(layout.integers(), ColumnSet::one(0));
     }
 
     #[test]
@@ -468,5 +486,6 @@ mod tests {
         let set = ColumnSet::one(5).with(ColumnSet::one(0));
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 5]);
         assert!(set.contains(ColumnSet::one(5)) && !set.contains(ColumnSet::one(1)));
+        assert_eq!(set.without(ColumnSet::first(3)), ColumnSet::one(5));
     }
 }

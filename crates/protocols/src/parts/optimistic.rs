@@ -7,6 +7,10 @@
 //! protocol to protocol: that is [`Rules`].
 //!
 //! Ranges: a scan notes the leaves that it meets ([`NodeSet`]), which are validated with the reads.
+//! Additions, on demand (commit-time updates: Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020, section 5): what is
+//! added is kept in the write set and applied to the row when it is installed, under its lock. Nothing is read for it
+//! before, so nothing is validated; a read of such a row is one like any other. Deviation: theirs is any function of
+//! the row, ours the sum.
 //! Read committed, on demand: reads and ranges are not noted, but for what is read for update.
 
 use super::{
@@ -41,6 +45,9 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
 
     /// What is read for update is noted at every level of isolation: only a planted bug leaves it out.
     const NOTES_UPDATES: bool = true;
+
+    /// Rows are added to under their locks, if the options ask for it: only a planted bug does it sooner, always.
+    const ADDS_UNDER_LOCK: bool = true;
 
     /// As [`Protocol::declare`], at its own level.
     fn declare() -> Declaration;
@@ -227,6 +234,7 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
 
     fn install(&mut self, core: &M::Core, word: u64, log: &mut CommitLog<'_>) {
         for at in 0..self.writes.len() {
+            self.writes.settle(core, at);
             self.writes.install(core, at, log);
         }
         for record in self.writes.records() {
@@ -261,6 +269,29 @@ pub struct Optimistic<R> {
     rules: R,
     /// All reads are noted.
     validates: bool,
+    adds_at_commit: bool,
+}
+
+impl<R> Optimistic<R> {
+    /// Whether a blind update finds its row. It reads nothing: that the row is still there is checked under the lock
+    /// at commit. Only an absence that the caller is told of becomes part of the read set.
+    #[inline(always)]
+    fn finds<'s, M: Machine>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        record: RecordRef<'s, M, R::Record>,
+        at: Option<usize>,
+    ) -> Result<bool, Abort>
+    where
+        R: Rules<M>,
+    {
+        if worker.sets.writes.state_over(at, record.head(core).state).is_present() {
+            return Ok(true);
+        }
+        let none = ColumnSet::NONE;
+        Ok(self.read(core, worker, record, none, Intent::Read, &mut [])?.state.is_present())
+    }
 }
 
 impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
@@ -288,7 +319,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         let rules = R::create(arena, options, sessions)?;
-        Ok(Optimistic { rules, validates: options.asks_for_full_isolation() })
+        let validates = options.asks_for_full_isolation();
+        let adds_at_commit = options.commit_updates || !R::ADDS_UNDER_LOCK;
+        Ok(Optimistic { rules, validates, adds_at_commit })
     }
 
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Worker<'s, M, R> {
@@ -331,20 +364,32 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         change: Change<'_>,
     ) -> Result<bool, Abort> {
         let at = worker.sets.writes.find(&record);
-        if change.state.is_none() {
-            // A blind update reads nothing: that its row exists is checked under the lock at commit. Only
-            // an absence that the caller is told of becomes part of the read set.
-            let mut state = worker.sets.writes.state_over(at, record.head(core).state);
-            if !state.is_present() {
-                let none = ColumnSet::NONE;
-                let head = self.read(core, worker, record, none, Intent::Read, &mut [])?;
-                state = head.state;
-            }
-            if !state.is_present() {
-                return Ok(false);
-            }
+        if change.state.is_none() && !self.finds(core, worker, record, at)? {
+            return Ok(false);
         }
         worker.sets.writes.put(core, record, at, change);
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn adds_at_commit(&self) -> bool {
+        self.adds_at_commit
+    }
+
+    #[inline]
+    fn add<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        record: RecordRef<'s, M, R::Record>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        let at = worker.sets.writes.find(&record);
+        if !self.finds(core, worker, record, at)? {
+            return Ok(false);
+        }
+        worker.sets.writes.add(core, record, at, columns, deltas);
         Ok(true)
     }
 
@@ -392,6 +437,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
 
     #[inline]
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) -> Result<u64, Abort> {
+        if !R::ADDS_UNDER_LOCK {
+            (0..worker.sets.writes.len()).for_each(|at| worker.sets.writes.settle(core, at));
+        }
         self.rules.prepare(core, &mut worker.own, &mut worker.sets)
     }
 

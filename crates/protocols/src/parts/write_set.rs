@@ -7,15 +7,30 @@
 use super::record_set::RecordSet;
 use crate::{Change, CommitLog};
 use machine::{Core, Machine, Zeroed};
+use std::ops::Range;
 use storage::{RecordRef, RowHead, RowState};
-use txn::{Abort, AbortReason, ColumnSet, Write, WriteKind};
+use txn::{Abort, AbortReason, ColumnSet, MAX_COLUMNS, RowLayout, Write, WriteKind, add_words};
+
+/// The values of columns to which nothing is added yet.
+static ZEROS: [u8; MAX_COLUMNS * 8] = [0; MAX_COLUMNS * 8];
 
 /// What is to be written to one record.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
     columns: ColumnSet,
+    /// Those of the columns whose values are to be added to what is there.
+    added: ColumnSet,
     state: Option<RowState>,
     start: usize,
+}
+
+impl Pending {
+    /// Where the value of `column` lies, one of its columns.
+    #[inline]
+    fn place_of(&self, column: usize, layout: &RowLayout) -> Range<usize> {
+        let from = self.start + layout.packed_bytes(below(self.columns, column));
+        from..from + layout.span(column).bytes as usize
+    }
 }
 
 /// A transaction's writes, by record, with their values packed in one buffer.
@@ -40,7 +55,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     /// Announces a write to `record`, without changing anything yet.
     pub fn announce(&mut self, record: RecordRef<'s, M, C>) -> usize {
         let start = self.values.len();
-        self.records.push(record, Pending { columns: ColumnSet::NONE, state: None, start })
+        let none = ColumnSet::NONE;
+        self.records.push(record, Pending { columns: none, added: none, state: None, start })
     }
 
     /// Adds `change`, to the write at `at` if the record has one already.
@@ -55,8 +71,9 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         let Some(at) = at else {
             let start = self.values.len();
             self.values.extend_from_slice(change.values);
-            let pending = Pending { columns: change.columns, state: change.state, start };
-            self.records.push(record, pending);
+            let Change { columns, state, .. } = change;
+            let added = ColumnSet::NONE;
+            self.records.push(record, Pending { columns, added, state, start });
             return;
         };
         let layout = record.table().layout();
@@ -85,7 +102,54 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
             from += bytes;
         }
         let state = change.state.or(before.state);
-        *self.records.value_mut(at) = Pending { columns, state, start };
+        let added = before.added.without(change.columns);
+        *self.records.value_mut(at) = Pending { columns, added, state, start };
+    }
+
+    /// Adds `deltas` to `columns` of the write at `at`, if the record has one already: to the value where one is
+    /// to be written, else to what will be there.
+    pub fn add(
+        &mut self,
+        core: &M::Core,
+        record: RecordRef<'s, M, C>,
+        at: Option<usize>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) {
+        let Some(at) = at else {
+            let change = Change { columns, values: deltas, state: None };
+            self.put(core, record, None, change);
+            self.records.value_mut(self.len() - 1).added = columns;
+            return;
+        };
+        let fresh = columns.without(self.records.get(at).1.columns);
+        let values = &ZEROS[..record.table().layout().packed_bytes(fresh)];
+        self.put(core, record, Some(at), Change { columns: fresh, values, state: None });
+        core.copied(deltas.len() - values.len());
+        let pending = self.records.value_mut(at);
+        pending.added = pending.added.with(fresh);
+        let pending = *pending;
+        for (column, delta) in columns.iter().zip(deltas.chunks(8)) {
+            let place = pending.place_of(column, record.table().layout());
+            add_words(&mut self.values[place], delta);
+        }
+    }
+
+    /// Turns what is to be added by the write at `at` into what is to be written. Call with the record protected.
+    #[inline]
+    pub fn settle(&mut self, core: &M::Core, at: usize) {
+        let (record, pending) = self.records.get(at);
+        if pending.added.is_empty() {
+            return;
+        }
+        let pending = *pending;
+        for column in pending.added.iter() {
+            let (mut there, one) = ([0; 8], ColumnSet::one(column));
+            record.copy_held(core, one, one, &mut there);
+            let place = pending.place_of(column, record.table().layout());
+            add_words(&mut self.values[place], &there);
+        }
+        self.records.value_mut(at).added = ColumnSet::NONE;
     }
 
     /// What the transaction itself sees of the row's state, given what lies below its own write.
@@ -98,20 +162,24 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     pub fn overlay(&self, at: usize, columns: ColumnSet, out: &mut [u8], head: RowHead) -> RowHead {
         let (record, pending) = self.records.get(at);
         let layout = record.table().layout();
-        let changes_nothing = pending.columns.is_empty() && pending.state.is_none();
         let state = pending.state.unwrap_or(head.state);
         if state.is_present() {
             let mut to = 0;
             for column in columns.iter() {
                 let bytes = layout.span(column).bytes as usize;
-                if pending.columns.contains(ColumnSet::one(column)) {
-                    let from = pending.start + layout.packed_bytes(below(pending.columns, column));
-                    out[to..to + bytes].copy_from_slice(&self.values[from..from + bytes]);
+                let out = &mut out[to..to + bytes];
+                if pending.added.contains(ColumnSet::one(column)) {
+                    add_words(out, &self.values[pending.place_of(column, layout)]);
+                } else if pending.columns.contains(ColumnSet::one(column)) {
+                    out.copy_from_slice(&self.values[pending.place_of(column, layout)]);
                 }
                 to += bytes;
             }
         }
-        RowHead { state, version: head.version, own: !changes_nothing }
+        // What shows something of the row below is a read of that, whatever else the transaction writes to it.
+        let written = pending.columns.without(pending.added);
+        let own = pending.state.is_some() || !columns.is_empty() && written.contains(columns);
+        RowHead { state, version: head.version, own }
     }
 
     /// An update needs its row still to be there when the transaction commits. Call with the record

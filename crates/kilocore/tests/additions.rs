@@ -1,0 +1,245 @@
+//! Additions: the same as a read and an update, whatever else a transaction does to the row, and without a conflict
+//! where the protocol adds at commit.
+
+use kilocore::{
+    ColumnType::{Bytes, F64, I64, U64},
+    Database, Error, IndexOptions, Options, Table, Transaction, Value,
+};
+use std::{collections::BTreeMap, sync::Barrier, thread};
+
+/// Every protocol as it is, and those that can add at commit doing so.
+fn databases() -> Vec<(String, Database)> {
+    let all = Database::protocols().into_iter().map(|name| (name, vec![]));
+    let option = || vec![("commit-updates".to_owned(), "on".to_owned())];
+    let at_commit = ["SILO", "TICTOC", "OCC", "MOCC"].map(|name| (name, option()));
+    let open = |(name, protocol_options): (&str, Vec<_>)| {
+        let label = format!("{name} {protocol_options:?}");
+        let options = Options { protocol: name.into(), protocol_options, ..Options::default() };
+        (label, Database::open(options).unwrap())
+    };
+    all.chain(at_commit).map(open).collect()
+}
+
+type Model = BTreeMap<u64, (u64, i64)>;
+
+fn number(stream: &mut u64, below: u64) -> u64 {
+    *stream ^= *stream << 13;
+    *stream ^= *stream >> 7;
+    *stream ^= *stream << 17;
+    (*stream >> 11) % below
+}
+
+/// How the rows of a table are reached.
+#[derive(Clone, Copy, PartialEq)]
+enum Keys {
+    Integers,
+    Spelled,
+}
+
+fn spelled(key: u64) -> String {
+    "k".repeat(key as usize + 1)
+}
+
+/// Does something to a row, to the table and to the model, and compares what both say.
+fn step(
+    tx: &mut Transaction<'_>,
+    (table, keys): (&Table, Keys),
+    model: &mut Model,
+    stream: &mut u64,
+) -> Result<(), Error> {
+    let key = number(stream, 3);
+    let by = spelled(key);
+    let integers = keys == Keys::Integers;
+    let amount = number(stream, 9) as i64 - 4;
+    let there = model.get_mut(&key);
+    let missing = |result: Result<(), Error>| match result {
+        Err(Error::MissingKey { .. } | Error::MissingByteKey { .. }) => Ok(false),
+        result => result.map(|()| true),
+    };
+    match number(stream, 8) {
+        0..=2 => {
+            let deltas = match number(stream, 3) {
+                0 => vec![("n", amount)],
+                1 => vec![("signed", amount)],
+                // In another order than the table's.
+                _ => vec![("signed", amount), ("n", 2 * amount)],
+            };
+            let added = match integers {
+                true => tx.add(table, key, &deltas),
+                false => tx.add_by(table, &by, &deltas),
+            };
+            assert_eq!(missing(added)?, there.is_some());
+            if let Some((n, signed)) = there {
+                for (column, delta) in deltas {
+                    match column {
+                        "n" => *n = n.wrapping_add_signed(delta),
+                        _ => *signed = signed.wrapping_add(delta),
+                    }
+                }
+            }
+        }
+        3 => {
+            let values = [("signed", Value::I64(amount))];
+            let updated = match integers {
+                true => tx.update(table, key, &values),
+                false => tx.update_by(table, &by, &values),
+            };
+            assert_eq!(missing(updated)?, there.is_some());
+            if let Some(row) = there {
+                row.1 = amount;
+            }
+        }
+        4 => {
+            let gone = if integers { tx.delete(table, key)? } else { tx.delete_by(table, &by)? };
+            assert_eq!(gone, model.remove(&key).is_some());
+        }
+        5 => {
+            // Far from both ends of what the index has room for.
+            let row = (1000 + amount.unsigned_abs(), amount);
+            let text = Value::from("text");
+            let values = [Value::U64(row.0), text, Value::I64(row.1)];
+            match integers {
+                true => tx.put(table, key, &values)?,
+                false => tx.put_by(table, &by, &values)?,
+            }
+            model.insert(key, row);
+        }
+        _ => {
+            let row = if integers { tx.get(table, key)? } else { tx.get_by(table, &by)? };
+            let seen = row.map(|row| Ok::<_, Error>((row.get("n")?, row.get("signed")?)));
+            assert_eq!(seen.transpose()?, there.copied());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn additions_are_updates_whatever_comes_before_and_after() {
+    for (name, db) in databases() {
+        let columns = [("n", U64), ("text", Bytes(11)), ("signed", I64)];
+        let by_n = IndexOptions { name: "by_n", columns: &[("n", 16)], key_bits: Some(8) };
+        let plain = db.create_table("plain", &columns).unwrap();
+        let ordered = db.create_ordered_table("ordered", &columns).unwrap();
+        let bytes = db.create_byte_keyed_table("bytes", &columns, 8).unwrap();
+        let indexed = db.create_indexed_table("indexed", &columns, &[by_n]).unwrap();
+        let mut stream = 0x5eed;
+        for (table, keys) in [
+            (&plain, Keys::Integers),
+            (&ordered, Keys::Integers),
+            (&bytes, Keys::Spelled),
+            (&indexed, Keys::Integers),
+        ] {
+            let mut committed = Model::new();
+            for round in 0..400 {
+                let mut model = Model::new();
+                let result = db.transact(|tx| {
+                    model = committed.clone();
+                    for _ in 0..1 + number(&mut stream, 7) {
+                        step(tx, (table, keys), &mut model, &mut stream)?;
+                    }
+                    if round % 5 == 0 { Err("on purpose".into()) } else { Ok(()) }
+                });
+                match result {
+                    Ok(()) => committed = model,
+                    Err(Error::User(_)) => {}
+                    Err(error) => panic!("{name}, {}: {error}", table.name()),
+                }
+            }
+        }
+    }
+}
+
+/// The transaction's closure runs again when it has lost against an addition that came between, and only then.
+#[test]
+fn additions_at_commit_do_not_conflict() {
+    for (name, db) in databases() {
+        if !["SILO", "TICTOC", "OCC", "MOCC"].iter().any(|optimistic| name.starts_with(optimistic))
+        {
+            continue;
+        }
+        let table = db.create_table("t", &[("n", U64), ("other", I64)]).unwrap();
+        let n = table.field::<u64>("n").unwrap();
+        db.transact(|tx| tx.insert(&table, 7, &[Value::U64(10), Value::I64(0)])).unwrap();
+        let mut runs = 0;
+        db.transact(|tx| {
+            runs += 1;
+            tx.add_field(n, 7, 1)?;
+            if runs == 1 {
+                thread::scope(|scope| {
+                    let add = || db.transact(|tx| tx.add(&table, 7, &[("n", 5), ("other", -1)]));
+                    scope.spawn(add).join().unwrap()
+                })?;
+            }
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+        assert_eq!(runs, if name.contains("on") { 1 } else { 2 }, "{name}");
+        let row = db.read_only(|tx| Ok::<_, Error>(tx.get(&table, 7)?.unwrap().get::<u64>("n")?));
+        assert_eq!(row.unwrap(), 16, "{name}");
+    }
+}
+
+#[test]
+fn no_addition_is_lost() {
+    for (name, db) in databases() {
+        if name.starts_with("NO_CC") {
+            continue;
+        }
+        let table = db.create_table("t", &[("n", U64), ("updated", I64)]).unwrap();
+        let n = table.field::<u64>("n").unwrap();
+        db.transact(|tx| tx.insert(&table, 0, &[Value::U64(0), Value::I64(0)])).unwrap();
+        let start = Barrier::new(3);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    start.wait();
+                    for i in 0..300 {
+                        db.transact(|tx| match i % 3 {
+                            0 => {
+                                let was = tx.get_field_for_update(n, 0)?.ok_or("gone")?;
+                                tx.set_field(n, 0, was + 1)
+                            }
+                            _ => tx.add(&table, 0, &[("updated", 2), ("n", 1)]),
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
+        let row = db.read_only(|tx| {
+            let row = tx.get(&table, 0)?.ok_or("gone")?;
+            Ok::<_, Error>((row.get::<u64>("n")?, row.get::<i64>("updated")?))
+        });
+        assert_eq!(row.unwrap(), (900, 1200), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_added_to_is_named() {
+    for (name, db) in databases() {
+        let columns = [("n", U64), ("ratio", F64), ("text", Bytes(8))];
+        let table = db.create_table("t", &columns).unwrap();
+        let row = [Value::U64(3), Value::F64(0.5), "text".into()];
+        db.transact(|tx| {
+            tx.insert(&table, 1, &row)?;
+            let said = |result: Result<(), Error>| result.unwrap_err().to_string();
+            let text = said(tx.add(&table, 1, &[("n", 1), ("ratio", 1)]));
+            assert_eq!(
+                text,
+                "table \"t\", column \"ratio\": it holds f64, and only integers are added to"
+            );
+            assert!(said(tx.add(&table, 1, &[("text", 1)])).contains("it holds bytes(8)"));
+            assert!(said(tx.add(&table, 1, &[("n", 1), ("n", 2)])).contains("given twice"));
+            assert!(said(tx.add(&table, 1, &[("m", 1)])).contains("\"m\""));
+            assert_eq!(said(tx.add(&table, 2, &[("n", 1)])), "table \"t\" has no row 2");
+            assert!(said(tx.add_by(&table, "one", &[("n", 1)])).contains("keys that are"));
+            tx.add(&table, 1, &[("n", -4)])
+        })
+        .unwrap();
+        let found = db.read_only(|tx| {
+            assert!(matches!(tx.add(&table, 1, &[("n", 1)]), Err(Error::ReadOnly { .. })));
+            tx.get(&table, 1)?.ok_or("gone")?.get::<u64>("n")
+        });
+        assert_eq!(found.unwrap(), u64::MAX, "{name}");
+    }
+}
