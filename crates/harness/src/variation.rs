@@ -118,8 +118,8 @@ pub fn rooms_spelled(seed: u64) -> Spelled<Rooms> {
     Spelled(rooms(seed))
 }
 
-/// YCSB without a law: three rows or eight, blind updates or read-modify-writes, duplicates or not, fields
-/// of one word or of several.
+/// YCSB without a law: three rows or eight, blind updates or read-modify-writes or additions, duplicates or not,
+/// fields of one word or of several.
 pub fn ycsb(seed: u64) -> Ycsb {
     Ycsb::new(ycsb_options(seed)).expect("good for every seed")
 }
@@ -144,6 +144,7 @@ fn ycsb_options(seed: u64) -> YcsbOptions {
         read_ratio: 0.5,
         accesses: 3,
         read_modify_write: (seed / 16).is_multiple_of(2),
+        add: !(seed / 16).is_multiple_of(2) && (seed / 512) % 2 == 1 && !seed.is_multiple_of(7),
         distinct: !seed.is_multiple_of(5),
         key_order: false,
         prefetch: false,

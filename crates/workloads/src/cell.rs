@@ -12,8 +12,25 @@ pub(crate) fn cell<A: Access + ?Sized>(
 ) -> Result<i64, Abort> {
     let mut bytes = [0; 8];
     let found = access.read_with(table, key, column, intent, &mut bytes)?;
-    assert!(found, "row {key} of table {} was loaded and never deleted, yet is not found", table.0);
+    check(found, table, key);
     Ok(i64::from_le_bytes(bytes))
+}
+
+#[inline]
+fn check(found: bool, table: TableId, key: u64) {
+    assert!(found, "row {key} of table {} was loaded and never deleted, yet is not found", table.0);
+}
+
+/// Adds `amount` to one integer of such a row, whatever it was.
+pub(crate) fn increase<A: Access + ?Sized>(
+    access: &mut A,
+    table: TableId,
+    key: u64,
+    column: ColumnSet,
+    amount: i64,
+) -> Result<(), Abort> {
+    check(access.add(table, key, column, &amount.to_le_bytes())?, table, key);
+    Ok(())
 }
 
 /// Adds `amount` to one integer of such a row; what it was before.

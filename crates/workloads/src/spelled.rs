@@ -105,6 +105,21 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         self.access.update_bytes(table, spell(key, &mut buffer), columns, values)
     }
 
+    fn add(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        let mut buffer = [0; MAX_KEY_BYTES];
+        self.access.add_bytes(table, spell(key, &mut buffer), columns, deltas)
+    }
+
+    fn adds_at_commit(&self) -> bool {
+        self.access.adds_at_commit()
+    }
+
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
         let mut buffer = [0; MAX_KEY_BYTES];
         self.access.insert_bytes(table, spell(key, &mut buffer), row)

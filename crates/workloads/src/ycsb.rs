@@ -66,7 +66,10 @@ impl Workload for Ycsb {
     type Client = YcsbClient;
 
     fn schema(&self) -> Schema {
-        let field = ColumnType::Bytes(self.options.field_bytes as u32);
+        let field = match self.options.add {
+            true => ColumnType::U64,
+            false => ColumnType::Bytes(self.options.field_bytes as u32),
+        };
         let columns =
             (0..self.options.fields).map(|i| Column::new(format!("field{i}"), field)).collect();
         // No law depends on the values, so a simulated machine need not keep them.

@@ -9,8 +9,21 @@ use workloads::micro::counters::{Counters, CountersOptions, KIND_NAMES};
 /// Runs `transactions` of two clients in turn, aborting every fifth attempt somewhere, and gives
 /// the verdict of the law.
 fn verdict(options: CountersOptions, mistake: Mistake, transactions: u64) -> Result<(), String> {
+    let told = [false, true].map(|adds| verdict_of(options.clone(), mistake, transactions, adds));
+    let [updates, additions] = told;
+    assert_eq!(updates.is_ok(), additions.is_ok(), "{updates:?}, with additions {additions:?}");
+    updates
+}
+
+fn verdict_of(
+    options: CountersOptions,
+    mistake: Mistake,
+    transactions: u64,
+    adds_at_commit: bool,
+) -> Result<(), String> {
     let workload = Counters::new(options).unwrap();
     let mut store = Store::loaded(&workload, mistake);
+    store.adds_at_commit = adds_at_commit;
     let mut clients = [workload.client(0, 2, 9), workload.client(1, 2, 9)];
     for i in 0..transactions {
         let client = &mut clients[(i % 2) as usize];

@@ -477,3 +477,27 @@ fn looking_changes_nothing_and_reads_what_it_should() {
         }
     }
 }
+
+/// Whether a protocol adds at commit or not, the same transactions leave the same rows behind.
+#[test]
+fn additions_and_updates_come_to_the_same() {
+    for full_schema in [false, true] {
+        let workload = made(TpccOptions { full_schema, ..small() });
+        let dump = |adds_at_commit| {
+            let mut store = Store::loaded(&workload, Mistake::None);
+            store.adds_at_commit = adds_at_commit;
+            let mut clients = [workload.client(0, 3, 9), workload.client(2, 3, 9)];
+            for i in 0..600 {
+                let client: &mut TpccClient = &mut clients[i % 2];
+                client.next();
+                if store.attempt(client).is_err() {
+                    continue;
+                }
+            }
+            store.rows
+        };
+        let (updates, additions) = (dump(false), dump(true));
+        assert_ne!(updates, Store::loaded(&workload, Mistake::None).rows);
+        assert!(updates == additions, "full schema: {full_schema}");
+    }
+}

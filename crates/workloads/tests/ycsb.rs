@@ -4,7 +4,7 @@ mod store;
 
 use std::collections::HashSet;
 use store::{Event, Mistake, Store};
-use txn::{Client, ColumnSet, TableId, Workload};
+use txn::{Access, Client, ColumnSet, Intent, TableId, Workload};
 use workloads::micro::timestamps::Timestamps;
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
@@ -199,4 +199,39 @@ fn what_is_said_of_the_order_is_so() {
             assert_eq!(Store::keeps_order(&workload, 300), key_order && distinct);
         }
     }
+}
+
+#[test]
+fn an_addition_adds_to_integers() {
+    let options = YcsbOptions { add: true, field_bytes: 8, read_ratio: 0.0, ..small() };
+    let workload = Ycsb::new(options.clone()).unwrap();
+    assert!(workload.schema().tables[0].columns.iter().all(|c| c.kind == txn::ColumnType::U64));
+    let mut store = Store::loaded(&workload, Mistake::None);
+    let sum = |store: &mut Store| {
+        let columns = ColumnSet::first(options.fields as usize);
+        let mut sum = 0u64;
+        for key in 0..options.records {
+            let mut row = vec![0; options.fields as usize * 8];
+            assert!(store.read(TableId(0), key, columns, &mut row).unwrap());
+            let words = row.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+            sum = words.fold(sum, u64::wrapping_add);
+        }
+        sum
+    };
+    let before = sum(&mut store);
+    store.record_events = true;
+    let mut client = workload.client(0, 1, 3);
+    client.next();
+    store.commit(&mut client);
+    let events = std::mem::take(&mut store.events);
+    let is_update = |event: &&Event| matches!(event, Event::Update(..));
+    let reads = events.iter().filter(|e| matches!(e, Event::Read(.., Intent::Update))).count();
+    assert_eq!(events.iter().filter(is_update).count() as u64, options.accesses);
+    assert_eq!(reads as u64, options.accesses);
+    assert_ne!(sum(&mut store), before);
+    let error = Ycsb::new(YcsbOptions { field_bytes: 16, ..options }).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "add is on; allowed: off, or on with field-bytes of 8 and no read-modify-write"
+    );
 }

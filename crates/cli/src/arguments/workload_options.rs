@@ -58,6 +58,9 @@ pub struct YcsbArguments {
     /// An update reads the field first, and writes what it makes of it
     #[arg(long)]
     read_modify_write: bool,
+    /// An update adds to the field, whatever is in it; with --field-bytes 8
+    #[arg(long)]
+    add: bool,
     /// A transaction may access a key twice
     #[arg(long)]
     no_distinct: bool,
@@ -114,6 +117,7 @@ impl YcsbArguments {
             hashed_keys: self.hashed_keys || default.hashed_keys,
             accesses: self.accesses.unwrap_or(default.accesses),
             read_modify_write: self.read_modify_write || default.read_modify_write,
+            add: self.add || default.add,
             distinct: !self.no_distinct && default.distinct,
             partitions: self.partitions.unwrap_or(default.partitions),
             multi_partition_share: share.unwrap_or(default.multi_partition_share),

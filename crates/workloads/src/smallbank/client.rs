@@ -3,7 +3,7 @@
 use super::{
     ACCOUNTS, CHECKING, COLUMN, LEDGER, LEDGER_ROWS, NAME_BYTES, SAVINGS, SmallBankOptions,
 };
-use crate::cell::{add, cell};
+use crate::cell::{cell, increase};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, Intent, TableId};
 
@@ -96,7 +96,7 @@ impl SmallBankClient {
     /// Notes, if there is an audit, by how much all money has changed.
     fn note<A: Access + ?Sized>(&self, access: &mut A, amount: i64) -> Result<(), Abort> {
         if self.options.audit {
-            add(access, LEDGER, self.ledger_row, COLUMN, amount, Intent::Update)?;
+            increase(access, LEDGER, self.ledger_row, COLUMN, amount)?;
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl SmallBankClient {
     fn deposit_checking<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
         let customer = self.customers[0];
         self.account(access, customer)?;
-        add(access, CHECKING, customer, COLUMN, DEPOSIT, Intent::Update)?;
+        increase(access, CHECKING, customer, COLUMN, DEPOSIT)?;
         self.note(access, DEPOSIT)
     }
 
@@ -138,6 +138,11 @@ impl SmallBankClient {
         self.account(access, to)?;
         let savings = for_update(access, SAVINGS, from)?;
         let checking = for_update(access, CHECKING, from)?;
+        if access.adds_at_commit() {
+            set(access, SAVINGS, from, 0)?;
+            set(access, CHECKING, from, 0)?;
+            return increase(access, CHECKING, to, COLUMN, savings.wrapping_add(checking));
+        }
         let taker = for_update(access, CHECKING, to)?;
         set(access, SAVINGS, from, 0)?;
         set(access, CHECKING, from, 0)?;
@@ -162,6 +167,10 @@ impl SmallBankClient {
         let sender = for_update(access, CHECKING, from)?;
         if sender < PAYMENT {
             return Err(Abort::user());
+        }
+        if access.adds_at_commit() {
+            set(access, CHECKING, from, sender.wrapping_sub(PAYMENT))?;
+            return increase(access, CHECKING, to, COLUMN, PAYMENT);
         }
         let taker = for_update(access, CHECKING, to)?;
         set(access, CHECKING, from, sender.wrapping_sub(PAYMENT))?;

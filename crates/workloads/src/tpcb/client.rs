@@ -2,7 +2,7 @@
 
 use super::{ACCOUNTS, BALANCE, BRANCHES, HISTORY, MOST_AMOUNT, TELLERS};
 use super::{TELLERS_OF_BRANCH, TpcbOptions, law};
-use crate::cell::add;
+use crate::cell::{add, increase};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, Intent};
 
@@ -85,8 +85,8 @@ impl Client for TpcbClient {
         let key = law::history_key(self.worker, self.drawn - 1);
         let inserted = access.insert(HISTORY, key, &row)?;
         assert!(inserted, "row {key} of the history is there before its transaction");
-        add(access, TELLERS, self.teller, BALANCE, amount, Intent::Update)?;
-        add(access, BRANCHES, branch, BALANCE, amount, Intent::Update)?;
+        increase(access, TELLERS, self.teller, BALANCE, amount)?;
+        increase(access, BRANCHES, branch, BALANCE, amount)?;
         Ok(())
     }
 }

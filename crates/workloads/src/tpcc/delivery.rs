@@ -4,9 +4,9 @@
 use super::client::Desk;
 use super::columns::{CUSTOMER, NEW_ORDER, ORDER, ORDER_LINE, Part, customer, line, order};
 use super::keys::{Place, order_number};
-use super::row::{amount, fetch, packed, word};
+use super::row::{amount, increase, packed, word};
 use std::ops::ControlFlow;
-use txn::{Abort, Access, Direction, Intent};
+use txn::{Abort, Access, Direction};
 
 impl Desk {
     /// Delivers the oldest order of each district that has one.
@@ -57,10 +57,7 @@ impl Desk {
         }
         let customer = self.options.customer(place, word(&buyer, 0));
         let (buyer, part) = ((CUSTOMER, customer), customer::DELIVERED);
-        let row = fetch(access, buyer, part, Intent::Update, &mut self.buffer)?;
-        let after: [u8; customer::DELIVERED.bytes] =
-            packed([amount(row, 0).wrapping_add(sum) as u64, word(row, 1).wrapping_add(1)]);
-        access.update(buyer.0, buyer.1, part.set, &after)?;
-        Ok(())
+        let deltas: [u8; customer::DELIVERED.bytes] = packed([sum as u64, 1]);
+        increase(access, buyer, part, &deltas)
     }
 }

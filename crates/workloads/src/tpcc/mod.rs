@@ -12,6 +12,9 @@
 //!   keying and no thinking (the papers leave both out). Delivery is executed at once, as one transaction.
 //! - A transaction is rolled back and drawn anew when an item is unused; such orders are no commits.
 //! - Under partition locks a warehouse is a partition; items are in every one.
+//! - Where the protocol adds at commit, what a transaction adds to and does not show is added: W_YTD and D_YTD of a
+//!   payment, C_BALANCE and C_DELIVERY_CNT of a delivery. S_QUANTITY of an order and C_BALANCE of a payment are
+//!   shown, so their rows are read, and the counters beside them go with them.
 //! - Numbers count from 0, amounts are in cents, dates are counters: see [`columns`].
 //! - Which of a name's customers are asked for is found among all of them, with their first names, at each look-up.
 //!

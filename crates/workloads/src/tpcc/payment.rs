@@ -5,7 +5,7 @@ use super::columns::{CUSTOMER, DISTRICT, HISTORY, WAREHOUSE};
 use super::columns::{Part, customer, district, history, warehouse};
 use super::draw::Who;
 use super::keys::Place;
-use super::row::{amount, fetch, packed, put, word};
+use super::row::{amount, fetch, increase, packed, put, word};
 use std::io::Write;
 use txn::{Abort, Access, Intent, TableId};
 
@@ -54,14 +54,20 @@ impl Desk {
         paid: i64,
         name: &mut [u8],
     ) -> Result<(), Abort> {
-        let full = self.options.full_schema;
-        let part = if full { sum.then(texts) } else { sum };
+        if !self.options.full_schema {
+            return increase(access, row, sum, &paid.to_le_bytes());
+        }
+        if access.adds_at_commit() {
+            let found = fetch(access, row, texts, Intent::Read, &mut self.buffer)?;
+            name.copy_from_slice(&found[..10]);
+            self.digest.add(found);
+            return increase(access, row, sum, &paid.to_le_bytes());
+        }
+        let part = sum.then(texts);
         let found = fetch(access, row, part, Intent::Update, &mut self.buffer)?;
         let total = amount(found, 0).wrapping_add(paid);
-        if full {
-            name.copy_from_slice(&found[8..18]);
-            self.digest.add(&found[8..]);
-        }
+        name.copy_from_slice(&found[8..18]);
+        self.digest.add(&found[8..]);
         access.update(row.0, row.1, sum.set, &total.to_le_bytes())?;
         Ok(())
     }

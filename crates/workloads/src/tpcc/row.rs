@@ -51,6 +51,20 @@ pub(super) fn fetch<'b, A: Access + ?Sized>(
     Ok(out)
 }
 
+/// Adds `deltas` to a part of such a row, integers all.
+#[inline]
+pub(super) fn increase<A: Access + ?Sized>(
+    access: &mut A,
+    (table, key): (TableId, u64),
+    part: Part,
+    deltas: &[u8],
+) -> Result<(), Abort> {
+    if !access.add(table, key, part.set, deltas)? {
+        lost(table, key);
+    }
+    Ok(())
+}
+
 #[cold]
 fn lost(table: TableId, key: u64) -> ! {
     panic!("row {key} of table {} was loaded and never deleted, yet is not found", table.0)

@@ -172,6 +172,11 @@ impl Client for YcsbClient {
                     value::derive(field, self.stamp, i);
                     access.update(USERTABLE, key, column, field)?
                 }
+                Action::Update if self.options.add => {
+                    let field = &mut self.row[..bytes];
+                    value::fresh(field, self.stamp, i);
+                    access.add(USERTABLE, key, column, field)?
+                }
                 Action::Update => {
                     let field = &mut self.row[..bytes];
                     value::fresh(field, self.stamp, i);

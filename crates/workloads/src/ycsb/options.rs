@@ -62,6 +62,8 @@ pub struct YcsbOptions {
     pub accesses: u64,
     /// An update reads the field first, and writes what it makes of it.
     pub read_modify_write: bool,
+    /// An update adds to the field, whatever is in it: fields are integers then.
+    pub add: bool,
     /// A transaction's keys differ from each other.
     pub distinct: bool,
     /// Partitions of the table.
@@ -103,6 +105,7 @@ impl Default for YcsbOptions {
             hashed_keys: false,
             accesses: 16,
             read_modify_write: false,
+            add: false,
             distinct: true,
             partitions: 1,
             multi_partition_share: 0.0,
@@ -164,6 +167,8 @@ impl YcsbOptions {
             }),
             false => Ok(()),
         };
+        let integers = self.field_bytes == 8 && !self.read_modify_write;
+        off_unless(self.add, "add", integers, "field-bytes of 8 and no read-modify-write")?;
         let single = self.scan_ratio == 0.0 && self.insert_ratio == 0.0;
         off_unless(self.key_order, "key-order", single, "neither scans nor inserts")?;
         off_unless(self.latest, "latest", self.partitions == 1, "one partition")?;
@@ -242,6 +247,7 @@ impl YcsbOptions {
             ("hashed-keys", OptionValue::Flag(self.hashed_keys)),
             ("accesses", OptionValue::Integer(self.accesses)),
             ("read-modify-write", OptionValue::Flag(self.read_modify_write)),
+            ("add", OptionValue::Flag(self.add)),
             ("distinct", OptionValue::Flag(self.distinct)),
             ("partitions", OptionValue::Integer(self.partitions)),
             ("multi-partition-share", OptionValue::Number(self.multi_partition_share)),

@@ -46,7 +46,7 @@ pub struct Store {
     layouts: Vec<RowLayout>,
     schema: Schema,
     refused_by: Option<TableId>,
-    rows: BTreeMap<(TableId, u64), Vec<u8>>,
+    pub rows: BTreeMap<(TableId, u64), Vec<u8>>,
     /// Numbers of the keys that are bytes.
     spelled: BTreeMap<Vec<u8>, u64>,
     first: BTreeMap<(TableId, u64), Vec<u8>>,
@@ -58,6 +58,8 @@ pub struct Store {
     pub abort_after: Option<u64>,
     pub events: Vec<Event>,
     pub record_events: bool,
+    /// What [`Access::adds_at_commit`] says.
+    pub adds_at_commit: bool,
     /// Rows that scans have visited.
     pub visited: usize,
 }
@@ -79,6 +81,7 @@ impl Store {
             abort_after: None,
             events: Vec::new(),
             record_events: false,
+            adds_at_commit: false,
             visited: 0,
         };
         schema.check().unwrap();
@@ -254,8 +257,10 @@ impl Access for Store {
         if self.slips(Mistake::LostUpdate) {
             return Ok(true);
         }
-        if self.slips(Mistake::StaleColumns) {
-            row = self.first[&place].clone();
+        if self.slips(Mistake::StaleColumns)
+            && let Some(first) = self.first.get(&place)
+        {
+            row = first.clone();
         }
         let mut from = 0;
         for span in self.spans(table, columns) {
@@ -270,6 +275,10 @@ impl Access for Store {
         self.undo.push((place, Some(before)));
         self.rows.insert(place, row);
         Ok(true)
+    }
+
+    fn adds_at_commit(&self) -> bool {
+        self.adds_at_commit
     }
 
     fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {

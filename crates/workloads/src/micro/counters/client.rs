@@ -1,10 +1,10 @@
 //! One worker's increments, transfers, sums and moves.
 
 use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN};
-use crate::cell::{add, cell};
+use crate::cell::{add, cell, increase};
 use crate::distinct::KeyDraw;
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, ColumnSet, Intent};
+use txn::{Abort, Access, Client, ColumnSet, Intent, TableId};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 5] = ["increment", "transfer", "sum", "move", "report"];
@@ -80,9 +80,10 @@ impl CountersClient {
     }
 
     fn increment<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
-        for &counter in &self.keys {
-            let (table, key) = self.options.place(counter);
-            add(access, table, key, COUNT, 1, self.intent())?;
+        for (at, &counter) in self.keys.iter().enumerate() {
+            let place = self.options.place(counter);
+            // Where additions and updates differ, both meet here.
+            self.bump(access, place, COUNT, 1, at % 2 == 1 || !access.adds_at_commit())?;
         }
         self.change_of_mind()?;
         if self.options.only_increments() {
@@ -97,6 +98,9 @@ impl CountersClient {
         // Half of the transfers go the other way, so that locks are taken in both orders.
         let (from, to) = if amount > 0 { (left, right) } else { (right, left) };
         let amount = amount.abs();
+        if access.adds_at_commit() {
+            return self.transfer_by_additions(access, (from, to), amount);
+        }
         let turned = self.options.key_order && to < from;
         let (first, second) = if turned { (to, from) } else { (from, to) };
         let first = cell(access, first.0, first.1, BALANCE, self.intent())?;
@@ -138,15 +142,91 @@ impl CountersClient {
         let mut seen = [0; 8];
         // A transaction sees its own writes and nothing else may come between: that a row is gone
         // after its delete, and there after its insert.
-        let mut right = access.delete(table, from)?;
+        let (adds, one, less) = (access.adds_at_commit(), 1i64, -1i64);
+        let mut right = !adds || access.add(table, from, TOKEN, &one.to_le_bytes())?;
+        right &= access.delete(table, from)?;
         self.change_of_mind()?;
         right &= !access.read(table, from, TOKEN, &mut seen)?;
+        if adds {
+            right &= !access.add(table, from, TOKEN, &one.to_le_bytes())?;
+        }
         right &= access.insert(table, to, &token)?;
+        if adds {
+            right &= access.add(table, to, TOKEN, &one.to_le_bytes())?;
+            right &= access.add(table, to, TOKEN, &less.to_le_bytes())?;
+        }
         right &= access.read(table, to, TOKEN, &mut seen)? && seen == token;
         if !right {
             self.note(access, BROKEN, 1)?;
         }
         Ok(())
+    }
+
+    /// Adds `amount` to an integer of a row; it is read `plainly` first if locks are to be upgraded.
+    fn bump<A: Access + ?Sized>(
+        &self,
+        access: &mut A,
+        (table, key): (TableId, u64),
+        column: ColumnSet,
+        amount: i64,
+        plainly: bool,
+    ) -> Result<(), Abort> {
+        if self.options.lock_upgrade && plainly {
+            add(access, table, key, column, amount, Intent::Read)?;
+            return Ok(());
+        }
+        increase(access, table, key, column, amount)
+    }
+
+    /// A transfer where additions read nothing: with every order of additions, updates and reads of one row.
+    fn transfer_by_additions<A: Access + ?Sized>(
+        &self,
+        access: &mut A,
+        (from, to): ((TableId, u64), (TableId, u64)),
+        amount: i64,
+    ) -> Result<(), Abort> {
+        let seen = |access: &mut A, (table, key)| cell(access, table, key, BALANCE, self.intent());
+        let add = |access: &mut A, (table, key): (TableId, u64), amount| {
+            increase(access, table, key, BALANCE, amount)
+        };
+        let set = |access: &mut A, (table, key), balance: i64| {
+            access.update(table, key, BALANCE, &balance.to_le_bytes())
+        };
+        let total = match amount % 4 {
+            0 => {
+                add(access, from, -amount)?;
+                self.change_of_mind()?;
+                add(access, to, amount)?;
+                PAIR_TOTAL
+            }
+            1 => {
+                add(access, from, -amount)?;
+                self.change_of_mind()?;
+                add(access, to, amount)?;
+                seen(access, from)?.wrapping_add(seen(access, to)?)
+            }
+            2 => {
+                let given = seen(access, from)?;
+                add(access, from, 1)?;
+                set(access, from, given.wrapping_sub(amount))?;
+                self.change_of_mind()?;
+                let taken = seen(access, to)?;
+                set(access, to, taken)?;
+                add(access, to, amount)?;
+                seen(access, from)?.wrapping_add(seen(access, to)?)
+            }
+            _ => {
+                add(access, from, amount)?;
+                let given = seen(access, from)?.wrapping_sub(amount);
+                add(access, to, amount + 1)?;
+                add(access, to, -1)?;
+                self.change_of_mind()?;
+                set(access, from, given)?;
+                add(access, from, -amount)?;
+                given.wrapping_sub(amount).wrapping_add(seen(access, to)?)
+            }
+        };
+        if total != PAIR_TOTAL { self.note(access, BROKEN, 1) } else { Ok(()) }
     }
 
     /// Adds `amount` to a column of this worker's row of the ledger.
@@ -156,8 +236,7 @@ impl CountersClient {
         column: ColumnSet,
         amount: i64,
     ) -> Result<(), Abort> {
-        add(access, self.options.ledger(), self.ledger_row, column, amount, self.intent())?;
-        Ok(())
+        self.bump(access, (self.options.ledger(), self.ledger_row), column, amount, true)
     }
 }
 
