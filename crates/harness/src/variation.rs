@@ -173,6 +173,11 @@ pub fn ycsb_growing(seed: u64) -> Ycsb {
         accesses: 3,
         distinct: !seed.is_multiple_of(3) && shape != 2,
         declare_read_only: true,
+        // A table that grows has no perfect index.
+        index: match any_index(seed) {
+            IndexChoice::Perfect => IndexChoice::Hash,
+            index => index,
+        },
         ..ycsb_options(seed)
     };
     Ycsb::new(options).expect("good for every seed")
