@@ -551,6 +551,8 @@ impl<M: Machine, P: Protocol<M>> Session for SharedEverythingSession<'_, M, P> {
         }
         self.engine.store.epochs().pin(self.core, self.slot);
         self.engine.protocol.begin(self.core, &mut self.worker, start);
+        let id = TxnId::new(self.slot, self.attempts);
+        self.engine.protocol.identify(&mut self.worker, Version::new(id, 1));
     }
 
     #[inline]

@@ -250,6 +250,13 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// Begins an attempt.
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, start: Start<'_>);
 
+    /// The attempt that has just begun is going to install versions of this identity: for those who show them to
+    /// others before they commit.
+    #[inline(always)]
+    fn identify<'s>(&'s self, worker: &mut Self::Worker<'s>, version: Version) {
+        let _ = (worker, version);
+    }
+
     /// Hears of every access before the key is looked up.
     #[inline(always)]
     fn approach<'s>(

@@ -180,6 +180,10 @@ impl<M: Machine, P: Protocol<M>, T: Twist> Protocol<M> for Twisted<P, T> {
         self.protocol.begin(core, &mut worker.worker, Start { attempt, ..start });
     }
 
+    fn identify<'s>(&'s self, worker: &mut Self::Worker<'s>, version: Version) {
+        self.protocol.identify(&mut worker.worker, version);
+    }
+
     fn approach<'s>(
         &'s self,
         core: &M::Core,

@@ -57,7 +57,8 @@ fn held<M: Machine, C: Versioned>(core: &M::Core, version: &RecordRef<'_, M, C>)
     ColumnSet(core.load_relaxed(version.line(), &version.cc().chain().extent))
 }
 
-fn older<'s, M: Machine, C: Versioned>(
+/// The next older version, if there is one. Call with the record latched.
+pub fn older<'s, M: Machine, C: Versioned>(
     core: &M::Core,
     version: &RecordRef<'s, M, C>,
 ) -> Option<RecordRef<'s, M, C>> {
@@ -86,17 +87,28 @@ pub fn read<M: Machine, C: Versioned>(
     while wts(core, &version) > timestamp {
         version = older(core, &version)?;
     }
+    Some(copy_version(core, record, &version, columns, out))
+}
+
+/// Copies `columns` of a version in the record's chain into `out`. Call with the record latched.
+pub fn copy_version<M: Machine, C: Versioned>(
+    core: &M::Core,
+    record: &RecordRef<'_, M, C>,
+    version: &RecordRef<'_, M, C>,
+    columns: ColumnSet,
+    out: &mut [u8],
+) -> RowHead {
     let head = version.head(core);
     if head.state.is_present() {
         // From the newest down to it, each undoing what the next newer one had changed.
         record.copy_held(core, columns, columns, out);
         let mut at = *record;
         while at.identity() != version.identity() {
-            at = older(core, &at)?;
+            at = older(core, &at).expect("the version is in the chain");
             at.copy_held(core, columns, held(core, &at), out);
         }
     }
-    Some(head)
+    head
 }
 
 /// The version that a transaction of this timestamp sees, and when it was superseded; the newest is never. None if
@@ -159,6 +171,22 @@ pub fn supersede<M: Machine, C: Versioned>(
     link(core, slot, next.map_or(0, |next| next.name().offset));
     link(core, record, slot.name().offset);
     core.store_relaxed(line, &from.extent, core.load_relaxed(line, &from.extent) + 1);
+}
+
+/// Takes back the last [`supersede`] with a slot: the record is again what the slot holds, which is returned and
+/// which nobody refers to any more. Call with the record latched.
+pub fn restore<'s, M: Machine, C: Versioned>(
+    core: &M::Core,
+    record: &RecordRef<'s, M, C>,
+) -> RecordRef<'s, M, C> {
+    let slot = older(core, record).expect("it has been superseded");
+    let (line, to) = (record.line(), record.cc().chain());
+    slot.copy_columns_to(core, record, held(core, &slot));
+    slot.copy_head_to(core, record);
+    core.store_relaxed(line, &to.wts, wts(core, &slot));
+    link(core, record, older(core, &slot).map_or(0, |next| next.name().offset));
+    core.store_relaxed(line, &to.extent, core.load_relaxed(line, &to.extent) - 1);
+    slot
 }
 
 /// Takes out the versions that nobody can read, wherever in the chain they are. `needed` says so of the time

@@ -67,6 +67,22 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         }
     }
 
+    /// A slot for the newest version of `record`, at a time when `timestamp` has been drawn; if need be out of what
+    /// can be collected.
+    pub fn slot_for(
+        &mut self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        timestamp: u64,
+        record: &RecordRef<'s, M, C>,
+    ) -> Result<RecordRef<'s, M, C>, OutOfMemory> {
+        if let Ok(slot) = self.slots.take(record) {
+            return Ok(slot);
+        }
+        self.collect(core, latcher, timestamp);
+        self.slots.take(record)
+    }
+
     /// A slot for the version of `record` that is to be superseded at `timestamp`, the running transaction's;
     /// none if nobody can read that version. The caller keeps other writers out.
     pub fn reserve(
@@ -76,11 +92,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         timestamp: u64,
         record: &RecordRef<'s, M, C>,
     ) -> Result<Option<RecordRef<'s, M, C>>, OutOfMemory> {
-        if let Ok(slot) = self.slots.take(record) {
-            return Ok(Some(slot));
-        }
-        self.collect(core, latcher, timestamp);
-        self.slots.take(record).map(Some).or_else(|exhausted| {
+        self.slot_for(core, latcher, timestamp, record).map(Some).or_else(|exhausted| {
             // As memory is, one version must do. Who began earlier and could read it never waits for us.
             let begin = version_chain::wts(core, record);
             let deadline = core.now() + core.ticks_per_second() / WAITS_PER_SECOND;

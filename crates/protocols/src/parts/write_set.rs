@@ -9,7 +9,9 @@ use crate::{Change, CommitLog};
 use machine::{Core, Machine, Zeroed};
 use std::ops::Range;
 use storage::{RecordRef, RowHead, RowState};
-use txn::{Abort, AbortReason, ColumnSet, MAX_COLUMNS, RowLayout, Write, WriteKind, add_words};
+use txn::{
+    Abort, AbortReason, ColumnSet, MAX_COLUMNS, RowLayout, Version, Write, WriteKind, add_words,
+};
 
 /// The values of columns to which nothing is added yet.
 static ZEROS: [u8; MAX_COLUMNS * 8] = [0; MAX_COLUMNS * 8];
@@ -211,8 +213,21 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     /// Installs the write at `at` and tells the log. Call with the record protected.
     #[inline]
     pub fn install(&self, core: &M::Core, at: usize, log: &mut CommitLog<'_>) {
-        let (record, pending) = self.records.get(at);
         let Some((before, after)) = self.outcome(core, at) else { return };
+        self.tell(core, at, (before, after), log);
+        self.place(core, at, log.version);
+    }
+
+    /// Tells the log of the write at `at`, which has this [`WriteSet::outcome`].
+    #[inline]
+    pub fn tell(
+        &self,
+        core: &M::Core,
+        at: usize,
+        (before, after): (RowHead, RowState),
+        log: &mut CommitLog<'_>,
+    ) {
+        let record = self.record(at);
         if let Some(writes) = log.writes.as_deref_mut() {
             // What the transaction did as a whole: a delete and an insert of one key make an update.
             let kind = match (before.state.is_present(), after.is_present()) {
@@ -224,9 +239,15 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
             let (version, overwritten) = (log.version, before.version);
             writes.push(Write { table, key, version, overwritten, kind });
         }
+    }
+
+    /// Writes the row's columns and state, as `version`, and tells nobody. Call with the record protected.
+    #[inline]
+    pub fn place(&self, core: &M::Core, at: usize, version: Version) {
+        let (record, pending) = self.records.get(at);
         let bytes = record.table().layout().packed_bytes(pending.columns);
         let values = &self.values[pending.start..pending.start + bytes];
-        record.install(core, pending.columns, values, pending.state, log.version);
+        record.install(core, pending.columns, values, pending.state, version);
     }
 
     /// The records to be written, in order.
