@@ -234,6 +234,38 @@ fn ssn_passes() {
 }
 
 #[test]
+fn hekaton_passes() {
+    passes("HEKATON");
+    // Here many are believed, and some of them abort.
+    let exploration = Exploration {
+        protocol: "HEKATON".into(),
+        schedules: 4000,
+        workers: 4,
+        ..Exploration::default()
+    };
+    let outcome = explore(&variation::ycsb, &exploration, &Word::new(0), &mut |_| {});
+    if let Some(finding) = outcome.expect("can run").finding {
+        panic!("HEKATON seed {}: {}", finding.seed, finding.violation);
+    }
+}
+
+#[test]
+fn hekaton_mutants_are_caught() {
+    let violation = mutant("hekaton_loses_dependencies");
+    assert!(matches!(violation, Violation::Stuck(RunError::Deadlock(_))), "{violation}");
+    let violation = mutant("hekaton_validates_at_begin");
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+    let exploration = Exploration {
+        mutant: Some("hekaton_without_waiting".into()),
+        schedules: 100_000,
+        ..Exploration::default()
+    };
+    let outcome = explore(&variation::ycsb, &exploration, &Word::new(0), &mut |_| {});
+    let violation = outcome.expect("can run").finding.expect("finds the bug").violation;
+    assert!(violation.to_string().contains("G1a, aborted read"), "{violation}");
+}
+
+#[test]
 fn two_version_no_wait_passes() {
     passes("2V_NO_WAIT");
 }

@@ -4,6 +4,7 @@
 //! in [`parts`]. [`registry`] is the only other place that names them.
 
 pub mod dl_detect;
+pub mod hekaton;
 pub mod hstore;
 pub mod mocc;
 #[doc(hidden)]

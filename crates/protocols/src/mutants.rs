@@ -7,6 +7,7 @@ mod twist;
 
 use crate::{
     dl_detect::{self, DlDetect, VersionedLocks},
+    hekaton::{self, Hekaton},
     hstore,
     hstore::Hstore,
     mocc::{self, Mocc},
@@ -283,6 +284,24 @@ pub const MUTANTS: &[Mutant] = &[
         detector: Detector::CertificateOrLaw,
     },
     Mutant {
+        name: "hekaton_without_waiting",
+        story: "HEKATON commits without waiting for those whose versions it has read before they were decided",
+        workload: "ycsb",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "hekaton_loses_dependencies",
+        story: "HEKATON enters a dependency without looking whether the other has told all that depend on it by then",
+        workload: "counters",
+        detector: Detector::Progress,
+    },
+    Mutant {
+        name: "hekaton_validates_at_begin",
+        story: "HEKATON validates its reads as of its begin, at which they are always valid (write skew)",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
         name: "two_version_uncertified",
         story: "2V_NO_WAIT installs its writes without certifying that no reader is left",
         workload: "counters",
@@ -422,6 +441,9 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "ssn_without_read_stamps" => Ok(visitor.visit::<Ssn<M, WithoutReadStamps>>()),
         "ssn_without_waiting" => Ok(visitor.visit::<Ssn<M, WithoutWaiting>>()),
         "phantom_uncertified_range" => Ok(visitor.visit::<Ssn<M, UncertifiedRanges>>()),
+        "hekaton_without_waiting" => Ok(visitor.visit::<Hekaton<M, WithoutDependencies>>()),
+        "hekaton_loses_dependencies" => Ok(visitor.visit::<Hekaton<M, LosesDependencies>>()),
+        "hekaton_validates_at_begin" => Ok(visitor.visit::<Hekaton<M, ValidatesAtBegin>>()),
         "two_version_uncertified" => {
             Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<CertifiedLocks<Uncertified>>>())
         }
@@ -593,6 +615,24 @@ impl ssn::Variant for WithoutWaiting {
 pub struct UncertifiedRanges;
 impl ssn::Variant for UncertifiedRanges {
     const CERTIFIES_RANGES: bool = false;
+}
+
+/// HEKATON that commits on hope.
+pub struct WithoutDependencies;
+impl hekaton::Variant for WithoutDependencies {
+    const AWAITS_DEPENDENCIES: bool = false;
+}
+
+/// HEKATON that enters dependencies too late.
+pub struct LosesDependencies;
+impl hekaton::Variant for LosesDependencies {
+    const LOOKS_AGAIN: bool = false;
+}
+
+/// HEKATON that validates what it knows.
+pub struct ValidatesAtBegin;
+impl hekaton::Variant for ValidatesAtBegin {
+    const VALIDATES_AT_END: bool = false;
 }
 
 /// 2V_NO_WAIT without its third kind of lock.

@@ -5,6 +5,7 @@
 use crate::{
     Declaration, Isolation, Protocol, ProtocolOptions,
     dl_detect::{DlDetect, DlDetectVersions},
+    hekaton::Hekaton,
     hstore::Hstore,
     mocc::Mocc,
     mvcc::Mvcc,
@@ -84,6 +85,7 @@ registry! { M:
     Mvcc<M>,
     Snapshot<M>,
     Ssn<M>,
+    Hekaton<M>,
     Occ<M>,
     Hstore<M>,
     Silo,

@@ -9,6 +9,7 @@ use machine::{
 use protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Start,
     dl_detect::DlDetectVersions,
+    hekaton::Hekaton,
     mvcc::{Mvcc, Variant},
     parts::{
         active_timestamps::Needed,
@@ -251,6 +252,7 @@ fn under_adversarial_schedules() {
     for seed in 0..8 {
         Rig::<_, Mvcc<_>>::new(explored(seed)).stays_bounded(1000);
         Rig::<_, DlDetectVersions<_>>::new(explored(seed)).stays_bounded(1000);
+        Rig::<_, Hekaton<_>>::new(explored(seed)).stays_bounded(1000);
     }
 }
 
@@ -258,6 +260,7 @@ fn under_adversarial_schedules() {
 fn natively() {
     Rig::<_, Mvcc<_>>::new(native()).stays_bounded(20_000);
     Rig::<_, DlDetectVersions<_>>::new(native()).stays_bounded(2000);
+    Rig::<_, Hekaton<_>>::new(native()).stays_bounded(20_000);
 }
 
 /// Collection as the papers' code does it: up to the oldest transaction, and there it stops.
