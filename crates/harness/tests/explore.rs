@@ -207,6 +207,17 @@ fn wound_wait_passes() {
 }
 
 #[test]
+fn bamboo_passes() {
+    passes("BAMBOO");
+    for retire in ["0", "50", "100"] {
+        form_passes("BAMBOO", &[("retire", retire)]);
+    }
+    certificate_or_law("bamboo_without_waiting");
+    certificate_or_law("bamboo_without_cascade");
+    certificate_or_law("bamboo_keeps_early_images");
+}
+
+#[test]
 fn timestamp_passes() {
     passes("TIMESTAMP");
 }
@@ -309,7 +320,7 @@ fn hstore_passes() {
 /// sessions than a schedule has by default.
 #[test]
 fn long_queues_pass() {
-    for protocol in ["DL_DETECT", "WAIT_DIE", "WOUND_WAIT", "HSTORE"] {
+    for protocol in ["DL_DETECT", "WAIT_DIE", "WOUND_WAIT", "BAMBOO", "HSTORE"] {
         for workers in [6, 8, 10] {
             let outcome = run(&Exploration {
                 protocol: protocol.into(),

@@ -3,6 +3,7 @@
 //! One file per protocol, its paper cited at the top and its deviations listed; what several share is
 //! in [`parts`]. [`registry`] is the only other place that names them.
 
+pub mod bamboo;
 pub mod dl_detect;
 pub mod hekaton;
 pub mod hstore;

@@ -6,6 +6,7 @@ mod keeps_shared;
 mod twist;
 
 use crate::{
+    bamboo::{self, Bamboo},
     dl_detect::{self, DlDetect, VersionedLocks},
     hekaton::{self, Hekaton},
     hstore,
@@ -210,6 +211,24 @@ pub const MUTANTS: &[Mutant] = &[
         name: "readers_before_late_marks",
         story: "DL_DETECT with readers on versions: a writer draws its timestamp before it marks what it will \
                 overwrite, so a later reader may have come and gone",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "bamboo_without_waiting",
+        story: "BAMBOO commits without waiting for the transactions whose writes it has seen",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "bamboo_without_cascade",
+        story: "BAMBOO's aborts do not reach those who have seen what is undone",
+        workload: "counters",
+        detector: Detector::CertificateOrLaw,
+    },
+    Mutant {
+        name: "bamboo_keeps_early_images",
+        story: "BAMBOO writes a row again that others have seen already, and lets them go on with what they saw",
         workload: "counters",
         detector: Detector::CertificateOrLaw,
     },
@@ -426,6 +445,9 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "readers_before_late_marks" => {
             Ok(visitor.visit::<ReadersOnVersions<M, VersionedLocks<M>, LateMarks>>())
         }
+        "bamboo_without_waiting" => Ok(visitor.visit::<Bamboo<M, WithoutAwaiting>>()),
+        "bamboo_without_cascade" => Ok(visitor.visit::<Bamboo<M, WithoutCascade>>()),
+        "bamboo_keeps_early_images" => Ok(visitor.visit::<Bamboo<M, EarlyImages>>()),
         "mocc_trusts_locks" => Ok(visitor.visit::<Mocc<M, TrustsLocks>>()),
         "mocc_waits_out_of_order" => Ok(visitor.visit::<Mocc<M, WaitsOutOfOrder>>()),
         "mvcc_reads_past_writers" => Ok(visitor.visit::<Mvcc<M, PastWriters>>()),
@@ -477,6 +499,24 @@ impl wait_die::Variant for Inverted {
     fn may_wait(own: u64, other: u64) -> bool {
         own > other
     }
+}
+
+/// BAMBOO without its commit semaphore.
+pub struct WithoutAwaiting;
+impl bamboo::Variant for WithoutAwaiting {
+    const AWAITS: bool = false;
+}
+
+/// BAMBOO without cascading aborts.
+pub struct WithoutCascade;
+impl bamboo::Variant for WithoutCascade {
+    const CASCADES: bool = false;
+}
+
+/// BAMBOO that takes any write for the last to its row.
+pub struct EarlyImages;
+impl bamboo::Variant for EarlyImages {
+    const TAKES_BACK: bool = false;
 }
 
 /// PCC without upgrades.

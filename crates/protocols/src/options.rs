@@ -38,6 +38,8 @@ pub struct ProtocolOptions {
     pub lock_form: LockForm,
     /// When a record is locked to be written.
     pub write_locks: WriteLocks,
+    /// Of a transaction's accesses, the share in percent after which its writes are no longer retired.
+    pub retire_percent: u64,
     /// Number of partition locks, or of tables of locks, where partitions have them; none for as many as the
     /// workload has partitions.
     pub partitions: Option<u64>,
@@ -63,6 +65,7 @@ impl Default for ProtocolOptions {
             lock_buckets: None,
             lock_form: LockForm::Counter,
             write_locks: WriteLocks::Access,
+            retire_percent: 85,
             partitions: None,
             older_at_partition: OlderAtPartition::GoesFirst,
         }
@@ -423,6 +426,16 @@ pub const KNOBS: &[Knob] = &[
         }),
     },
     Knob {
+        name: "retire",
+        summary: "percent of a transaction's accesses whose writes others see at once; the last ones are kept back",
+        allowed: "0 to 100",
+        set: |options, value| {
+            options.retire_percent = value.parse().ok().filter(|percent| *percent <= 100)?;
+            Some(())
+        },
+        value: Some(|options| options.retire_percent.to_string()),
+    },
+    Knob {
         name: "deadlock-preset",
         summary: "limits on waiting as published: abyss (no wait beyond 100us), 2022 (beyond 1ms)",
         allowed: "abyss, 2022",
@@ -522,6 +535,7 @@ mod tests {
             ("lock-buckets", ["usual", "7"]),
             ("lock-form", ["counter", "list"]),
             ("write-locks", ["access", "commit"]),
+            ("retire", ["0", "100"]),
             ("partitions", ["workload", "16"]),
             ("older-at-partition", ["goes-first", "aborts"]),
             ("deadlock-search", ["100ns", "7us"]),

@@ -4,6 +4,7 @@
 
 use crate::{
     Declaration, Isolation, Protocol, ProtocolOptions,
+    bamboo::Bamboo,
     dl_detect::{DlDetect, DlDetectVersions},
     hekaton::Hekaton,
     hstore::Hstore,
@@ -80,6 +81,7 @@ registry! { M:
     NoWait | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
     WaitDie<M> | WaitDieTabled<M>,
     WoundWait<M>,
+    Bamboo<M>,
     TwoVersionNoWait,
     Timestamp<M>,
     Mvcc<M>,

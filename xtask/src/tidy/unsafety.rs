@@ -44,6 +44,12 @@ const LISTED: &[(&str, &str)] = &[
         "crates/protocols/src/parts/cancellable_queue.rs",
         "sessions are placed by number in an arena",
     ),
+    ("crates/protocols/src/parts/dependent_session.rs", "zeros are valid: a session"),
+    (
+        "crates/protocols/src/parts/retiring_queue.rs",
+        "requests and sessions are named by offsets of an arena",
+    ),
+    ("crates/protocols/src/parts/retired_images.rs", "images are named by offsets of an arena"),
     ("crates/protocols/src/parts/waits_for.rs", "the rows of a graph lie by number in an arena"),
     ("crates/protocols/src/parts/queue_latch.rs", "latch nodes are named by offsets of an arena"),
     ("crates/protocols/src/parts/version_chain.rs", "versions are named by offsets of an arena"),

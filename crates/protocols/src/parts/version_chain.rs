@@ -265,7 +265,7 @@ impl<'s> VersionSlots<'s> {
 
     /// A slot for an older version of `record`.
     #[inline]
-    pub fn take<M: Machine, C: Versioned>(
+    pub fn take<M: Machine, C: Zeroed + Send + Sync + 'static>(
         &mut self,
         record: &RecordRef<'s, M, C>,
     ) -> Result<RecordRef<'s, M, C>, OutOfMemory> {
@@ -296,7 +296,10 @@ impl<'s> VersionSlots<'s> {
 
     /// Takes back a slot that nobody refers to any more.
     #[inline]
-    pub fn give<M: Machine, C: Versioned>(&mut self, slot: &RecordRef<'s, M, C>) {
+    pub fn give<M: Machine, C: Zeroed + Send + Sync + 'static>(
+        &mut self,
+        slot: &RecordRef<'s, M, C>,
+    ) {
         let at = slot.table().id().0 as usize;
         let free = Self::list(&mut self.free, at);
         free.push(slot.name().offset);

@@ -250,6 +250,28 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         record.install(core, pending.columns, values, pending.state, version);
     }
 
+    /// Puts what the write at `at` makes of a row in state `below` into `slot`, for others to see before it is
+    /// installed. The columns that it overwrites; none if it changes nothing, and the slot stays as it is.
+    pub fn show_in(
+        &self,
+        core: &M::Core,
+        at: usize,
+        below: RowState,
+        slot: &RecordRef<'s, M, C>,
+        version: Version,
+    ) -> Option<ColumnSet> {
+        let (record, pending) = self.records.get(at);
+        let state = pending.state.unwrap_or(below);
+        let undone = below == RowState::ABSENT && state == RowState::ABSENT;
+        if undone || (pending.columns.is_empty() && pending.state.is_none()) {
+            return None;
+        }
+        let bytes = record.table().layout().packed_bytes(pending.columns);
+        let values = &self.values[pending.start..pending.start + bytes];
+        slot.install(core, pending.columns, values, Some(state), version);
+        Some(pending.columns)
+    }
+
     /// The records to be written, in order.
     #[inline]
     pub fn records(&self) -> impl DoubleEndedIterator<Item = RecordRef<'s, M, C>> {

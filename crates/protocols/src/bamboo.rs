@@ -1,0 +1,289 @@
+//! BAMBOO: two-phase locking in which a write is given to others as soon as it is made.
+//!
+//! Source: Guo, Wu, Yan and Yu, SIGMOD 2021 (Releasing Locks As Early As You Can). As in WOUND_WAIT the older
+//! transaction wounds the younger, and timestamps stay through restarts. But a lock is *retired* after its last
+//! use: others may have it then, and see what has been written. A transaction commits when all that it depends on
+//! have committed (its commit semaphore is zero); if one of them aborts, so do all that have seen its writes.
+//! The paper's four optimizations: reads are retired when they are granted; the writes of a transaction's last
+//! accesses are not, as that would not pay; an older read stands before a younger write, and neither
+//! aborts; timestamps are drawn at a transaction's first conflict.
+//!
+//! Deviations:
+//! - Writes are buffered, as everywhere here. What a retired write has written is shown to others as an image beside
+//!   the record, and becomes the record's row at commit: an abort has nothing to restore, and an older
+//!   read finds what was there before. See [`crate::parts::retiring_queue`], [`crate::parts::retired_images`].
+//! - An update is taken for the last use of its row. If it was not, those who have seen it are called away when
+//!   the row is written again.
+//! - A transaction does not say how many accesses it will make. It is taken to be as long as the one that its
+//!   session has committed before.
+//! - A write for whose image there is no memory is not retired. Nor are locks on ranges: who makes a record
+//!   in a leaf locks its guard for an instant, as everywhere, and that leaves no order for the commit to keep.
+//! - A transaction that is to abort notices at its next access, while it waits, and when it begins to commit.
+
+use crate::{
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    parts::{
+        retiring_holdings::Holdings,
+        retiring_queue::{RetiringLock, RetiringLocks},
+        two_phase_locking::Mode,
+        version_chain::VersionPool,
+        write_set::WriteSet,
+    },
+};
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
+use std::marker::PhantomData;
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent, TxnId, Version};
+
+/// What mutants may leave out; the protocol itself leaves nothing out.
+pub trait Variant: Send + Sync + 'static {
+    /// A commit waits for the transactions that it depends on.
+    const AWAITS: bool = true;
+    /// Who has seen a write aborts with its writer.
+    const CASCADES: bool = true;
+    /// What was retired too early is taken back from those who have seen it.
+    const TAKES_BACK: bool = true;
+}
+
+/// The algorithm as published.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// The protocol.
+pub struct Bamboo<M: Machine, V = AsPublished> {
+    locks: RetiringLocks<M>,
+    images: VersionPool,
+    retire_percent: u64,
+    variant: PhantomData<V>,
+}
+
+type Record<'s, M> = RecordRef<'s, M, RetiringLock>;
+
+/// A session's locks and writes.
+pub struct Worker<'s, M: Machine> {
+    locks: Holdings<'s, M>,
+    writes: WriteSet<'s, M, RetiringLock>,
+    slot: usize,
+    attempts: u64,
+    /// Made by the running attempt.
+    accesses: u64,
+    /// Made by the transaction that was committed last.
+    expected: u64,
+}
+
+impl<M: Machine> Worker<'_, M> {
+    /// The identity of what the running attempt writes, as its session will tell it to the log.
+    fn version(&self) -> Version {
+        Version::new(TxnId::new(self.slot, self.attempts), 1)
+    }
+
+    /// Whether the access just made is so far from the transaction's end that its write is retired, by all that is
+    /// known.
+    fn retires(&self, percent: u64) -> bool {
+        match self.expected {
+            0 => percent != 0,
+            expected => self.accesses * 100 <= expected * percent,
+        }
+    }
+}
+
+impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
+    type Record = RetiringLock;
+    type Worker<'s>
+        = Worker<'s, M>
+    where
+        M: 's;
+
+    fn declare(_: &ProtocolOptions) -> Declaration {
+        Declaration {
+            name: "BAMBOO",
+            summary: "two-phase locking; writes are seen before they commit, aborts cascade",
+            source: "Guo et al. 2021",
+            isolation: Isolation::Serializable,
+            strict: true,
+        }
+    }
+
+    fn knobs() -> &'static [&'static str] {
+        &["retire"]
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Bamboo {
+            locks: RetiringLocks::new(arena, options, sessions)?,
+            images: VersionPool::default(),
+            retire_percent: options.retire_percent,
+            variant: PhantomData,
+        })
+    }
+
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+        Worker {
+            locks: Holdings::new(&self.locks, &self.images, slot),
+            writes: WriteSet::default(),
+            slot,
+            attempts: 0,
+            accesses: 0,
+            expected: 0,
+        }
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, start: Start<'_>) {
+        worker.attempts += 1;
+        worker.accesses = 0;
+        worker.locks.begin(core, start.attempt == 0);
+    }
+
+    #[inline]
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        worker.accesses += 1;
+        let mode = match intent {
+            Intent::Read => Mode::Shared,
+            Intent::Update => Mode::Exclusive,
+        };
+        let taken = worker.locks.lock(core, &record, mode)?;
+        let head = self.locks.copy_out(core, &record, taken.request, columns, out);
+        worker.locks.unlatch(core, &record);
+        Ok(match worker.writes.find(&record) {
+            None => head,
+            Some(at) => worker.writes.overlay(at, columns, out, head),
+        })
+    }
+
+    #[inline]
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: Record<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        worker.accesses += 1;
+        let (retires, version) = (worker.retires(self.retire_percent), worker.version());
+        let Worker { locks, writes, .. } = worker;
+        let taken = locks.lock(core, &record, Mode::Exclusive)?;
+        let request = taken.request;
+        if V::TAKES_BACK {
+            self.locks.take_back(core, request);
+        }
+        let below = self.locks.copy_out(core, &record, request, ColumnSet::NONE, &mut []).state;
+        let at = writes.find(&record);
+        let there = change.state.is_some() || writes.state_over(at, below).is_present();
+        if there {
+            writes.put(core, record, at, change);
+        }
+        if retires && let Some(slot) = locks.slot(&record, taken) {
+            let at = at.or_else(|| writes.find(&record));
+            let shown = at.and_then(|at| writes.show_in(core, at, below, &slot, version));
+            self.locks.retire(core, request, shown.map(|columns| (&slot, columns)));
+        }
+        locks.leave(core, &record, taken);
+        Ok(there)
+    }
+
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, RetiringLock>,
+    ) -> Result<(), Abort> {
+        worker.locks.lock_and_leave(core, &guard.record(), Mode::Shared)
+    }
+
+    fn begin_insertion<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, RetiringLock>,
+    ) -> Result<(), Abort> {
+        worker.locks.lock_for_insertion(core, &guard.record())
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, RetiringLock>,
+        record: Record<'s, M>,
+        _: u64,
+    ) -> Result<(), Abort> {
+        match worker.locks.holds(&guard.record()) {
+            // Free, so there is no wait.
+            true => worker.locks.lock_and_leave(core, &record, Mode::Shared),
+            false => Ok(()),
+        }
+    }
+
+    fn end_insertion<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        _: GuardRef<'s, M, RetiringLock>,
+    ) {
+        worker.locks.end_instant(core);
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, RetiringLock>,
+        right: GuardRef<'s, M, RetiringLock>,
+        _: u64,
+    ) -> Result<(), Abort> {
+        // Nobody else can have scanned the leaf, as its guard is locked exclusively. If this transaction
+        // has, it has scanned the upper part as well; that guard is free, so there is no wait.
+        match worker.locks.holds(&guard.record()) {
+            true => worker.locks.lock_and_leave(core, &right.record(), Mode::Exclusive),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+        worker.locks.begin_commit(core, !V::AWAITS).map(|()| 0)
+    }
+
+    #[inline]
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        _: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        let version = worker.version();
+        assert!(log.writes.is_none() || log.version == version, "others have seen another version");
+        let Worker { locks, writes, .. } = worker;
+        locks.release(core, |record, _| {
+            if let Some(at) = writes.find(record) {
+                writes.install(core, at, log);
+            }
+        });
+        writes.clear();
+        worker.expected = worker.accesses;
+    }
+
+    #[inline]
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
+        worker.locks.release(core, |_, request| {
+            if V::CASCADES && self.locks.is_retired_write(core, request) {
+                self.locks.call_behind(core, request);
+            }
+        });
+        worker.writes.clear();
+    }
+}
