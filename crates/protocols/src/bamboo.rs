@@ -33,7 +33,7 @@ use crate::{
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent, TxnId, Version};
+use txn::{Abort, ColumnSet, Intent, Version};
 
 /// What mutants may leave out; the protocol itself leaves nothing out.
 pub trait Variant: Send + Sync + 'static {
@@ -63,8 +63,8 @@ type Record<'s, M> = RecordRef<'s, M, RetiringLock>;
 pub struct Worker<'s, M: Machine> {
     locks: Holdings<'s, M>,
     writes: WriteSet<'s, M, RetiringLock>,
-    slot: usize,
-    attempts: u64,
+    /// The identity of what the running attempt writes.
+    version: Version,
     /// Made by the running attempt.
     accesses: u64,
     /// Made by the transaction that was committed last.
@@ -72,11 +72,6 @@ pub struct Worker<'s, M: Machine> {
 }
 
 impl<M: Machine> Worker<'_, M> {
-    /// The identity of what the running attempt writes, as its session will tell it to the log.
-    fn version(&self) -> Version {
-        Version::new(TxnId::new(self.slot, self.attempts), 1)
-    }
-
     /// Whether the access just made is so far from the transaction's end that its write is retired, by all that is
     /// known.
     fn retires(&self, percent: u64) -> bool {
@@ -125,8 +120,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
         Worker {
             locks: Holdings::new(&self.locks, &self.images, slot),
             writes: WriteSet::default(),
-            slot,
-            attempts: 0,
+            version: Version::INITIAL,
             accesses: 0,
             expected: 0,
         }
@@ -134,9 +128,13 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
 
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, start: Start<'_>) {
-        worker.attempts += 1;
         worker.accesses = 0;
         worker.locks.begin(core, start.attempt == 0);
+    }
+
+    #[inline(always)]
+    fn identify<'s>(&'s self, worker: &mut Worker<'s, M>, version: Version) {
+        worker.version = version;
     }
 
     #[inline]
@@ -172,7 +170,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
         change: Change<'_>,
     ) -> Result<bool, Abort> {
         worker.accesses += 1;
-        let (retires, version) = (worker.retires(self.retire_percent), worker.version());
+        let (retires, version) = (worker.retires(self.retire_percent), worker.version);
         let Worker { locks, writes, .. } = worker;
         let taken = locks.lock(core, &record, Mode::Exclusive)?;
         let request = taken.request;
@@ -265,8 +263,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
         _: u64,
         log: &mut CommitLog<'_>,
     ) {
-        let version = worker.version();
-        assert!(log.writes.is_none() || log.version == version, "others have seen another version");
+        assert!(log.version == worker.version, "others have seen another version");
         let Worker { locks, writes, .. } = worker;
         locks.release(core, |record, _| {
             if let Some(at) = writes.find(record) {
