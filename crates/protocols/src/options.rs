@@ -317,7 +317,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "commit-updates",
-        summary: "optimistic: an addition reads nothing, and is made when the write is installed (STOv2 5)",
+        summary: "optimistic: an addition reads nothing, and is made when the write is installed (STOv2)",
         allowed: "off, on",
         set: |options, value| {
             options.commit_updates = match value {

@@ -7,8 +7,8 @@
 //! protocol to protocol: that is [`Rules`].
 //!
 //! Ranges: a scan notes the leaves that it meets ([`NodeSet`]), which are validated with the reads.
-//! Additions, on demand (commit-time updates: Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020, section 5): what is
-//! added is kept in the write set and applied to the row when it is installed, under its lock. Nothing is read for it
+//! Additions, on demand (commit-time updates: Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020): what is added is
+//! kept in the write set and applied to the row when it is installed, under its lock. Nothing is read for it
 //! before, so nothing is validated; a read of such a row is one like any other. Deviation: theirs is any function of
 //! the row, ours the sum.
 //! Read committed, on demand: reads and ranges are not noted, but for what is read for update.

@@ -114,6 +114,7 @@ impl TreeKey for u64 {
         0
     }
 
+    // SAFETY: there are no rests, and nothing is done.
     #[inline(always)]
     unsafe fn rests<M: Machine>(_: &Arena, _: u64, (): (), _: usize) {}
 
@@ -261,6 +262,7 @@ impl TreeKey for ByteKey {
         (lines * size_of::<WordLine<M>>()) as u64
     }
 
+    // SAFETY: the caller promises the lines; they are looked at within their number only, in `RestWords::word`.
     #[inline(always)]
     unsafe fn rests<M: Machine>(
         arena: &Arena,
