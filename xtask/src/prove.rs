@@ -23,7 +23,6 @@ const SUBJECTS: &[Subject] = &[
     subject("counters", "", true),
     subject("ranges", "", true),
     subject("rooms", "--people 200 --rooms 20", true),
-    subject("rooms", "", true),
     subject("tpcc", "--items 1000 --customers-per-district 60", true),
     subject("tpcc-accesses", "", false),
     subject("smallbank", "", true),
