@@ -6,6 +6,7 @@ mod ordered;
 mod secondary;
 mod session_key;
 
+use self::session_key::SessionKey;
 use crate::{
     Architecture, Dataset, EngineError, EngineOptions, Session,
     architecture::{no_memory, store_options},
@@ -17,7 +18,6 @@ use protocols::{
     Change, CommitLog, Protocol, Start,
     parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
-use session_key::SessionKey;
 use storage::{
     ByteKey, Epochs, Found, RecordRef, RowHead, RowState, Space, Store, StoreLoader, Table,
 };

@@ -194,7 +194,7 @@ fn mistakes_are_named_and_change_nothing() {
         Ok(())
     })
     .unwrap();
-    let long = IndexOptions { key_bits: Some(0), ..BY_TOWN };
+    let long = IndexOptions { name: "by_all", key_bits: Some(0), ..BY_TOWN };
     let error = db.create_indexed_byte_keyed_table("long", &COLUMNS, 64, &[long]).unwrap_err();
     assert!(
         matches!(&error, Error::InvalidTable { message } if message.contains("672 bits")),

@@ -274,6 +274,9 @@ impl TableSchema {
         {
             return fail(format!("an index of {keys} keys, allowed are 1 to {MAX_PERFECT_KEYS}"));
         }
+        if let Some(Err(message)) = self.index_of.as_ref().map(SecondaryIndex::check) {
+            return fail(message);
+        }
         if let KeyKind::Bytes { most } = self.key {
             if most == 0 || usize::from(most) > MAX_KEY_BYTES {
                 return fail(format!("keys of {most} bytes, allowed are 1 to {MAX_KEY_BYTES}"));
@@ -281,9 +284,6 @@ impl TableSchema {
             if matches!(self.index, IndexKind::Perfect { .. }) {
                 return fail("a perfect index is one of numbers: keys of bytes have none".into());
             }
-        }
-        if let Some(Err(message)) = self.index_of.as_ref().map(SecondaryIndex::check) {
-            return fail(message);
         }
         if !self.indexes.is_empty() && self.payload == Payload::Opaque {
             return fail("values that are not kept cannot be indexed".into());
