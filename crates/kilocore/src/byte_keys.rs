@@ -13,6 +13,9 @@ pub trait ByteKeyBounds {
     fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>);
 }
 
+/// The first key of a range and its last; none for the last there is.
+type Ends = (Vec<u8>, Option<Vec<u8>>);
+
 impl ByteKeyBounds for RangeFull {
     fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         (Bound::Unbounded, Bound::Unbounded)
@@ -72,7 +75,7 @@ impl Definition {
     fn byte_range(
         &self,
         (start, end): (Bound<&[u8]>, Bound<&[u8]>),
-    ) -> Result<Option<(Vec<u8>, Option<Vec<u8>>)>, Error> {
+    ) -> Result<Option<Ends>, Error> {
         let KeyKind::Bytes { most } = self.schema.key else {
             return Err(self.wrong_key_type("64-bit integers"));
         };

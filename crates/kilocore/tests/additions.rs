@@ -174,7 +174,7 @@ fn additions_at_commit_do_not_conflict() {
         })
         .unwrap();
         assert_eq!(runs, if name.contains("on") { 1 } else { 2 }, "{name}");
-        let row = db.read_only(|tx| Ok::<_, Error>(tx.get(&table, 7)?.unwrap().get::<u64>("n")?));
+        let row = db.read_only(|tx| tx.get(&table, 7)?.unwrap().get::<u64>("n"));
         assert_eq!(row.unwrap(), 16, "{name}");
     }
 }

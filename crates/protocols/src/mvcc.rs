@@ -21,12 +21,12 @@ use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     TimestampAllocation,
     parts::{
+        absence_times::AbsenceTimes,
         active_timestamps::{ActiveTimestamps, Needed},
         prewrite::Prewriter,
         queue_latch::LatchNodes,
         range_times,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
-        timestamp_floor::TimestampFloor,
         version_chain::{self, VersionPool},
         version_collector::VersionCollector,
         version_times::Times,
@@ -35,7 +35,7 @@ use crate::{
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
 /// Where mutants may differ; the protocol itself does not.
@@ -60,9 +60,7 @@ pub struct Mvcc<M: Machine, V = AsPublished> {
     active: ActiveTimestamps<M>,
     versions: VersionPool,
     latches: LatchNodes,
-    /// Of absences that were retired: when the latest of them began, and until when any was read.
-    written_floor: TimestampFloor<M>,
-    read_floor: TimestampFloor<M>,
+    absences: AbsenceTimes<M>,
     variant: PhantomData<V>,
 }
 
@@ -107,8 +105,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
             active: ActiveTimestamps::new(arena, sessions)?,
             versions: VersionPool::default(),
             latches: LatchNodes::new::<M>(arena, sessions)?,
-            written_floor: TimestampFloor::new(arena)?,
-            read_floor: TimestampFloor::new(arena)?,
+            absences: AbsenceTimes::new(arena)?,
             variant: PhantomData,
         })
     }
@@ -211,16 +208,8 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
         for at in 0..worker.writes.len() {
             let record = worker.writes.record(at);
             worker.prewrites.latch(core, &record);
-            let (slot, outcome) = (worker.reserved[at], worker.writes.outcome(core, at));
-            // A retired record stands for the same absence as before.
-            if outcome.is_some_and(|(_, after)| after != RowState::RETIRED) {
-                let begin = version_chain::wts(core, &record);
-                version_chain::supersede(core, &record, worker.writes.columns(at), slot.as_ref());
-                core.store_relaxed(record.line(), &record.cc().chain.wts, timestamp);
-                if slot.is_some() {
-                    due |= worker.collector.superseded(core, record, begin, timestamp);
-                }
-            }
+            let slot = worker.reserved[at];
+            due |= worker.collector.supersede(core, &worker.writes, at, slot, timestamp);
             worker.writes.install(core, at, log);
             core.store(record.line(), &record.cc().pending, 0);
             worker.prewrites.unlatch(core, &record);
@@ -278,9 +267,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
         record: &Record<'_, M>,
         guard: Option<GuardRef<'_, M, Times>>,
     ) {
-        let floors = || (self.written_floor.get(core), self.read_floor.get(core));
-        let times = guard.map_or_else(floors, |guard| range_times::times_in(core, guard));
-        range_times::start(core, record, times);
+        self.absences.start(core, record, guard);
     }
 
     fn retire(
@@ -291,13 +278,6 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
     ) {
         // Nobody is active who is older than the absence (it had no history), so nobody is refused a fresh
         // record for being older than it.
-        let times = range_times::times_of(core, record);
-        match guard {
-            Some(guard) => range_times::raise_both(core, guard, times),
-            None => {
-                self.written_floor.raise(core, times.0);
-                self.read_floor.raise(core, times.1);
-            }
-        }
+        self.absences.remember(core, record, guard);
     }
 }

@@ -15,22 +15,22 @@
 use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
+        absence_times::AbsenceTimes,
         active_timestamps::{ActiveTimestamps, Needed},
         announcement::Announcer,
         certifier::{Candidate, Certifier},
         commit_clock::CommitClock,
         queue_latch::LatchNodes,
         range_times,
-        timestamp_floor::TimestampFloor,
         version_chain::{self, VersionPool},
         version_collector::VersionCollector,
         version_times::Times,
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
 /// Where mutants may differ; the protocol itself does not.
@@ -73,9 +73,7 @@ pub struct Snapshot<M: Machine, C = Uncertified, V = AsPublished> {
     active: ActiveTimestamps<M>,
     versions: VersionPool,
     latches: LatchNodes,
-    /// Of absences that were retired: when the latest of them began, and until when any was read.
-    written_floor: TimestampFloor<M>,
-    read_floor: TimestampFloor<M>,
+    absences: AbsenceTimes<M>,
     kind: PhantomData<(C, V)>,
 }
 
@@ -133,8 +131,7 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Protocol<M> for Snapshot<M, C, V> 
             active: ActiveTimestamps::new(arena, sessions)?,
             versions: VersionPool::default(),
             latches: LatchNodes::new::<M>(arena, sessions)?,
-            written_floor: TimestampFloor::new(arena)?,
-            read_floor: TimestampFloor::new(arena)?,
+            absences: AbsenceTimes::new(arena)?,
             kind: PhantomData,
         })
     }
@@ -249,16 +246,8 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Protocol<M> for Snapshot<M, C, V> 
         for at in 0..worker.writes.len() {
             let record = worker.writes.record(at);
             worker.announcer.latch(core, &record);
-            let (slot, outcome) = (worker.reserved[at], worker.writes.outcome(core, at));
-            // A retired record stands for the same absence as before.
-            if outcome.is_some_and(|(_, after)| after != RowState::RETIRED) {
-                let begin = version_chain::wts(core, &record);
-                version_chain::supersede(core, &record, worker.writes.columns(at), slot.as_ref());
-                core.store_relaxed(record.line(), &record.cc().chain.wts, stamp);
-                if slot.is_some() {
-                    due |= worker.collector.superseded(core, record, begin, stamp);
-                }
-            }
+            let slot = worker.reserved[at];
+            due |= worker.collector.supersede(core, &worker.writes, at, slot, stamp);
             C::installed(core, &worker.stamps, &record, slot.as_ref(), stamp);
             worker.writes.install(core, at, log);
             worker.announcer.withdraw(core, &record);
@@ -326,9 +315,7 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Protocol<M> for Snapshot<M, C, V> 
         record: &Record<'_, M>,
         guard: Option<GuardRef<'_, M, Times>>,
     ) {
-        let floors = || (self.written_floor.get(core), self.read_floor.get(core));
-        let times = guard.map_or_else(floors, |guard| range_times::times_in(core, guard));
-        range_times::start(core, record, times);
+        self.absences.start(core, record, guard);
     }
 
     fn retire(
@@ -338,13 +325,6 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Protocol<M> for Snapshot<M, C, V> 
         guard: Option<GuardRef<'_, M, Times>>,
     ) {
         // Nobody's snapshot is older than the absence (it had no history), so a fresh record has what it needs.
-        let times = range_times::times_of(core, record);
-        match guard {
-            Some(guard) => range_times::raise_both(core, guard, times),
-            None => {
-                self.written_floor.raise(core, times.0);
-                self.read_floor.raise(core, times.1);
-            }
-        }
+        self.absences.remember(core, record, guard);
     }
 }

@@ -3,7 +3,7 @@
 //! `Explored` interleaves operations, but each of them takes effect at once, for all cores. Real cores may see a
 //! relaxed store late and stores to two words in different orders; that a latch says "release" where it must is
 //! seen only by who takes such executions one after the other. [loom](https://docs.rs/loom) does, for its own
-//! atomics. Here each [`Word`](machine::Word) that more than one core touches stands for one of those, so latches, version
+//! atomics. Here each [`Word`](::machine::Word) that more than one core touches stands for one of those, so latches, version
 //! chains and whole protocols run under it in the very text that runs natively.
 //!
 //! What is bounded: few cores (three), few operations, and how often a core that could go on has to stand back.

@@ -1,5 +1,6 @@
 //! What several protocols are made of.
 
+pub mod absence_times;
 pub mod active_timestamps;
 pub mod announcement;
 pub mod cancellable_queue;

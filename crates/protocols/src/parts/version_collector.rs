@@ -124,6 +124,28 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         }
     }
 
+    /// Keeps the version in `slot`, if there is one, that the write at `at` supersedes as it is installed at
+    /// `timestamp`. True when it is time to collect. Call with the record latched.
+    pub fn supersede(
+        &mut self,
+        core: &M::Core,
+        writes: &WriteSet<'s, M, C>,
+        at: usize,
+        slot: Option<RecordRef<'s, M, C>>,
+        timestamp: u64,
+    ) -> bool {
+        // A retired record stands for the same absence as before.
+        let makes_a_version = |(_, after)| after != RowState::RETIRED;
+        if !writes.outcome(core, at).is_some_and(makes_a_version) {
+            return false;
+        }
+        let record = writes.record(at);
+        let begin = version_chain::wts(core, &record);
+        version_chain::supersede(core, &record, writes.columns(at), slot.as_ref());
+        core.store_relaxed(record.line(), &record.cc().chain().wts, timestamp);
+        slot.is_some() && self.superseded(core, record, begin, timestamp)
+    }
+
     /// This session has superseded the version of `record` that was the newest from `begin` to `end`. True
     /// when it is time to collect: a look reads a line of every session, so there is one for that many
     /// versions, unless chains become too long meanwhile. Call with the record latched.
