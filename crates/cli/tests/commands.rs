@@ -156,7 +156,10 @@ fn lists_name_everything() {
     }
     let json: serde_json::Value =
         serde_json::from_str(&text(&kilocore(["list", "--json"]))).unwrap();
-    assert!(json["protocols"].as_array().is_some_and(|all| all.len() >= 6));
+    let protocols = json["protocols"].as_array().expect("a list");
+    let silo = protocols.iter().find(|protocol| protocol["name"] == "SILO").expect("is there");
+    // The TID word, and the state of the row.
+    assert!(protocols.len() >= 6 && silo["bytes_per_record"] == 16, "{silo}");
     assert!(text(&kilocore(["machines", "list"])).contains("superdome-flex"));
     assert!(text(&kilocore(["machines", "show", "graphite"])).contains("1000 MHz"));
 }

@@ -22,7 +22,8 @@ use crate::{
     wait_die::{WaitDie, WaitDieTabled},
     wound_wait::WoundWait,
 };
-use machine::Machine;
+use machine::{Machine, Word};
+use storage::Header;
 
 /// The protocol of an embedder who names none: it does best when transactions seldom meet, as most do.
 pub const DEFAULT: &str = "SILO";
@@ -50,6 +51,14 @@ macro_rules! registry {
         /// The levels of isolation that each protocol can give, its own first, in the same order.
         pub fn levels<$machine: Machine>() -> Vec<&'static [Isolation]> {
             vec![$(<$protocol as Protocol<$machine>>::levels()),*]
+        }
+
+        /// The bytes of a record under each protocol beside its key and its row, in the same order.
+        pub fn record_bytes<$machine: Machine>() -> Vec<usize> {
+            vec![$(
+                size_of::<Header<$machine, <$protocol as Protocol<$machine>>::Record>>()
+                    - size_of::<Word>()
+            ),*]
         }
 
         /// Calls `visitor` with the protocol `name`, in the form that `options` ask for; gives the visitor back

@@ -349,8 +349,9 @@ mod tests {
     #[test]
     fn keys_are_in_the_order_of_their_spellings() {
         let (mut before, mut lengths) = (None, BTreeSet::new());
-        let keys =
-            (0..1000).chain(u64::MAX / 2 - 500..u64::MAX / 2).chain(u64::MAX - 1000..=u64::MAX);
+        let longer = (1..8).flat_map(|digits| (1 << (8 * digits + 3)..).take(8));
+        let middle = u64::MAX / 2 - 500..u64::MAX / 2;
+        let keys = (0..1000).chain(longer).chain(middle).chain(u64::MAX - 1000..=u64::MAX);
         for key in keys {
             let mut buffer = [0; MAX_KEY_BYTES];
             let spelled = spell(key, &mut buffer).to_vec();

@@ -28,7 +28,7 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     let mut section = |title: &str, rows: Vec<Vec<String>>| {
         text.push_str(&format!("{title}\n{}\n", columns(rows)));
     };
-    let protocols = protocols().map(|(d, weaker)| {
+    let protocols = protocols().map(|(d, weaker, bytes)| {
         let promise = match (d.isolation, d.strict) {
             (Isolation::Serializable, true) => "strictly serializable",
             (Isolation::Serializable, false) => "serializable, not strict",
@@ -39,9 +39,13 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
         };
         let weaker: String = weaker.iter().map(|level| format!("; or {level}")).collect();
         let promise = format!("{promise}{weaker}");
-        vec![d.name.to_owned(), promise, d.summary.to_owned(), bracketed(d.source)]
+        let bytes = format!("{bytes} B");
+        vec![d.name.to_owned(), promise, bytes, d.summary.to_owned(), bracketed(d.source)]
     });
-    section("Protocols (--cc), their isolation; or, weaker (--isolation)", protocols.collect());
+    section(
+        "Protocols (--cc), their isolation; or, weaker (--isolation); bytes in each record beside key and row",
+        protocols.collect(),
+    );
     let knobs = KNOBS.iter().map(|knob| {
         let default = knob.value(&ProtocolOptions::default());
         let default = default.map_or(String::new(), |value| format!(" [{value}]"));
@@ -70,18 +74,21 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     Ok(Ending::Good)
 }
 
-/// What each protocol says of itself, and the further levels of isolation that it can give.
-fn protocols() -> impl Iterator<Item = (Declaration, &'static [Isolation])> {
+/// What each protocol says of itself, the further levels of isolation that it can give, and the bytes of a record
+/// under it beside key and row.
+fn protocols() -> impl Iterator<Item = (Declaration, &'static [Isolation], usize)> {
     let levels = registry::levels::<Native>().into_iter().map(|levels| &levels[1..]);
-    declarations(&ProtocolOptions::default()).into_iter().zip(levels)
+    let bytes = registry::record_bytes::<Native>();
+    let declared = declarations(&ProtocolOptions::default());
+    declared.into_iter().zip(levels).zip(bytes).map(|((d, levels), bytes)| (d, levels, bytes))
 }
 
 fn json() -> serde_json::Value {
-    let protocols = protocols().map(|(d, weaker)| {
+    let protocols = protocols().map(|(d, weaker, bytes)| {
         let weaker: Vec<String> = weaker.iter().map(Isolation::to_string).collect();
         json!({
             "name": d.name, "isolation": d.isolation.to_string(), "strict": d.strict,
-            "weaker": weaker,
+            "weaker": weaker, "bytes_per_record": bytes,
             "summary": d.summary, "source": d.source,
         })
     });

@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(error(&|o| o.branches = 0), "branches is 0; allowed: 1 to 1048576");
         assert_eq!(error(&|o| o.accounts = 0), "accounts is 0; allowed: 1 to 1048576");
         assert_eq!(error(&|o| o.remote = 1.5), "remote is 1.5; allowed: 0 to 1");
-        assert!(error(&|o| o.history = 0).starts_with("history is 0; allowed: 1 to "));
+        assert!(error(&|o| o.history = 0).starts_with("history-rows is 0; allowed: 1 to "));
     }
 
     #[test]
