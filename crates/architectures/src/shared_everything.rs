@@ -3,6 +3,7 @@
 
 mod byte_keys;
 mod ordered;
+mod parts;
 mod secondary;
 mod session_key;
 
@@ -79,6 +80,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
             source: TimestampSource::default(),
             spaces: Vec::new(),
             scanned: Vec::new(),
+            part: Vec::new(),
             recorder: self.options.record_history.then(Recorder::default),
             purge: PurgeQueue::new(self.options.purge_batch),
             attempts: 0,
@@ -109,6 +111,8 @@ pub struct SharedEverythingSession<'s, M: Machine, P: Protocol<M>> {
     spaces: Vec<Option<Space>>,
     /// The row that a scan is at.
     scanned: Vec<u8>,
+    /// Values of a part of a row.
+    part: Vec<u8>,
     recorder: Option<Recorder>,
     purge: PurgeQueue,
     attempts: u64,
@@ -167,8 +171,12 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             return Err(Abort::because(AbortReason::KeyOutsideIndex));
         }
         let protocol = &self.engine.protocol;
-        let prepare =
-            |record: &RecordRef<'_, M, P::Record>| protocol.prepare_record(core, record, None);
+        let prepare = |record: &RecordRef<'_, M, P::Record>| {
+            protocol.prepare_record(core, record, None);
+            if let Some(second) = record.second() {
+                protocol.prepare_record(core, &second, None);
+            }
+        };
         let found = home.find_or_make(core, self.space(table), key, prepare);
         match found.map_err(no_memory)? {
             Found::Existing(record) => Ok(record),
@@ -246,7 +254,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
     fn adds_blindly(&self, table: TableId, columns: ColumnSet) -> bool {
         let home = self.table(table);
         assert!(
-            home.layout().integers().contains(columns),
+            home.row_layout().integers().contains(columns),
             "columns {columns:?} of table {:?} do not all hold integers",
             home.schema().name
         );
@@ -309,6 +317,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             let state = Some(RowState::RETIRED);
             let change = Change { columns: ColumnSet::NONE, values: &[], state };
             self.protocol_write(record, change)?;
+            self.end_second(record, RowState::RETIRED)?;
             Ok(Some(record))
         })();
         match retired {
@@ -318,6 +327,9 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
                     return self.unlink_ordered(table, key, record);
                 }
                 self.engine.protocol.retire(self.core, &record, None);
+                if let Some(second) = record.second() {
+                    self.engine.protocol.retire(self.core, &second, None);
+                }
                 if home.unlink(self.core, &record) {
                     // Read after the unlinking: who still found the record was pinned by then.
                     let epoch = self.engine.store.epochs().current(self.core);
@@ -351,6 +363,9 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
     ) -> Result<bool, Abort> {
         self.access(|s| {
             let record = s.record(table, key)?;
+            if let Some(split) = s.table(table).split() {
+                return s.read_parts(record, split, columns, intent, out);
+            }
             Ok(s.protocol_read(record, columns, intent, out)?.state.is_present())
         })
     }
@@ -368,7 +383,11 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
                 return s.update_indexed(table, RowKey::Number(key), columns, values);
             }
             let record = s.record(table, key)?;
-            s.protocol_write(record, Change { columns, values, state: None })
+            let change = Change { columns, values, state: None };
+            if let Some(split) = s.table(table).split() {
+                return s.write_parts(record, split, change);
+            }
+            s.protocol_write(record, change)
         })
     }
 
@@ -385,6 +404,9 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
         }
         self.access(|s| {
             let record = s.record(table, key)?;
+            if let Some(split) = s.table(table).split() {
+                return s.add_to_parts(record, split, columns, deltas);
+            }
             s.protocol_add(record, columns, deltas)
         })
     }
@@ -520,8 +542,17 @@ impl<M: Machine, P: Protocol<M>> Access for SharedEverythingSession<'_, M, P> {
             }
         }
         for key in keys {
-            if let Some(record) = table.guess(self.core, *key) {
+            let Some(record) = table.guess(self.core, *key) else { continue };
+            let Some(split) = table.split() else {
                 record.prefetch(self.core, columns);
+                continue;
+            };
+            let often = split.columns();
+            if columns.is_empty() || !often.contains(columns) {
+                record.prefetch(self.core, columns.without(often));
+            }
+            if columns.intersects(often) {
+                split.second(&record).prefetch(self.core, columns.without(columns.without(often)));
             }
         }
     }

@@ -13,7 +13,9 @@ use machine::{
 };
 use protocols::Start;
 use std::fmt;
-use txn::{Abort, AbortReason, Column, IndexKind, KeyKind, Partitioning, TableId, TableSchema};
+use txn::{
+    Abort, AbortReason, Column, ColumnSet, IndexKind, KeyKind, Partitioning, TableId, TableSchema,
+};
 
 /// Rows that a table is meant for when nothing is said.
 const DEFAULT_ROWS: u64 = 1 << 20;
@@ -276,6 +278,41 @@ impl Database {
         self.make_keyed_table(name, columns, (keys, 0), false, IndexKind::Ordered, &[])
     }
 
+    /// As [`Database::create_table`], with rows in two parts: the columns named in `often`, which change often, and
+    /// the others. A transaction that writes columns of one part does not conflict with one that accesses the other
+    /// part of the same row. At least one column must be in each part.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType::{Bytes, I64}, Database, Error, Options, Value};
+    /// # let db = Database::open(Options::default())?;
+    /// let columns = [("name", Bytes(20)), ("takings", I64)];
+    /// let shops = db.create_split_table("shops", &columns, &["takings"])?;
+    /// db.transact(|tx| tx.insert(&shops, 1, &["The Corner".into(), Value::I64(0)]))?;
+    /// db.transact(|tx| tx.add(&shops, 1, &[("takings", 12)]))?; // does not disturb who reads names
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn create_split_table(
+        &self,
+        name: &str,
+        columns: &[(&str, ColumnType)],
+        often: &[&str],
+    ) -> Result<Table, Error> {
+        let all = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
+        let schema = TableSchema::new(name, all);
+        let mut split = ColumnSet::NONE;
+        for given in often {
+            let Some(column) = schema.column(given) else {
+                let allowed = columns.iter().map(|(name, _)| (*name).into()).collect();
+                let (table, given) = (name.into(), (*given).into());
+                return Err(Error::UnknownColumn { table, given, allowed });
+            };
+            // A schema with too many columns is refused below.
+            split = split.with(ColumnSet(1u64.checked_shl(column as u32).unwrap_or(0)));
+        }
+        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
+        self.make_table_of(schema.split(split), DEFAULT_ROWS.min(affordable), false, &[])
+    }
+
     /// As [`Database::create_table`], for the keys `0..keys` and no others: the quickest way to find a row. An
     /// access to another key fails with [`Error::KeyOutsideIndex`].
     pub fn create_dense_table(
@@ -321,9 +358,20 @@ impl Database {
         indexes: &[IndexOptions<'_>],
     ) -> Result<Table, Error> {
         let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
+        let schema = TableSchema { key, index, ..TableSchema::new(name, columns) };
+        self.make_table_of(schema, rows, must_fit, indexes)
+    }
+
+    fn make_table_of(
+        &self,
+        schema: TableSchema,
+        rows: u64,
+        must_fit: bool,
+        indexes: &[IndexOptions<'_>],
+    ) -> Result<Table, Error> {
         let partitioning = Partitioning::Hash { partitions: self.0.partitions };
-        let mut schema =
-            TableSchema { key, index, partitioning, ..TableSchema::new(name, columns) };
+        let mut schema = schema.partitioned(partitioning);
+        let name = &*schema.name.clone();
         let mut tables = self.0.catalogue.tables.lock();
         let names = indexes.iter().map(|index| index.name).chain([name]);
         for (at, name) in names.clone().enumerate() {

@@ -119,12 +119,16 @@ fn additions_are_updates_whatever_comes_before_and_after() {
         let columns = [("n", U64), ("text", Bytes(11)), ("signed", I64)];
         let by_n = IndexOptions { name: "by_n", columns: &[("n", 16)], key_bits: Some(8) };
         let plain = db.create_table("plain", &columns).unwrap();
+        let split = db.create_split_table("split", &columns, &["n"]).unwrap();
+        let halves = db.create_split_table("halves", &columns, &["text", "signed"]).unwrap();
         let ordered = db.create_ordered_table("ordered", &columns).unwrap();
         let bytes = db.create_byte_keyed_table("bytes", &columns, 8).unwrap();
         let indexed = db.create_indexed_table("indexed", &columns, &[by_n]).unwrap();
         let mut stream = 0x5eed;
         for (table, keys) in [
             (&plain, Keys::Integers),
+            (&split, Keys::Integers),
+            (&halves, Keys::Integers),
             (&ordered, Keys::Integers),
             (&bytes, Keys::Spelled),
             (&indexed, Keys::Integers),
@@ -241,5 +245,83 @@ fn what_cannot_be_added_to_is_named() {
             tx.get(&table, 1)?.ok_or("gone")?.get::<u64>("n")
         });
         assert_eq!(found.unwrap(), u64::MAX, "{name}");
+    }
+}
+
+/// Of a row in two parts, one can be written while a transaction runs that has read the other. (TICTOC serializes the
+/// reader before the writer even if the row is whole.)
+#[test]
+fn parts_of_rows_do_not_conflict() {
+    for (name, db) in databases() {
+        if !["SILO", "OCC", "MOCC"].iter().any(|optimistic| name.starts_with(optimistic)) {
+            continue;
+        }
+        let columns = [("name", Bytes(4)), ("sum", I64)];
+        for (table, expected) in [
+            (db.create_table("whole", &columns).unwrap(), 2),
+            (db.create_split_table("split", &columns, &["sum"]).unwrap(), 1),
+        ] {
+            let (names, sum) =
+                (table.field::<[u8; 4]>("name").unwrap(), table.field::<i64>("sum").unwrap());
+            db.transact(|tx| tx.insert(&table, 7, &["abcd".into(), Value::I64(1)])).unwrap();
+            let mut runs = 0;
+            db.transact(|tx| {
+                runs += 1;
+                assert_eq!(tx.get_field(names, 7)?, Some(*b"abcd"));
+                tx.put(&table, 8, &["efgh".into(), Value::I64(runs)])?;
+                if runs == 1 {
+                    thread::scope(|scope| {
+                        let set = || db.transact(|tx| tx.set_field(sum, 7, 5));
+                        scope.spawn(set).join().unwrap()
+                    })?;
+                }
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+            assert_eq!(runs, expected, "{name}, {}", table.name());
+            let found = db.read_only(|tx| tx.get_field(sum, 7)).unwrap();
+            assert_eq!(found, Some(5));
+        }
+    }
+}
+
+/// Both parts of a row come and go together, while others look.
+#[test]
+fn parts_of_rows_come_and_go_together() {
+    for (name, db) in databases() {
+        if name.starts_with("NO_CC") {
+            continue;
+        }
+        let columns = [("a", U64), ("b", U64), ("c", U64)];
+        let table = db.create_split_table("t", &columns, &["b"]).unwrap();
+        let (a, b) = (table.field::<u64>("a").unwrap(), table.field::<u64>("b").unwrap());
+        thread::scope(|scope| {
+            for t in 0..2u64 {
+                let (db, table, name) = (&db, &table, &name);
+                scope.spawn(move || {
+                    for i in 0..400 {
+                        let key = (i + t) % 3;
+                        if i % 4 == 3 {
+                            let seen = db.read_only(|tx| {
+                                // Either part first.
+                                let first = if t == 0 { tx.get_field(a, key)? } else { None };
+                                let second = tx.get_field(b, key)?;
+                                let first = if t == 0 { first } else { tx.get_field(a, key)? };
+                                Ok::<_, Error>((first, second))
+                            });
+                            let (first, second) = seen.unwrap();
+                            assert_eq!(first, second, "{name}");
+                            continue;
+                        }
+                        db.transact(|tx| {
+                            let there = tx.delete(table, key)?;
+                            let row = [i, i, i].map(Value::U64);
+                            if !there { tx.insert(table, key, &row) } else { Ok(()) }
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
     }
 }

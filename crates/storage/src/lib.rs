@@ -13,6 +13,7 @@ mod ordered_rows;
 mod reclaim;
 pub mod record;
 mod slots;
+mod split;
 mod store;
 mod table;
 
@@ -23,5 +24,6 @@ pub use ordered_rows::{Leaf, LeafRows, OrderedKey, Placed, Sought};
 pub use reclaim::{Epochs, Pin};
 pub use record::{Header, RecordName, RecordRef, RowHead, RowState};
 pub use slots::Slots;
+pub use split::Split;
 pub use store::{Store, StoreError, StoreOptions};
 pub use table::{Found, Space, Table};

@@ -59,7 +59,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
         let table = self.store.table(table);
         if table.is_ordered() {
             // Its index has to name every row.
-            let mut buffer = vec![0; table.layout().bytes()];
+            let mut buffer = vec![0; table.row_layout().bytes()];
             return (0..count).try_for_each(|key| {
                 buffer.fill(0);
                 row(key, &mut buffer);
@@ -68,7 +68,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
         }
         table.make_dense(count)?;
         if table.keeps_columns() {
-            let mut buffer = vec![0; table.layout().bytes()];
+            let mut buffer = vec![0; table.row_layout().bytes()];
             for key in 0..count {
                 buffer.fill(0);
                 row(key, &mut buffer);
@@ -92,7 +92,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
             .map(|t| -> Body<'_, M> {
                 let failed = &failed;
                 Box::new(move |core| {
-                    let mut buffer = vec![0; table.layout().bytes()];
+                    let mut buffer = vec![0; table.row_layout().bytes()];
                     for key in count * t / threads..count * (t + 1) / threads {
                         buffer.fill(0);
                         row(key, &mut buffer);
@@ -122,7 +122,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Loader for StoreLoader<'_, M
             false => self.load_rows(table, count, row),
         };
         self.error = self.error.or(done.err());
-        let layout = self.store.table(table).layout();
+        let layout = self.store.table(table).row_layout();
         if !self.store.table(table).schema().indexes.is_empty() {
             let mut buffer = vec![0; layout.bytes()];
             for key in 0..count {

@@ -386,7 +386,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match self.index() {
             Index::Ordered(rows) => rows.finish_loading(self.stride()),
             Index::OrderedBytes(rows) => rows.finish_loading(self.stride()),
-            Index::Hash(_) | Index::Perfect(_) | Index::None => Ok(()),
+            Index::Hash(_) | Index::Perfect(_) | Index::None | Index::Behind => Ok(()),
         }
     }
 }

@@ -12,7 +12,7 @@
 use crate::Table;
 use machine::{Category, Core, Machine, Word, Zeroed};
 use std::{marker::PhantomData, ptr::NonNull};
-use txn::{ColumnSet, TableId, Version};
+use txn::{ColumnSet, RowLayout, TableId, Version};
 
 /// Words that are copied from slot to slot at a time.
 const COPY_WORDS: usize = 32;
@@ -326,17 +326,43 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         if self.table.keeps_versions() {
             self.body()[0].poke(Version::INITIAL.0);
         }
+        if let Some(second) = self.second() {
+            second.initialise(key, state);
+        }
+    }
+
+    /// The part of the record that lies behind this one, in a table of records in two parts.
+    #[inline(always)]
+    pub fn second(&self) -> Option<RecordRef<'s, M, C>> {
+        self.table.split().map(|split| split.second(self))
     }
 
     /// Marks the memory of a record that nobody can reach any more.
     pub(crate) fn mark_freed(&self) {
         self.header().row.poke(RowState::FREED.0);
+        if let Some(second) = self.second() {
+            second.mark_freed();
+        }
     }
 
     /// Sets all columns of a record that nobody else uses.
     pub(crate) fn fill(&self, row: &[u8]) {
+        let whole = self.table.row_layout();
+        self.fill_from(row, whole);
+        if let Some(second) = self.second() {
+            second.fill_from(row, whole);
+        }
+    }
+
+    /// Sets those of the columns of a packed row that are in this part of it.
+    fn fill_from(&self, row: &[u8], whole: &RowLayout) {
         let mut start = 0;
-        for column in self.table.layout().all().iter() {
+        for column in whole.all().iter() {
+            let skipped = whole.span(column).bytes as usize;
+            if !self.table.layout().all().contains(ColumnSet::one(column)) {
+                start += skipped;
+                continue;
+            }
             let span = self.table.layout().span(column);
             let words = &self.body()[self.table.version_words() + span.word as usize..];
             let bytes = &row[start..start + span.bytes as usize];

@@ -9,7 +9,7 @@ use std::fmt;
 use txn::{ColumnSet, Schema, SchemaError, TableId, TableSchema, check_tables, indexed_columns};
 
 /// The most tables of a store.
-const MAX_TABLES: usize = 1024;
+pub(crate) const MAX_TABLES: usize = 1024;
 
 /// How a store is made.
 #[derive(Clone, Debug)]

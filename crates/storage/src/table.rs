@@ -6,6 +6,7 @@ use crate::{
     ordered_rows::OrderedRows,
     record::{Header, RecordRef, RowState},
     slots::Slots,
+    split::Split,
 };
 use machine::{
     Arena, Machine, OutOfMemory, Place, Zeroed,
@@ -26,6 +27,7 @@ struct Dense {
     first: u64,
     count: u64,
     bytes: u64,
+    stride: u64,
 }
 
 /// One table of a store; `C` is what the protocol keeps in each record.
@@ -41,6 +43,8 @@ pub struct Table<M: Machine, C> {
     arena: Arc<Arena>,
     index: Index<M, C>,
     indexed_columns: ColumnSet,
+    /// What its rows are in two parts.
+    split: Option<Box<Split<M, C>>>,
     dense: OnceLock<Dense>,
     spaces: Mutex<Vec<Space>>,
     record: std::marker::PhantomData<fn() -> C>,
@@ -78,13 +82,25 @@ pub enum Index<M: Machine, C> {
     OrderedBytes(Box<OrderedRows<M, C, ByteKey>>),
     /// Its records are found by other means: it is the table of guards.
     None,
+    /// Its records are parts of another table's, and lie behind those.
+    Behind,
 }
 
 impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     /// Bytes of one record slot.
     pub(crate) fn stride_of(schema: &TableSchema, keep_versions: bool) -> u64 {
+        let all = ColumnSet::first(schema.columns.len());
+        let first = Self::part_stride(schema, all.without(schema.often), keep_versions);
+        match schema.often.is_empty() {
+            true => first,
+            false => first + Self::part_stride(schema, schema.often, keep_versions),
+        }
+    }
+
+    /// Bytes of a part of a record slot.
+    pub(crate) fn part_stride(schema: &TableSchema, part: ColumnSet, keep_versions: bool) -> u64 {
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
-        let columns = if keeps_columns { RowLayout::of(schema).words() } else { 0 };
+        let columns = if keeps_columns { RowLayout::of_part(schema, part).words() } else { 0 };
         let words = columns + usize::from(keep_versions) + key_words(schema);
         let bytes = (size_of::<Header<M, C>>() + words * 8) as u64;
         // Natively a record starts on a line of its own, so that neighbours don't contend by accident;
@@ -130,7 +146,27 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
                 }
             }
         };
-        Ok(Table::indexed(arena, id, schema, index, keep_versions))
+        let split = Split::of(arena, id, &schema, keep_versions);
+        let mut table = Table::indexed(arena, id, schema, index, keep_versions);
+        if let Some(split) = split {
+            table.layout = split.first_layout(&table.schema);
+            table.split = Some(Box::new(split));
+        }
+        Ok(table)
+    }
+
+    /// The part of a table's records that lies behind the first one.
+    pub(crate) fn behind(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: TableSchema,
+        part: ColumnSet,
+        keep_versions: bool,
+    ) -> Self {
+        let layout = RowLayout::of_part(&schema, part);
+        let stride = Self::part_stride(&schema, part, keep_versions);
+        let table = Table::indexed(arena, id, schema, Index::Behind, keep_versions);
+        Table { layout, stride, ..table }
     }
 
     /// A table with an index that was made for it.
@@ -152,6 +188,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             arena: arena.clone(),
             index,
             indexed_columns: ColumnSet::NONE,
+            split: None,
             dense: OnceLock::new(),
             spaces: Mutex::new(Vec::new()),
             schema,
@@ -176,6 +213,22 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         &self.index
     }
 
+    /// The two parts of its rows, if they have two.
+    #[inline(always)]
+    pub fn split(&self) -> Option<&Split<M, C>> {
+        self.split.as_deref()
+    }
+
+    /// Where the columns of a whole row lie when they are packed.
+    pub fn row_layout(&self) -> &RowLayout {
+        self.split().map_or(&self.layout, Split::row_layout)
+    }
+
+    /// True when its records are the second parts of another table's.
+    pub fn is_behind(&self) -> bool {
+        matches!(self.index, Index::Behind)
+    }
+
     /// True when its records are the guards of another table.
     pub(crate) fn holds_guards(&self) -> bool {
         matches!(self.index, Index::None)
@@ -186,7 +239,11 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub fn has_place_for(&self, key: u64) -> bool {
         match &self.index {
             Index::Perfect(index) => key < index.keys(),
-            Index::Hash(_) | Index::Ordered(_) | Index::OrderedBytes(_) | Index::None => true,
+            Index::Hash(_)
+            | Index::Ordered(_)
+            | Index::OrderedBytes(_)
+            | Index::None
+            | Index::Behind => true,
         }
     }
 
@@ -268,7 +325,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub(crate) fn dense_key(&self, address: *const u8) -> Option<u64> {
         let dense = self.dense()?;
         let distance = self.arena.offset_of(address).wrapping_sub(dense.first);
-        (distance < dense.bytes).then(|| distance / self.stride)
+        (distance < dense.bytes).then(|| distance / dense.stride)
     }
 
     #[inline(always)]
@@ -306,7 +363,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
             Index::Perfect(index) => index.find(core, key),
             Index::Ordered(rows) => rows.tree.find(core, key),
             Index::OrderedBytes(_) => self.without_hash(),
-            Index::None => None,
+            Index::None | Index::Behind => None,
         }?;
         Some(self.record_at(offset))
     }
@@ -383,7 +440,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match &self.index {
             Index::Ordered(rows) => rows.tree.slot_bytes(),
             Index::OrderedBytes(rows) => rows.tree.slot_bytes(),
-            Index::Hash(_) | Index::Perfect(_) | Index::None => 1,
+            Index::Hash(_) | Index::Perfect(_) | Index::None | Index::Behind => 1,
         }
     }
 
@@ -445,7 +502,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match &self.index {
             Index::Hash(index) => index.prefetch(core, key),
             Index::Perfect(index) => index.prefetch(core, key),
-            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None => {}
+            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None | Index::Behind => {}
         }
     }
 
@@ -455,7 +512,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match &self.index {
             Index::Hash(index) => index.guess(core, key).map(|offset| self.record_at(offset)),
             Index::Perfect(index) => index.find(core, key).map(|offset| self.record_at(offset)),
-            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None => None,
+            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None | Index::Behind => None,
         }
     }
 
@@ -467,10 +524,18 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         if bytes <= MOSTLY_TOUCHED {
             self.arena.prefer_huge_pages(first, bytes);
         }
-        if self.dense.set(Dense { first, count, bytes }).is_err() {
-            panic!("table {:?} was loaded densely twice", self.schema.name);
+        self.set_dense(Dense { first, count, bytes, stride: self.stride });
+        if let Some(split) = self.split() {
+            let first = first + split.distance();
+            split.behind().set_dense(Dense { first, count, bytes, stride: self.stride });
         }
         Ok(())
+    }
+
+    fn set_dense(&self, dense: Dense) {
+        if self.dense.set(dense).is_err() {
+            panic!("table {:?} was loaded densely twice", self.schema.name);
+        }
     }
 
     /// A loader gives a table no keys but those that it was declared for.

@@ -200,6 +200,9 @@ pub struct TableSchema {
     pub key: KeyKind,
     /// How keys are found.
     pub index: IndexKind,
+    /// Columns that change often, if they have words of concurrency control of their own: who writes them does not
+    /// conflict with who reads the others. Empty for a table in one part.
+    pub often: ColumnSet,
     /// Its secondary indexes, which are tables too.
     pub indexes: Vec<TableId>,
     /// If it is one: what it is made of. Then the architecture alone writes it.
@@ -217,6 +220,7 @@ impl TableSchema {
             partitioning,
             key: KeyKind::Integer,
             index: IndexKind::Hash,
+            often: ColumnSet::NONE,
             indexes: Vec::new(),
             index_of: None,
         }
@@ -231,6 +235,12 @@ impl TableSchema {
     /// The same table with values that the workload never looks at.
     pub fn opaque(mut self) -> TableSchema {
         self.payload = Payload::Opaque;
+        self
+    }
+
+    /// The same table in two parts: `often` and the other columns. [`TableSchema::check`] says what is allowed.
+    pub fn split(mut self, often: ColumnSet) -> TableSchema {
+        self.often = often;
         self
     }
 
@@ -283,6 +293,20 @@ impl TableSchema {
             }
             if matches!(self.index, IndexKind::Perfect { .. }) {
                 return fail("a perfect index is one of numbers: keys of bytes have none".into());
+            }
+        }
+        if !self.often.is_empty() {
+            let all = ColumnSet::first(self.columns.len());
+            if !all.contains(self.often) || self.often == all {
+                return fail("the columns that change often must be some of its columns".into());
+            }
+            let plain = self.key == KeyKind::Integer && !self.index.is_ordered();
+            if !plain || !self.indexes.is_empty() || self.index_of.is_some() {
+                return fail(
+                    "columns that change often go with integer keys, no order, and no secondary \
+                     index"
+                        .into(),
+                );
             }
         }
         if !self.indexes.is_empty() && self.payload == Payload::Opaque {
@@ -362,18 +386,28 @@ impl ColumnSpan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLayout {
     spans: Vec<ColumnSpan>,
+    all: ColumnSet,
     integers: ColumnSet,
     words: usize,
     bytes: usize,
 }
 
 impl RowLayout {
-    /// The layout of `table`.
+    /// The layout of a whole row of `table`.
     pub fn of(table: &TableSchema) -> RowLayout {
+        RowLayout::of_part(table, ColumnSet::first(table.columns.len()))
+    }
+
+    /// The layout of a part of a row: `all` of its columns, with the numbers that they have in `table`.
+    pub fn of_part(table: &TableSchema, all: ColumnSet) -> RowLayout {
         let mut spans = Vec::with_capacity(table.columns.len());
         let (mut words, mut bytes) = (0, 0);
         let mut integers = ColumnSet::NONE;
         for (number, column) in table.columns.iter().enumerate() {
+            if !all.contains(ColumnSet::one(number)) {
+                spans.push(ColumnSpan { word: words as u32, bytes: 0 });
+                continue;
+            }
             if matches!(column.kind, ColumnType::U64 | ColumnType::I64) {
                 integers = integers.with(ColumnSet::one(number));
             }
@@ -382,7 +416,7 @@ impl RowLayout {
             bytes += column.kind.bytes();
             spans.push(span);
         }
-        RowLayout { spans, integers, words, bytes }
+        RowLayout { spans, all, integers, words, bytes }
     }
 
     /// The span of column number `column`.
@@ -394,7 +428,7 @@ impl RowLayout {
     /// All columns.
     #[inline]
     pub fn all(&self) -> ColumnSet {
-        ColumnSet::first(self.spans.len())
+        self.all
     }
 
     /// The columns that hold integers.
@@ -469,6 +503,27 @@ mod tests {
         assert!(of(8).ordered().check().is_ok());
         let perfect = of(8).indexed(IndexKind::Perfect { keys: 3 }).check();
         assert!(perfect.unwrap_err().to_string().contains("keys of bytes have none"));
+    }
+
+    #[test]
+    fn a_split_table_has_two_parts_and_its_limits() {
+        let columns = || {
+            [("a", ColumnType::U64), ("b", ColumnType::Bytes(12)), ("c", ColumnType::I64)]
+                .map(|(name, kind)| Column::new(name, kind))
+                .to_vec()
+        };
+        let of = |often| TableSchema::new("t", columns()).split(ColumnSet(often));
+        assert!(of(0b101).check().is_ok() && of(0).check().is_ok());
+        for often in [0b111, 0b1000, 0b1001] {
+            let said = of(often).check().unwrap_err().to_string();
+            assert!(said.contains("must be some of its columns"), "{said}");
+        }
+        assert!(of(1).ordered().check().unwrap_err().to_string().contains("no order"));
+        assert!(of(1).keyed_by_bytes(8).check().is_err());
+        let layout = RowLayout::of_part(&of(0b101), ColumnSet(0b101));
+        assert_eq!((layout.words(), layout.bytes(), layout.all()), (2, 16, ColumnSet(0b101)));
+        assert_eq!(layout.span(2), ColumnSpan { word: 1, bytes: 8 });
+        assert_eq!(layout.packed_bytes(ColumnSet(0b100)), 8);
     }
 
     #[test]

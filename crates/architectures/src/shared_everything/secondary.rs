@@ -176,8 +176,12 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             return Ok(false);
         }
         let state = Some(RowState::PRESENT);
-        let columns = home.layout().all();
-        let inserted = self.protocol_write(record, Change { columns, values: row, state })?;
+        let columns = home.row_layout().all();
+        let change = Change { columns, values: row, state };
+        let inserted = match home.split() {
+            None => self.protocol_write(record, change)?,
+            Some(split) => self.write_parts(record, split, change)?,
+        };
         self.purge.inserted(table, key);
         Ok(inserted)
     }
@@ -194,6 +198,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         }
         let state = Some(RowState::ABSENT);
         self.protocol_write(record, Change { columns: ColumnSet::NONE, values: &[], state })?;
+        self.end_second(record, RowState::ABSENT)?;
         self.purge_later(table, key);
         Ok(true)
     }

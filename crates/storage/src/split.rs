@@ -1,0 +1,180 @@
+//! Records in two parts: columns that change often have words of concurrency control of their own.
+//!
+//! Source: timestamp splitting (Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020). Who writes a column that changes often
+//! does not conflict with who reads the others of its row. Deviation: theirs is a second timestamp that the optimistic
+//! protocol knows of; here the second part is a record in its own right, behind the first one in the same slot,
+//! so it works under every protocol, and the history tells the parts apart.
+//!
+//! ```text
+//! | first part: words, key, state, body | second part: words, key, state, body |
+//! ```
+//!
+//! Both parts have the state of the row, and inserts and deletes write both: who accesses one part needs no look
+//! at the other.
+
+use crate::{RecordRef, Table, store::MAX_TABLES};
+use machine::{Arena, Machine, Zeroed, cold::Arc};
+use txn::{ColumnSet, RowLayout, TableId, TableSchema};
+
+/// The parts of the records of a table.
+pub struct Split<M: Machine, C> {
+    behind: Table<M, C>,
+    /// From a record to the part behind it, in bytes.
+    distance: u64,
+    row: RowLayout,
+}
+
+impl<M: Machine, C: Zeroed + Send + Sync + 'static> Split<M, C> {
+    /// The parts of the records of the table `id`, if it has two.
+    pub(crate) fn of(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: &TableSchema,
+        keep_versions: bool,
+    ) -> Option<Self> {
+        if schema.often.is_empty() {
+            return None;
+        }
+        let row = RowLayout::of(schema);
+        let rest = row.all().without(schema.often);
+        let second = schema.clone().split(ColumnSet::NONE);
+        // Behind the numbers of all tables that there can be.
+        let number = TableId(id.0 + MAX_TABLES as u16);
+        let behind = Table::behind(arena, number, second, schema.often, keep_versions);
+        let distance = Table::<M, C>::part_stride(schema, rest, keep_versions);
+        Some(Split { behind, distance, row })
+    }
+
+    /// The layout of the first part.
+    pub(crate) fn first_layout(&self, schema: &TableSchema) -> RowLayout {
+        RowLayout::of_part(schema, self.row.all().without(self.columns()))
+    }
+
+    /// The table of the second parts.
+    #[inline(always)]
+    pub(crate) fn behind(&self) -> &Table<M, C> {
+        &self.behind
+    }
+
+    /// The columns in the second part.
+    #[inline(always)]
+    pub fn columns(&self) -> ColumnSet {
+        self.behind.layout().all()
+    }
+
+    /// Where the columns of a whole row lie when they are packed.
+    pub fn row_layout(&self) -> &RowLayout {
+        &self.row
+    }
+
+    pub(crate) fn distance(&self) -> u64 {
+        self.distance
+    }
+
+    /// The second part of `record`, a record of the table that has these parts.
+    #[inline(always)]
+    pub fn second<'s>(&'s self, record: &RecordRef<'s, M, C>) -> RecordRef<'s, M, C> {
+        self.behind.record_at(record.name().offset + self.distance)
+    }
+
+    /// Copies the columns of `part`, packed, out of packed `values` of `columns`; returns how many bytes.
+    pub fn gather(
+        &self,
+        (columns, values): (ColumnSet, &[u8]),
+        part: ColumnSet,
+        out: &mut [u8],
+    ) -> usize {
+        let (mut from, mut to) = (0, 0);
+        for column in columns.iter() {
+            let bytes = self.row.span(column).bytes as usize;
+            if part.contains(ColumnSet::one(column)) {
+                out[to..to + bytes].copy_from_slice(&values[from..from + bytes]);
+                to += bytes;
+            }
+            from += bytes;
+        }
+        to
+    }
+
+    /// Copies packed values of `part` into their places among packed values of `columns`.
+    pub fn scatter(&self, part: (ColumnSet, &[u8]), columns: ColumnSet, out: &mut [u8]) {
+        let (mut from, mut to) = (0, 0);
+        for column in columns.iter() {
+            let bytes = self.row.span(column).bytes as usize;
+            if part.0.contains(ColumnSet::one(column)) {
+                out[to..to + bytes].copy_from_slice(&part.1[from..from + bytes]);
+                from += bytes;
+            }
+            to += bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Found, RowState, Space, Store, StoreLoader, StoreOptions};
+    use machine::{ArenaOptions, Native, NativeOptions, Word, cold::Arc};
+    use txn::{Column, ColumnSet, ColumnType, Loader, Schema, TableId, TableSchema, Version};
+
+    const TABLE: TableId = TableId(0);
+    const OFTEN: ColumnSet = ColumnSet(0b1010);
+
+    #[test]
+    fn parts_hold_their_columns_and_words_of_their_own() {
+        for keep_versions in [false, true] {
+            let arena = ArenaOptions { reserve_bytes: 1 << 26, ..ArenaOptions::default() };
+            let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() });
+            let machine = Arc::new(machine.unwrap());
+            let options = StoreOptions { sessions: 2, keep_versions };
+            let store: Store<Native, Word> = Store::new(machine.clone(), options).unwrap();
+            let kinds = [9, 8, 3, 17].map(ColumnType::Bytes);
+            let column = |(at, kind): (usize, ColumnType)| Column::new(format!("c{at}"), kind);
+            let columns = kinds.into_iter().enumerate().map(column).collect();
+            let tables = vec![TableSchema::new("t", columns).split(OFTEN)];
+            store.create_tables(&Schema { tables }, |_| 10).unwrap();
+            let bytes = |key: u64| (0..37).map(|at| at * 7 + key as u8).collect::<Vec<u8>>();
+            let mut loader = StoreLoader::new(&store, 1);
+            loader.load_dense(TABLE, 9, &|key, row| row.copy_from_slice(&bytes(key)));
+            loader.load(TABLE, 77, &bytes(77));
+            loader.finish().unwrap();
+            let (table, core) = (store.table(TABLE), machine.core(0));
+            let split = table.split().unwrap();
+            let rest = split.row_layout().all().without(OFTEN);
+            let mut names = Vec::new();
+            for key in (0..9).chain([77]) {
+                let record = table.find(&core, key).unwrap();
+                let second = record.second().unwrap();
+                assert!(second.second().is_none() && second.table().is_behind());
+                assert_eq!((record.key(&core), second.key(&core)), (key, key));
+                names.extend([record.name(), second.name()]);
+                let (whole, all) = (bytes(key), split.row_layout().all());
+                let mut put_together = vec![0; 37];
+                for (part, columns) in [(record, rest), (second, OFTEN)] {
+                    let mut values = vec![0; split.row_layout().packed_bytes(columns)];
+                    assert!(part.copy_out(&core, columns, &mut values).state.is_present());
+                    let mut gathered = vec![0; 37];
+                    let length = split.gather((all, &whole), columns, &mut gathered);
+                    assert_eq!(values, gathered[..length]);
+                    split.scatter((columns, &values), all, &mut put_together);
+                }
+                assert_eq!(put_together, whole);
+                // What is written to one part stays away from the other, and from the neighbours.
+                second.install(&core, OFTEN, &[9; 25], Some(RowState::ABSENT), Version::INITIAL);
+                second.cc().poke(5);
+                assert!(record.head(&core).state.is_present());
+                assert_eq!(record.cc().peek(), 0);
+            }
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), 20);
+            let mut space = Space::default();
+            let Found::Made(made) = table.find_or_make(&core, &mut space, 78, |_| ()).unwrap()
+            else {
+                panic!("row 78 was there")
+            };
+            for part in [made, made.second().unwrap()] {
+                assert_eq!((part.key(&core), part.head(&core).state), (78, RowState::ABSENT));
+            }
+        }
+    }
+}
