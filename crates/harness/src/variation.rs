@@ -33,10 +33,17 @@ pub fn counters(seed: u64) -> Counters {
         distinct: !seed.is_multiple_of(5),
         lock_upgrade: seed.is_multiple_of(2),
         partitions: seed / 64 % 4 + 1,
+        split_columns: splits(seed),
         index: any_index(seed),
         ..CountersOptions::mixed()
     };
     Counters::new(options).expect("good for every seed")
+}
+
+/// Rows in two parts, now and then, where their index has no order.
+fn splits(seed: u64) -> bool {
+    let ordered = matches!(any_index(seed), IndexChoice::BTree | IndexChoice::RedBlack);
+    (seed / 32) % 4 == 3 && !ordered
 }
 
 /// A hash index mostly, every other one now and then.
@@ -51,7 +58,8 @@ fn any_index(seed: u64) -> IndexChoice {
 
 /// The same, with keys of bytes.
 pub fn counters_spelled(seed: u64) -> Spelled<Counters> {
-    Spelled(counters(seed))
+    let options = CountersOptions { split_columns: false, ..counters(seed).options().clone() };
+    Spelled(Counters::new(options).expect("good for every seed"))
 }
 
 /// The same, and a fifth of the procedures that write are rolled back half way.
@@ -311,6 +319,7 @@ pub fn tpcc(seed: u64) -> Tpcc {
         least_lines: 1,
         most_lines: 2 + seed / 7 % 2,
         stock_level_orders: 1 + seed % 3,
+        split_columns: (seed / 32) % 4 == 3,
         load_seed: seed,
         ..TpccOptions::default()
     };

@@ -39,8 +39,8 @@ use keeps_shared::KeepsShared;
 use machine::Machine;
 use twist::{
     Batches, BypassingWrites, FilledRanges, ForgottenHalves, FreesEarly, FreshStarts, ReadsPastOwn,
-    RetriesAnew, ReturnedKeys, StayingEntries, Twisted, UnaskedInsertions, Unprepared,
-    UnreadAbsences, WaitsAtCommit,
+    RetriesAnew, ReturnedKeys, StayingEntries, StayingParts, Twisted, UnaskedInsertions,
+    Unprepared, UnreadAbsences, WaitsAtCommit,
 };
 
 /// What must notice a mutant.
@@ -409,6 +409,12 @@ pub const MUTANTS: &[Mutant] = &[
         detector: Detector::Conservation,
     },
     Mutant {
+        name: "split_row_half_deleted",
+        story: "a row in two parts is deleted, and its second part stays",
+        workload: "counters",
+        detector: Detector::Conservation,
+    },
+    Mutant {
         name: "memory_used_again_early",
         story: "a record that was taken out of its index is used again while others may be reading it",
         workload: "counters",
@@ -488,6 +494,7 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "validation_skipped" => Ok(visitor.visit::<Twisted<TicToc<M>, Unprepared>>()),
         "silo_early_epoch" => Ok(visitor.visit::<Silo<EarlyEpoch>>()),
         "silo_adds_unlocked" => Ok(visitor.visit::<Silo<AddsUnlocked>>()),
+        "split_row_half_deleted" => Ok(visitor.visit::<Twisted<Silo, StayingParts>>()),
         "memory_used_again_early" => Ok(visitor.visit::<Twisted<Silo, FreesEarly>>()),
         _ => Err(visitor),
     }

@@ -47,6 +47,7 @@ fn all_options() -> Vec<CountersOptions> {
         CountersOptions { transfers: 0.5, sums: 0.5, moves: 0.0, ..mixed.clone() },
         CountersOptions { transfers: 0.0, sums: 0.0, moves: 1.0, ..mixed.clone() },
         CountersOptions { key_order: true, ..mixed.clone() },
+        CountersOptions { split_columns: true, ..mixed.clone() },
         mixed,
     ]
 }

@@ -62,6 +62,9 @@ pub struct TpccArguments {
     /// Don't announce an order's rows before the first access
     #[arg(long)]
     no_prefetch: bool,
+    /// Columns that change often have words of concurrency control of their own (timestamp splitting)
+    #[arg(long)]
+    split_columns: bool,
     /// Decides the initial population [default: 0]
     #[arg(long, value_name = "N", value_parser = whole)]
     load_seed: Option<u64>,
@@ -106,6 +109,7 @@ impl TpccArguments {
             most_lines: self.most_lines.unwrap_or(default.most_lines),
             stock_level_orders: self.stock_level_orders.unwrap_or(default.stock_level_orders),
             prefetch: !self.no_prefetch && default.prefetch,
+            split_columns: self.split_columns || default.split_columns,
             load_seed: self.load_seed.unwrap_or(default.load_seed),
         }
     }

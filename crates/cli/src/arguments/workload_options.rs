@@ -176,6 +176,9 @@ pub struct CountersArguments {
     /// Partitions of every table, by key modulo their number [default: 1]
     #[arg(long, value_name = "N", value_parser = whole)]
     partitions: Option<u64>,
+    /// A row's second column has words of concurrency control of its own (timestamp splitting)
+    #[arg(long)]
+    split_columns: bool,
     /// How rows are found: hash, perfect, btree, rbtree [default: hash]
     #[arg(long, value_name = "KIND")]
     index: Option<IndexChoice>,
@@ -198,6 +201,7 @@ impl CountersArguments {
             tokens: self.tokens.unwrap_or(default.tokens),
             rollbacks: self.rollbacks.unwrap_or(default.rollbacks),
             partitions: self.partitions.unwrap_or(default.partitions),
+            split_columns: self.split_columns || default.split_columns,
             index: self.index.unwrap_or(default.index),
         }
     }

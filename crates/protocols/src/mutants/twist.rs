@@ -27,6 +27,8 @@ pub trait Twist: Send + Sync + 'static {
     const FORGETS_SPLIT: bool = false;
     /// Entries of secondary indexes are never deleted.
     const KEEPS_ENTRIES: bool = false;
+    /// The second part of a row stays when the row is deleted.
+    const KEEPS_SECOND_PARTS: bool = false;
     /// A retry begins as if it were new.
     const RETRIES_ANEW: bool = false;
     /// Reads see the shared record, whatever the transaction itself has written.
@@ -123,6 +125,12 @@ impl Twist for ForgottenHalves {
 pub struct StayingEntries;
 impl Twist for StayingEntries {
     const KEEPS_ENTRIES: bool = true;
+}
+
+/// Leaves half of a row in two parts.
+pub struct StayingParts;
+impl Twist for StayingParts {
+    const KEEPS_SECOND_PARTS: bool = true;
 }
 
 /// `P`, with the bug `T`.
@@ -232,6 +240,10 @@ impl<M: Machine, P: Protocol<M>, T: Twist> Protocol<M> for Twisted<P, T> {
     ) -> Result<bool, Abort> {
         let is_entry = || record.table().schema().index_of.is_some();
         if T::KEEPS_ENTRIES && change.state == Some(RowState::ABSENT) && is_entry() {
+            return Ok(true);
+        }
+        let is_second = || record.table().is_behind();
+        if T::KEEPS_SECOND_PARTS && change.state == Some(RowState::ABSENT) && is_second() {
             return Ok(true);
         }
         if !T::WRITES_BYPASS {

@@ -101,7 +101,8 @@ impl Workload for Tpcc {
     type Client = TpccClient;
 
     fn schema(&self) -> Schema {
-        let tables = (0..).zip(columns::tables(self.options.full_schema));
+        let tables =
+            (0..).zip(columns::tables(self.options.full_schema, self.options.split_columns));
         let divide = |(number, table): (u16, txn::TableSchema)| {
             table.partitioned(self.partitioning(TableId(number)))
         };

@@ -36,6 +36,8 @@ pub struct TpccOptions {
     pub stock_level_orders: u64,
     /// The rows of an order are announced before the first is accessed, so that cache misses overlap.
     pub prefetch: bool,
+    /// Columns that change often have words of concurrency control of their own.
+    pub split_columns: bool,
     /// Decides the initial population and the constants of non-uniform draws.
     pub load_seed: u64,
 }
@@ -57,6 +59,7 @@ impl Default for TpccOptions {
             most_lines: 15,
             stock_level_orders: 20,
             prefetch: true,
+            split_columns: false,
             load_seed: 0,
         }
     }
@@ -98,6 +101,7 @@ impl TpccOptions {
             ("most-lines", OptionValue::Integer(self.most_lines)),
             ("stock-level-orders", OptionValue::Integer(self.stock_level_orders)),
             ("prefetch", OptionValue::Flag(self.prefetch)),
+            ("split-columns", OptionValue::Flag(self.split_columns)),
             ("load-seed", OptionValue::Integer(self.load_seed)),
         ]
     }

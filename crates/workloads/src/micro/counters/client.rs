@@ -1,6 +1,6 @@
 //! One worker's increments, transfers, sums and moves.
 
-use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN};
+use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN, TWIN};
 use crate::cell::{add, cell, increase};
 use crate::distinct::KeyDraw;
 use crate::stream::Stream;
@@ -132,6 +132,7 @@ impl CountersClient {
         let (mut a, mut b) = ([0; 8], [0; 8]);
         let at_a = access.read_with(table, self.keys[0], TOKEN, self.intent(), &mut a)?;
         let at_b = access.read_with(table, self.keys[1], TOKEN, self.intent(), &mut b)?;
+        let split = self.options.split_columns;
         let (from, to, token) = match (at_a, at_b) {
             (true, false) => (self.keys[0], self.keys[1], a),
             (false, true) => (self.keys[1], self.keys[0], b),
@@ -147,15 +148,25 @@ impl CountersClient {
         right &= access.delete(table, from)?;
         self.change_of_mind()?;
         right &= !access.read(table, from, TOKEN, &mut seen)?;
+        if split {
+            right &= !access.read(table, from, TWIN, &mut seen)?;
+        }
         if adds {
             right &= !access.add(table, from, TOKEN, &one.to_le_bytes())?;
         }
-        right &= access.insert(table, to, &token)?;
+        let mut row = [0; 16];
+        row[..8].copy_from_slice(&token);
+        row[8..].copy_from_slice(&token);
+        right &= access.insert(table, to, &row[..self.options.token_words() * 8])?;
         if adds {
             right &= access.add(table, to, TOKEN, &one.to_le_bytes())?;
             right &= access.add(table, to, TOKEN, &less.to_le_bytes())?;
         }
         right &= access.read(table, to, TOKEN, &mut seen)? && seen == token;
+        if split {
+            let mut both = [0; 16];
+            right &= access.read(table, to, TOKEN.with(TWIN), &mut both)? && both == row;
+        }
         if !right {
             self.note(access, BROKEN, 1)?;
         }

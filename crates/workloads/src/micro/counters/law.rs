@@ -1,5 +1,6 @@
 //! What must hold of the counters after any serializable run.
 
+use super::TWIN;
 use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN};
 use crate::cell::cell;
 use txn::{Abort, Access, Intent};
@@ -54,8 +55,15 @@ fn tokens(options: &CountersOptions, access: &mut dyn Access) -> Result<Result<(
     let mut found = Vec::new();
     for key in 0..options.counters {
         let mut bytes = [0; 8];
-        if access.read(options.token_table(), key, TOKEN, &mut bytes)? {
+        let there = access.read(options.token_table(), key, TOKEN, &mut bytes)?;
+        if there {
             found.push(i64::from_le_bytes(bytes));
+        }
+        let mut twin = bytes;
+        if options.split_columns
+            && (access.read(options.token_table(), key, TWIN, &mut twin)? != there || twin != bytes)
+        {
+            return Ok(Err(format!("the parts of row {key} of the tokens differ")));
         }
     }
     let number = found.len() as u64;

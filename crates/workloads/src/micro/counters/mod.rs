@@ -11,6 +11,7 @@
 //!   damages the other column.
 //! - `ledger`: how much each worker added to counters (where the number of commits does not
 //!   tell), and how many broken laws were seen.
+//! - With [`CountersOptions::split_columns`] the two columns of a row are its two parts, and a token is in both.
 //! - `tokens`: exactly [`CountersOptions::tokens`] rows at keys below `counters`.
 //!
 //! # Procedures
@@ -54,6 +55,8 @@ const BALANCE: ColumnSet = ColumnSet::one(1);
 const ADDED: ColumnSet = ColumnSet::one(0);
 const BROKEN: ColumnSet = ColumnSet::one(1);
 const TOKEN: ColumnSet = ColumnSet::one(0);
+/// The token once more, where rows are split.
+const TWIN: ColumnSet = ColumnSet::one(1);
 
 /// All that can be set. [`Counters::new`] checks it.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +88,8 @@ pub struct CountersOptions {
     pub rollbacks: f64,
     /// Partitions of every table, by key.
     pub partitions: u64,
+    /// A row's second column has words of concurrency control of its own; a token is in two columns then.
+    pub split_columns: bool,
     /// How the rows of every table are found.
     pub index: IndexChoice,
 }
@@ -105,6 +110,7 @@ impl Default for CountersOptions {
             tokens: 0,
             rollbacks: 0.0,
             partitions: 1,
+            split_columns: false,
             index: IndexChoice::Hash,
         }
     }
@@ -154,6 +160,14 @@ impl CountersOptions {
                     .into(),
             });
         }
+        let ordered = matches!(self.index, IndexChoice::BTree | IndexChoice::RedBlack);
+        if self.split_columns && ordered {
+            return Err(OptionError {
+                option: "split-columns",
+                given: "on".into(),
+                allowed: "off, or on with an index without order".into(),
+            });
+        }
         if self.moves > 0.0 {
             let error = |option, given: u64, allowed: &str| {
                 Err(OptionError { option, given: given.to_string(), allowed: allowed.into() })
@@ -185,6 +199,7 @@ impl CountersOptions {
             ("tokens", OptionValue::Integer(self.tokens)),
             ("rollbacks", OptionValue::Number(self.rollbacks)),
             ("partitions", OptionValue::Integer(self.partitions)),
+            ("split-columns", OptionValue::Flag(self.split_columns)),
             self.index.listed(),
         ]
     }
@@ -216,6 +231,16 @@ impl CountersOptions {
     /// Table and key of a counter.
     fn place(&self, counter: u64) -> (TableId, u64) {
         (TableId((counter % self.tables) as u16), counter / self.tables)
+    }
+
+    /// The columns that have words of their own.
+    fn often(&self) -> ColumnSet {
+        if self.split_columns { ColumnSet::one(1) } else { ColumnSet::NONE }
+    }
+
+    /// Columns of a token.
+    fn token_words(&self) -> usize {
+        if self.split_columns { 2 } else { 1 }
     }
 
     fn partitioning(&self) -> Partitioning {
@@ -259,15 +284,16 @@ impl Workload for Counters {
     fn schema(&self) -> Schema {
         let table = |name: String, columns: [&str; 2]| {
             let columns = columns.map(|c| Column::new(c, ColumnType::I64)).to_vec();
-            TableSchema::new(name, columns)
+            TableSchema::new(name, columns).split(self.options.often())
         };
         let mut tables: Vec<_> = (0..self.options.tables)
             .map(|i| table(format!("counters{i}"), ["count", "balance"]))
             .collect();
         tables.push(table("ledger".into(), ["added", "broken"]));
         if self.options.moves > 0.0 {
-            let column = Column::new("token", ColumnType::I64);
-            tables.push(TableSchema::new("tokens", vec![column]));
+            let names = ["token", "twin"].iter().take(self.options.token_words());
+            let columns = names.map(|name| Column::new(*name, ColumnType::I64)).collect();
+            tables.push(TableSchema::new("tokens", columns).split(self.options.often()));
         }
         let partitioning = self.options.partitioning();
         let indexed = |(at, table): (usize, TableSchema)| {
@@ -304,7 +330,9 @@ impl Workload for Counters {
         loader.load_dense(options.ledger(), LEDGER_ROWS, &|_, _| {});
         if options.moves > 0.0 {
             loader.load_dense(options.token_table(), options.tokens, &|key, row| {
-                row.copy_from_slice(&law::token(key).to_le_bytes());
+                for word in row.chunks_mut(8) {
+                    word.copy_from_slice(&law::token(key).to_le_bytes());
+                }
             });
         }
     }
@@ -326,7 +354,9 @@ impl Workload for Counters {
     fn in_key_order(&self) -> bool {
         let options = &self.options;
         let sums = options.sums == 0.0 || options.tables == 1;
-        options.key_order && !options.lock_upgrade && sums && options.moves == 0.0
+        // Where rows are split, the second part of one comes behind the first part of the next.
+        let whole = !options.split_columns;
+        whole && options.key_order && !options.lock_upgrade && sums && options.moves == 0.0
     }
 }
 
