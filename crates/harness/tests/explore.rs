@@ -277,6 +277,29 @@ fn hekaton_mutants_are_caught() {
 }
 
 #[test]
+fn cicada_passes() {
+    passes("CICADA");
+    for option in ["contention-order", "precheck"] {
+        form_passes("CICADA", &[(option, "off")]);
+    }
+}
+
+#[test]
+fn cicada_mutants_are_caught() {
+    for name in ["cicada_reads_past_pending", "cicada_installs_late", "cicada_called_strict"] {
+        let violation = mutant(name);
+        assert!(matches!(violation, Violation::Certificate(_)), "{name}: {violation}");
+    }
+    let exploration = Exploration {
+        mutant: Some("cicada_without_rts_check".into()),
+        schedules: 100_000,
+        ..Exploration::default()
+    };
+    let violation = run_smallbank(&exploration).finding.expect("finds the bug").violation;
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+}
+
+#[test]
 fn two_version_no_wait_passes() {
     passes("2V_NO_WAIT");
 }

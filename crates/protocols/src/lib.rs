@@ -4,6 +4,7 @@
 //! in [`parts`]. [`registry`] is the only other place that names them.
 
 pub mod bamboo;
+pub mod cicada;
 pub mod dl_detect;
 pub mod hekaton;
 pub mod hstore;

@@ -7,6 +7,7 @@ mod twist;
 
 use crate::{
     bamboo::{self, Bamboo},
+    cicada::{self, Cicada},
     dl_detect::{self, DlDetect, VersionedLocks},
     hekaton::{self, Hekaton},
     hstore,
@@ -321,6 +322,31 @@ pub const MUTANTS: &[Mutant] = &[
         detector: Detector::Certificate,
     },
     Mutant {
+        name: "cicada_without_rts_check",
+        story: "CICADA overwrites a version that a later transaction has read",
+        workload: "smallbank",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "cicada_reads_past_pending",
+        story: "CICADA takes an earlier version that is pending for one that will abort, and reads the one before",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "cicada_installs_late",
+        story: "CICADA's versions become pending when everything has been looked at: a later reader and this writer \
+                may miss each other",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
+        name: "cicada_called_strict",
+        story: "CICADA promises to keep real-time order, which clocks that are apart do not",
+        workload: "counters",
+        detector: Detector::Certificate,
+    },
+    Mutant {
         name: "two_version_uncertified",
         story: "2V_NO_WAIT installs its writes without certifying that no reader is left",
         workload: "counters",
@@ -472,6 +498,10 @@ pub fn with_mutant<M: Machine, V: Visitor<M>>(name: &str, visitor: V) -> Result<
         "hekaton_without_waiting" => Ok(visitor.visit::<Hekaton<M, WithoutDependencies>>()),
         "hekaton_loses_dependencies" => Ok(visitor.visit::<Hekaton<M, LosesDependencies>>()),
         "hekaton_validates_at_begin" => Ok(visitor.visit::<Hekaton<M, ValidatesAtBegin>>()),
+        "cicada_without_rts_check" => Ok(visitor.visit::<Cicada<M, WithoutReaders>>()),
+        "cicada_reads_past_pending" => Ok(visitor.visit::<Cicada<M, PastPending>>()),
+        "cicada_installs_late" => Ok(visitor.visit::<Cicada<M, InstallsLate>>()),
+        "cicada_called_strict" => Ok(visitor.visit::<Cicada<M, CalledStrict>>()),
         "two_version_uncertified" => {
             Ok(visitor.visit::<two_phase_locking::TwoPhaseLocking<CertifiedLocks<Uncertified>>>())
         }
@@ -680,6 +710,30 @@ impl hekaton::Variant for LosesDependencies {
 pub struct ValidatesAtBegin;
 impl hekaton::Variant for ValidatesAtBegin {
     const VALIDATES_AT_END: bool = false;
+}
+
+/// CICADA that does not ask who has read what it overwrites.
+pub struct WithoutReaders;
+impl cicada::Variant for WithoutReaders {
+    const ASKS_READERS: bool = false;
+}
+
+/// CICADA that does not wait for pending versions.
+pub struct PastPending;
+impl cicada::Variant for PastPending {
+    const AWAITS_PENDING: bool = false;
+}
+
+/// CICADA that looks before it shows what it writes.
+pub struct InstallsLate;
+impl cicada::Variant for InstallsLate {
+    const LOOKS_LAST: bool = false;
+}
+
+/// CICADA that promises too much.
+pub struct CalledStrict;
+impl cicada::Variant for CalledStrict {
+    const STRICT: bool = true;
 }
 
 /// 2V_NO_WAIT without its third kind of lock.

@@ -40,6 +40,10 @@ pub struct ProtocolOptions {
     pub write_locks: WriteLocks,
     /// Of a transaction's accesses, the share in percent after which its writes are no longer retired.
     pub retire_percent: u64,
+    /// A multi-version optimistic transaction lets its versions be pending the most contended first.
+    pub contention_order: bool,
+    /// And checks before that whether it could commit.
+    pub precheck: bool,
     /// Number of partition locks, or of tables of locks, where partitions have them; none for as many as the
     /// workload has partitions.
     pub partitions: Option<u64>,
@@ -66,6 +70,8 @@ impl Default for ProtocolOptions {
             lock_form: LockForm::Counter,
             write_locks: WriteLocks::Access,
             retire_percent: 85,
+            contention_order: true,
+            precheck: true,
             partitions: None,
             older_at_partition: OlderAtPartition::GoesFirst,
         }
@@ -320,14 +326,10 @@ pub const KNOBS: &[Knob] = &[
         summary: "optimistic: an addition reads nothing, and is made when the write is installed (STOv2)",
         allowed: "off, on",
         set: |options, value| {
-            options.commit_updates = match value {
-                "off" => false,
-                "on" => true,
-                _ => return None,
-            };
+            options.commit_updates = switch(value)?;
             Some(())
         },
-        value: Some(|options| if options.commit_updates { "on" } else { "off" }.to_owned()),
+        value: Some(|options| switched(options.commit_updates)),
     },
     Knob {
         name: "hot-threshold",
@@ -436,6 +438,26 @@ pub const KNOBS: &[Knob] = &[
         value: Some(|options| options.retire_percent.to_string()),
     },
     Knob {
+        name: "contention-order",
+        summary: "versions become pending in the order of how lately their records were written (Cicada)",
+        allowed: "off, on",
+        set: |options, value| {
+            options.contention_order = switch(value)?;
+            Some(())
+        },
+        value: Some(|options| switched(options.contention_order)),
+    },
+    Knob {
+        name: "precheck",
+        summary: "what a glance can show is checked before versions become pending (Cicada)",
+        allowed: "off, on",
+        set: |options, value| {
+            options.precheck = switch(value)?;
+            Some(())
+        },
+        value: Some(|options| switched(options.precheck)),
+    },
+    Knob {
         name: "deadlock-preset",
         summary: "limits on waiting as published: abyss (no wait beyond 100us), 2022 (beyond 1ms)",
         allowed: "abyss, 2022",
@@ -484,6 +506,20 @@ pub const KNOBS: &[Knob] = &[
         }),
     },
 ];
+
+/// What `off` and `on` say.
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "off" => Some(false),
+        "on" => Some(true),
+        _ => None,
+    }
+}
+
+/// As [`switch`] reads it.
+fn switched(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
 
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
@@ -536,6 +572,8 @@ mod tests {
             ("lock-form", ["counter", "list"]),
             ("write-locks", ["access", "commit"]),
             ("retire", ["0", "100"]),
+            ("contention-order", ["off", "on"]),
+            ("precheck", ["off", "on"]),
             ("partitions", ["workload", "16"]),
             ("older-at-partition", ["goes-first", "aborts"]),
             ("deadlock-search", ["100ns", "7us"]),

@@ -5,6 +5,7 @@
 use crate::{
     Declaration, Isolation, Protocol, ProtocolOptions,
     bamboo::Bamboo,
+    cicada::Cicada,
     dl_detect::{DlDetect, DlDetectVersions},
     hekaton::Hekaton,
     hstore::Hstore,
@@ -97,6 +98,7 @@ registry! { M:
     Snapshot<M>,
     Ssn<M>,
     Hekaton<M>,
+    Cicada<M>,
     Occ<M>,
     Hstore<M>,
     Silo,

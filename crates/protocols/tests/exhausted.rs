@@ -6,7 +6,8 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use protocols::{
-    Change, CommitLog, Protocol, ProtocolOptions, Start, hekaton::Hekaton, mvcc::Mvcc, ssn::Ssn,
+    Change, CommitLog, Protocol, ProtocolOptions, Start, cicada::Cicada, hekaton::Hekaton,
+    mvcc::Mvcc, ssn::Ssn,
 };
 use storage::{Store, StoreLoader, StoreOptions, Table};
 use txn::{
@@ -201,4 +202,9 @@ fn under_ssn() {
 #[test]
 fn under_hekaton() {
     nobody_takes_what_is_not_there::<Hekaton<_>>();
+}
+
+#[test]
+fn under_cicada() {
+    nobody_takes_what_is_not_there::<Cicada<_>>();
 }

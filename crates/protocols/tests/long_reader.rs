@@ -8,6 +8,7 @@ use machine::{
 };
 use protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Start,
+    cicada::Cicada,
     dl_detect::DlDetectVersions,
     hekaton::Hekaton,
     mvcc::{Mvcc, Variant},
@@ -253,6 +254,7 @@ fn under_adversarial_schedules() {
         Rig::<_, Mvcc<_>>::new(explored(seed)).stays_bounded(1000);
         Rig::<_, DlDetectVersions<_>>::new(explored(seed)).stays_bounded(1000);
         Rig::<_, Hekaton<_>>::new(explored(seed)).stays_bounded(1000);
+        Rig::<_, Cicada<_>>::new(explored(seed)).stays_bounded(1000);
     }
 }
 
@@ -261,6 +263,7 @@ fn natively() {
     Rig::<_, Mvcc<_>>::new(native()).stays_bounded(20_000);
     Rig::<_, DlDetectVersions<_>>::new(native()).stays_bounded(2000);
     Rig::<_, Hekaton<_>>::new(native()).stays_bounded(20_000);
+    Rig::<_, Cicada<_>>::new(native()).stays_bounded(20_000);
 }
 
 /// Collection as the papers' code does it: up to the oldest transaction, and there it stops.

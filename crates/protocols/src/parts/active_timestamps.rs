@@ -96,6 +96,11 @@ impl<M: Machine> ActiveTimestamps<M> {
         core.store(&slot.line, &slot.timestamp, IDLE);
     }
 
+    /// The timestamp below which nobody begins, as it is now.
+    pub fn frontier(&self, core: &M::Core) -> u64 {
+        core.load(&self.frontier.line, &self.frontier.timestamp)
+    }
+
     /// Lets nobody begin below `timestamp` any more, and sees who has begun.
     pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
         let (line, word) = (&self.frontier.line, &self.frontier.timestamp);

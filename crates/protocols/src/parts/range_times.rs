@@ -14,7 +14,8 @@ pub trait Timed: Zeroed + Send + Sync + 'static {
     fn rts(&self) -> &Word;
 }
 
-fn raise<M: Machine>(core: &M::Core, line: &M::Line, word: &Word, timestamp: u64) {
+/// The word holds `timestamp` or more from here on.
+pub fn raise<M: Machine>(core: &M::Core, line: &M::Line, word: &Word, timestamp: u64) {
     let mut now = core.load(line, word);
     while now < timestamp {
         match core.cas(line, word, now, timestamp) {

@@ -1,0 +1,332 @@
+//! CICADA: optimistic multi-version concurrency control with timestamps from loosely synchronized clocks.
+//!
+//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017. A transaction draws a timestamp when an attempt
+//! begins ([`loose_clocks`]) and is serialized by it. It reads the version that was newest at its timestamp, leaves no
+//! trace of that, and waits for an earlier writer that is about to commit (a *pending* version). What it could not
+//! commit any more it learns at once (early aborts). At commit it sorts its writes, the most recently written first, and
+//! prechecks everything, to abort before others can notice, unless its last commits have all succeeded;
+//! installs pending versions; raises the `rts` of what it has read; checks that what it has read is what it would read
+//! now, and that nobody later has read what it overwrites; and commits. Waiting always goes from later to
+//! earlier timestamps, so it can't end in a circle. A scanned leaf is checked as SILO's node set and raised as a version.
+//! Serializable; not strict: clocks may be apart, and a transaction gets an earlier timestamp than one that has ended.
+//! Deviations: a version follows the newest only (the paper's rule for what is read and written, here for every write),
+//! so older versions need no `rts`, a record has one pending version at most, and who writes waits for an earlier one.
+//! The newest version always lies in its record, whatever its size: the paper inlines small versions, at best; so
+//! inlining is no option. It is read without a latch, older ones under the record's. A pending version is a word until
+//! it commits: its row is written then. Declared read-only transactions are validated as all others instead of
+//! reading an older state. Collection is that of MVCC instead of up to the oldest timestamp in use.
+//!
+//! [`loose_clocks`]: crate::parts::loose_clocks
+
+use crate::{
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    parts::{
+        absence_times::AbsenceTimes,
+        active_timestamps::{ActiveTimestamps, Needed},
+        inlined_version,
+        loose_clocks::{LooseClock, LooseClocks},
+        pending_validation::Footprint,
+        prewrite::Prewriter,
+        queue_latch::LatchNodes,
+        range_times,
+        version_chain::{self, VersionPool},
+        version_collector::VersionCollector,
+        version_times::Times,
+    },
+};
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use std::marker::PhantomData;
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent};
+
+/// Where mutants may differ; the protocol itself does not.
+pub trait Variant: Send + Sync + 'static {
+    /// A read waits for an earlier version that is pending.
+    const AWAITS_PENDING: bool = true;
+    /// Nobody overwrites what somebody later has read.
+    const ASKS_READERS: bool = true;
+    /// What others have marked and announced is looked at when the own versions are pending.
+    const LOOKS_LAST: bool = true;
+    /// It promises to keep the order of real time.
+    const STRICT: bool = false;
+}
+
+/// The algorithm as described above.
+pub struct AsPublished;
+impl Variant for AsPublished {}
+
+/// After so many commits in a row a session neither sorts nor prechecks, as in the authors' code.
+const CALM: u32 = 5;
+
+/// The protocol.
+pub struct Cicada<M: Machine, V = AsPublished> {
+    clocks: LooseClocks<M>,
+    active: ActiveTimestamps<M>,
+    versions: VersionPool,
+    latches: LatchNodes,
+    sorts: bool,
+    prechecks: bool,
+    absences: AbsenceTimes<M>,
+    variant: PhantomData<V>,
+}
+
+type Record<'s, M> = RecordRef<'s, M, Times>;
+
+/// Clock, what was read and is to be written, and the versions that this session has superseded.
+pub struct Worker<'s, M: Machine> {
+    session: usize,
+    clock: LooseClock,
+    footprint: Footprint<'s, M>,
+    /// For each prepared write the slot for the version that it supersedes, if there is to be one.
+    reserved: Vec<Option<Record<'s, M>>>,
+    collector: VersionCollector<'s, M, Times>,
+    /// Commits since the last abort.
+    commits: u32,
+}
+
+impl<M: Machine, V: Variant> Cicada<M, V> {
+    fn end<'s>(&self, core: &M::Core, worker: &mut Worker<'s, M>) {
+        worker.footprint.clear();
+        worker.reserved.clear();
+        self.active.leave(core, worker.session);
+    }
+}
+
+impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
+    type Record = Times;
+    type Worker<'s>
+        = Worker<'s, M>
+    where
+        M: 's;
+
+    fn declare(_: &ProtocolOptions) -> Declaration {
+        Declaration {
+            name: "CICADA",
+            summary: "optimistic multi-version; timestamps from loosely synchronized clocks, early aborts",
+            source: "Lim, Kaminsky and Andersen, SIGMOD 2017",
+            isolation: Isolation::Serializable,
+            strict: V::STRICT,
+        }
+    }
+
+    fn knobs() -> &'static [&'static str] {
+        &["contention-order", "precheck"]
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Cicada {
+            clocks: LooseClocks::new(arena, sessions)?,
+            active: ActiveTimestamps::new(arena, sessions)?,
+            versions: VersionPool::default(),
+            latches: LatchNodes::new::<M>(arena, sessions)?,
+            sorts: options.contention_order,
+            prechecks: options.precheck,
+            absences: AbsenceTimes::new(arena)?,
+            variant: PhantomData,
+        })
+    }
+
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+        Worker {
+            session: slot,
+            clock: LooseClock::new(slot),
+            footprint: Footprint::new(Prewriter::new(&self.latches, slot)),
+            reserved: Vec::new(),
+            collector: VersionCollector::new(&self.versions, &self.active, Needed::between),
+            commits: 0,
+        }
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
+        let clock = &mut worker.clock;
+        let mut late = false;
+        worker.footprint.pending.timestamp = self.active.enter(core, worker.session, || {
+            if std::mem::replace(&mut late, true) {
+                self.clocks.catch_up(clock, self.active.frontier(core));
+            }
+            self.clocks.draw(core, clock)
+        });
+    }
+
+    #[inline]
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let footprint = &mut worker.footprint;
+        if intent == Intent::Update {
+            footprint.check_write(core, &record, V::ASKS_READERS)?;
+        }
+        let timestamp = footprint.pending.timestamp;
+        let newest = match V::AWAITS_PENDING {
+            true => inlined_version::read(core, &record, timestamp, columns, out),
+            false => None,
+        };
+        let (head, begin) = newest.unwrap_or_else(|| {
+            footprint.read_chain(core, &record, V::AWAITS_PENDING, columns, out)
+        });
+        footprint.reads.push((record, begin));
+        Ok(match footprint.writes.find(&record) {
+            None => head,
+            Some(at) => footprint.writes.overlay(at, columns, out, head),
+        })
+    }
+
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        record: Record<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let writes = &worker.footprint.writes;
+        let at = writes.find(&record);
+        if at.is_none() {
+            worker.footprint.check_write(core, &record, V::ASKS_READERS)?;
+        }
+        // Whether a row that seems to be there is there is checked when the version is pending. Only an absence that the
+        // caller is told of is read.
+        if change.state.is_none() && !writes.state_over(at, record.head(core).state).is_present() {
+            let none = ColumnSet::NONE;
+            let head = self.read(core, worker, record, none, Intent::Read, &mut [])?;
+            if !head.state.is_present() {
+                return Ok(false);
+            }
+        }
+        worker.footprint.writes.put(core, record, at, change);
+        Ok(true)
+    }
+
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+        let Worker { footprint, collector, reserved, commits, .. } = worker;
+        let contended = *commits < CALM;
+        footprint.set_order(core, self.sorts && contended);
+        if self.prechecks && contended {
+            footprint.precheck(core, V::ASKS_READERS)?;
+        }
+        if V::LOOKS_LAST {
+            footprint.announce(core)?;
+        }
+        footprint.check_reads(core, V::AWAITS_PENDING)?;
+        footprint.check_writes(core, V::ASKS_READERS)?;
+        if !V::LOOKS_LAST {
+            footprint.announce(core)?;
+        }
+        let Footprint { pending, writes, .. } = footprint;
+        for at in 0..writes.len() {
+            let (latcher, timestamp) = (&pending.latcher, pending.timestamp);
+            reserved.push(collector.reserve_for(core, latcher, timestamp, writes, at)?);
+        }
+        Ok(pending.timestamp)
+    }
+
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        let Worker { footprint, reserved, collector, .. } = worker;
+        let Footprint { pending, writes, .. } = footprint;
+        let mut due = false;
+        for (at, slot) in reserved.iter().enumerate() {
+            let record = writes.record(at);
+            pending.latch(core, &record);
+            due |= collector.supersede(core, writes, at, *slot, timestamp);
+            writes.install(core, at, log);
+            core.store(record.line(), &record.cc().pending, 0);
+            pending.unlatch(core, &record);
+        }
+        self.end(core, worker);
+        worker.clock.committed();
+        worker.commits = worker.commits.saturating_add(1);
+        if due {
+            worker.collector.collect(core, &worker.footprint.pending.latcher, timestamp);
+        }
+    }
+
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
+        worker.footprint.withdraw(core);
+        for slot in worker.reserved.iter().flatten() {
+            worker.collector.slots.give(slot);
+        }
+        self.end(core, worker);
+        worker.clock.aborted(core);
+        worker.commits = 0;
+    }
+
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+    ) -> Result<(), Abort> {
+        // No record is missing that was retired by somebody later: it would have waited for this transaction.
+        worker.footprint.leaves.observe(core, guard);
+        Ok(())
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+        record: Record<'s, M>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        self.prepare_record(core, &record, Some(guard));
+        if worker.footprint.leaves.made(guard, counted) {
+            worker.footprint.reads.push((record, version_chain::wts(core, &record)));
+        }
+        Ok(())
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        guard: GuardRef<'s, M, Times>,
+        right: GuardRef<'s, M, Times>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        range_times::pass_on(core, guard, right);
+        worker.footprint.leaves.split(core, guard, right, counted);
+        Ok(())
+    }
+
+    fn merge(&self, core: &M::Core, gone: GuardRef<'_, M, Times>, heir: GuardRef<'_, M, Times>) {
+        range_times::pass_on(core, gone, heir);
+    }
+
+    fn prepare_record(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        guard: Option<GuardRef<'_, M, Times>>,
+    ) {
+        self.absences.start(core, record, guard);
+    }
+
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        guard: Option<GuardRef<'_, M, Times>>,
+    ) {
+        // Nobody is active who is older than the absence (it had no history). Who marks it as read from here on
+        // finds that it is retired.
+        core.fence();
+        self.absences.remember(core, record, guard);
+    }
+}
