@@ -185,8 +185,9 @@ fn keys_of_bytes() {
         assert_eq!(error(&|tx| tx.update(&words, 1, &[("n", 1u64.into())])), bytes);
         assert_eq!(error(&|tx| tx.delete(&words, 1).map(|_| ())), bytes);
         assert!(words.field::<u64>("n").is_err());
-        let scanned =
-            db.transact(|tx| tx.scan(&words, .., |_, _| std::ops::ControlFlow::Break(())));
+        let stop = std::ops::ControlFlow::Break(());
+        assert_eq!(error(&|tx| tx.scan(&words, .., |_, _| stop)), bytes);
+        let scanned = db.transact(|tx| tx.scan_by(&words, .., |_, _| stop));
         assert!(matches!(scanned, Err(Error::NotOrdered { .. })));
         assert!(db.create_byte_keyed_table("longer", &columns, 65).is_err());
         db.transact(|tx| tx.delete_by(&words, "one")).unwrap();
