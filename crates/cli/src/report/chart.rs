@@ -14,8 +14,15 @@ const MARGIN: usize = 9;
 /// From this ratio of largest to smallest throughput on, the vertical axis is logarithmic.
 const LOG_FROM: f64 = 30.0;
 
-const MARKS: [char; 10] = ['●', '■', '▲', '◆', '○', '□', '△', '◇', '×', '+'];
-const LETTERS: [char; 10] = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'];
+/// As many as there may be protocols: without colours nothing else tells two lines apart.
+const MARKS: [char; 24] = [
+    '●', '■', '▲', '◆', '○', '□', '△', '◇', '×', '+', '▼', '▽', '◐', '◧', '◭', '◈', '◎', '▣', '★',
+    '☆', '◖', '◗', '◢', '◣',
+];
+const LETTERS: [char; 24] = [
+    'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M', 'N', 'O', 'P', 'Q', 'R', 'S',
+    'T', 'U', 'V', 'W', 'X',
+];
 
 /// ANSI colours of the lines: none is close to black or white.
 const COLOURS: [u8; 6] = [34, 31, 32, 35, 36, 33];
@@ -223,5 +230,22 @@ impl Plot {
         }
         out.push('\n');
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::declarations;
+    use protocols::ProtocolOptions;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_protocol_has_a_mark_of_its_own() {
+        let protocols = declarations(&ProtocolOptions::default()).len();
+        for marks in [MARKS, LETTERS] {
+            assert!(protocols <= marks.len(), "{protocols} protocols");
+            assert_eq!(BTreeSet::from(marks).len(), marks.len());
+        }
     }
 }

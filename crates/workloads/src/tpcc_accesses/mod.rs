@@ -74,6 +74,7 @@ impl TpccAccesses {
 
 impl Workload for TpccAccesses {
     type Client = TpccAccessesClient;
+    const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
         let records = self.options.records();

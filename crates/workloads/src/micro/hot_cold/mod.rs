@@ -178,6 +178,7 @@ impl HotCold {
 
 impl Workload for HotCold {
     type Client = HotColdClient;
+    const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
         let column = |i| Column::new(format!("attribute{i}"), ColumnType::U64);

@@ -173,6 +173,7 @@ impl Ranges {
 
 impl Workload for Ranges {
     type Client = RangesClient;
+    const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
         let table = |name: &str, column: &str| {

@@ -136,6 +136,7 @@ impl Sites {
 
 impl Workload for Sites {
     type Client = SitesClient;
+    const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
         let SitesOptions { sites: partitions, site_rows: divisor, row_bytes, .. } = self.options;
