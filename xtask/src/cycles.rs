@@ -7,7 +7,8 @@ use std::path::Path;
 /// Runs the test that compares, or has it write the committed values anew.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let mut test = cargo(root);
-    test.args(["test", "--package", "kilocore-harness", "--test", "exact_cycles"]);
+    // Of the workspace, so that it is built as for all tests.
+    test.args(["test", "--workspace", "--test", "exact_cycles"]);
     if arguments.iter().any(|argument| argument == "--bless") {
         test.args(["--", "--ignored", "bless"]);
     }

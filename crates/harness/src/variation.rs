@@ -121,11 +121,6 @@ pub fn rooms(seed: u64) -> Rooms {
     Rooms::new(RoomsOptions { index: any_index(seed), ..options }).expect("good for every seed")
 }
 
-/// The same, with keys of bytes: entries of its indexes are bytes, too.
-pub fn rooms_spelled(seed: u64) -> Spelled<Rooms> {
-    Spelled(rooms(seed))
-}
-
 /// YCSB without a law: three rows or eight, blind updates or read-modify-writes or additions, duplicates or not,
 /// fields of one word or of several.
 pub fn ycsb(seed: u64) -> Ycsb {

@@ -479,24 +479,6 @@ fn keys_of_bytes_will_do_under_every_protocol() {
 }
 
 #[test]
-fn indexes_of_rows_with_keys_of_bytes_pass_under_every_protocol() {
-    let declared = declarations::<Explored>(&ProtocolOptions::default());
-    for protocol in declared.iter().filter(|d| d.isolation == Isolation::Serializable) {
-        let exploration = Exploration {
-            protocol: protocol.name.into(),
-            schedules: 700,
-            ..Exploration::default()
-        };
-        let spelled = &variation::rooms_spelled;
-        let outcome = explore(spelled, &exploration, &Word::new(0), &mut |_| {}).expect("can run");
-        if let Some(finding) = outcome.finding {
-            panic!("{} seed {}: {}", protocol.name, finding.seed, finding.violation);
-        }
-        assert_eq!(outcome.schedules, 700);
-    }
-}
-
-#[test]
 fn ranges_of_bytes_pass_under_every_protocol() {
     let declared = declarations::<Explored>(&ProtocolOptions::default());
     for protocol in declared.iter().filter(|d| d.isolation == Isolation::Serializable) {

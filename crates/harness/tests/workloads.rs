@@ -149,7 +149,9 @@ fn indexes_agree_with_their_tables() {
 fn every_index_will_do() {
     for index in IndexChoice::ALL {
         explored(&|seed| {
-            let options = CountersOptions { index, ..variation::counters(seed).options().clone() };
+            let options = variation::counters(seed).options().clone();
+            // Rows in two parts need an index without order.
+            let options = CountersOptions { index, split_columns: false, ..options };
             Counters::new(options).expect("good for every seed")
         });
     }

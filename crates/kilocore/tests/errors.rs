@@ -29,7 +29,7 @@ fn options() {
     let text = with("silo");
     assert!(text.contains("\"silo\"; did you mean \"SILO\"?"), "{text}");
     assert!(text.contains("NO_WAIT, WAIT_DIE"), "{text}");
-    assert!(!with("hekaton").contains("did you mean"));
+    assert!(!with("postgres").contains("did you mean"));
     let bad = [
         Options { timestamps: "sundial".into(), ..Options::default() },
         Options { max_sessions: 0, ..Options::default() },

@@ -132,7 +132,11 @@ mod tests {
             let columns = kinds.into_iter().enumerate().map(column).collect();
             let tables = vec![TableSchema::new("t", columns).split(OFTEN)];
             store.create_tables(&Schema { tables }, |_| 10).unwrap();
-            let bytes = |key: u64| (0..37).map(|at| at * 7 + key as u8).collect::<Vec<u8>>();
+            let bytes = |key: u64| {
+                (0..37)
+                    .map(|at: u8| at.wrapping_mul(7).wrapping_add(key as u8))
+                    .collect::<Vec<u8>>()
+            };
             let mut loader = StoreLoader::new(&store, 1);
             loader.load_dense(TABLE, 9, &|key, row| row.copy_from_slice(&bytes(key)));
             loader.load(TABLE, 77, &bytes(77));

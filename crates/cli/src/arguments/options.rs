@@ -171,7 +171,7 @@ pub struct ExploreArguments {
     /// YCSB with scans and inserts beside reads and updates
     #[arg(long, conflicts_with_all = ["key_order", "rollbacks"])]
     pub growing: bool,
-    /// What keys look like, in counters, ranges and rooms: numbers or bytes
+    /// What keys look like, in counters and ranges: numbers or bytes
     #[arg(long, value_name = "KIND", default_value = "numbers")]
     pub keys: KeyChoice,
     /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is

@@ -73,9 +73,6 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             ExploreCommand::Ranges(_) => {
                 blocks::explore(&variation::ranges, &subject.exploration, &bar)
             }
-            ExploreCommand::Rooms(asked) if asked.keys == KeyChoice::Bytes => {
-                blocks::explore(&variation::rooms_spelled, &subject.exploration, &bar)
-            }
             ExploreCommand::Rooms(_) => {
                 blocks::explore(&variation::rooms, &subject.exploration, &bar)
             }
@@ -167,9 +164,9 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
         return Err(Failure::refused(format!("--growing: {workload} is as it is; allowed: ycsb")));
     }
     if asked.keys == KeyChoice::Bytes {
-        if !["counters", "ranges", "rooms"].contains(&workload) {
+        if !["counters", "ranges"].contains(&workload) {
             let message =
-                format!("--keys bytes: {workload} has numbers; allowed: counters, ranges, rooms");
+                format!("--keys bytes: {workload} has numbers; allowed: counters, ranges");
             return Err(Failure::refused(message));
         }
         if asked.key_order || asked.rollbacks {
