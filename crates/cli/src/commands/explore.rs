@@ -11,7 +11,7 @@ use crate::report::rate;
 use crate::{interrupt, screen, suggestion};
 use harness::explore::{Exploration, Finding};
 use harness::variation;
-use protocols::mutants::{Detector, MUTANTS, Mutant};
+use protocols::mutants::{self, Detector, Mutant};
 use protocols::{Isolation, ProtocolOptions};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::time::Instant;
@@ -199,10 +199,10 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
         };
         // All of them are those that show in this workload; by its name, any can be tried.
         let all = |mutant: &Mutant| name == "all" && mutant.workload == workload;
-        let wanted = MUTANTS.iter().filter(|mutant| mutant.name == name || all(mutant));
+        let wanted = mutants::all().filter(|mutant| mutant.name == name || all(mutant));
         let wanted: Vec<Subject> = wanted.map(subject).collect();
         if wanted.is_empty() {
-            let known: Vec<_> = MUTANTS.iter().map(|m| m.name).chain(["all"]).collect();
+            let known: Vec<_> = mutants::all().map(|m| m.name).chain(["all"]).collect();
             return Err(Failure::refused(suggestion::unknown("planted bug", name, &known)));
         }
         return Ok(wanted);

@@ -5,7 +5,7 @@ use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{Table, presets};
 use machine::Native;
-use protocols::mutants::MUTANTS;
+use protocols::mutants;
 use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
 use serde_json::json;
 use workloads::catalogue::CATALOGUE;
@@ -60,7 +60,7 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     section("Architectures", vec![ARCHITECTURE.map(str::to_owned).to_vec()]);
     let machines = named_machines().join(", ");
     section("Machines (--machine; see kilocore machines list)", vec![vec![machines]]);
-    let mutants = MUTANTS.iter().map(|mutant| {
+    let mutants = mutants::all().map(|mutant| {
         let detector = format!("[{:?}]", mutant.detector);
         let story = mutant.story.split_whitespace().collect::<Vec<_>>().join(" ");
         vec![mutant.name.to_owned(), story, detector]
@@ -101,7 +101,7 @@ fn json() -> serde_json::Value {
     let workloads = CATALOGUE.iter().map(
         |entry| json!({ "name": entry.name, "summary": entry.summary, "source": entry.source }),
     );
-    let mutants = MUTANTS.iter().map(|mutant| {
+    let mutants = mutants::all().map(|mutant| {
         json!({
             "name": mutant.name, "workload": mutant.workload, "story": mutant.story,
             "detector": format!("{:?}", mutant.detector),

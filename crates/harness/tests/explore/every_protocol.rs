@@ -1,0 +1,99 @@
+//! Every protocol that promises something, on the workloads that find most: a test of each pair.
+
+use crate::{exploration, passes};
+use harness::{explore::Exploration, variation};
+use machine::Explored;
+use protocols::{Isolation, ProtocolOptions, registry::declarations};
+
+macro_rules! every_protocol {
+    (
+        $names:ident: $isolation:ident, in $tests:tt;
+        $($module:ident: $protocol:literal),* $(,)?
+    ) => {
+        const $names: (Isolation, &[&str]) = (Isolation::$isolation, &[$($protocol),*]);
+        $(mod $module {
+            every_protocol! { @tests $protocol $tests }
+        })*
+    };
+    (@tests $protocol:literal [$($test:ident),*]) => {
+        $(
+            #[test]
+            fn $test() {
+                super::$test($protocol);
+            }
+        )*
+    };
+}
+
+every_protocol! {
+    SERIALIZABLE: Serializable,
+    in [counters, counters_rolled_back, counters_spelled, ranges, ranges_spelled, rooms];
+    dl_detect: "DL_DETECT",
+    no_wait: "NO_WAIT",
+    wait_die: "WAIT_DIE",
+    wound_wait: "WOUND_WAIT",
+    bamboo: "BAMBOO",
+    two_version_no_wait: "2V_NO_WAIT",
+    timestamp: "TIMESTAMP",
+    mvcc: "MVCC",
+    ssn: "SSN",
+    hekaton: "HEKATON",
+    cicada: "CICADA",
+    occ: "OCC",
+    hstore: "HSTORE",
+    silo: "SILO",
+    tictoc: "TICTOC",
+    mocc: "MOCC",
+}
+
+every_protocol! {
+    SNAPSHOTS: Snapshot, in [counters, counters_rolled_back];
+    snapshot: "SNAPSHOT",
+}
+
+#[test]
+fn none_is_missing() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    for (isolation, named) in [SERIALIZABLE, SNAPSHOTS] {
+        let mut names: Vec<_> =
+            declared.iter().filter(|d| d.isolation == isolation).map(|d| d.name).collect();
+        let mut named = named.to_vec();
+        names.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(named, names, "{isolation}");
+    }
+    let others = declared.iter().filter(|d| ![SERIALIZABLE.0, SNAPSHOTS.0].contains(&d.isolation));
+    let others: Vec<_> = others.map(|d| (d.name, d.isolation)).collect();
+    assert_eq!(others, [("NO_CC", Isolation::None)]);
+}
+
+fn counters(protocol: &str) {
+    for timestamps in ["atomic", "batch4", "clock"] {
+        let protocol_options =
+            ProtocolOptions { timestamps: timestamps.parse().unwrap(), ..Default::default() };
+        let asked = Exploration { protocol_options, ..exploration(protocol, &[], 400) };
+        passes(&variation::counters, &asked);
+    }
+}
+
+/// A procedure that is rolled back leaves nothing behind.
+fn counters_rolled_back(protocol: &str) {
+    passes(&variation::counters_rolled_back, &exploration(protocol, &[], 1000));
+}
+
+/// Keys of bytes will do.
+fn counters_spelled(protocol: &str) {
+    passes(&variation::counters_spelled, &exploration(protocol, &[], 1000));
+}
+
+fn ranges(protocol: &str) {
+    passes(&variation::ranges, &exploration(protocol, &[], 1500));
+}
+
+fn ranges_spelled(protocol: &str) {
+    passes(&variation::ranges_spelled, &exploration(protocol, &[], 1000));
+}
+
+fn rooms(protocol: &str) {
+    passes(&variation::rooms, &exploration(protocol, &[], 1500));
+}

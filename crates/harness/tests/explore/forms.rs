@@ -1,0 +1,145 @@
+//! Protocols in the forms that their options give them, and where each is tried hardest.
+
+use crate::{exploration, options, passes, set};
+use harness::{explore::Exploration, variation};
+use protocols::ProtocolOptions;
+
+/// A form of a protocol, on counters and on ranges: a test of each.
+macro_rules! forms {
+    ($($form:ident: $protocol:literal [$(($knob:literal, $value:literal)),*]);* $(;)?) => {$(
+        #[test]
+        fn $form() {
+            form_passes($protocol, &[$(($knob, $value)),*]);
+        }
+    )*};
+}
+
+forms! {
+    no_wait_central: "NO_WAIT" [("locks", "central")];
+    no_wait_one_bucket: "NO_WAIT" [("locks", "central"), ("lock-buckets", "1")];
+    no_wait_by_partition: "NO_WAIT" [("locks", "partition"), ("lock-buckets", "4")];
+    wait_die_central: "WAIT_DIE" [("locks", "central")];
+    wait_die_one_bucket: "WAIT_DIE" [("locks", "central"), ("lock-buckets", "1")];
+    wait_die_by_partition: "WAIT_DIE" [("locks", "partition"), ("lock-buckets", "4")];
+    no_wait_listed: "NO_WAIT" [("lock-form", "list")];
+    no_wait_at_commit:
+        "NO_WAIT" [("write-locks", "commit"), ("locks", "record"), ("lock-form", "counter")];
+    no_wait_at_commit_listed:
+        "NO_WAIT" [("write-locks", "commit"), ("locks", "record"), ("lock-form", "list")];
+    no_wait_at_commit_central:
+        "NO_WAIT" [("write-locks", "commit"), ("locks", "central"), ("lock-form", "counter")];
+    no_wait_at_commit_central_listed:
+        "NO_WAIT" [("write-locks", "commit"), ("locks", "central"), ("lock-form", "list")];
+    dl_detect_readers_on_versions: "DL_DETECT" [("readers", "versions")];
+    dl_detect_readers_on_versions_in_order:
+        "DL_DETECT" [("readers", "versions"), ("deadlocks", "key-order")];
+    bamboo_retires_nothing: "BAMBOO" [("retire", "0")];
+    bamboo_retires_half: "BAMBOO" [("retire", "50")];
+    bamboo_retires_everything: "BAMBOO" [("retire", "100")];
+    cicada_unsorted: "CICADA" [("contention-order", "off")];
+    cicada_without_precheck: "CICADA" [("precheck", "off")];
+    occ_central: "OCC" [("validation", "central")];
+    mocc_all_hot: "MOCC" [("hot-threshold", "0")];
+    mocc_soon_hot: "MOCC" [("hot-threshold", "1")];
+    mocc_seldom_hot: "MOCC" [("hot-threshold", "64")];
+}
+
+fn form_passes(protocol: &str, knobs: &[(&str, &str)]) {
+    let asked = Exploration { workers: 4, ..exploration(protocol, knobs, 1500) };
+    for outcome in [passes(&variation::counters, &asked), passes(&variation::ranges, &asked)] {
+        assert!(outcome.aborts > 0, "{protocol} {knobs:?}");
+    }
+}
+
+/// Strictly serializable whatever the timestamps come from: readers on versions need a counter, and take it.
+#[test]
+fn readers_on_versions_take_a_counter() {
+    for timestamps in ["batch4", "clock"] {
+        let timestamps = timestamps.parse().unwrap();
+        let protocol_options =
+            ProtocolOptions { timestamps, ..options(&[("readers", "versions")]) };
+        let asked = Exploration { protocol_options, ..exploration("DL_DETECT", &[], 1500) };
+        passes(&variation::counters, &asked);
+    }
+}
+
+/// Deadlock detection, the search alone at work: waits have no limit but that of a knob.
+macro_rules! searches {
+    ($($search:ident: $victims:ident [$(($knob:literal, $value:literal))?]);* $(;)?) => {$(
+        #[test]
+        fn $search() {
+            $victims(&[$(($knob, $value))?]);
+        }
+    )*};
+}
+
+searches! {
+    search_by_core: out_of_order [];
+    search_in_one_graph: out_of_order [("waits-for", "central")];
+    search_after_100ns: out_of_order [("deadlock-search", "100ns")];
+    waits_of_no_time: out_of_order [("lock-timeout", "0ns")];
+    search_of_2022: out_of_order [("deadlock-preset", "2022")];
+    // Nobody searches, and nobody hangs: what is out of order does not wait.
+    no_search: out_of_order [("deadlocks", "key-order")];
+    search_by_core_in_order: in_order [];
+    search_in_one_graph_in_order: in_order [("waits-for", "central")];
+    no_search_in_order: in_order [("deadlocks", "key-order")];
+}
+
+fn search(knobs: &[(&str, &str)]) -> Exploration {
+    let mut protocol_options = ProtocolOptions { lock_timeout_ns: None, ..Default::default() };
+    set(&mut protocol_options, knobs);
+    Exploration { protocol_options, workers: 4, ..exploration("DL_DETECT", &[], 4000) }
+}
+
+/// There are deadlocks, and every one finds its victim.
+fn out_of_order(knobs: &[(&str, &str)]) {
+    assert!(passes(&variation::counters, &search(knobs)).aborts > 0);
+}
+
+/// There are no deadlocks, and no victims.
+fn in_order(knobs: &[(&str, &str)]) {
+    assert_eq!(passes(&variation::counters_in_order, &search(knobs)).aborts, 0);
+}
+
+/// Partitions whose owner an older transaction waits for, or aborts for.
+macro_rules! partitions {
+    ($($form:ident: $older:literal, $partitions:literal);* $(;)?) => {$(
+        #[test]
+        fn $form() {
+            partitions_pass($older, $partitions);
+        }
+    )*};
+}
+
+partitions! {
+    older_goes_first: "goes-first", "workload";
+    older_goes_first_in_one: "goes-first", "1";
+    older_goes_first_in_two: "goes-first", "2";
+    older_aborts: "aborts", "workload";
+    older_aborts_in_one: "aborts", "1";
+    older_aborts_in_two: "aborts", "2";
+}
+
+fn partitions_pass(older: &str, partitions: &str) {
+    let knobs = [("older-at-partition", older), ("partitions", partitions)];
+    let asked = Exploration { workers: 4, ..exploration("HSTORE", &knobs, 2000) };
+    let outcome = passes(&variation::counters, &asked);
+    match older {
+        // Who waits in the order of timestamps never aborts, but for records that retire.
+        "goes-first" => assert!(outcome.aborts < outcome.commits / 20, "{outcome:?}"),
+        _ => assert!(outcome.aborts > 0),
+    }
+}
+
+/// Here write skew lives.
+#[test]
+fn ssn_keeps_accounts() {
+    passes(&variation::smallbank, &exploration("SSN", &[], 4000));
+}
+
+/// Here many are believed, and some of them abort.
+#[test]
+fn hekaton_believes_the_right_ones() {
+    passes(&variation::ycsb, &Exploration { workers: 4, ..exploration("HEKATON", &[], 4000) });
+}

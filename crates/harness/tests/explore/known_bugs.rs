@@ -1,0 +1,172 @@
+//! Every planted bug is caught by the detector that it names: a test of each.
+
+use crate::{exploration, explored, violation};
+use harness::{
+    explore::{
+        Exploration,
+        Violation::{self, Panic, Stuck},
+    },
+    variation,
+};
+use machine::RunError::{Deadlock, StepLimit};
+use protocols::mutants::{self, Detector};
+
+/// Bugs by name; behind it what else is known of how they are found: of what kind the violation is, a part of what is
+/// said of it, within how many schedules.
+macro_rules! bugs {
+    ($($bug:ident $([$violation:pat])? $(, $said:literal)? $(, within $schedules:literal)?);* $(;)?) => {
+        const BUGS: &[&str] = &[$(stringify!($bug)),*];
+        $(
+            #[test]
+            fn $bug() {
+                let schedules = [$($schedules,)? 100_000][0];
+                let violation = caught(stringify!($bug), schedules);
+                let known: &[bool] = &[
+                    $(matches!(violation, $violation),)?
+                    $(violation.to_string().contains($said),)?
+                ];
+                assert!(!known.contains(&false), "{violation}");
+            }
+        )*
+    };
+}
+
+bugs! {
+    bypassing_writes;
+    reads_past_own_writes;
+    memory_used_again_early;
+    split_row_half_deleted;
+    index_entry_stays, within 1000;
+
+    no_wait_never_upgrades;
+    update_without_upgrade;
+    lock_table_without_names [Stuck(StepLimit(_))];
+    wait_die_inverted;
+    retry_gets_fresh_timestamp;
+    dl_detect_without_search [Stuck(Deadlock(_))];
+    dl_detect_without_readers_ahead [Stuck(Deadlock(_))];
+    dl_detect_stale_edges;
+    readers_past_committing_writers;
+    readers_before_late_marks;
+    bamboo_without_waiting;
+    bamboo_without_cascade;
+    bamboo_keeps_early_images;
+    two_version_uncertified;
+    hstore_takes_from_running;
+    hstore_never_goes_first [Stuck(Deadlock(_))];
+    hstore_without_rollback, within 1000;
+
+    timestamps_cut_short;
+    batches_called_strict;
+    mvcc_reads_past_writers;
+    mvcc_without_read_marks;
+    mvcc_collects_under_readers [Panic(_)], "a version was collected";
+    cicada_without_rts_check;
+    cicada_reads_past_pending;
+    cicada_installs_late;
+    cicada_called_strict;
+
+    snapshot_last_updater_wins, "not snapshot isolation";
+    snapshot_reads_past_commits, "not snapshot isolation";
+    ssn_without_exclusion;
+    ssn_without_read_stamps;
+    ssn_without_waiting;
+    hekaton_without_waiting, "G1a, aborted read";
+    hekaton_loses_dependencies [Stuck(Deadlock(_))];
+    hekaton_validates_at_begin;
+
+    silo_without_lock_check;
+    silo_early_epoch;
+    silo_adds_unlocked, within 2000;
+    unsorted_write_locks;
+    occ_validates_outside;
+    tictoc_extends_locked;
+    validation_skipped;
+    mocc_trusts_locks;
+    mocc_waits_out_of_order [Stuck(Deadlock(_))];
+
+    phantom_by_returned_keys;
+    phantom_ignores_empty_range;
+    phantom_unasked_insertion;
+    phantom_unread_absence;
+    phantom_fresh_start;
+    phantom_forgotten_half;
+    phantom_uncertified_range;
+}
+
+#[test]
+fn none_is_missing() {
+    let mut planted: Vec<_> = mutants::all().map(|mutant| mutant.name).collect();
+    let mut bugs = BUGS.to_vec();
+    planted.sort_unstable();
+    bugs.sort_unstable();
+    assert_eq!(bugs, planted);
+}
+
+fn with_bug(name: &str, schedules: u64) -> Exploration {
+    Exploration { mutant: Some(name.into()), epoch_order: false, ..exploration("", &[], schedules) }
+}
+
+/// In fewer and shorter transactions a phantom takes a hundred thousand schedules to show.
+fn with_phantom(name: &str, schedules: u64) -> Exploration {
+    Exploration { workers: 4, procedures: 6, ..with_bug(name, schedules) }
+}
+
+/// What is found by the detector that it names.
+fn caught(name: &str, schedules: u64) -> Violation {
+    let planted = mutants::all().find(|mutant| mutant.name == name).expect("it is planted");
+    let asked = Exploration {
+        // Its cycle takes three transactions of as many workers: with one more they meet sooner.
+        workers: if name == "batches_called_strict" { 4 } else { 3 },
+        epoch_order: planted.detector == Detector::EpochOrder,
+        ..with_bug(name, schedules)
+    };
+    let violation = match (planted.workload, planted.detector) {
+        ("counters", Detector::Rollback) => violation(&variation::counters_rolled_back, &asked),
+        ("counters", Detector::NoFalseDeadlock) => violation(&variation::counters_in_order, &asked),
+        ("counters", _) => violation(&variation::counters, &asked),
+        ("ranges", _) => violation(&variation::ranges, &with_phantom(name, schedules)),
+        ("rooms", _) => violation(&variation::rooms, &asked),
+        ("smallbank", _) => violation(&variation::smallbank, &asked),
+        ("ycsb", _) => violation(&variation::ycsb, &asked),
+        (other, _) => panic!("no shape for bugs that show in {other}"),
+    };
+    let by = violation.detector();
+    assert!(planted.detector.names().contains(&by), "caught by {by}: {violation}");
+    violation
+}
+
+/// The certificate is right about ranges of bytes: it finds phantoms in them.
+macro_rules! among_bytes {
+    ($($test:ident: $bug:literal);* $(;)?) => {$(
+        #[test]
+        fn $test() {
+            let violation = violation(&variation::ranges_spelled, &with_phantom($bug, 100_000));
+            let by = violation.detector();
+            assert!(by == "certificate" || by == "conservation law", "{violation}");
+        }
+    )*};
+}
+
+among_bytes! {
+    returned_keys_among_bytes: "phantom_by_returned_keys";
+    unasked_insertion_among_bytes: "phantom_unasked_insertion";
+}
+
+/// Without any control everything can go wrong.
+#[test]
+fn no_cc_is_caught() {
+    violation(&variation::counters, &exploration("NO_CC", &[], 1000));
+}
+
+#[test]
+fn a_failing_seed_replays() {
+    let mutant = |first_seed, schedules| {
+        let asked = with_bug("silo_without_lock_check", schedules);
+        explored(&variation::counters, &Exploration { first_seed, ..asked }).finding
+    };
+    let found = mutant(1, 100_000).expect("the bug is found");
+    let again = mutant(found.seed, 1).expect("the seed replays it");
+    assert_eq!(again.seed, found.seed);
+    assert_eq!(again.violation.to_string(), found.violation.to_string());
+}

@@ -1,0 +1,76 @@
+//! Isolation weaker than serializable: what is promised is kept, by every protocol that gives it; and it is weaker
+//! indeed.
+
+use crate::{exploration, passes, violation};
+use harness::{
+    explore::{Exploration, Violation, explore},
+    run::HarnessError,
+    variation,
+};
+use machine::{Explored, Word};
+use protocols::{
+    Isolation::{self, ReadCommitted, Serializable, Snapshot},
+    ProtocolOptions,
+    registry::{declarations, levels},
+};
+
+macro_rules! weaker {
+    ($($level:ident: $protocol:literal, $isolation:ident);* $(;)?) => {
+        const WEAKER: &[(&str, Isolation)] = &[$(($protocol, $isolation)),*];
+        $(
+            #[test]
+            fn $level() {
+                passes_and_is_weaker($protocol, $isolation);
+            }
+        )*
+    };
+}
+
+weaker! {
+    dl_detect: "DL_DETECT", ReadCommitted;
+    no_wait: "NO_WAIT", ReadCommitted;
+    wait_die: "WAIT_DIE", ReadCommitted;
+    wound_wait: "WOUND_WAIT", ReadCommitted;
+    two_version_no_wait: "2V_NO_WAIT", ReadCommitted;
+    snapshot: "SNAPSHOT", Snapshot;
+    hekaton_snapshot: "HEKATON", Snapshot;
+    hekaton_read_committed: "HEKATON", ReadCommitted;
+    occ: "OCC", ReadCommitted;
+    silo: "SILO", ReadCommitted;
+    tictoc: "TICTOC", ReadCommitted;
+}
+
+#[test]
+fn none_is_missing() {
+    let declared = declarations::<Explored>(&ProtocolOptions::default());
+    let gives = declared.iter().zip(levels::<Explored>());
+    let all = gives.flat_map(|(d, levels)| levels.iter().map(|level| (d.name, *level)));
+    let strong = [Serializable, Isolation::None];
+    let weaker: Vec<_> = all.filter(|(_, level)| !strong.contains(level)).collect();
+    assert_eq!(WEAKER, weaker, "in the order of the registry");
+}
+
+fn passes_and_is_weaker(protocol: &str, level: Isolation) {
+    let protocol_options = ProtocolOptions { isolation: Some(level), ..Default::default() };
+    let asked = Exploration { protocol_options, ..exploration(protocol, &[], 1500) };
+    passes(&variation::counters, &asked);
+    passes(&variation::ranges, &asked);
+    passes(&variation::smallbank, &asked);
+    let demanding = Exploration { demand_strict: true, ..asked };
+    let violation = violation(&variation::smallbank, &demanding);
+    assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+}
+
+#[test]
+fn levels_that_cannot_be_given_are_refused() {
+    let isolation = Some(ReadCommitted);
+    let protocol_options = ProtocolOptions { isolation, ..Default::default() };
+    let asked = Exploration { protocol_options, ..exploration("HSTORE", &[], 1000) };
+    let outcome = explore(&variation::counters, &asked, &Word::new(0), &mut |_| {});
+    let error = outcome.expect_err("refused");
+    assert!(matches!(error, HarnessError::Isolation(_)), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "HSTORE cannot give isolation read-committed; it gives: serializable"
+    );
+}

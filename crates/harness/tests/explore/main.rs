@@ -1,0 +1,58 @@
+//! The explorer against every protocol, and against known bugs. One binary for all, as each takes long to link.
+
+mod every_protocol;
+mod forms;
+mod known_bugs;
+mod levels;
+mod old_failures;
+mod strictness;
+
+use harness::explore::{Exploration, Explorations, Violation, explore};
+use machine::Word;
+use protocols::{Knob, ProtocolOptions};
+use txn::Workload;
+
+/// Explores a workload, which `make` makes of each schedule's seed.
+fn explored<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Explorations {
+    explore(make, exploration, &Word::new(0), &mut |_| {}).expect("can run")
+}
+
+/// As [`explored`]; nothing goes wrong in any schedule, and something is committed.
+fn passes<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Explorations {
+    let outcome = explored(make, exploration);
+    if let Some(finding) = outcome.finding {
+        let Exploration { protocol, protocol_options, .. } = exploration;
+        panic!("{protocol} {protocol_options:?} seed {}: {}", finding.seed, finding.violation);
+    }
+    assert!(outcome.schedules == exploration.schedules && outcome.commits > 0, "{outcome:?}");
+    outcome
+}
+
+/// What goes wrong in the first schedule in which something does.
+fn violation<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Violation {
+    let finding = explored(make, exploration).finding;
+    finding.unwrap_or_else(|| panic!("{exploration:?} finds the bug")).violation
+}
+
+fn set(options: &mut ProtocolOptions, knobs: &[(&str, &str)]) {
+    for (name, value) in knobs {
+        Knob::named(name).expect("a knob").set(options, value).unwrap();
+    }
+}
+
+/// The defaults, but for these knobs.
+fn options(knobs: &[(&str, &str)]) -> ProtocolOptions {
+    let mut options = ProtocolOptions::default();
+    set(&mut options, knobs);
+    options
+}
+
+/// A protocol with these knobs.
+fn exploration(protocol: &str, knobs: &[(&str, &str)], schedules: u64) -> Exploration {
+    Exploration {
+        protocol: protocol.into(),
+        protocol_options: options(knobs),
+        schedules,
+        ..Exploration::default()
+    }
+}

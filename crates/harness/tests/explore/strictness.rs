@@ -1,0 +1,33 @@
+//! Protocols that do not promise to keep the order of real time really break it.
+
+use crate::{exploration, violation};
+use harness::{
+    explore::{Exploration, Violation},
+    variation,
+};
+use protocols::ProtocolOptions;
+
+macro_rules! not_strict {
+    ($($test:ident: $protocol:literal, $timestamps:literal);* $(;)?) => {$(
+        #[test]
+        fn $test() {
+            let timestamps = $timestamps.parse().unwrap();
+            let violation = violation(&variation::counters, &Exploration {
+                protocol_options: ProtocolOptions { timestamps, ..Default::default() },
+                // TICTOC needs a record whose rts was extended far beyond others' before it was written.
+                workers: 4,
+                procedures: 12,
+                demand_strict: true,
+                ..exploration($protocol, &[], 20_000)
+            });
+            assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
+        }
+    )*};
+}
+
+not_strict! {
+    tictoc: "TICTOC", "atomic";
+    timestamp_in_batches: "TIMESTAMP", "batch4";
+    mvcc_in_batches: "MVCC", "batch4";
+    ssn: "SSN", "atomic";
+}
