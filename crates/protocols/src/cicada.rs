@@ -21,16 +21,14 @@
 use crate::{
     Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
     parts::{
-        absence_times::AbsenceTimes,
-        active_timestamps::{ActiveTimestamps, Needed},
+        absence_times::{AbsenceTimes, Absences},
+        active_timestamps::Needed,
         inlined_version,
         loose_clocks::{LooseClock, LooseClocks},
         pending_validation::Footprint,
         prewrite::Prewriter,
-        queue_latch::LatchNodes,
-        range_times,
-        version_chain::{self, VersionPool},
-        version_collector::VersionCollector,
+        range_times, version_chain,
+        version_collector::{VersionCollector, Versions},
         version_times::Times,
     },
 };
@@ -61,9 +59,7 @@ const CALM: u32 = 5;
 /// The protocol.
 pub struct Cicada<M: Machine, V = AsPublished> {
     clocks: LooseClocks<M>,
-    active: ActiveTimestamps<M>,
-    versions: VersionPool,
-    latches: LatchNodes,
+    versions: Versions<M>,
     sorts: bool,
     prechecks: bool,
     absences: AbsenceTimes<M>,
@@ -77,8 +73,6 @@ pub struct Worker<'s, M: Machine> {
     session: usize,
     clock: LooseClock,
     footprint: Footprint<'s, M>,
-    /// For each prepared write the slot for the version that it supersedes, if there is to be one.
-    reserved: Vec<Option<Record<'s, M>>>,
     collector: VersionCollector<'s, M, Times>,
     /// Commits since the last abort.
     commits: u32,
@@ -87,8 +81,7 @@ pub struct Worker<'s, M: Machine> {
 impl<M: Machine, V: Variant> Cicada<M, V> {
     fn end<'s>(&self, core: &M::Core, worker: &mut Worker<'s, M>) {
         worker.footprint.clear();
-        worker.reserved.clear();
-        self.active.leave(core, worker.session);
+        self.versions.active.leave(core, worker.session);
     }
 }
 
@@ -120,9 +113,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
     ) -> Result<Self, OutOfMemory> {
         Ok(Cicada {
             clocks: LooseClocks::new(arena, sessions)?,
-            active: ActiveTimestamps::new(arena, sessions)?,
-            versions: VersionPool::default(),
-            latches: LatchNodes::new::<M>(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?,
             sorts: options.contention_order,
             prechecks: options.precheck,
             absences: AbsenceTimes::new(arena)?,
@@ -134,9 +125,8 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
         Worker {
             session: slot,
             clock: LooseClock::new(slot),
-            footprint: Footprint::new(Prewriter::new(&self.latches, slot)),
-            reserved: Vec::new(),
-            collector: VersionCollector::new(&self.versions, &self.active, Needed::between),
+            footprint: Footprint::new(Prewriter::new(&self.versions.latches, slot)),
+            collector: self.versions.collector(Needed::between),
             commits: 0,
         }
     }
@@ -145,12 +135,13 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
         let clock = &mut worker.clock;
         let mut late = false;
-        worker.footprint.pending.timestamp = self.active.enter(core, worker.session, || {
-            if std::mem::replace(&mut late, true) {
-                self.clocks.catch_up(clock, self.active.frontier(core));
-            }
-            self.clocks.draw(core, clock)
-        });
+        worker.footprint.pending.timestamp =
+            self.versions.active.enter(core, worker.session, || {
+                if std::mem::replace(&mut late, true) {
+                    self.clocks.catch_up(clock, self.versions.active.frontier(core));
+                }
+                self.clocks.draw(core, clock)
+            });
     }
 
     #[inline]
@@ -208,7 +199,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
     }
 
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        let Worker { footprint, collector, reserved, commits, .. } = worker;
+        let Worker { footprint, collector, commits, .. } = worker;
         let contended = *commits < CALM;
         footprint.set_order(core, self.sorts && contended);
         if self.prechecks && contended {
@@ -223,10 +214,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
             footprint.announce(core)?;
         }
         let Footprint { pending, writes, .. } = footprint;
-        for at in 0..writes.len() {
-            let (latcher, timestamp) = (&pending.latcher, pending.timestamp);
-            reserved.push(collector.reserve_for(core, latcher, timestamp, writes, at)?);
-        }
+        collector.reserve_all(core, &pending.latcher, pending.timestamp, writes)?;
         Ok(pending.timestamp)
     }
 
@@ -237,17 +225,9 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
         timestamp: u64,
         log: &mut CommitLog<'_>,
     ) {
-        let Worker { footprint, reserved, collector, .. } = worker;
+        let Worker { footprint, collector, .. } = &mut *worker;
         let Footprint { pending, writes, .. } = footprint;
-        let mut due = false;
-        for (at, slot) in reserved.iter().enumerate() {
-            let record = writes.record(at);
-            pending.latch(core, &record);
-            due |= collector.supersede(core, writes, at, *slot, timestamp);
-            writes.install(core, at, log);
-            core.store(record.line(), &record.cc().pending, 0);
-            pending.unlatch(core, &record);
-        }
+        let due = collector.install(core, &pending.latcher, timestamp, writes, log, |_, _| {});
         self.end(core, worker);
         worker.clock.committed();
         worker.commits = worker.commits.saturating_add(1);
@@ -258,9 +238,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
 
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
         worker.footprint.withdraw(core);
-        for slot in worker.reserved.iter().flatten() {
-            worker.collector.slots.give(slot);
-        }
+        worker.collector.give_back();
         self.end(core, worker);
         worker.clock.aborted(core);
         worker.commits = 0;

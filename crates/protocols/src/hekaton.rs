@@ -16,24 +16,27 @@
 //! [`commit_dependencies`]: crate::parts::commit_dependencies
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    CommitLog, Declaration, Isolation, ProtocolOptions,
     parts::{
-        active_timestamps::{ActiveTimestamps, Needed},
+        active_timestamps::Needed,
+        announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         commit_dependencies::CommitDependencies,
         node_set::NodeSet,
-        queue_latch::LatchNodes,
         transaction_states::State,
         undecided_versions::{Placements, Placer},
-        version_chain::{self, VersionPool},
-        version_collector::VersionCollector,
-        visibility::{LATEST, Validity, Viewpoint},
+        version_chain,
+        version_collector::{VersionCollector, Versions},
+        visibility::{LATEST, Unremembered, Validity, Viewpoint},
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent, Version};
+use storage::{GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Version};
+
+/// The protocol.
+pub type Hekaton<M, V = AsPublished> = AnnouncedWrites<HekatonRules<M, V>>;
 
 /// Where mutants may differ; the protocol itself does not.
 pub trait Variant: Send + Sync + 'static {
@@ -49,20 +52,19 @@ pub trait Variant: Send + Sync + 'static {
 pub struct AsPublished;
 impl Variant for AsPublished {}
 
-/// The protocol.
-pub struct Hekaton<M: Machine, V = AsPublished> {
+/// Which versions it reads, whom it believes, and who writes first.
+pub struct HekatonRules<M: Machine, V = AsPublished> {
     isolation: Isolation,
     dependencies: CommitDependencies<M>,
-    active: ActiveTimestamps<M>,
-    versions: VersionPool,
-    latches: LatchNodes,
+    versions: Versions<M>,
     variant: PhantomData<V>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Validity>;
+type Writes<'s, M> = WriteSet<'s, M, Validity>;
 
-/// Read time, what was read and scanned, what is to be written, whom it depends on.
-pub struct Worker<'s, M: Machine> {
+/// Read time, what was read and scanned, whom it depends on, and where its versions are.
+pub struct Own<'s, M: Machine> {
     viewpoint: Viewpoint<M>,
     /// Identity of the versions that it places.
     version: Version,
@@ -70,13 +72,11 @@ pub struct Worker<'s, M: Machine> {
     /// What was read, with the begin of the version.
     reads: Vec<(Record<'s, M>, u64)>,
     leaves: NodeSet<'s, M, Validity>,
-    /// Every record in it carries this transaction's announcement, or its version.
-    writes: WriteSet<'s, M, Validity>,
     placements: Placements<'s, M>,
     collector: VersionCollector<'s, M, Validity>,
 }
 
-impl<M: Machine, V: Variant> Hekaton<M, V> {
+impl<M: Machine, V: Variant> HekatonRules<M, V> {
     fn validates(&self) -> bool {
         self.isolation == Isolation::Serializable
     }
@@ -84,49 +84,44 @@ impl<M: Machine, V: Variant> Hekaton<M, V> {
     /// The transaction as one that places its versions, and where they are.
     fn placer<'a, 's>(
         &'a self,
-        worker: &'a mut Worker<'s, M>,
+        own: &'a mut Own<'s, M>,
+        writes: &'a Writes<'s, M>,
     ) -> (Placer<'a, 's, M>, &'a mut Placements<'s, M>) {
-        let Worker { viewpoint, writes, collector, placements, .. } = worker;
+        let Own { viewpoint, collector, placements, .. } = own;
         (Placer { viewpoint, writes, collector, states: &self.dependencies.states }, placements)
     }
 
-    fn validate(&self, core: &M::Core, worker: &Worker<'_, M>, end: u64) -> Result<(), Abort> {
-        let time = if V::VALIDATES_AT_END { end } else { worker.begin };
+    fn validate<'s>(
+        &self,
+        core: &M::Core,
+        own: &Own<'s, M>,
+        writes: &Writes<'s, M>,
+        end: u64,
+    ) -> Result<(), Abort> {
+        let time = if V::VALIDATES_AT_END { end } else { own.begin };
         // What it writes nobody else has written since.
-        for (record, begin) in worker.reads.iter().filter(|(r, _)| worker.writes.find(r).is_none())
-        {
-            worker.viewpoint.validate(core, record, &self.dependencies.states, *begin, time)?;
+        for (record, begin) in own.reads.iter().filter(|(r, _)| writes.find(r).is_none()) {
+            own.viewpoint.validate(core, record, &self.dependencies.states, *begin, time)?;
         }
-        worker.leaves.validate(core)
+        own.leaves.validate(core)
     }
 
     /// Waits for those that it has believed.
-    fn wait(&self, core: &M::Core, worker: &Worker<'_, M>) -> Result<(), Abort> {
-        let Viewpoint { session, believed, .. } = &worker.viewpoint;
+    fn wait(&self, core: &M::Core, own: &Own<'_, M>) -> Result<(), Abort> {
+        let Viewpoint { session, believed, .. } = &own.viewpoint;
         match V::AWAITS_DEPENDENCIES {
             true => self.dependencies.wait(core, *session, believed),
             false => Ok(()),
         }
     }
-
-    fn end<'s>(&self, core: &M::Core, worker: &mut Worker<'s, M>) {
-        if !worker.writes.is_empty() {
-            self.dependencies.states.end(core, worker.viewpoint.session);
-        }
-        let Viewpoint { session, believed, .. } = &mut worker.viewpoint;
-        self.dependencies.forget(core, *session, believed);
-        worker.reads.clear();
-        worker.leaves.clear();
-        worker.writes.clear();
-        worker.placements.clear();
-        self.active.leave(core, worker.viewpoint.session);
-    }
 }
 
-impl<M: Machine, V: Variant> Protocol<M> for Hekaton<M, V> {
+impl<M: Machine, V: Variant> Rules<M> for HekatonRules<M, V> {
     type Record = Validity;
-    type Worker<'s>
-        = Worker<'s, M>
+    type Announcer = Viewpoint<M>;
+    type Absences = Unremembered;
+    type Own<'s>
+        = Own<'s, M>
     where
         M: 's;
 
@@ -150,114 +145,107 @@ impl<M: Machine, V: Variant> Protocol<M> for Hekaton<M, V> {
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Hekaton {
+        Ok(HekatonRules {
             isolation: options.isolation.unwrap_or(Isolation::Serializable),
             dependencies: CommitDependencies::new(arena, sessions, V::LOOKS_AGAIN)?,
-            active: ActiveTimestamps::new(arena, sessions)?,
-            versions: VersionPool::default(),
-            latches: LatchNodes::new::<M>(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?,
             variant: PhantomData,
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
-        Worker {
-            viewpoint: Viewpoint::new(&self.latches, slot),
+    fn own<'s>(&'s self, slot: usize) -> Own<'s, M> {
+        Own {
+            viewpoint: Viewpoint::new(&self.versions.latches, slot),
             version: Version::INITIAL,
             begin: 0,
             reads: Vec::new(),
             leaves: NodeSet::default(),
-            writes: WriteSet::default(),
             placements: Placements::default(),
-            collector: VersionCollector::new(&self.versions, &self.active, Needed::between),
+            collector: self.versions.collector(Needed::between),
         }
+    }
+
+    fn announcer<'a>(own: &'a Own<'_, M>) -> &'a Viewpoint<M> {
+        &own.viewpoint
+    }
+
+    fn absences(&self) -> &Unremembered {
+        &Unremembered
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>) {
         // The clock has passed every frontier, so a second look is enough.
-        let Viewpoint { session, time, .. } = &mut worker.viewpoint;
-        worker.begin = self.active.enter(core, *session, || self.dependencies.states.now(core));
+        let Viewpoint { session, time, .. } = &mut own.viewpoint;
+        let now = || self.dependencies.states.now(core);
+        own.begin = self.versions.active.enter(core, *session, now);
         *time = match self.isolation {
             Isolation::ReadCommitted => LATEST,
-            _ => worker.begin,
+            _ => own.begin,
         };
     }
 
-    fn identify<'s>(&'s self, worker: &mut Worker<'s, M>, version: Version) {
-        worker.version = version;
+    fn identify(own: &mut Own<'_, M>, version: Version) {
+        own.version = version;
     }
 
+    #[inline]
+    fn latch_for_write<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Own<'s, M>,
+        record: &Record<'s, M>,
+    ) -> Result<(), Abort> {
+        own.viewpoint.latch_for_write(core, record, &self.dependencies)
+    }
+
+    #[inline]
     fn read<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        own: &mut Own<'s, M>,
         record: Record<'s, M>,
+        access: Access,
         columns: ColumnSet,
-        intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        let mut at = worker.writes.find(&record);
-        let version = if intent == Intent::Update && at.is_none() {
-            worker.viewpoint.latch_for_write(core, &record, &self.dependencies)?;
-            worker.viewpoint.announce(core, &record);
-            at = Some(worker.writes.announce(record));
-            record
-        } else {
-            let (version, begin) =
-                worker.viewpoint.latch_visible(core, &record, &self.dependencies)?;
-            if self.validates() && at.is_none() {
-                worker.reads.push((record, begin));
+        let Own { viewpoint, reads, .. } = own;
+        let version = match access {
+            // Who may write has found the newest visible.
+            Access::Announced => record,
+            Access::Own | Access::Foreign => {
+                let (version, begin) =
+                    viewpoint.latch_visible(core, &record, &self.dependencies)?;
+                if self.validates() && access == Access::Foreign {
+                    reads.push((record, begin));
+                }
+                version
             }
-            version
         };
         let head = version_chain::copy_version(core, &record, &version, columns, out);
-        worker.viewpoint.unlatch(core, &record);
-        Ok(match at {
-            None => head,
-            Some(at) => worker.writes.overlay(at, columns, out, head),
-        })
+        viewpoint.unlatch(core, &record);
+        Ok(head)
     }
 
-    fn write<'s>(
+    fn prepare<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: Record<'s, M>,
-        change: Change<'_>,
-    ) -> Result<bool, Abort> {
-        let at = worker.writes.find(&record);
-        if at.is_none() {
-            worker.viewpoint.latch_for_write(core, &record, &self.dependencies)?;
+        own: &mut Own<'s, M>,
+        writes: &Writes<'s, M>,
+    ) -> Result<u64, Abort> {
+        if writes.is_empty() {
+            self.wait(core, own)?;
+            return Ok(own.begin);
         }
-        let state = worker.writes.state_over(at, record.head(core).state);
-        let missing = change.state.is_none() && !state.is_present();
-        if at.is_none() {
-            if !missing {
-                worker.viewpoint.announce(core, &record);
-            }
-            worker.viewpoint.unlatch(core, &record);
-        }
-        if !missing {
-            worker.writes.put(core, record, at, change);
-        }
-        Ok(!missing)
-    }
-
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        if worker.writes.is_empty() {
-            self.wait(core, worker)?;
-            return Ok(worker.begin);
-        }
-        let version = worker.version;
-        let (mut placer, placements) = self.placer(worker);
+        let version = own.version;
+        let (mut placer, placements) = self.placer(own, writes);
         placer.place(core, placements, version);
-        let end = self.dependencies.states.prepare(core, worker.viewpoint.session);
-        self.validate(core, worker, end)?;
+        let end = self.dependencies.states.prepare(core, own.viewpoint.session);
+        self.validate(core, own, writes, end)?;
         // It reads nothing more; where memory is short, nobody shall wait for it, itself least of all.
-        self.active.leave(core, worker.viewpoint.session);
-        self.wait(core, worker)?;
-        let (mut placer, placements) = self.placer(worker);
+        self.versions.active.leave(core, own.viewpoint.session);
+        self.wait(core, own)?;
+        let (mut placer, placements) = self.placer(own, writes);
         placer.reserve(core, placements, end)?;
         Ok(end)
     }
@@ -265,81 +253,71 @@ impl<M: Machine, V: Variant> Protocol<M> for Hekaton<M, V> {
     fn commit<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        own: &mut Own<'s, M>,
+        writes: &Writes<'s, M>,
         end: u64,
         log: &mut CommitLog<'_>,
     ) {
         let mut due = false;
-        if !worker.writes.is_empty() {
-            self.dependencies.states.decide(core, worker.viewpoint.session, State::Committed(end));
-            self.dependencies.tell(core, worker.viewpoint.session, true);
-            let (mut placer, placements) = self.placer(worker);
+        if !writes.is_empty() {
+            self.dependencies.states.decide(core, own.viewpoint.session, State::Committed(end));
+            self.dependencies.tell(core, own.viewpoint.session, true);
+            let (mut placer, placements) = self.placer(own, writes);
             due = placer.settle(core, placements, end, log);
         }
-        self.end(core, worker);
+        self.end(core, own, writes);
         if due {
-            worker.collector.collect(core, &worker.viewpoint.latcher, end);
+            own.collector.collect(core, &own.viewpoint.latcher, end);
         }
     }
 
-    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
-        if !worker.placements.is_empty() {
-            self.dependencies.states.decide(core, worker.viewpoint.session, State::Aborted);
-            self.dependencies.tell(core, worker.viewpoint.session, false);
+    fn abort<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, writes: &Writes<'s, M>) {
+        if !own.placements.is_empty() {
+            self.dependencies.states.decide(core, own.viewpoint.session, State::Aborted);
+            self.dependencies.tell(core, own.viewpoint.session, false);
         }
-        let (mut placer, placements) = self.placer(worker);
+        let (mut placer, placements) = self.placer(own, writes);
         placer.take_back(core, placements);
-        self.end(core, worker);
+        self.end(core, own, writes);
     }
 
-    fn scan<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, Validity>,
-    ) -> Result<(), Abort> {
-        if self.validates() {
-            worker.leaves.observe(core, guard);
+    fn end<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, writes: &Writes<'s, M>) {
+        let Viewpoint { session, believed, .. } = &mut own.viewpoint;
+        if !writes.is_empty() {
+            self.dependencies.states.end(core, *session);
         }
-        Ok(())
+        self.dependencies.forget(core, *session, believed);
+        own.reads.clear();
+        own.leaves.clear();
+        own.placements.clear();
+        self.versions.active.leave(core, own.viewpoint.session);
     }
 
-    fn insert<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
+    fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, guard: GuardRef<'s, M, Validity>) {
+        if self.validates() {
+            own.leaves.observe(core, guard);
+        }
+    }
+
+    fn made<'s>(
+        _: &M::Core,
+        own: &mut Own<'s, M>,
         guard: GuardRef<'s, M, Validity>,
         record: Record<'s, M>,
         counted: u64,
-    ) -> Result<(), Abort> {
-        self.prepare_record(core, &record, Some(guard));
-        if worker.leaves.made(guard, counted) {
-            worker.reads.push((record, 0));
+    ) {
+        if own.leaves.made(guard, counted) {
+            own.reads.push((record, 0));
         }
-        Ok(())
     }
 
     fn split<'s>(
-        &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        own: &mut Own<'s, M>,
         guard: GuardRef<'s, M, Validity>,
         right: GuardRef<'s, M, Validity>,
         counted: u64,
-    ) -> Result<(), Abort> {
-        worker.leaves.split(core, guard, right, counted);
-        Ok(())
-    }
-
-    fn prepare_record(
-        &self,
-        core: &M::Core,
-        record: &Record<'_, M>,
-        _: Option<GuardRef<'_, M, Validity>>,
     ) {
-        // Nobody is active who is older than the absence that the last record of this key stood for (it had no
-        // history), so its begin need not be remembered.
-        core.store_relaxed(record.line(), &record.cc().chain.wts, 0);
-        core.store_relaxed(record.line(), &record.cc().end, 0);
+        own.leaves.split(core, guard, right, counted);
     }
 }

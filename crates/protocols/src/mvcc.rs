@@ -18,25 +18,27 @@
 //! [`version_collector`]: crate::parts::version_collector
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
-    TimestampAllocation,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation,
     parts::{
         absence_times::AbsenceTimes,
-        active_timestamps::{ActiveTimestamps, Needed},
+        active_timestamps::Needed,
+        announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::Prewriter,
-        queue_latch::LatchNodes,
         range_times,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
-        version_chain::{self, VersionPool},
-        version_collector::VersionCollector,
+        version_chain,
+        version_collector::{VersionCollector, Versions},
         version_times::Times,
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent};
+use storage::{GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet};
+
+/// The protocol.
+pub type Mvcc<M, V = AsPublished> = AnnouncedWrites<MvccRules<M, V>>;
 
 /// Where mutants may differ; the protocol itself does not.
 pub trait Variant: Send + Sync + 'static {
@@ -54,34 +56,30 @@ pub trait Variant: Send + Sync + 'static {
 pub struct AsPublished;
 impl Variant for AsPublished {}
 
-/// The protocol.
-pub struct Mvcc<M: Machine, V = AsPublished> {
+/// Which versions it reads, and when it writes.
+pub struct MvccRules<M: Machine, V = AsPublished> {
     allocator: TimestampAllocator<M>,
-    active: ActiveTimestamps<M>,
-    versions: VersionPool,
-    latches: LatchNodes,
+    versions: Versions<M>,
     absences: AbsenceTimes<M>,
     variant: PhantomData<V>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-/// Timestamp, write set, and the versions that this session has superseded. Every record in the write set
-/// carries this transaction's prewrite.
-pub struct Worker<'s, M: Machine> {
+/// Timestamp, and the versions that this session has superseded.
+pub struct Own<'s, M: Machine> {
     prewrites: Prewriter<M>,
     session: usize,
     source: TimestampSource,
-    writes: WriteSet<'s, M, Times>,
     collector: VersionCollector<'s, M, Times>,
-    /// For each prepared write the slot for the version that it supersedes, if there is to be one.
-    reserved: Vec<Option<Record<'s, M>>>,
 }
 
-impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
+impl<M: Machine, V: Variant> Rules<M> for MvccRules<M, V> {
     type Record = Times;
-    type Worker<'s>
-        = Worker<'s, M>
+    type Announcer = Prewriter<M>;
+    type Absences = AbsenceTimes<M>;
+    type Own<'s>
+        = Own<'s, M>
     where
         M: 's;
 
@@ -100,184 +98,109 @@ impl<M: Machine, V: Variant> Protocol<M> for Mvcc<M, V> {
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Mvcc {
+        Ok(MvccRules {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
-            active: ActiveTimestamps::new(arena, sessions)?,
-            versions: VersionPool::default(),
-            latches: LatchNodes::new::<M>(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?,
             absences: AbsenceTimes::new(arena)?,
             variant: PhantomData,
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
-        Worker {
-            prewrites: Prewriter::new(&self.latches, slot),
+    fn own<'s>(&'s self, slot: usize) -> Own<'s, M> {
+        Own {
+            prewrites: Prewriter::new(&self.versions.latches, slot),
             session: slot,
             source: TimestampSource::default(),
-            writes: WriteSet::default(),
-            collector: VersionCollector::new(&self.versions, &self.active, V::is_needed),
-            reserved: Vec::new(),
+            collector: self.versions.collector(V::is_needed),
         }
+    }
+
+    fn announcer<'a>(own: &'a Own<'_, M>) -> &'a Prewriter<M> {
+        &own.prewrites
+    }
+
+    fn absences(&self) -> &AbsenceTimes<M> {
+        &self.absences
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
-        let draw = || self.allocator.draw(core, &mut worker.source);
-        worker.prewrites.timestamp = self.active.enter(core, worker.session, draw);
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>) {
+        let draw = || self.allocator.draw(core, &mut own.source);
+        own.prewrites.timestamp = self.versions.active.enter(core, own.session, draw);
     }
 
+    #[inline]
+    fn latch_for_write<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Own<'s, M>,
+        record: &Record<'s, M>,
+    ) -> Result<(), Abort> {
+        own.prewrites.latch_for_write(core, record)
+    }
+
+    #[inline]
     fn read<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        own: &mut Own<'s, M>,
         record: Record<'s, M>,
+        access: Access,
         columns: ColumnSet,
-        intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        let mut at = worker.writes.find(&record);
-        if intent == Intent::Update && at.is_none() {
-            worker.prewrites.latch_for_write(core, &record)?;
-            core.store_relaxed(record.line(), &record.cc().pending, worker.prewrites.timestamp);
-            at = Some(worker.writes.announce(record));
-        } else if V::AWAITS_WRITERS {
-            worker.prewrites.latch_decided(core, &record);
-        } else {
-            worker.prewrites.latch(core, &record);
+        let prewrites = &own.prewrites;
+        if access != Access::Announced {
+            if V::AWAITS_WRITERS {
+                prewrites.latch_decided(core, &record);
+            } else {
+                prewrites.latch(core, &record);
+            }
         }
         // What is older than the newest version can't change for an active transaction: no mark needed.
-        let newest = version_chain::wts(core, &record) <= worker.prewrites.timestamp;
-        let head = version_chain::read(core, &record, worker.prewrites.timestamp, columns, out);
+        let newest = version_chain::wts(core, &record) <= prewrites.timestamp;
+        let head = version_chain::read(core, &record, prewrites.timestamp, columns, out);
         if newest && V::MARKS_READS {
-            worker.prewrites.mark_read(core, &record);
+            prewrites.mark_read(core, &record);
         }
-        worker.prewrites.unlatch(core, &record);
-        let head = head.expect("a version was collected although a transaction may read it");
-        Ok(match at {
-            None => head,
-            Some(at) => worker.writes.overlay(at, columns, out, head),
-        })
+        prewrites.unlatch(core, &record);
+        Ok(head.expect("a version was collected although a transaction may read it"))
     }
 
-    fn write<'s>(
+    fn prepare<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: Record<'s, M>,
-        change: Change<'_>,
-    ) -> Result<bool, Abort> {
-        let at = worker.writes.find(&record);
-        if at.is_none() {
-            worker.prewrites.latch_for_write(core, &record)?;
-        }
-        let state = worker.writes.state_over(at, record.head(core).state);
-        let missing = change.state.is_none() && !state.is_present();
-        if at.is_none() {
-            if missing {
-                worker.prewrites.mark_read(core, &record);
-            } else {
-                core.store_relaxed(record.line(), &record.cc().pending, worker.prewrites.timestamp);
-            }
-            worker.prewrites.unlatch(core, &record);
-        }
-        if !missing {
-            worker.writes.put(core, record, at, change);
-        }
-        Ok(!missing)
-    }
-
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        for at in 0..worker.writes.len() {
-            let Worker { collector, prewrites, writes, .. } = worker;
-            let (latcher, timestamp) = (&prewrites.latcher, prewrites.timestamp);
-            let slot = collector.reserve_for(core, latcher, timestamp, writes, at)?;
-            worker.reserved.push(slot);
-        }
-        Ok(worker.prewrites.timestamp)
+        own: &mut Own<'s, M>,
+        writes: &WriteSet<'s, M, Times>,
+    ) -> Result<u64, Abort> {
+        let Prewriter { timestamp, latcher } = &own.prewrites;
+        own.collector.reserve_all(core, latcher, *timestamp, writes)?;
+        Ok(*timestamp)
     }
 
     fn commit<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        own: &mut Own<'s, M>,
+        writes: &WriteSet<'s, M, Times>,
         timestamp: u64,
         log: &mut CommitLog<'_>,
     ) {
-        let mut due = false;
-        for at in 0..worker.writes.len() {
-            let record = worker.writes.record(at);
-            worker.prewrites.latch(core, &record);
-            let slot = worker.reserved[at];
-            due |= worker.collector.supersede(core, &worker.writes, at, slot, timestamp);
-            worker.writes.install(core, at, log);
-            core.store(record.line(), &record.cc().pending, 0);
-            worker.prewrites.unlatch(core, &record);
-        }
-        worker.writes.clear();
-        worker.reserved.clear();
-        self.active.leave(core, worker.session);
+        let latcher = &own.prewrites.latcher;
+        let due = own.collector.install(core, latcher, timestamp, writes, log, |_, _| {});
+        self.end(core, own, writes);
         if due {
-            worker.collector.collect(core, &worker.prewrites.latcher, timestamp);
+            own.collector.collect(core, &own.prewrites.latcher, timestamp);
         }
     }
 
-    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
-        for record in worker.writes.records() {
-            core.store(record.line(), &record.cc().pending, 0);
-        }
-        for slot in worker.reserved.iter().flatten() {
-            worker.collector.slots.give(slot);
-        }
-        worker.writes.clear();
-        worker.reserved.clear();
-        self.active.leave(core, worker.session);
+    fn end<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, _: &WriteSet<'s, M, Times>) {
+        own.collector.give_back();
+        self.versions.active.leave(core, own.session);
     }
 
-    fn scan<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, Times>,
-    ) -> Result<(), Abort> {
+    fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, guard: GuardRef<'s, M, Times>) {
         // No record is missing that was retired by somebody later: it would have waited for this transaction.
-        range_times::announce(core, guard, worker.prewrites.timestamp);
-        Ok(())
-    }
-
-    fn split<'s>(
-        &'s self,
-        core: &M::Core,
-        _: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, Times>,
-        right: GuardRef<'s, M, Times>,
-        _: u64,
-    ) -> Result<(), Abort> {
-        range_times::pass_on(core, guard, right);
-        Ok(())
-    }
-
-    fn merge(&self, core: &M::Core, gone: GuardRef<'_, M, Times>, heir: GuardRef<'_, M, Times>) {
-        range_times::pass_on(core, gone, heir);
-    }
-
-    fn prepare_record(
-        &self,
-        core: &M::Core,
-        record: &Record<'_, M>,
-        guard: Option<GuardRef<'_, M, Times>>,
-    ) {
-        self.absences.start(core, record, guard);
-    }
-
-    fn retire(
-        &self,
-        core: &M::Core,
-        record: &Record<'_, M>,
-        guard: Option<GuardRef<'_, M, Times>>,
-    ) {
-        // Nobody is active who is older than the absence (it had no history), so nobody is refused a fresh
-        // record for being older than it.
-        self.absences.remember(core, record, guard);
+        range_times::announce(core, guard, own.prewrites.timestamp);
     }
 }

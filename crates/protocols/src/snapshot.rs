@@ -13,25 +13,27 @@
 //! [`commit_clock`]: crate::parts::commit_clock
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    CommitLog, Declaration, Isolation, ProtocolOptions,
     parts::{
         absence_times::AbsenceTimes,
-        active_timestamps::{ActiveTimestamps, Needed},
+        active_timestamps::Needed,
+        announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         announcement::Announcer,
         certifier::{Candidate, Certifier},
         commit_clock::CommitClock,
-        queue_latch::LatchNodes,
-        range_times,
-        version_chain::{self, VersionPool},
-        version_collector::VersionCollector,
+        version_chain,
+        version_collector::{VersionCollector, Versions},
         version_times::Times,
         write_set::WriteSet,
     },
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent};
+use storage::{GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet};
+
+/// The protocol.
+pub type Snapshot<M, C = Uncertified, V = AsPublished> = AnnouncedWrites<SnapshotRules<M, C, V>>;
 
 /// Where mutants may differ; the protocol itself does not.
 pub trait Variant: Send + Sync + 'static {
@@ -67,46 +69,29 @@ impl<M: Machine> Certifier<M> for Uncertified {
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-/// The protocol.
-pub struct Snapshot<M: Machine, C = Uncertified, V = AsPublished> {
+/// Which versions it reads, and who writes first.
+pub struct SnapshotRules<M: Machine, C = Uncertified, V = AsPublished> {
     clock: CommitClock<M>,
-    active: ActiveTimestamps<M>,
-    versions: VersionPool,
-    latches: LatchNodes,
+    versions: Versions<M>,
     absences: AbsenceTimes<M>,
     kind: PhantomData<(C, V)>,
 }
 
-/// Snapshot, write set, and the versions that this session has superseded. Every record in the write set
-/// carries this transaction's announcement.
-pub struct Worker<'s, M: Machine, C: Certifier<M>> {
+/// Snapshot, and the versions that this session has superseded.
+pub struct Own<'s, M: Machine, C: Certifier<M>> {
     announcer: Announcer<M>,
-    writes: WriteSet<'s, M, Times>,
     collector: VersionCollector<'s, M, Times>,
-    /// For each prepared write the slot for the version that it supersedes, if there is to be one.
-    reserved: Vec<Option<Record<'s, M>>>,
     /// It has announced its commit.
     committing: bool,
     stamps: C::Stamps<'s>,
 }
 
-impl<M: Machine, C: Certifier<M>, V: Variant> Snapshot<M, C, V> {
-    fn end<'s>(&self, core: &M::Core, worker: &mut Worker<'s, M, C>) {
-        if worker.committing {
-            self.clock.end(core, worker.announcer.session);
-            worker.committing = false;
-        }
-        worker.writes.clear();
-        worker.reserved.clear();
-        C::forget(&mut worker.stamps);
-        self.active.leave(core, worker.announcer.session);
-    }
-}
-
-impl<M: Machine, C: Certifier<M>, V: Variant> Protocol<M> for Snapshot<M, C, V> {
+impl<M: Machine, C: Certifier<M>, V: Variant> Rules<M> for SnapshotRules<M, C, V> {
     type Record = Times;
-    type Worker<'s>
-        = Worker<'s, M, C>
+    type Announcer = Announcer<M>;
+    type Absences = AbsenceTimes<M>;
+    type Own<'s>
+        = Own<'s, M, C>
     where
         M: 's;
 
@@ -126,205 +111,149 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Protocol<M> for Snapshot<M, C, V> 
         _: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Snapshot {
+        Ok(SnapshotRules {
             clock: CommitClock::new(arena, sessions)?,
-            active: ActiveTimestamps::new(arena, sessions)?,
-            versions: VersionPool::default(),
-            latches: LatchNodes::new::<M>(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?,
             absences: AbsenceTimes::new(arena)?,
             kind: PhantomData,
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M, C> {
-        Worker {
-            announcer: Announcer::new(&self.latches, slot),
-            writes: WriteSet::default(),
-            collector: VersionCollector::new(&self.versions, &self.active, Needed::between),
-            reserved: Vec::new(),
+    fn own<'s>(&'s self, slot: usize) -> Own<'s, M, C> {
+        Own {
+            announcer: Announcer::new(&self.versions.latches, slot),
+            collector: self.versions.collector(Needed::between),
             committing: false,
             stamps: C::Stamps::default(),
         }
     }
 
-    #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, C>, _: Start) {
-        // The clock has passed every frontier, so a second look is enough.
-        let Announcer { session, begin, .. } = &mut worker.announcer;
-        *begin = self.active.enter(core, *session, || self.clock.now(core));
+    fn announcer<'a>(own: &'a Own<'_, M, C>) -> &'a Announcer<M> {
+        &own.announcer
     }
 
+    fn absences(&self) -> &AbsenceTimes<M> {
+        &self.absences
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M, C>) {
+        // The clock has passed every frontier, so a second look is enough.
+        let Announcer { session, begin, .. } = &mut own.announcer;
+        *begin = self.versions.active.enter(core, *session, || self.clock.now(core));
+    }
+
+    #[inline]
+    fn latch_for_write<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Own<'s, M, C>,
+        record: &Record<'s, M>,
+    ) -> Result<(), Abort> {
+        own.announcer.latch_for_write(core, record, V::FIRST_WINS)
+    }
+
+    #[inline]
     fn read<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M, C>,
+        own: &mut Own<'s, M, C>,
         record: Record<'s, M>,
+        access: Access,
         columns: ColumnSet,
-        intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        let mut at = worker.writes.find(&record);
-        if intent == Intent::Update && at.is_none() {
-            worker.announcer.latch_for_write(core, &record, V::FIRST_WINS)?;
-            worker.announcer.announce(core, &record);
-            at = Some(worker.writes.announce(record));
-        } else if V::AWAITS_COMMITS {
-            worker.announcer.latch_settled(core, &record, &self.clock);
-        } else {
-            worker.announcer.latch(core, &record);
+        let Own { announcer, stamps, .. } = own;
+        if access != Access::Announced {
+            if V::AWAITS_COMMITS {
+                announcer.latch_settled(core, &record, &self.clock);
+            } else {
+                announcer.latch(core, &record);
+            }
         }
-        let begin = worker.announcer.begin;
-        let head = version_chain::read(core, &record, begin, columns, out);
-        let certified = match at {
-            None => C::read(core, &mut worker.stamps, record, begin),
-            Some(_) => Ok(()),
+        let head = version_chain::read(core, &record, announcer.begin, columns, out);
+        let certified = match access {
+            Access::Foreign => C::read(core, stamps, record, announcer.begin),
+            Access::Announced | Access::Own => Ok(()),
         };
-        worker.announcer.unlatch(core, &record);
+        announcer.unlatch(core, &record);
         certified?;
-        let head = head.expect("a version was collected although a transaction may read it");
-        Ok(match at {
-            None => head,
-            Some(at) => worker.writes.overlay(at, columns, out, head),
-        })
+        Ok(head.expect("a version was collected although a transaction may read it"))
     }
 
-    fn write<'s>(
+    fn prepare<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M, C>,
-        record: Record<'s, M>,
-        change: Change<'_>,
-    ) -> Result<bool, Abort> {
-        let at = worker.writes.find(&record);
-        if at.is_none() {
-            worker.announcer.latch_for_write(core, &record, V::FIRST_WINS)?;
+        own: &mut Own<'s, M, C>,
+        writes: &WriteSet<'s, M, Times>,
+    ) -> Result<u64, Abort> {
+        let Own { announcer, collector, stamps, committing } = own;
+        if writes.is_empty() && !C::ASKS_READERS {
+            return Ok(announcer.begin);
         }
-        let state = worker.writes.state_over(at, record.head(core).state);
-        let missing = change.state.is_none() && !state.is_present();
-        if at.is_none() {
-            if !missing {
-                worker.announcer.announce(core, &record);
-            }
-            worker.announcer.unlatch(core, &record);
+        *committing = true;
+        self.clock.announce(core, announcer.session);
+        for record in writes.records() {
+            announcer.mark(core, &record);
         }
-        if !missing {
-            worker.writes.put(core, record, at, change);
-        }
-        Ok(!missing)
-    }
-
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, C>) -> Result<u64, Abort> {
-        if worker.writes.is_empty() && !C::ASKS_READERS {
-            return Ok(worker.announcer.begin);
-        }
-        worker.committing = true;
-        self.clock.announce(core, worker.announcer.session);
-        for record in worker.writes.records() {
-            worker.announcer.mark(core, &record);
-        }
-        let stamp = self.clock.draw(core, worker.announcer.session);
-        let Worker { stamps, announcer, writes, .. } = worker;
+        let stamp = self.clock.draw(core, announcer.session);
         C::certify(core, stamps, Candidate { stamp, announcer, writes, clock: &self.clock })?;
         // It reads nothing more; where memory is short, nobody shall wait for it, itself least of all.
-        self.active.leave(core, worker.announcer.session);
-        for at in 0..worker.writes.len() {
-            let Worker { collector, announcer, writes, .. } = worker;
-            let slot = collector.reserve_for(core, &announcer.latcher, stamp, writes, at)?;
-            worker.reserved.push(slot);
-        }
+        self.versions.active.leave(core, announcer.session);
+        collector.reserve_all(core, &announcer.latcher, stamp, writes)?;
         Ok(stamp)
     }
 
     fn commit<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M, C>,
+        own: &mut Own<'s, M, C>,
+        writes: &WriteSet<'s, M, Times>,
         stamp: u64,
         log: &mut CommitLog<'_>,
     ) {
-        let mut due = false;
-        for at in 0..worker.writes.len() {
-            let record = worker.writes.record(at);
-            worker.announcer.latch(core, &record);
-            let slot = worker.reserved[at];
-            due |= worker.collector.supersede(core, &worker.writes, at, slot, stamp);
-            C::installed(core, &worker.stamps, &record, slot.as_ref(), stamp);
-            worker.writes.install(core, at, log);
-            worker.announcer.withdraw(core, &record);
-            worker.announcer.unlatch(core, &record);
-        }
-        self.end(core, worker);
+        let Own { announcer, collector, stamps, .. } = &mut *own;
+        let due =
+            collector.install(core, &announcer.latcher, stamp, writes, log, |record, older| {
+                C::installed(core, stamps, record, older, stamp);
+            });
+        self.end(core, own, writes);
         if due {
-            worker.collector.collect(core, &worker.announcer.latcher, stamp);
+            own.collector.collect(core, &own.announcer.latcher, stamp);
         }
     }
 
-    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, C>) {
-        for record in worker.writes.records() {
-            worker.announcer.withdraw(core, &record);
+    fn end<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M, C>, _: &WriteSet<'s, M, Times>) {
+        own.collector.give_back();
+        if own.committing {
+            self.clock.end(core, own.announcer.session);
+            own.committing = false;
         }
-        for slot in worker.reserved.iter().flatten() {
-            worker.collector.slots.give(slot);
-        }
-        self.end(core, worker);
+        C::forget(&mut own.stamps);
+        self.versions.active.leave(core, own.announcer.session);
     }
 
-    fn scan<'s>(
-        &'s self,
+    fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M, C>, guard: GuardRef<'s, M, Times>) {
+        C::scan(core, &mut own.stamps, guard);
+    }
+
+    fn made<'s>(
         core: &M::Core,
-        worker: &mut Worker<'s, M, C>,
-        guard: GuardRef<'s, M, Times>,
-    ) -> Result<(), Abort> {
-        C::scan(core, &mut worker.stamps, guard);
-        Ok(())
-    }
-
-    fn insert<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M, C>,
+        own: &mut Own<'s, M, C>,
         guard: GuardRef<'s, M, Times>,
         record: Record<'s, M>,
         counted: u64,
-    ) -> Result<(), Abort> {
-        range_times::start(core, &record, range_times::times_in(core, guard));
-        C::made(core, &mut worker.stamps, guard, record, counted);
-        Ok(())
+    ) {
+        C::made(core, &mut own.stamps, guard, record, counted);
     }
 
     fn split<'s>(
-        &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M, C>,
+        own: &mut Own<'s, M, C>,
         guard: GuardRef<'s, M, Times>,
         right: GuardRef<'s, M, Times>,
         counted: u64,
-    ) -> Result<(), Abort> {
-        range_times::pass_on(core, guard, right);
-        C::split(core, &mut worker.stamps, guard, right, counted);
-        Ok(())
-    }
-
-    fn merge(&self, core: &M::Core, gone: GuardRef<'_, M, Times>, heir: GuardRef<'_, M, Times>) {
-        range_times::pass_on(core, gone, heir);
-    }
-
-    fn prepare_record(
-        &self,
-        core: &M::Core,
-        record: &Record<'_, M>,
-        guard: Option<GuardRef<'_, M, Times>>,
     ) {
-        self.absences.start(core, record, guard);
-    }
-
-    fn retire(
-        &self,
-        core: &M::Core,
-        record: &Record<'_, M>,
-        guard: Option<GuardRef<'_, M, Times>>,
-    ) {
-        // Nobody's snapshot is older than the absence (it had no history), so a fresh record has what it needs.
-        self.absences.remember(core, record, guard);
+        C::split(core, &mut own.stamps, guard, right, counted);
     }
 }

@@ -20,6 +20,7 @@
 use crate::{
     Declaration, Isolation,
     parts::{
+        announced_writes::Announces,
         certifier::{Candidate, Certifier},
         node_set::NodeSet,
         range_times, version_chain,

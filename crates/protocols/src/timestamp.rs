@@ -11,9 +11,9 @@
 //! Strict unless timestamps come in batches: then an old one may be used after a later one has committed.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
-    TimestampAllocation,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation,
     parts::{
+        announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::{Prewriter, Prewritten, too_late},
         queue_latch::LatchNodes,
         range_times::{self, Timed},
@@ -24,8 +24,11 @@ use crate::{
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent};
+use storage::{GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet};
+
+/// The protocol.
+pub type Timestamp<M, V = AsPublished> = AnnouncedWrites<TimestampRules<M, V>>;
 
 /// What mutants may turn; the protocol itself is as published.
 pub trait Variant: Send + Sync + 'static {
@@ -39,8 +42,8 @@ pub trait Variant: Send + Sync + 'static {
 pub struct AsPublished;
 impl Variant for AsPublished {}
 
-/// The protocol.
-pub struct Timestamp<M: Machine, V = AsPublished> {
+/// When it reads and writes.
+pub struct TimestampRules<M: Machine, V = AsPublished> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
     latches: LatchNodes,
@@ -62,12 +65,11 @@ pub struct Times {
 // SAFETY: words.
 unsafe impl Zeroed for Times {}
 
-/// Timestamp, scanned ranges and write set. Every record in the write set carries this transaction's prewrite.
-pub struct Worker<'s, M: Machine> {
+/// Timestamp and scanned ranges.
+pub struct Own<'s, M: Machine> {
     prewrites: Prewriter<M>,
     source: TimestampSource,
     scanned: Vec<GuardRef<'s, M, Times>>,
-    writes: WriteSet<'s, M, Times>,
 }
 
 impl Prewritten for Times {
@@ -90,10 +92,14 @@ impl Timed for Times {
     }
 }
 
-impl<M: Machine, V: Variant> Protocol<M> for Timestamp<M, V> {
+type Record<'s, M> = RecordRef<'s, M, Times>;
+
+impl<M: Machine, V: Variant> Rules<M> for TimestampRules<M, V> {
     type Record = Times;
-    type Worker<'s>
-        = Worker<'s, M>
+    type Announcer = Prewriter<M>;
+    type Absences = TimestampFloor<M>;
+    type Own<'s>
+        = Own<'s, M>
     where
         M: 's;
 
@@ -112,7 +118,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Timestamp<M, V> {
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(Timestamp {
+        Ok(TimestampRules {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             floor: TimestampFloor::new(arena)?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
@@ -120,170 +126,103 @@ impl<M: Machine, V: Variant> Protocol<M> for Timestamp<M, V> {
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
-        Worker {
+    fn own<'s>(&'s self, slot: usize) -> Own<'s, M> {
+        Own {
             prewrites: Prewriter::new(&self.latches, slot),
             source: TimestampSource::default(),
             scanned: Vec::new(),
-            writes: WriteSet::default(),
         }
     }
 
-    #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
-        worker.prewrites.timestamp = V::kept(self.allocator.draw(core, &mut worker.source));
+    fn announcer<'a>(own: &'a Own<'_, M>) -> &'a Prewriter<M> {
+        &own.prewrites
     }
 
+    fn absences(&self) -> &TimestampFloor<M> {
+        &self.floor
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>) {
+        own.prewrites.timestamp = V::kept(self.allocator.draw(core, &mut own.source));
+    }
+
+    #[inline]
+    fn latch_for_write<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Own<'s, M>,
+        record: &Record<'s, M>,
+    ) -> Result<(), Abort> {
+        own.prewrites.latch_for_write(core, record)
+    }
+
+    #[inline]
     fn read<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: RecordRef<'s, M, Times>,
+        own: &mut Own<'s, M>,
+        record: Record<'s, M>,
+        access: Access,
         columns: ColumnSet,
-        intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        let (line, times) = (record.line(), record.cc());
-        let mut at = worker.writes.find(&record);
-        if intent == Intent::Update && at.is_none() {
-            worker.prewrites.latch_for_write(core, &record)?;
-            core.store_relaxed(line, &times.pending, worker.prewrites.timestamp);
-            at = Some(worker.writes.announce(record));
-        } else {
-            worker.prewrites.latch_decided(core, &record);
-            if core.load_relaxed(line, &times.wts) > worker.prewrites.timestamp {
-                worker.prewrites.unlatch(core, &record);
+        let prewrites = &own.prewrites;
+        if access != Access::Announced {
+            prewrites.latch_decided(core, &record);
+            if core.load_relaxed(record.line(), &record.cc().wts) > prewrites.timestamp {
+                prewrites.unlatch(core, &record);
                 return Err(too_late());
             }
         }
         let head = record.copy_out(core, columns, out);
-        worker.prewrites.mark_read(core, &record);
-        worker.prewrites.unlatch(core, &record);
-        Ok(match at {
-            None => head,
-            Some(at) => worker.writes.overlay(at, columns, out, head),
-        })
-    }
-
-    fn write<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        record: RecordRef<'s, M, Times>,
-        change: Change<'_>,
-    ) -> Result<bool, Abort> {
-        let at = worker.writes.find(&record);
-        if at.is_none() {
-            worker.prewrites.latch_for_write(core, &record)?;
-        }
-        let state = worker.writes.state_over(at, record.head(core).state);
-        let missing = change.state.is_none() && !state.is_present();
-        if at.is_none() {
-            if missing {
-                worker.prewrites.mark_read(core, &record);
-            } else {
-                core.store_relaxed(record.line(), &record.cc().pending, worker.prewrites.timestamp);
-            }
-            worker.prewrites.unlatch(core, &record);
-        }
-        if !missing {
-            worker.writes.put(core, record, at, change);
-        }
-        Ok(!missing)
-    }
-
-    fn scan<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, Times>,
-    ) -> Result<(), Abort> {
-        range_times::announce(core, guard, worker.prewrites.timestamp);
-        worker.scanned.push(guard);
-        Ok(())
-    }
-
-    fn split<'s>(
-        &'s self,
-        core: &M::Core,
-        _: &mut Worker<'s, M>,
-        guard: GuardRef<'s, M, Times>,
-        right: GuardRef<'s, M, Times>,
-        _: u64,
-    ) -> Result<(), Abort> {
-        range_times::pass_on(core, guard, right);
-        Ok(())
-    }
-
-    fn merge(&self, core: &M::Core, gone: GuardRef<'_, M, Times>, heir: GuardRef<'_, M, Times>) {
-        range_times::pass_on(core, gone, heir);
+        prewrites.mark_read(core, &record);
+        prewrites.unlatch(core, &record);
+        Ok(head)
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Own<'s, M>,
+        _: &WriteSet<'s, M, Times>,
+    ) -> Result<u64, Abort> {
         // A record may have been missing in a scan because it was retired by somebody later.
         let late = |guard: &GuardRef<'s, M, Times>| {
-            core.load(guard.line(), &guard.cc().wts) > worker.prewrites.timestamp
+            core.load(guard.line(), &guard.cc().wts) > own.prewrites.timestamp
         };
-        if worker.scanned.iter().any(late) {
+        if own.scanned.iter().any(late) {
             return Err(too_late());
         }
-        Ok(worker.prewrites.timestamp)
+        Ok(own.prewrites.timestamp)
     }
 
     fn commit<'s>(
         &'s self,
         core: &M::Core,
-        worker: &mut Worker<'s, M>,
+        own: &mut Own<'s, M>,
+        writes: &WriteSet<'s, M, Times>,
         timestamp: u64,
         log: &mut CommitLog<'_>,
     ) {
-        for at in 0..worker.writes.len() {
-            let record = worker.writes.record(at);
-            worker.prewrites.latch(core, &record);
-            worker.writes.install(core, at, log);
+        for at in 0..writes.len() {
+            let record = writes.record(at);
+            own.prewrites.latch(core, &record);
+            writes.install(core, at, log);
             core.store_relaxed(record.line(), &record.cc().wts, timestamp);
-            core.store(record.line(), &record.cc().pending, 0);
-            worker.prewrites.unlatch(core, &record);
+            own.prewrites.withdraw(core, &record);
+            own.prewrites.unlatch(core, &record);
         }
-        worker.scanned.clear();
-        worker.writes.clear();
+        self.end(core, own, writes);
     }
 
-    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
-        for record in worker.writes.records() {
-            core.store(record.line(), &record.cc().pending, 0);
-        }
-        worker.scanned.clear();
-        worker.writes.clear();
+    fn end<'s>(&'s self, _: &M::Core, own: &mut Own<'s, M>, _: &WriteSet<'s, M, Times>) {
+        own.scanned.clear();
     }
 
-    fn prepare_record(
-        &self,
-        core: &M::Core,
-        record: &RecordRef<'_, M, Times>,
-        guard: Option<GuardRef<'_, M, Times>>,
-    ) {
-        let times = match guard {
-            None => {
-                let floor = self.floor.get(core);
-                (floor, floor)
-            }
-            Some(guard) => range_times::times_in(core, guard),
-        };
-        range_times::start(core, record, times);
-    }
-
-    fn retire(
-        &self,
-        core: &M::Core,
-        record: &RecordRef<'_, M, Times>,
-        guard: Option<GuardRef<'_, M, Times>>,
-    ) {
-        let times = range_times::times_of(core, record);
-        match guard {
-            None => self.floor.raise(core, times.0.max(times.1)),
-            Some(guard) => range_times::raise_both(core, guard, times),
-        }
+    fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, guard: GuardRef<'s, M, Times>) {
+        range_times::announce(core, guard, own.prewrites.timestamp);
+        own.scanned.push(guard);
     }
 }

@@ -11,6 +11,28 @@ use super::{
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef};
 
+/// What is known of absences, in records and in the guards of ranges, and goes on when records go.
+pub trait Absences<M: Machine, C> {
+    /// As [`Protocol::prepare_record`](crate::Protocol::prepare_record).
+    fn start(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        guard: Option<GuardRef<'_, M, C>>,
+    );
+
+    /// As [`Protocol::retire`](crate::Protocol::retire).
+    fn remember(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        guard: Option<GuardRef<'_, M, C>>,
+    );
+
+    /// What is known of the range of `from` now holds of that of `to` as well: a leaf splits, or merges.
+    fn pass_on(core: &M::Core, from: GuardRef<'_, M, C>, to: GuardRef<'_, M, C>);
+}
+
 /// Of all absences that were retired from tables without order.
 pub struct AbsenceTimes<M: Machine> {
     /// When the latest of them began.
@@ -25,9 +47,10 @@ impl<M: Machine> AbsenceTimes<M> {
         let (written, read) = (TimestampFloor::new(arena)?, TimestampFloor::new(arena)?);
         Ok(AbsenceTimes { written, read })
     }
+}
 
-    /// As [`Protocol::prepare_record`](crate::Protocol::prepare_record).
-    pub fn start<C: Timed>(
+impl<M: Machine, C: Timed> Absences<M, C> for AbsenceTimes<M> {
+    fn start(
         &self,
         core: &M::Core,
         record: &RecordRef<'_, M, C>,
@@ -38,8 +61,9 @@ impl<M: Machine> AbsenceTimes<M> {
         range_times::start(core, record, times);
     }
 
-    /// As [`Protocol::retire`](crate::Protocol::retire).
-    pub fn remember<C: Timed>(
+    /// Nobody is active who is older than the absence, as it has no history: so nobody is refused a fresh record for
+    /// being older than it, or would have to see something before it.
+    fn remember(
         &self,
         core: &M::Core,
         record: &RecordRef<'_, M, C>,
@@ -53,5 +77,43 @@ impl<M: Machine> AbsenceTimes<M> {
                 self.read.raise(core, times.1);
             }
         }
+    }
+
+    fn pass_on(core: &M::Core, from: GuardRef<'_, M, C>, to: GuardRef<'_, M, C>) {
+        range_times::pass_on(core, from, to);
+    }
+}
+
+/// One floor for both, where there are no versions: whoever is older than it is refused.
+impl<M: Machine, C: Timed> Absences<M, C> for TimestampFloor<M> {
+    fn start(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        guard: Option<GuardRef<'_, M, C>>,
+    ) {
+        let floors = || {
+            let floor = self.get(core);
+            (floor, floor)
+        };
+        let times = guard.map_or_else(floors, |guard| range_times::times_in(core, guard));
+        range_times::start(core, record, times);
+    }
+
+    fn remember(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        guard: Option<GuardRef<'_, M, C>>,
+    ) {
+        let times = range_times::times_of(core, record);
+        match guard {
+            Some(guard) => range_times::raise_both(core, guard, times),
+            None => self.raise(core, times.0.max(times.1)),
+        }
+    }
+
+    fn pass_on(core: &M::Core, from: GuardRef<'_, M, C>, to: GuardRef<'_, M, C>) {
+        range_times::pass_on(core, from, to);
     }
 }

@@ -6,6 +6,7 @@
 //! snapshot must have.
 
 use super::{
+    announced_writes::Announces,
     commit_clock::CommitClock,
     prewrite::too_late,
     queue_latch::{LatchNodes, Latcher},
@@ -42,11 +43,6 @@ impl<M: Machine> Announcer<M> {
     /// Takes the record's latch.
     pub fn latch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
         self.latcher.latch(core, record.line(), record.cc().latch());
-    }
-
-    /// Gives it back.
-    pub fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        self.latcher.unlatch(core, record.line(), record.cc().latch());
     }
 
     /// The session of another that is about to commit a write to the record, whose latch is held.
@@ -99,20 +95,24 @@ impl<M: Machine> Announcer<M> {
         Err(refusal)
     }
 
-    /// Announces a write to the record, whose latch is held.
-    pub fn announce(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
-        core.store_relaxed(record.line(), &record.cc().pending, self.own());
-    }
-
     /// Marks the announced write as about to be committed.
     pub fn mark(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
         self.latch(core, record);
         core.store_relaxed(record.line(), &record.cc().pending, self.own() | MARKED);
         self.unlatch(core, record);
     }
+}
 
-    /// Takes the announcement back.
-    pub fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+impl<M: Machine> Announces<M, Times> for Announcer<M> {
+    fn announce(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        core.store_relaxed(record.line(), &record.cc().pending, self.own());
+    }
+
+    fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
         core.store(record.line(), &record.cc().pending, 0);
+    }
+
+    fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
+        self.latcher.unlatch(core, record.line(), record.cc().latch());
     }
 }

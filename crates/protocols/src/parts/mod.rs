@@ -2,6 +2,7 @@
 
 pub mod absence_times;
 pub mod active_timestamps;
+pub mod announced_writes;
 pub mod announcement;
 pub mod cancellable_queue;
 pub mod certifier;

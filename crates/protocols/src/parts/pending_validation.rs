@@ -7,6 +7,7 @@
 //! Scanned leaves are treated as what was read: who makes a record there later starts from the leaf's mark.
 
 use super::{
+    announced_writes::Announces,
     inlined_version,
     node_set::NodeSet,
     prewrite::{Prewriter, too_late},
@@ -102,7 +103,7 @@ impl<'s, M: Machine> Footprint<'s, M> {
             let newest = version_chain::wts(core, &record);
             let late = other > pending.timestamp || newest > pending.timestamp;
             if !late {
-                core.store_relaxed(record.line(), &record.cc().pending, pending.timestamp);
+                pending.announce(core, &record);
                 *announced += 1;
             }
             pending.unlatch(core, &record);
@@ -189,7 +190,7 @@ impl<'s, M: Machine> Footprint<'s, M> {
     pub fn withdraw(&self, core: &M::Core) {
         for (_, at) in &self.order[..self.announced] {
             let record = self.writes.record(*at);
-            core.store(record.line(), &record.cc().pending, 0);
+            self.pending.withdraw(core, &record);
         }
     }
 

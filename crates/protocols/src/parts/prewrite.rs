@@ -5,6 +5,7 @@
 //! change what they have seen. Waiting goes from later to earlier timestamps, so it can't end in a circle.
 
 use super::{
+    announced_writes::Announces,
     queue_latch::{LatchNodes, Latcher},
     range_times::Timed,
 };
@@ -42,11 +43,6 @@ impl<M: Machine> Prewriter<M> {
     /// Takes the record's latch.
     pub fn latch<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         self.latcher.latch(core, record.line(), record.cc().latch_word());
-    }
-
-    /// Gives it back.
-    pub fn unlatch<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        self.latcher.unlatch(core, record.line(), record.cc().latch_word());
     }
 
     /// Latches the record once no earlier transaction's prewrite is undecided. Returns the timestamp of
@@ -92,5 +88,23 @@ impl<M: Machine> Prewriter<M> {
         if core.load_relaxed(line, rts) < self.timestamp {
             core.store_relaxed(line, rts, self.timestamp);
         }
+    }
+}
+
+impl<M: Machine, C: Prewritten> Announces<M, C> for Prewriter<M> {
+    fn announce(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        core.store_relaxed(record.line(), record.cc().pending(), self.timestamp);
+    }
+
+    fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        core.store(record.line(), record.cc().pending(), 0);
+    }
+
+    fn miss(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        self.mark_read(core, record);
+    }
+
+    fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        self.latcher.unlatch(core, record.line(), record.cc().latch_word());
     }
 }

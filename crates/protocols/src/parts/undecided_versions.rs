@@ -8,6 +8,7 @@
 //! they were placed: who has written over what is taken back has believed it, must abort as well, and goes first.
 
 use super::{
+    announced_writes::Announces,
     transaction_states::{State, TransactionStates, name_of, named},
     version_chain,
     version_collector::VersionCollector,

@@ -1,4 +1,4 @@
-//! One session's part in collecting old versions: each session collects those that it has superseded.
+//! One session's part in old versions: it keeps those that it supersedes, and collects them.
 //!
 //! They gather in the order in which they ended. When a lot of them has, or a chain has become long, the session
 //! looks who is active and takes out of their chains what nobody can read. What somebody can read is looked at
@@ -10,12 +10,13 @@
 
 use super::{
     active_timestamps::{ActiveTimestamps, Needed},
-    prewrite::too_late,
-    queue_latch::Latcher,
+    prewrite::{Prewritten, too_late},
+    queue_latch::{LatchNodes, Latcher},
     version_chain::{self, VersionPool, VersionSlots, Versioned},
     write_set::WriteSet,
 };
-use machine::{Core, Machine, OutOfMemory};
+use crate::CommitLog;
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::collections::VecDeque;
 use storage::{RecordRef, RowState};
 use txn::{Abort, AbortReason};
@@ -26,6 +27,38 @@ pub type IsNeeded = fn(&Needed, u64, u64) -> bool;
 /// A wait for readers is given up after a second divided by this: longer than a busy computer keeps a thread
 /// from running, or writers would fail for want of memory that is about to be given back.
 const WAITS_PER_SECOND: u64 = 4;
+
+/// What the sessions of a multi-version protocol share: who reads, where old versions lie, and how to latch records.
+pub struct Versions<M: Machine> {
+    /// Who reads, at which timestamps.
+    pub active: ActiveTimestamps<M>,
+    pool: VersionPool,
+    /// The way to latches.
+    pub latches: LatchNodes,
+}
+
+impl<M: Machine> Versions<M> {
+    /// Room for `sessions` sessions, none of them active.
+    pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
+        let active = ActiveTimestamps::new(arena, sessions)?;
+        let latches = LatchNodes::new::<M>(arena, sessions)?;
+        Ok(Versions { active, pool: VersionPool::default(), latches })
+    }
+
+    /// For a session, which has nothing to collect yet.
+    pub fn collector<C>(&self, is_needed: IsNeeded) -> VersionCollector<'_, M, C> {
+        VersionCollector {
+            slots: VersionSlots::of(&self.pool),
+            active: &self.active,
+            is_needed,
+            needed: Needed::default(),
+            superseded: Vec::new(),
+            kept: VecDeque::new(),
+            gone: Vec::new(),
+            reserved: Vec::new(),
+        }
+    }
+}
 
 /// The version of `record` that was the newest from `begin` until this session superseded it at `end`.
 struct Superseded<'s, M: Machine, C> {
@@ -47,26 +80,11 @@ pub struct VersionCollector<'s, M: Machine, C> {
     kept: VecDeque<Superseded<'s, M, C>>,
     /// Slots just taken out of a chain.
     gone: Vec<RecordRef<'s, M, C>>,
+    /// For each prepared write the slot for the version that it supersedes, if there is to be one.
+    reserved: Vec<Option<RecordRef<'s, M, C>>>,
 }
 
 impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
-    /// Nothing to collect yet.
-    pub fn new(
-        pool: &'s VersionPool,
-        active: &'s ActiveTimestamps<M>,
-        is_needed: IsNeeded,
-    ) -> Self {
-        VersionCollector {
-            slots: VersionSlots::of(pool),
-            active,
-            is_needed,
-            needed: Needed::default(),
-            superseded: Vec::new(),
-            kept: VecDeque::new(),
-            gone: Vec::new(),
-        }
-    }
-
     /// A slot for the newest version of `record`, at a time when `timestamp` has been drawn; if need be out of what
     /// can be collected.
     pub fn slot_for(
@@ -124,9 +142,61 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         }
     }
 
+    /// As [`VersionCollector::reserve`], for all versions that the writes supersede. They stay reserved until they are
+    /// used by [`VersionCollector::install`] or given back.
+    pub fn reserve_all(
+        &mut self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        timestamp: u64,
+        writes: &WriteSet<'s, M, C>,
+    ) -> Result<(), Abort> {
+        for at in 0..writes.len() {
+            let slot = self.reserve_for(core, latcher, timestamp, writes, at)?;
+            self.reserved.push(slot);
+        }
+        Ok(())
+    }
+
+    /// Gives back what was reserved.
+    pub fn give_back(&mut self) {
+        self.reserved.drain(..).flatten().for_each(|slot| self.slots.give(&slot));
+    }
+
+    /// Installs the prepared writes at `timestamp`, above the versions that they supersede, and takes their announcements
+    /// away. Tells `installed` of each record under its latch, and where the version before is kept, if it is. True when
+    /// it is time to collect.
+    pub fn install(
+        &mut self,
+        core: &M::Core,
+        latcher: &Latcher<M>,
+        timestamp: u64,
+        writes: &WriteSet<'s, M, C>,
+        log: &mut CommitLog<'_>,
+        installed: impl Fn(&RecordRef<'s, M, C>, Option<&RecordRef<'s, M, C>>),
+    ) -> bool
+    where
+        C: Prewritten,
+    {
+        let mut due = false;
+        for at in 0..writes.len() {
+            let record = writes.record(at);
+            let (line, words) = (record.line(), record.cc());
+            latcher.latch(core, line, words.latch());
+            let slot = self.reserved[at];
+            due |= self.supersede(core, writes, at, slot, timestamp);
+            installed(&record, slot.as_ref());
+            writes.install(core, at, log);
+            core.store(line, words.pending(), 0);
+            latcher.unlatch(core, line, words.latch());
+        }
+        self.reserved.clear();
+        due
+    }
+
     /// Keeps the version in `slot`, if there is one, that the write at `at` supersedes as it is installed at
     /// `timestamp`. True when it is time to collect. Call with the record latched.
-    pub fn supersede(
+    fn supersede(
         &mut self,
         core: &M::Core,
         writes: &WriteSet<'s, M, C>,

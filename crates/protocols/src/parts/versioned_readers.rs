@@ -17,13 +17,13 @@
 //! the lock that that takes.
 
 use super::{
-    active_timestamps::{ActiveTimestamps, Needed},
+    active_timestamps::Needed,
     lock_queue::{LockQueue, Queued},
-    queue_latch::{LatchNodes, Latcher},
+    queue_latch::Latcher,
     timestamp_allocator::{TimestampAllocator, TimestampSource},
     two_phase_locking::{self, Locks, TwoPhaseLocking},
-    version_chain::{self, Chain, VersionPool, Versioned},
-    version_collector::VersionCollector,
+    version_chain::{self, Chain, Versioned},
+    version_collector::{VersionCollector, Versions},
 };
 use crate::{
     Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, TimestampAllocation,
@@ -80,9 +80,7 @@ impl Versioned for VersionedLock {
 pub struct ReadersOnVersions<M: Machine, L, V = AsDescribed> {
     locking: TwoPhaseLocking<L>,
     allocator: TimestampAllocator<M>,
-    active: ActiveTimestamps<M>,
-    versions: VersionPool,
-    latches: LatchNodes,
+    versions: Versions<M>,
     variant: PhantomData<V>,
 }
 
@@ -227,9 +225,7 @@ where
         Ok(ReadersOnVersions {
             locking: TwoPhaseLocking::create(arena, options, sessions)?,
             allocator: TimestampAllocator::new(arena, allocation, sessions)?,
-            active: ActiveTimestamps::new(arena, sessions)?,
-            versions: VersionPool::default(),
-            latches: LatchNodes::new::<M>(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?,
             variant: PhantomData,
         })
     }
@@ -240,8 +236,8 @@ where
             snapshot: None,
             session: slot,
             source: TimestampSource::default(),
-            latcher: self.latches.latcher(slot),
-            collector: VersionCollector::new(&self.versions, &self.active, Needed::between),
+            latcher: self.versions.latches.latcher(slot),
+            collector: self.versions.collector(Needed::between),
             reserved: Vec::new(),
             marked: false,
         }
@@ -250,7 +246,8 @@ where
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>, start: Start) {
         self.locking.begin(core, &mut worker.locking, start);
         let draw = || self.allocator.draw(core, &mut worker.source);
-        worker.snapshot = start.read_only.then(|| self.active.enter(core, worker.session, draw));
+        worker.snapshot =
+            start.read_only.then(|| self.versions.active.enter(core, worker.session, draw));
     }
 
     fn read<'s>(
@@ -382,7 +379,7 @@ where
         worker.reserved.clear();
         self.locking.let_go(core, &mut worker.locking);
         if worker.snapshot.is_some() {
-            self.active.leave(core, worker.session);
+            self.versions.active.leave(core, worker.session);
         }
         if due {
             worker.collector.collect(core, &worker.latcher, timestamp);
@@ -401,7 +398,7 @@ where
         worker.reserved.clear();
         self.locking.abort(core, &mut worker.locking);
         if worker.snapshot.is_some() {
-            self.active.leave(core, worker.session);
+            self.versions.active.leave(core, worker.session);
         }
     }
 

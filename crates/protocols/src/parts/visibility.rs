@@ -14,6 +14,8 @@
 //! [`undecided_versions`]: super::undecided_versions
 
 use super::{
+    absence_times::Absences,
+    announced_writes::Announces,
     commit_dependencies::{Believed, CommitDependencies},
     prewrite::too_late,
     queue_latch::{LatchNodes, Latcher},
@@ -21,7 +23,7 @@ use super::{
     version_chain::{self, Chain, Versioned},
 };
 use machine::{Core, Machine, Word, Zeroed};
-use storage::{RecordRef, RowState};
+use storage::{GuardRef, RecordRef, RowState};
 use txn::{Abort, AbortReason};
 
 /// The words of a record, and of a version.
@@ -101,23 +103,6 @@ impl<M: Machine> Viewpoint<M> {
     /// Takes the record's latch.
     pub fn latch(&self, core: &M::Core, record: &Record<'_, M>) {
         self.latcher.latch(core, record.line(), record.cc().latch());
-    }
-
-    /// Gives it back.
-    pub fn unlatch(&self, core: &M::Core, record: &Record<'_, M>) {
-        self.latcher.unlatch(core, record.line(), record.cc().latch());
-    }
-
-    /// Announces a write to the record, whose latch is held.
-    pub fn announce(&self, core: &M::Core, record: &Record<'_, M>) {
-        core.store_relaxed(record.line(), &record.cc().end, name_of(self.session));
-    }
-
-    /// Takes the announcement back.
-    pub fn withdraw(&self, core: &M::Core, record: &Record<'_, M>) {
-        self.latch(core, record);
-        core.store_relaxed(record.line(), &record.cc().end, 0);
-        self.unlatch(core, record);
     }
 
     /// Latches the record and says which version is visible, with its begin. Whoever has written it and is not decided
@@ -259,4 +244,35 @@ impl<M: Machine> Viewpoint<M> {
             },
         })
     }
+}
+
+impl<M: Machine> Announces<M, Validity> for Viewpoint<M> {
+    fn announce(&self, core: &M::Core, record: &Record<'_, M>) {
+        core.store_relaxed(record.line(), &record.cc().end, name_of(self.session));
+    }
+
+    fn withdraw(&self, core: &M::Core, record: &Record<'_, M>) {
+        self.latch(core, record);
+        core.store_relaxed(record.line(), &record.cc().end, 0);
+        self.unlatch(core, record);
+    }
+
+    fn unlatch(&self, core: &M::Core, record: &Record<'_, M>) {
+        self.latcher.unlatch(core, record.line(), record.cc().latch());
+    }
+}
+
+/// Nobody is active who is older than an absence that leaves with its record (it had no history), so its begin need not be
+/// remembered.
+pub struct Unremembered;
+
+impl<M: Machine> Absences<M, Validity> for Unremembered {
+    fn start(&self, core: &M::Core, record: &Record<'_, M>, _: Option<GuardRef<'_, M, Validity>>) {
+        core.store_relaxed(record.line(), &record.cc().chain.wts, 0);
+        core.store_relaxed(record.line(), &record.cc().end, 0);
+    }
+
+    fn remember(&self, _: &M::Core, _: &Record<'_, M>, _: Option<GuardRef<'_, M, Validity>>) {}
+
+    fn pass_on(_: &M::Core, _: GuardRef<'_, M, Validity>, _: GuardRef<'_, M, Validity>) {}
 }

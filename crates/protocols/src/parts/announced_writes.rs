@@ -1,0 +1,347 @@
+//! Protocols whose writes are announced when they are made, around any rule of who may read and who may write.
+//!
+//! Source: Bernstein and Goodman 1981 (prewrites); Larson et al., VLDB 2011, 2.5 (the version's end, in which an updater
+//! writes its name). A record carries one announced write at most, under a latch. Who wants to announce another, or to
+//! read while there is one, waits, is refused or looks past it, as the rules say. What is to be written the
+//! transaction keeps to itself until it commits: then it is installed, and the announcement taken away. A read for
+//! update announces its write at once. An update that meets no row announces nothing.
+//! Who announces nothing before the commit (CICADA) reads and writes as optimistic protocols do, and is none of these.
+
+use super::{absence_times::Absences, write_set::WriteSet};
+use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start};
+use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
+use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent, Version};
+
+/// A record under the rules `R`.
+pub type Record<'s, M, R> = RecordRef<'s, M, <R as Rules<M>>::Record>;
+
+/// The guard of a leaf under the rules `R`.
+pub type Guard<'s, M, R> = GuardRef<'s, M, <R as Rules<M>>::Record>;
+
+/// The write set under the rules `R`. Every record in it carries the transaction's announcement.
+pub type Writes<'s, M, R> = WriteSet<'s, M, <R as Rules<M>>::Record>;
+
+/// What a transaction that reads a record has to do with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It has just announced a write, and holds the latch.
+    Announced,
+    /// It has announced a write before.
+    Own,
+    /// It has not.
+    Foreign,
+}
+
+/// A session's way to announce writes in records of kind `C`.
+pub trait Announces<M: Machine, C> {
+    /// Announces a write to the record, whose latch is held.
+    fn announce(&self, core: &M::Core, record: &RecordRef<'_, M, C>);
+
+    /// Takes the announcement back.
+    fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>);
+
+    /// An update has found no row in the record, whose latch is held, and the caller is told so.
+    #[inline(always)]
+    fn miss(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        let _ = (core, record);
+    }
+
+    /// Gives the record's latch back.
+    fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, C>);
+}
+
+/// Who may read what, and who may write.
+pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
+    /// As [`Protocol::Record`].
+    type Record: Zeroed + Send + Sync + 'static;
+    /// How it announces.
+    type Announcer: Announces<M, Self::Record>;
+    /// What it remembers of absences.
+    type Absences: Absences<M, Self::Record>;
+    /// What a session keeps beside what is to be written.
+    type Own<'s>: Send
+    where
+        M: 's;
+
+    /// As [`Protocol::declare`].
+    fn declare(options: &ProtocolOptions) -> Declaration;
+
+    /// As [`Protocol::levels`].
+    fn levels() -> &'static [Isolation] {
+        &[Isolation::Serializable]
+    }
+
+    /// Shared state.
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory>;
+
+    /// State for session `slot`.
+    fn own<'s>(&'s self, slot: usize) -> Self::Own<'s>;
+
+    /// The session's way to announce writes.
+    fn announcer<'a>(own: &'a Self::Own<'_>) -> &'a Self::Announcer;
+
+    /// What is remembered of absences.
+    fn absences(&self) -> &Self::Absences;
+
+    /// An attempt begins.
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>);
+
+    /// As [`Protocol::identify`].
+    #[inline(always)]
+    fn identify(own: &mut Self::Own<'_>, version: Version) {
+        let _ = (own, version);
+    }
+
+    /// Latches the record once a write to it may be announced, or says why none may be.
+    fn latch_for_write<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        record: &Record<'s, M, Self>,
+    ) -> Result<(), Abort>;
+
+    /// Copies what the transaction sees of `columns`, without its own write. No latch is held afterwards.
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        record: Record<'s, M, Self>,
+        access: Access,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort>;
+
+    /// As [`Protocol::prepare`].
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        writes: &Writes<'s, M, Self>,
+    ) -> Result<u64, Abort>;
+
+    /// Installs the writes at `timestamp`, takes the announcements away, and forgets the attempt.
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        writes: &Writes<'s, M, Self>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    );
+
+    /// Takes the announcements away, and forgets the attempt.
+    fn abort<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, writes: &Writes<'s, M, Self>) {
+        for record in writes.records() {
+            Self::announcer(own).withdraw(core, &record);
+        }
+        self.end(core, own, writes);
+    }
+
+    /// Forgets the attempt.
+    fn end<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, writes: &Writes<'s, M, Self>);
+
+    /// As [`Protocol::scan`], if it need not wait.
+    fn scan<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, guard: Guard<'s, M, Self>);
+
+    /// As [`Protocol::insert`], once the record is set up.
+    #[inline(always)]
+    fn made<'s>(
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        guard: Guard<'s, M, Self>,
+        record: Record<'s, M, Self>,
+        counted: u64,
+    ) {
+        let _ = (core, own, guard, record, counted);
+    }
+
+    /// As [`Protocol::split`], once everything is passed on that concerns others.
+    #[inline(always)]
+    fn split<'s>(
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        guard: Guard<'s, M, Self>,
+        right: Guard<'s, M, Self>,
+        counted: u64,
+    ) {
+        let _ = (core, own, guard, right, counted);
+    }
+}
+
+/// The protocol whose rules are `R`.
+pub struct AnnouncedWrites<R>(R);
+
+/// State of a session.
+pub struct Worker<'s, M: Machine, R: Rules<M>> {
+    own: R::Own<'s>,
+    writes: Writes<'s, M, R>,
+}
+
+impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
+    type Record = R::Record;
+    type Worker<'s>
+        = Worker<'s, M, R>
+    where
+        M: 's;
+
+    fn declare(options: &ProtocolOptions) -> Declaration {
+        R::declare(options)
+    }
+
+    fn levels() -> &'static [Isolation] {
+        R::levels()
+    }
+
+    fn create(
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        R::create(arena, options, sessions).map(AnnouncedWrites)
+    }
+
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M, R> {
+        Worker { own: self.0.own(slot), writes: WriteSet::default() }
+    }
+
+    #[inline]
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>, _: Start) {
+        self.0.begin(core, &mut worker.own);
+    }
+
+    #[inline(always)]
+    fn identify<'s>(&'s self, worker: &mut Worker<'s, M, R>, version: Version) {
+        R::identify(&mut worker.own, version);
+    }
+
+    fn read<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        record: Record<'s, M, R>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let Worker { own, writes } = worker;
+        let (at, access) = match writes.find(&record) {
+            None if intent == Intent::Update => {
+                self.0.latch_for_write(core, own, &record)?;
+                R::announcer(own).announce(core, &record);
+                (Some(writes.announce(record)), Access::Announced)
+            }
+            None => (None, Access::Foreign),
+            at => (at, Access::Own),
+        };
+        let head = self.0.read(core, own, record, access, columns, out)?;
+        Ok(match at {
+            None => head,
+            Some(at) => writes.overlay(at, columns, out, head),
+        })
+    }
+
+    fn write<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        record: Record<'s, M, R>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let Worker { own, writes } = worker;
+        let at = writes.find(&record);
+        if at.is_none() {
+            self.0.latch_for_write(core, own, &record)?;
+        }
+        let state = writes.state_over(at, record.head(core).state);
+        let missing = change.state.is_none() && !state.is_present();
+        if at.is_none() {
+            match missing {
+                true => R::announcer(own).miss(core, &record),
+                false => R::announcer(own).announce(core, &record),
+            }
+            R::announcer(own).unlatch(core, &record);
+        }
+        if !missing {
+            writes.put(core, record, at, change);
+        }
+        Ok(!missing)
+    }
+
+    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) -> Result<u64, Abort> {
+        self.0.prepare(core, &mut worker.own, &worker.writes)
+    }
+
+    fn commit<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        self.0.commit(core, &mut worker.own, &worker.writes, timestamp, log);
+        worker.writes.clear();
+    }
+
+    fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) {
+        self.0.abort(core, &mut worker.own, &worker.writes);
+        worker.writes.clear();
+    }
+
+    fn scan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        guard: Guard<'s, M, R>,
+    ) -> Result<(), Abort> {
+        self.0.scan(core, &mut worker.own, guard);
+        Ok(())
+    }
+
+    fn insert<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        guard: Guard<'s, M, R>,
+        record: Record<'s, M, R>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        self.0.absences().start(core, &record, Some(guard));
+        R::made(core, &mut worker.own, guard, record, counted);
+        Ok(())
+    }
+
+    fn split<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        guard: Guard<'s, M, R>,
+        right: Guard<'s, M, R>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        R::Absences::pass_on(core, guard, right);
+        R::split(core, &mut worker.own, guard, right, counted);
+        Ok(())
+    }
+
+    fn merge(&self, core: &M::Core, gone: Guard<'_, M, R>, heir: Guard<'_, M, R>) {
+        R::Absences::pass_on(core, gone, heir);
+    }
+
+    fn prepare_record(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M, R>,
+        guard: Option<Guard<'_, M, R>>,
+    ) {
+        self.0.absences().start(core, record, guard);
+    }
+
+    fn retire(&self, core: &M::Core, record: &Record<'_, M, R>, guard: Option<Guard<'_, M, R>>) {
+        self.0.absences().remember(core, record, guard);
+    }
+}
