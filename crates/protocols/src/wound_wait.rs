@@ -12,37 +12,24 @@
 use crate::{
     Declaration, Isolation, ProtocolOptions, Start,
     parts::{
-        cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
+        cancellable_queue::{Claims, Sessions},
         lock_queue::{Held, LockQueue},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+        wounding::Wound,
     },
 };
-use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
+use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// What mutants may turn round; the protocol itself is as published.
-pub trait Variant: Send + Sync + 'static {
-    /// Whether a transaction of timestamp `own` wounds one of timestamp `other`.
-    fn wounds(own: u64, other: u64) -> bool {
-        own < other
-    }
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
-
 /// The protocol.
-pub type WoundWait<M, V = AsPublished> = TwoPhaseLocking<WoundingLocks<M, V>>;
+pub type WoundWait<M> = TwoPhaseLocking<WoundingLocks<M>>;
 
 /// Locks that the older takes from the younger.
-pub struct WoundingLocks<M: Machine, V> {
+pub struct WoundingLocks<M: Machine> {
     allocator: TimestampAllocator<M>,
     sessions: Sessions<M>,
-    variant: PhantomData<V>,
 }
 
 /// A session's age and its locks.
@@ -52,37 +39,9 @@ pub struct Owner<M: Machine> {
     claims: Claims<M>,
 }
 
-/// What a requester of this age does to whom it meets.
-struct Wound<V> {
-    timestamp: u64,
-    variant: PhantomData<V>,
-}
-
-impl<V> Wound<V> {
-    fn by(timestamp: u64) -> Wound<V> {
-        Wound { timestamp, variant: PhantomData }
-    }
-}
-
-impl<M: Machine, V: Variant> Policy<M> for Wound<V> {
-    const BY_NAME: bool = true;
-    const MEETS_ALL: bool = false;
-
-    fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64) {
-        if V::wounds(self.timestamp, name) {
-            other.call(core);
-        }
-    }
-
-    fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
-        core.wait_while(&session.line, &session.fate, |fate| fate & (WAITING | CALLED) == WAITING);
-        Ok(())
-    }
-}
-
 const WOUNDED: AbortReason = AbortReason::Wounded;
 
-impl<M: Machine, V: Variant> Locks<M> for WoundingLocks<M, V> {
+impl<M: Machine> Locks<M> for WoundingLocks<M> {
     type Record = LockQueue;
     type Held = Held;
     type Owner = Owner<M>;
@@ -104,7 +63,7 @@ impl<M: Machine, V: Variant> Locks<M> for WoundingLocks<M, V> {
     ) -> Result<Self, OutOfMemory> {
         let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
         let sessions = Sessions::new(arena, sessions)?;
-        Ok(WoundingLocks { allocator, sessions, variant: PhantomData })
+        Ok(WoundingLocks { allocator, sessions })
     }
 
     fn owner(&self, slot: usize) -> Owner<M> {
@@ -134,7 +93,7 @@ impl<M: Machine, V: Variant> Locks<M> for WoundingLocks<M, V> {
         if owner.claims.is_called(core) {
             return Err(Abort::because(WOUNDED));
         }
-        let (age, mut wound) = (owner.timestamp, Wound::<V>::by(owner.timestamp));
+        let (age, mut wound) = (owner.timestamp, Wound::by(owner.timestamp));
         let held = owner.claims.acquire(core, record, age, mode, &mut wound, WOUNDED);
         held.map_err(Abort::because)
     }
@@ -149,7 +108,7 @@ impl<M: Machine, V: Variant> Locks<M> for WoundingLocks<M, V> {
         if owner.claims.is_called(core) {
             return Err(Abort::because(WOUNDED));
         }
-        let (age, mut wound) = (owner.timestamp, Wound::<V>::by(owner.timestamp));
+        let (age, mut wound) = (owner.timestamp, Wound::by(owner.timestamp));
         let upgraded = owner.claims.upgrade(core, record, age, held, &mut wound, WOUNDED);
         upgraded.map_err(Abort::because)
     }

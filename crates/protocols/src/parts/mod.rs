@@ -40,4 +40,5 @@ pub mod version_times;
 pub mod versioned_readers;
 pub mod visibility;
 pub mod waits_for;
+pub mod wounding;
 pub mod write_set;
