@@ -17,6 +17,7 @@ pub mod no_wait;
 pub mod occ;
 mod options;
 pub mod parts;
+pub mod plor;
 mod protocol;
 pub mod registry;
 pub mod silo;

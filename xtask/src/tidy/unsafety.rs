@@ -44,6 +44,10 @@ const LISTED: &[(&str, &str)] = &[
         "crates/protocols/src/parts/cancellable_queue.rs",
         "sessions are placed by number in an arena",
     ),
+    (
+        "crates/protocols/src/parts/registered_readers.rs",
+        "entries are named by offsets of an arena",
+    ),
     ("crates/protocols/src/parts/dependent_session.rs", "zeros are valid: a session"),
     (
         "crates/protocols/src/parts/retiring_queue.rs",

@@ -33,6 +33,7 @@ every_protocol! {
     wait_die: "WAIT_DIE",
     wound_wait: "WOUND_WAIT",
     bamboo: "BAMBOO",
+    plor: "PLOR",
     two_version_no_wait: "2V_NO_WAIT",
     timestamp: "TIMESTAMP",
     mvcc: "MVCC",

@@ -36,6 +36,7 @@ forms! {
     bamboo_retires_nothing: "BAMBOO" [("retire", "0")];
     bamboo_retires_half: "BAMBOO" [("retire", "50")];
     bamboo_retires_everything: "BAMBOO" [("retire", "100")];
+    plor_at_commit: "PLOR" [("write-locks", "commit")];
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
     occ_central: "OCC" [("validation", "central")];

@@ -51,6 +51,10 @@ bugs! {
     bamboo_without_waiting;
     bamboo_without_cascade;
     bamboo_keeps_early_images;
+    plor_beside_readers;
+    plor_spares_readers [Stuck(Deadlock(_))];
+    plor_reads_exclusive;
+    plor_commits_wounded;
     two_version_uncertified;
     hstore_takes_from_running;
     hstore_never_goes_first [Stuck(Deadlock(_))];

@@ -31,6 +31,7 @@ weaker! {
     no_wait: "NO_WAIT", ReadCommitted;
     wait_die: "WAIT_DIE", ReadCommitted;
     wound_wait: "WOUND_WAIT", ReadCommitted;
+    plor: "PLOR", ReadCommitted;
     two_version_no_wait: "2V_NO_WAIT", ReadCommitted;
     snapshot: "SNAPSHOT", Snapshot;
     hekaton_snapshot: "HEKATON", Snapshot;

@@ -38,6 +38,7 @@ long_queues! {
     long_queues_of_wait_die: "WAIT_DIE";
     long_queues_of_wound_wait: "WOUND_WAIT";
     long_queues_of_bamboo: "BAMBOO";
+    long_queues_of_plor: "PLOR";
     long_queues_of_hstore: "HSTORE";
 }
 

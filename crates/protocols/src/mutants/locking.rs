@@ -16,6 +16,7 @@ use crate::{
         two_phase_locking::TwoPhaseLocking,
         versioned_readers::{self, ReadersOnVersions},
     },
+    plor::{self, Plor},
     two_version_no_wait::{self, CertifiedLocks},
     wait_die::{self, AgedLocks, WaitDie},
 };
@@ -91,6 +92,24 @@ planted! { M:
     "bamboo_keeps_early_images" on "counters", CertificateOrLaw:
     "BAMBOO writes a row again that others have seen already, and lets them go on with what they saw"
     => Bamboo<M, EarlyImages> where EarlyImages: bamboo::Variant { const TAKES_BACK: bool = false; };
+
+    "plor_beside_readers" on "counters", Certificate:
+    "PLOR that makes no lock exclusive at commit: nobody asks who has read what is overwritten"
+    => Plor<M, BesideReaders> where BesideReaders: plor::Variant { const EXCLUDES: bool = false; };
+
+    "plor_spares_readers" on "counters", Progress:
+    "PLOR's committing writers await younger readers too, which may be waiting for them"
+    => Plor<M, SparesReaders>
+    where SparesReaders: plor::Variant { const WOUNDS_READERS: bool = false; };
+
+    "plor_reads_exclusive" on "counters", Certificate:
+    "PLOR's readers register and read although a writer keeps them out"
+    => Plor<M, Heedless> where Heedless: plor::Variant { const HEEDS_EXCLUSION: bool = false; };
+
+    "plor_commits_wounded" on "counters", Certificate:
+    "PLOR commits whether it has been wounded or not, unless it was while it waited"
+    => Plor<M, CommitsWounded>
+    where CommitsWounded: plor::Variant { const HEEDS_WOUNDS: bool = false; };
 
     "two_version_uncertified" on "counters", Certificate:
     "2V_NO_WAIT installs its writes without certifying that no reader is left"

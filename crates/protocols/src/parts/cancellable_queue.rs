@@ -62,7 +62,8 @@ impl<M: Machine> Session<M> {
         }
     }
 
-    fn granted(&self, core: &M::Core) {
+    /// It need not wait any more.
+    pub(super) fn granted(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, WAITING.wrapping_neg());
     }
 }
@@ -146,9 +147,22 @@ impl<M: Machine> Claims<M> {
         Claims { requests, arena, session, attempt: 0 }
     }
 
+    /// What others may know of the session.
     #[inline(always)]
-    fn session(&self) -> &Session<M> {
+    pub(super) fn session(&self) -> &Session<M> {
         session_at(&self.arena, self.session)
+    }
+
+    /// Where that is.
+    #[inline(always)]
+    pub(super) fn session_offset(&self) -> u64 {
+        self.session
+    }
+
+    /// The session at an offset that [`Claims::session_offset`] has given.
+    #[inline(always)]
+    pub(super) fn session_at(&self, offset: u64) -> &Session<M> {
+        session_at(&self.arena, offset)
     }
 
     /// The number of the running attempt.
@@ -248,12 +262,48 @@ impl<M: Machine> Claims<M> {
 
     /// Gives the lock back and grants it to whoever is next.
     pub fn release<C: Queued>(&mut self, core: &M::Core, record: &RecordRef<'_, M, C>, held: Held) {
+        self.release_after(core, record, held, |_| ());
+    }
+
+    /// The same; under the record's latch `first` comes first.
+    pub(super) fn release_after<C: Queued>(
+        &mut self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        held: Held,
+        first: impl FnOnce(&Claims<M>),
+    ) {
         let (line, queue) = (record.line(), record.cc().queue());
         self.requests.latch(core, line, queue);
+        first(self);
         self.requests.unlink(core, line, &queue.owners, held.request);
         self.grant(core, line, queue);
         self.requests.unlatch(core, line, queue);
         self.requests.free.push(held.request);
+    }
+
+    /// Latches a record's lock, for others who keep words beside it.
+    #[inline(always)]
+    pub(super) fn latch(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        self.requests.latch(core, line, queue);
+    }
+
+    /// Gives the latch back.
+    #[inline(always)]
+    pub(super) fn unlatch(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+        self.requests.unlatch(core, line, queue);
+    }
+
+    /// Who has the lock, which somebody has, and in which name. Under the latch.
+    pub(super) fn owner(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+    ) -> (&Session<M>, u64) {
+        let owner = core.load_relaxed(line, &queue.owners);
+        let (request, name) = (self.requests.at(owner), self.requests.timestamp_of(core, owner));
+        (self.session_at(core.load_relaxed(&request.line, &request.session)), name)
     }
 
     fn take(&mut self, core: &M::Core, name: u64, mode: Mode) -> Result<u64, AbortReason> {
@@ -294,6 +344,24 @@ impl<M: Machine> Claims<M> {
             // Its place may be ahead of those that wait, and its mode that of the owners.
             self.grant(core, line, queue);
         }
+        self.until_granted(core, (line, queue), policy, called, || {
+            self.requests.unlink(core, line, &queue.waiters, request);
+            session.granted(core);
+            self.grant(core, line, queue);
+        })
+    }
+
+    /// Gives the latch back and waits until it is granted what it has begun to wait for. If it is not,
+    /// `withdraw` takes the wait back, under the latch. Returns as [`Claims::wait`] does.
+    pub(super) fn until_granted<P: Policy<M>>(
+        &self,
+        core: &M::Core,
+        (line, queue): (&M::Line, &LockQueue),
+        policy: &mut P,
+        called: AbortReason,
+        withdraw: impl FnOnce(),
+    ) -> Result<(), (AbortReason, bool)> {
+        let session = self.session();
         self.requests.unlatch(core, line, queue);
         let told = policy.until_told(core, session);
         let reason = match told {
@@ -305,9 +373,7 @@ impl<M: Machine> Claims<M> {
         // Only who holds the latch grants, so this is final.
         let granted = core.load(&session.line, &session.fate) & WAITING == 0;
         if !granted {
-            self.requests.unlink(core, line, &queue.waiters, request);
-            session.granted(core);
-            self.grant(core, line, queue);
+            withdraw();
         }
         self.requests.unlatch(core, line, queue);
         Err((reason, granted))

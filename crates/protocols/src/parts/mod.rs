@@ -23,6 +23,7 @@ pub mod prewrite;
 pub mod queue_latch;
 pub mod range_times;
 pub mod record_set;
+pub mod registered_readers;
 pub mod retired_images;
 pub mod retiring_holdings;
 pub mod retiring_queue;

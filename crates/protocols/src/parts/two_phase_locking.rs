@@ -59,6 +59,9 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         false
     }
 
+    /// Then they are, in the order of their names.
+    const IN_ORDER: bool = false;
+
     /// What the protocol says of itself.
     fn declare(options: &ProtocolOptions) -> Declaration;
 
@@ -109,6 +112,14 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         held: &mut Self::Held,
     ) -> Result<(), Abort> {
         let _ = (core, owner, record, held);
+        Ok(())
+    }
+
+    /// Asked when a row has been copied: says so if it may have been overwritten meanwhile, where a lock can be
+    /// broken.
+    #[inline(always)]
+    fn confirm(&self, core: &M::Core, owner: &Self::Owner) -> Result<(), Abort> {
+        let _ = (core, owner);
         Ok(())
     }
 
@@ -248,8 +259,9 @@ impl<L> TwoPhaseLocking<L> {
         }
         let held = self.locks.acquire(core, &mut worker.owner, record, Mode::Shared)?;
         let head = record.copy_out(core, columns, out);
+        let confirmed = self.locks.confirm(core, &worker.owner);
         self.locks.release(core, &mut worker.owner, record, held);
-        Ok(Some(head))
+        confirmed.map(|()| Some(head))
     }
 
     fn end_instant<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
@@ -343,6 +355,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         };
         self.lock(core, worker, record, mode)?;
         let head = record.copy_out(core, columns, out);
+        self.locks.confirm(core, &worker.owner)?;
         Ok(match worker.writes.find(&record) {
             None => head,
             Some(at) => worker.writes.overlay(at, columns, out, head),
@@ -448,6 +461,9 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     #[inline]
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
         if self.defers::<M>() {
+            if L::IN_ORDER {
+                worker.writes.sort();
+            }
             for at in 0..worker.writes.len() {
                 self.lock(core, worker, worker.writes.record(at), Mode::Exclusive)?;
                 worker.writes.check_presence(core, at)?;

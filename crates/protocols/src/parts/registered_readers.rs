@@ -1,0 +1,419 @@
+//! A record's lock that readers do not wait for: they register beside a writer, and are asked about when it commits.
+//!
+//! Source: after Chen et al., SIGMOD 2022, as far as [`crate::plor`] knows it. The lock has two lists under one latch:
+//!
+//! ```text
+//! queue:   the writer, and those who wait to be (see cancellable_queue)
+//! readers: registered, registered and awaited, or waiting
+//! ```
+//!
+//! A writer that is about to install keeps readers out from a moment on: it marks the list exclusive. Of those
+//! that stand in it then, the younger are wounded and count no more: what becomes of one is decided by its *fate*,
+//! one word, and either it has passed its commit point already, before the writer does, or it will never. The
+//! older are awaited, until each has left the list. Who comes later stands in the list too, and waits until
+//! the mark is gone; if it is older than the writer, it wounds it first.
+//!
+//! Readers that were wounded and do not know yet may see a row while it is installed, so each looks at its own
+//! fate when it has copied one.
+//!
+//! The paper's code keeps a bit per worker. Here thousands of sessions can be, so readers are listed, by
+//! entries in memory of their own: a registration that meets nobody costs the record's line and no other.
+
+use super::{
+    cancellable_queue::{Claims, WAITING},
+    lock_queue::{self, LockQueue, Queued},
+    two_phase_locking::Mode,
+    wounding::Wound,
+};
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+use std::marker::PhantomData;
+use storage::RecordRef;
+use txn::AbortReason;
+
+/// A lock.
+#[repr(C)]
+pub struct RegisteringLock {
+    queue: LockQueue,
+    /// Offset of the first entry in the list of readers; and the mark.
+    readers: Word,
+    /// Number of entries that the marking writer awaits.
+    awaited: Word,
+}
+
+// SAFETY: words.
+unsafe impl Zeroed for RegisteringLock {}
+
+impl Queued for RegisteringLock {
+    #[inline(always)]
+    fn queue(&self) -> &LockQueue {
+        &self.queue
+    }
+}
+
+/// Set beside the first entry while a writer keeps readers out. Offsets of entries leave it free.
+const EXCLUSIVE: u64 = 1;
+
+/// States of an entry: it is registered,
+const REGISTERED: u64 = 0;
+/// the same, and the writer that has marked the list waits for it,
+const AWAITED: u64 = 1;
+/// or it waits until the mark is gone.
+const WAITS: u64 = 2;
+
+/// One session's entry in the list of one record.
+#[repr(C, align(16))]
+struct Entry<M: Machine> {
+    line: M::Line,
+    next: Word,
+    previous: Word,
+    /// Offset of its session.
+    session: Word,
+    timestamp: Word,
+    state: Word,
+}
+
+// SAFETY: a line and words.
+unsafe impl<M: Machine> Zeroed for Entry<M> {}
+
+const ENTRIES_PER_CHUNK: u64 = 32;
+
+/// Where each session's first entries are: a session that comes when memory is exhausted can read.
+pub struct ReaderLists<M: Machine> {
+    arena: Arc<Arena>,
+    first: u64,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M: Machine> ReaderLists<M> {
+    const CHUNK_BYTES: u64 = size_of::<Entry<M>>() as u64 * ENTRIES_PER_CHUNK;
+
+    /// For `sessions` sessions.
+    pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<ReaderLists<M>, OutOfMemory> {
+        let bytes = Self::CHUNK_BYTES * sessions.max(1) as u64;
+        let first = arena.allocate(bytes, 64, Place::Any)?;
+        Ok(ReaderLists { arena: arena.clone(), first, machine: PhantomData })
+    }
+
+    /// The locks of session number `slot`, which makes these claims to be a writer.
+    pub fn reader(&self, slot: usize, claims: Claims<M>) -> Reader<M> {
+        let entries = Entries { arena: self.arena.clone(), free: Vec::new(), machine: PhantomData };
+        let mut reader = Reader { claims, entries };
+        reader.entries.supply(self.first + slot as u64 * Self::CHUNK_BYTES);
+        reader
+    }
+}
+
+/// How a lock is held: as reader, as writer, or as both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Offset of the entry among the readers; 0 for none.
+    entry: u64,
+    writer: Option<lock_queue::Held>,
+    /// Readers are kept out.
+    exclusive: bool,
+}
+
+impl Held {
+    /// Not at all.
+    pub const NOT: Held = Held { entry: 0, writer: None, exclusive: false };
+
+    /// Whether it is held to write.
+    #[inline(always)]
+    pub fn writes(self) -> bool {
+        self.writer.is_some()
+    }
+}
+
+/// One session's entries.
+struct Entries<M: Machine> {
+    arena: Arc<Arena>,
+    free: Vec<u64>,
+    machine: PhantomData<fn() -> M>,
+}
+
+/// One session's locks.
+pub struct Reader<M: Machine> {
+    claims: Claims<M>,
+    entries: Entries<M>,
+}
+
+type Record<'s, M> = RecordRef<'s, M, RegisteringLock>;
+
+impl<M: Machine> Entries<M> {
+    fn supply(&mut self, first: u64) {
+        let size = size_of::<Entry<M>>() as u64;
+        self.free.extend((0..ENTRIES_PER_CHUNK).rev().map(|i| first + i * size));
+    }
+
+    #[inline(always)]
+    fn at(&self, entry: u64) -> &Entry<M> {
+        // SAFETY: offsets in lists come from `free`, whose chunks hold entries only.
+        unsafe { self.arena.at::<Entry<M>>(entry) }
+    }
+
+    fn take(&mut self) -> Result<u64, OutOfMemory> {
+        if self.free.is_empty() {
+            let bytes = ReaderLists::<M>::CHUNK_BYTES;
+            let first = self.arena.allocate(bytes, 64, Place::Any)?;
+            self.supply(first);
+        }
+        Ok(self.free.pop().expect("filled above"))
+    }
+
+    fn state(&self, core: &M::Core, entry: u64) -> u64 {
+        core.load_relaxed(&self.at(entry).line, &self.at(entry).state)
+    }
+
+    fn set_state(&self, core: &M::Core, entry: u64, state: u64) {
+        core.store_relaxed(&self.at(entry).line, &self.at(entry).state, state);
+    }
+
+    /// Calls `visit` with each entry in the list.
+    fn each(&self, core: &M::Core, record: &Record<'_, M>, mut visit: impl FnMut(u64)) {
+        let mut at = core.load_relaxed(record.line(), &record.cc().readers) & !EXCLUSIVE;
+        while at != 0 {
+            visit(at);
+            at = core.load_relaxed(&self.at(at).line, &self.at(at).next);
+        }
+    }
+
+    /// Puts an entry at the front of the list.
+    fn link(&self, core: &M::Core, record: &Record<'_, M>, entry: u64) {
+        let (line, readers) = (record.line(), &record.cc().readers);
+        let own = self.at(entry);
+        let before = core.load_relaxed(line, readers);
+        let first = before & !EXCLUSIVE;
+        core.store_relaxed(&own.line, &own.next, first);
+        core.store_relaxed(&own.line, &own.previous, 0);
+        if first != 0 {
+            core.store_relaxed(&self.at(first).line, &self.at(first).previous, entry);
+        }
+        core.store_relaxed(line, readers, entry | (before & EXCLUSIVE));
+    }
+
+    /// Takes an entry out of the list.
+    fn unlink(&self, core: &M::Core, record: &Record<'_, M>, entry: u64) {
+        let (line, readers) = (record.line(), &record.cc().readers);
+        let own = self.at(entry);
+        let next = core.load_relaxed(&own.line, &own.next);
+        let previous = core.load_relaxed(&own.line, &own.previous);
+        if next != 0 {
+            core.store_relaxed(&self.at(next).line, &self.at(next).previous, previous);
+        }
+        if previous != 0 {
+            core.store_relaxed(&self.at(previous).line, &self.at(previous).next, next);
+        } else {
+            let mark = core.load_relaxed(line, readers) & EXCLUSIVE;
+            core.store_relaxed(line, readers, next | mark);
+        }
+    }
+
+    /// Lets readers in again: those that wait, and those that may come.
+    fn unmark(&self, core: &M::Core, claims: &Claims<M>, record: &Record<'_, M>) {
+        let (line, readers) = (record.line(), &record.cc().readers);
+        core.store_relaxed(line, readers, core.load_relaxed(line, readers) & !EXCLUSIVE);
+        self.each(core, record, |at| {
+            let state = self.state(core, at);
+            if state != REGISTERED {
+                self.set_state(core, at, REGISTERED);
+            }
+            if state == WAITS {
+                let entry = self.at(at);
+                let session = core.load_relaxed(&entry.line, &entry.session);
+                claims.session_at(session).granted(core);
+            }
+        });
+    }
+
+    /// A registered entry leaves the list.
+    fn leave(&self, core: &M::Core, claims: &Claims<M>, record: &Record<'_, M>, entry: u64) {
+        let (line, lock) = (record.line(), record.cc());
+        self.unlink(core, record, entry);
+        if self.state(core, entry) == AWAITED {
+            let left = core.load_relaxed(line, &lock.awaited) - 1;
+            core.store_relaxed(line, &lock.awaited, left);
+            if left == 0 {
+                claims.owner(core, line, &lock.queue).0.granted(core);
+            }
+        }
+    }
+}
+
+impl<M: Machine> Reader<M> {
+    /// As a writer the session makes these claims.
+    #[inline(always)]
+    pub fn claims(&mut self) -> &mut Claims<M> {
+        &mut self.claims
+    }
+
+    /// Whether the attempt has been wounded: if so, what it has copied last may be of two versions.
+    #[inline(always)]
+    pub fn is_wounded(&self, core: &M::Core) -> bool {
+        core.fence_acquire();
+        self.claims.is_called(core)
+    }
+
+    /// Registers among the record's readers; beside a writer, but for one that keeps them out, unless the reader
+    /// does not `heed` it, which is a mutant's. `wounded` is why the attempt aborts if it is wounded while it waits.
+    #[inline]
+    pub fn read(
+        &mut self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        mut wound: Wound,
+        heed: bool,
+        wounded: AbortReason,
+    ) -> Result<Held, AbortReason> {
+        let entry = self.entries.take().map_err(|_| AbortReason::OutOfMemory)?;
+        let own = self.entries.at(entry);
+        core.store_relaxed(&own.line, &own.session, self.claims.session_offset());
+        core.store_relaxed(&own.line, &own.timestamp, wound.timestamp());
+        let (line, lock) = (record.line(), record.cc());
+        self.claims.latch(core, line, &lock.queue);
+        let waits = heed && core.load_relaxed(line, &lock.readers) & EXCLUSIVE != 0;
+        core.store_relaxed(&own.line, &own.state, if waits { WAITS } else { REGISTERED });
+        self.entries.link(core, record, entry);
+        if waits {
+            self.wait_for_writer(core, record, entry, &mut wound, wounded)?;
+        } else {
+            self.claims.unlatch(core, line, &lock.queue);
+        }
+        Ok(Held { entry, ..Held::NOT })
+    }
+
+    /// Takes the lock to write, beside readers.
+    #[inline]
+    pub fn write(
+        &mut self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        held: &mut Held,
+        mut wound: Wound,
+        wounded: AbortReason,
+    ) -> Result<(), AbortReason> {
+        let (age, mode) = (wound.timestamp(), Mode::Exclusive);
+        let writer = self.claims.acquire(core, record, age, mode, &mut wound, wounded)?;
+        held.writer = Some(writer);
+        Ok(())
+    }
+
+    /// Waits until readers are let in. Called with the latch held, returns without it.
+    #[cold]
+    fn wait_for_writer(
+        &mut self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        entry: u64,
+        wound: &mut Wound,
+        wounded: AbortReason,
+    ) -> Result<(), AbortReason> {
+        let (line, queue) = (record.line(), &record.cc().queue);
+        let (writer, timestamp) = self.claims.owner(core, line, queue);
+        if wound.wounds(timestamp) {
+            writer.call(core);
+        }
+        let session = self.claims.session();
+        core.fetch_add(&session.line, &session.fate, WAITING);
+        let told = self.claims.until_granted(core, (line, queue), wound, wounded, || {
+            self.entries.unlink(core, record, entry);
+            session.granted(core);
+        });
+        told.map_err(|(reason, granted)| {
+            if granted {
+                self.unregister(core, record, entry);
+            } else {
+                self.entries.free.push(entry);
+            }
+            reason
+        })
+    }
+
+    fn unregister(&mut self, core: &M::Core, record: &Record<'_, M>, entry: u64) {
+        let (line, queue) = (record.line(), &record.cc().queue);
+        self.claims.latch(core, line, queue);
+        self.entries.leave(core, &self.claims, record, entry);
+        self.claims.unlatch(core, line, queue);
+        self.entries.free.push(entry);
+    }
+
+    /// Keeps other readers out of a record that is held to write, once those are gone that were there first; of
+    /// these `wounds` says by their timestamps which need not be awaited. On failure they are let in again.
+    pub fn exclude(
+        &mut self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        held: &mut Held,
+        mut wound: Wound,
+        wounds: impl Fn(u64) -> bool,
+        wounded: AbortReason,
+    ) -> Result<(), AbortReason> {
+        if held.exclusive {
+            return Ok(());
+        }
+        let Reader { claims, entries } = self;
+        let (line, lock) = (record.line(), record.cc());
+        claims.latch(core, line, &lock.queue);
+        // What the session reads itself, nobody else can overwrite any more.
+        let own = std::mem::take(&mut held.entry);
+        if own != 0 {
+            entries.leave(core, claims, record, own);
+            entries.free.push(own);
+        }
+        let first = core.load_relaxed(line, &lock.readers);
+        core.store_relaxed(line, &lock.readers, first | EXCLUSIVE);
+        held.exclusive = true;
+        if first == 0 {
+            claims.unlatch(core, line, &lock.queue);
+            return Ok(());
+        }
+        let (mut awaited, mut called) = (0, false);
+        entries.each(core, record, |at| {
+            let entry = entries.at(at);
+            if wounds(core.load_relaxed(&entry.line, &entry.timestamp)) {
+                let session = core.load_relaxed(&entry.line, &entry.session);
+                claims.session_at(session).call(core);
+                called = true;
+            } else {
+                entries.set_state(core, at, AWAITED);
+                awaited += 1;
+            }
+        });
+        core.store_relaxed(line, &lock.awaited, awaited);
+        if called {
+            // Who sees of a row what is installed later, sees that it was wounded.
+            core.fence();
+        }
+        if awaited == 0 {
+            claims.unlatch(core, line, &lock.queue);
+            return Ok(());
+        }
+        let session = claims.session();
+        core.fetch_add(&session.line, &session.fate, WAITING);
+        let told = claims.until_granted(core, (line, &lock.queue), &mut wound, wounded, || {
+            entries.unmark(core, claims, record);
+            held.exclusive = false;
+            session.granted(core);
+        });
+        told.map_err(|(reason, _)| reason)
+    }
+
+    /// Gives the lock back.
+    #[inline]
+    pub fn release(&mut self, core: &M::Core, record: &Record<'_, M>, held: Held) {
+        let Some(writer) = held.writer else {
+            return self.unregister(core, record, held.entry);
+        };
+        let Reader { claims, entries } = self;
+        claims.release_after(core, record, writer, |claims| {
+            if held.entry != 0 {
+                entries.leave(core, claims, record, held.entry);
+            }
+            if held.exclusive {
+                entries.unmark(core, claims, record);
+            }
+        });
+        if held.entry != 0 {
+            entries.free.push(held.entry);
+        }
+    }
+}
