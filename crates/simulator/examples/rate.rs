@@ -40,6 +40,7 @@ impl Table<'_> {
         })
     }
 
+    #[inline(always)]
     fn probe(&self, core: &SimCore, key: usize) -> &Record {
         let bucket = &self.buckets[key % self.buckets.len()];
         core.load(&bucket.line, &bucket.word);

@@ -38,8 +38,8 @@ pub struct SimCore {
     operations: Cell<u64>,
     /// The line of the operation before; while others run, of the one to come.
     latest: Cell<*const SimLine>,
-    /// The top of the stack while others run.
-    stack: Cell<*const u8>,
+    /// The identity of the line of the operation that waits for its turn, or has it.
+    identity: Cell<u64>,
     yielder: Cell<*const Turn>,
     world: Rc<World>,
     seat: Seat,
@@ -55,7 +55,7 @@ impl SimCore {
             ahead: Cell::new(0),
             operations: Cell::new(0),
             latest: Cell::new(std::ptr::null()),
-            stack: Cell::new(std::ptr::null()),
+            identity: Cell::new(0),
             yielder: Cell::new(std::ptr::null()),
             id: id as u16,
             seat: world.model.seats[id],
@@ -70,6 +70,7 @@ impl SimCore {
     /// The coroutine that runs this core's body has started.
     pub(crate) fn started(&self, yielder: &Turn, limit: u64) {
         self.yielder.set(yielder);
+        self.world.needs[usize::from(self.id)].yielder.set(std::ptr::from_ref(yielder).cast());
         self.resumed(limit);
     }
 
@@ -96,7 +97,8 @@ impl SimCore {
     /// Lets the others go until `until` is the earliest key. `until` is this core's, or [`IDLE`].
     ///
     /// Inlined into every operation, because each return after a switch of stacks is a return that the
-    /// host predicts wrongly.
+    /// host predicts wrongly. What comes before the switch and after it is not: that is code enough for the
+    /// compiler to leave the whole out of line.
     #[inline(always)]
     fn suspend(&self, until: u64) {
         let yielder = self.yielder.get();
@@ -115,53 +117,55 @@ impl SimCore {
         }
     }
 
-    /// Waits for the turn of an operation on `line`, unless it may run ahead.
+    /// The key to wait with before an operation on `line`, or on line `part` of the body behind it; [`IDLE`]
+    /// where it may go at once.
     #[inline(always)]
-    fn order(&self, line: &SimLine, identity: u64, write: bool) {
+    fn key_for<const WRITE: bool>(&self, line: &SimLine, part: u64) -> u64 {
+        let identity = identity(self.world.offset(line));
+        self.identity.set(identity);
         let clock = self.clock.get();
         let key = key(clock, usize::from(self.id));
-        if key < self.world.limit.get() {
-            return;
+        if key < self.world.limit.get() || self.world.ending.get() {
+            return IDLE;
         }
+        let entry = behind(identity, part);
         // Looking at a line that the host has not got yet would cost more than a yield, so only the line
         // of the operation before is considered.
         if clock < self.ahead.get() && std::ptr::eq(self.latest.get(), line) {
             let (version, flags) = line.version_and_flags();
-            let mine = !write || self.owns(line, flags);
-            if mine && self.l1().holds(identity, version) {
-                return;
+            let mine = !WRITE || self.owns(line, flags);
+            if mine && self.l1().holds(entry, version) {
+                return IDLE;
             }
         }
-        self.yield_before(line, key);
-    }
-
-    #[inline(always)]
-    fn yield_before(&self, line: &SimLine, key: u64) {
-        if self.world.ending.get() {
-            return;
-        }
         let here = 0u8;
-        self.stack.set(&raw const here);
         self.latest.set(line);
         // A core that stays the second-earliest is rare: fetch what it will touch while others run.
         prefetch(std::ptr::from_ref(line).cast());
-        self.suspend(key);
+        let needs = &self.world.needs[usize::from(self.id)];
+        needs.stack.set(&raw const here);
+        needs.line.set(line);
+        needs.entry.set(self.l1().address(entry));
+        key
     }
 
-    /// Asks the host for what this core is about to touch when it next goes: its stack, the line and its own
-    /// cache's entry for it.
-    #[inline(always)]
-    pub(crate) fn prefetch_next(&self) {
-        let (stack, line) = (self.stack.get(), self.latest.get());
-        if stack.is_null() || line.is_null() {
-            return;
+    #[inline(never)]
+    fn key_for_line<const WRITE: bool>(&self, line: &SimLine) -> u64 {
+        self.key_for::<WRITE>(line, 0)
+    }
+
+    /// As [`SimCore::key_for_line`], of a body whose first line to be moved is line `first`.
+    #[inline(never)]
+    fn key_for_body<const WRITE: bool>(&self, line: &SimLine, first: u64) -> u64 {
+        let with_head = std::ptr::eq(self.latest.get(), line) && {
+            let (version, flags) = line.version_and_flags();
+            version != 0 && flags & BODY_COLD == 0 && (!WRITE || self.owns(line, flags))
+        };
+        if with_head {
+            self.identity.set(identity(self.world.offset(line)));
+            return IDLE;
         }
-        for ahead in 0..5 {
-            prefetch(stack.wrapping_sub(64).wrapping_add(64 * ahead));
-        }
-        prefetch(self.yielder.get().cast());
-        prefetch(line.cast());
-        prefetch(self.l1().address(identity(self.world.offset_of(line))));
+        self.key_for::<WRITE>(line, first)
     }
 
     #[inline(always)]
@@ -176,22 +180,23 @@ impl SimCore {
         self.clock.set(self.clock.get() + cycles);
     }
 
-    /// Brings the line here, for writing where `write`, and lets the time pass that this takes.
-    #[inline(always)]
-    fn access(&self, line: &SimLine, offset: u64, identity: u64, write: bool, ordered: bool) {
+    /// Brings the line here, for writing where `WRITE`, and lets the time pass that this takes.
+    #[inline(never)]
+    fn access<const WRITE: bool>(&self, line: &SimLine) {
         self.operations.set(self.operations.get() + 1);
         self.latest.set(line);
+        let identity = self.identity.get();
         let (version, flags) = line.version_and_flags();
-        let mine = !write || self.owns(line, flags);
+        let mine = !WRITE || self.owns(line, flags);
         if mine && self.l1().holds(identity, version) {
             self.spend(self.world.model.l1);
             return;
         }
-        self.miss(line, offset, identity, write, ordered);
+        self.miss(line, identity, WRITE, true);
     }
 
     #[inline(never)]
-    fn miss(&self, line: &SimLine, offset: u64, identity: u64, write: bool, ordered: bool) {
+    fn miss(&self, line: &SimLine, identity: u64, write: bool, ordered: bool) {
         let (version, flags) = line.version_and_flags();
         let mine = !write || self.owns(line, flags);
         if let Some(l2) = self.world.l2(self.seat.physical())
@@ -202,6 +207,7 @@ impl SimCore {
             self.spend(self.world.model.l2);
             return;
         }
+        let offset = self.world.offset(line);
         let intent = Intent { write, ordered };
         let done = self.world.fetch(&self.seat, line, (offset, identity), intent, self.clock.get());
         self.clock.set(done);
@@ -209,27 +215,36 @@ impl SimCore {
 
     #[inline(always)]
     fn read(&self, line: &SimLine) {
-        let offset = self.world.offset(line);
-        let identity = identity(offset);
-        self.order(line, identity, false);
-        self.access(line, offset, identity, false, true);
+        let key = self.key_for_line::<false>(line);
+        if key != IDLE {
+            self.suspend(key);
+        }
+        self.access::<false>(line);
     }
 
     #[inline(always)]
     fn write<R>(&self, line: &SimLine, atomic: bool, change: impl FnOnce() -> R) -> R {
-        let offset = self.world.offset(line);
-        let identity = identity(offset);
-        self.order(line, identity, true);
-        self.access(line, offset, identity, true, true);
+        let key = self.key_for_line::<true>(line);
+        if key != IDLE {
+            self.suspend(key);
+        }
+        self.access::<true>(line);
         if atomic {
             self.spend(self.world.model.atomic);
         }
         let result = change();
         if line.version_and_flags().1 & WAITERS != 0 {
-            let earliest = self.world.wake(line, self.clock.get());
-            self.world.limit.set(self.world.limit.get().min(earliest));
+            self.wake(line);
         }
         result
+    }
+
+    /// Wakes those that wait on the line, which has been written.
+    #[cold]
+    #[inline(never)]
+    fn wake(&self, line: &SimLine) {
+        let earliest = self.world.wake(line, self.clock.get());
+        self.world.limit.set(self.world.limit.get().min(earliest));
     }
 
     /// Moves the lines of `bytes` bytes of a body from `offset` on, and charges for it.
@@ -237,20 +252,15 @@ impl SimCore {
     /// A body whose head line this core has just asked for is fetched with it, as hardware overlaps the
     /// two: only what others can feel, a fetch from memory or the loss of the head line, waits for a turn.
     #[inline(always)]
-    fn body(&self, line: &SimLine, offset: usize, bytes: usize, write: bool) {
+    fn body<const WRITE: bool>(&self, line: &SimLine, offset: usize, bytes: usize) {
         if bytes != 0 {
             let first = ((offset + HEADER_BYTES) / 64) as u64;
             let last = ((offset + HEADER_BYTES + bytes - 1) / 64) as u64;
-            let at = self.world.offset(line);
-            let id = identity(at);
-            let with_head = std::ptr::eq(self.latest.get(), line) && {
-                let (version, flags) = line.version_and_flags();
-                version != 0 && flags & BODY_COLD == 0 && (!write || self.owns(line, flags))
-            };
-            if !with_head {
-                self.order(line, behind(id, first), write);
+            let key = self.key_for_body::<WRITE>(line, first);
+            if key != IDLE {
+                self.suspend(key);
             }
-            self.body_in_turn(line, (at, id), first, last, write);
+            self.body_in_turn(line, first, last, WRITE);
             self.copied(bytes);
         }
     }
@@ -262,12 +272,13 @@ impl SimCore {
     }
 
     #[inline(never)]
-    fn body_in_turn(&self, line: &SimLine, at: (u64, u64), first: u64, last: u64, write: bool) {
+    fn body_in_turn(&self, line: &SimLine, first: u64, last: u64, write: bool) {
+        let at = (self.world.offset(line), self.identity.get());
         self.operations.set(self.operations.get() + 1);
         self.latest.set(line);
         let (version, flags) = line.version_and_flags();
         if (write && !self.owns(line, flags)) || version == 0 {
-            self.miss(line, at.0, at.1, write, true);
+            self.miss(line, at.1, write, true);
             // The miss has put this core's clock ahead of others that may still ask for memory before
             // then; claiming the memory queue now would let them wait behind a request of the future.
             self.take_turn();
@@ -364,8 +375,14 @@ impl Core for SimCore {
     #[inline]
     fn load_const(&self, line: &SimLine, word: &Word) -> u64 {
         // Nobody changes it, so it does not matter when others go.
-        let offset = self.world.offset(line);
-        self.access(line, offset, identity(offset), false, false);
+        self.operations.set(self.operations.get() + 1);
+        self.latest.set(line);
+        let identity = identity(self.world.offset(line));
+        if self.l1().holds(identity, line.version_and_flags().0) {
+            self.spend(self.world.model.l1);
+        } else {
+            self.miss(line, identity, false, false);
+        }
         word.peek()
     }
 
@@ -434,7 +451,7 @@ impl Core for SimCore {
 
     #[inline]
     fn copy_out(&self, line: &SimLine, offset: usize, words: &[Word], into: &mut [u8]) {
-        self.body(line, offset, into.len(), false);
+        self.body::<false>(line, offset, into.len());
         for (chunk, word) in into.chunks_mut(8).zip(words) {
             chunk.copy_from_slice(&word.peek().to_le_bytes()[..chunk.len()]);
         }
@@ -442,7 +459,7 @@ impl Core for SimCore {
 
     #[inline]
     fn copy_in(&self, line: &SimLine, offset: usize, words: &[Word], from: &[u8]) {
-        self.body(line, offset, from.len(), true);
+        self.body::<true>(line, offset, from.len());
         for (chunk, word) in from.chunks(8).zip(words) {
             // A column owns its last word as a whole, so the bytes behind its end may become zeros.
             let mut bytes = [0; 8];
@@ -453,7 +470,11 @@ impl Core for SimCore {
 
     #[inline]
     fn touch(&self, line: &SimLine, offset: usize, bytes: usize, write: bool) {
-        self.body(line, offset, bytes, write);
+        if write {
+            self.body::<true>(line, offset, bytes);
+        } else {
+            self.body::<false>(line, offset, bytes);
+        }
     }
 
     fn copied(&self, bytes: usize) {

@@ -99,7 +99,14 @@ impl<'a> Scheduler<'a> {
                 CoroutineResult::Yield(key) => {
                     // What the tournament finds out, without waiting for its matches: the limit is the
                     // earliest of the others, kept up to date when sleepers are woken.
-                    first = key.min(world.limit.get());
+                    // As a branch, which the host foresees, so that the next core's turn starts before this
+                    // one's key is known to the last bit; a minimum would have to wait for it.
+                    let limit = world.limit.get();
+                    first = limit;
+                    if key < limit {
+                        cold();
+                        first = key;
+                    }
                     let winner = world.queue.set(id, key);
                     debug_assert_eq!(first, winner);
                 }
@@ -116,8 +123,9 @@ impl<'a> Scheduler<'a> {
         }
         let id = core_of(key);
         if let (Some(core), Some(berth)) = (self.cores.get(id), self.berths.get(id)) {
+            prefetch(std::ptr::from_ref(core).cast());
             prefetch(std::ptr::from_ref(berth).cast());
-            core.prefetch_next();
+            self.world.needs[id].prefetch();
         }
     }
 
@@ -165,6 +173,11 @@ impl<'a> Scheduler<'a> {
         RunError::Deadlock(who.collect())
     }
 }
+
+/// Marks a path as rare.
+#[cold]
+#[inline(never)]
+fn cold() {}
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]

@@ -8,10 +8,14 @@ use crate::{
     },
     model::{Model, Seat},
     queue::Tournament,
+    scheduler::prefetch,
     waiting::Waiting,
 };
 use machine::{Arena, cold::Arc};
 use std::{cell::Cell, io};
+
+/// Lines of a stack that a turn mostly stays within.
+const STACK_LINES: usize = 5;
 
 /// What a line is fetched for.
 #[derive(Clone, Copy)]
@@ -22,9 +26,50 @@ pub(crate) struct Intent {
     pub ordered: bool,
 }
 
+/// Where on the host lies what a core touches when it goes next: packed, because whoever prefetches it
+/// must not wait for the addresses.
+pub(crate) struct Needs {
+    /// The top of its stack.
+    pub stack: Cell<*const u8>,
+    /// The line that it is about to use.
+    pub line: Cell<*const SimLine>,
+    /// Its own cache's entry for that line.
+    pub entry: Cell<*const u8>,
+    /// Its way back to the scheduler.
+    pub yielder: Cell<*const u8>,
+}
+
+impl Needs {
+    /// A core that has not gone yet needs nothing.
+    fn nothing() -> Needs {
+        Needs {
+            stack: Cell::new(std::ptr::null()),
+            line: Cell::new(std::ptr::null()),
+            entry: Cell::new(std::ptr::null()),
+            yielder: Cell::new(std::ptr::null()),
+        }
+    }
+
+    /// Asks the host for it.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        let stack = self.stack.get();
+        for line in 0..STACK_LINES {
+            prefetch(stack.wrapping_sub(64).wrapping_add(64 * line));
+        }
+        prefetch(self.yielder.get());
+        prefetch(self.line.get().cast());
+        prefetch(self.entry.get());
+    }
+}
+
 pub(crate) struct World {
     pub model: Model,
+    /// What each core needs next.
+    pub needs: Box<[Needs]>,
     pub arena: Arc<Arena>,
+    /// Where the arena begins: what names a line is asked for at every operation.
+    start: usize,
     pub queue: Tournament,
     pub waiting: Waiting,
     /// The earliest key of all cores but the one that runs: up to it that one may go on.
@@ -50,7 +95,7 @@ pub(crate) struct World {
 impl World {
     /// The host's bytes of what is kept here for each core, caches apart.
     pub(crate) const BYTES_PER_CORE: usize =
-        2 * size_of::<u64>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
+        2 * size_of::<u64>() + size_of::<Needs>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
 
     pub(crate) fn new(
         model: Model,
@@ -62,6 +107,7 @@ impl World {
         let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
         let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
         Ok(World {
+            needs: (0..cores).map(|_| Needs::nothing()).collect(),
             queue: Tournament::new(cores),
             waiting: Waiting::new(cores),
             limit: Cell::new(0),
@@ -75,6 +121,7 @@ impl World {
             counter_busy: Cell::new(0),
             ending: Cell::new(false),
             closing: Cell::new(false),
+            start: arena.address(0) as usize,
             model,
             arena,
         })
@@ -99,7 +146,7 @@ impl World {
     /// As [`World::offset`], of a line that may be touched later.
     #[inline(always)]
     pub(crate) fn offset_of(&self, line: *const SimLine) -> u64 {
-        self.arena.offset_of(line.cast())
+        (line as usize - self.start) as u64
     }
 
     /// True when `physical` still has the line under `version` in a private cache.
