@@ -1,7 +1,7 @@
 //! Long exploration, in batches that are recorded one by one: stopped at any time, it goes on where it
 //! was. The records are committed.
 
-use crate::{Outcome, cargo, json, must, number, option, target_directory};
+use crate::{Outcome, cargo, json, listing::Listing, must, number, option, target_directory};
 use std::{fs, io::Write, path::Path, process::Command, time::Instant};
 
 const RECORDS: &str = "results/explore/progress.jsonl";
@@ -19,7 +19,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let program = target_directory(root).join("release").join("kilocore");
     let protocols = match option(arguments, "--cc") {
         Some(names) => names.split(',').map(str::to_owned).collect(),
-        None => promising_protocols(&program)?,
+        None => Listing::of(&program)?.promising(),
     };
     let records = root.join(RECORDS);
     fs::create_dir_all(records.parent().unwrap_or(root)).map_err(|e| e.to_string())?;
@@ -88,34 +88,6 @@ fn schedules_done(records: &str, workload: &str, protocol: &str, options: &str) 
     done
 }
 
-/// What the command lists, as JSON.
-pub fn listing(program: &Path) -> Result<String, String> {
-    let output = Command::new(program).args(["list", "--json"]).output();
-    let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Names of the protocols that promise something, as the command lists them.
-fn promising_protocols(program: &Path) -> Result<Vec<String>, String> {
-    let text = listing(program)?;
-    let names = promising_in(&text);
-    if names.is_empty() {
-        return Err(format!(
-            "`kilocore list --json` named no protocols; say --cc NAME,...\n{text}"
-        ));
-    }
-    Ok(names)
-}
-
-/// The protocols that promise something, in what the command lists.
-pub fn promising_in(text: &str) -> Vec<String> {
-    // The last list of that name: knobs have lists of the protocols that heed them, before it.
-    let protocols = text.rsplit_once("\"protocols\"").map_or("", |(_, rest)| rest);
-    let protocols = protocols.split(']').next().unwrap_or("");
-    let objects = protocols.split('}').filter(|o| json::field(o, "isolation") != Some("none"));
-    objects.filter_map(|o| json::field(o, "name").map(str::to_owned)).collect()
-}
-
 /// The commit that is checked out.
 pub fn commit(root: &Path) -> String {
     let output =
@@ -142,14 +114,5 @@ mod tests {
         let set = line("A", 1, 7).replace("\"A\"", "\"A\", \"options\": \"x=1 y=2\"");
         assert_eq!(schedules_done(&set, "counters", "A", "x=1 y=2"), 7);
         assert_eq!(schedules_done(&set, "counters", "A", ""), 0);
-    }
-
-    #[test]
-    fn protocols_that_promise_nothing_are_left_out() {
-        let text = "{\"knobs\": [{\"name\": \"k\", \"protocols\": [\"A\"]}], \
-                    \"protocols\": [{\"name\": \"A\", \"isolation\": \"none\"}, \
-                    {\"name\": \"B\", \"isolation\": \"serializable\"}], \
-                    \"workloads\": [{\"name\": \"w\"}]}";
-        assert_eq!(promising_in(text), ["B"]);
     }
 }

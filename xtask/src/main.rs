@@ -4,6 +4,7 @@ mod cycles;
 mod explore;
 mod instructions;
 mod json;
+mod listing;
 mod mutants;
 mod nightly;
 mod prove;

@@ -1,6 +1,10 @@
 //! Every planted bug, each explored until its detector catches it: what our evidence is worth.
 
-use crate::{Outcome, cargo, explore, json, must, number, target_directory};
+use crate::{
+    Outcome, cargo, json,
+    listing::{Listing, Planted},
+    must, number, target_directory,
+};
 use std::{
     fs,
     path::Path,
@@ -12,19 +16,12 @@ use std::{
 const RECORDS: &str = "results/mutants.jsonl";
 
 /// A planted bug, as the command lists it.
-#[derive(Debug, PartialEq, Eq)]
-struct Planted {
-    name: String,
-    workload: String,
-    detector: String,
-}
-
 /// Explores every planted bug for `--seconds` at most, prints how many were caught, and records it.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let limit = Duration::from_secs(number(arguments, "--seconds", 120)?);
     must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
     let program = target_directory(root).join("release").join("kilocore");
-    let planted = planted(&program)?;
+    let planted = Listing::of(&program)?.planted();
     let (mut caught, mut records) = (0, String::new());
     for mutant in &planted {
         let started = Instant::now();
@@ -86,42 +83,9 @@ fn seed_in(text: &str) -> Option<u64> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn planted(program: &Path) -> Result<Vec<Planted>, String> {
-    let text = explore::listing(program)?;
-    let planted = planted_in(&text);
-    if planted.is_empty() {
-        return Err(format!("`kilocore list --json` named no planted bugs\n{text}"));
-    }
-    Ok(planted)
-}
-
-fn planted_in(text: &str) -> Vec<Planted> {
-    let mutants = text.split_once("\"mutants\"").map_or("", |(_, rest)| rest);
-    let mutants = mutants.split(']').next().unwrap_or("");
-    let field = |object, key| json::field(object, key).map(str::to_owned);
-    let planted = mutants.split('}').filter_map(|object| {
-        Some(Planted {
-            name: field(object, "name")?,
-            workload: field(object, "workload")?,
-            detector: field(object, "detector")?,
-        })
-    });
-    planted.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn planted_bugs_are_read_from_the_list() {
-        let text = "{\"machines\": [\"m\"], \"mutants\": [{\"detector\": \"Progress\", \"name\": \"a\", \
-                    \"workload\": \"counters\"}, {\"detector\": \"Law\", \"name\": \"b\", \"workload\": \"w\"}], \
-                    \"protocols\": [{\"name\": \"P\"}]}";
-        let names: Vec<String> = planted_in(text).into_iter().map(|p| p.name).collect();
-        assert_eq!(names, ["a", "b"]);
-        assert_eq!(planted_in(text)[1].detector, "Law");
-    }
 
     #[test]
     fn a_seed_is_read_from_the_report() {

@@ -1,0 +1,107 @@
+//! What there is to explore, prove and catch, as `kilocore list --json` tells it.
+
+use serde::Deserialize;
+use std::{path::Path, process::Command};
+
+/// What a chore needs to know of the list.
+#[derive(Deserialize)]
+pub struct Listing {
+    protocols: Vec<Protocol>,
+    mutants: Vec<Planted>,
+    workloads: Vec<Workload>,
+}
+
+#[derive(Deserialize)]
+struct Protocol {
+    name: String,
+    isolation: String,
+}
+
+#[derive(Deserialize)]
+struct Workload {
+    name: String,
+}
+
+/// A planted bug.
+#[derive(Deserialize)]
+pub struct Planted {
+    /// What it is called.
+    pub name: String,
+    /// Where it shows.
+    pub workload: String,
+    /// What must catch it.
+    pub detector: String,
+}
+
+impl Listing {
+    /// Asks `program`. Fails if it lists nothing of a kind: a chore over nothing would succeed.
+    pub fn of(program: &Path) -> Result<Listing, String> {
+        let output = Command::new(program).args(["list", "--json"]).output();
+        let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+        Listing::read(&String::from_utf8_lossy(&output.stdout))
+    }
+
+    fn read(text: &str) -> Result<Listing, String> {
+        let listing: Listing = serde_json::from_str(text)
+            .map_err(|error| format!("`kilocore list --json`: {error}\n{text}"))?;
+        let empty = [
+            ("protocols that promise something", listing.promising().is_empty()),
+            ("planted bugs", listing.mutants.is_empty()),
+            ("workloads", listing.workloads.is_empty()),
+        ];
+        match empty.iter().find(|(_, empty)| *empty) {
+            Some((what, _)) => Err(format!("`kilocore list --json` names no {what}\n{text}")),
+            None => Ok(listing),
+        }
+    }
+
+    /// The protocols that promise something.
+    pub fn promising(&self) -> Vec<String> {
+        let promise = self.protocols.iter().filter(|protocol| protocol.isolation != "none");
+        promise.map(|protocol| protocol.name.clone()).collect()
+    }
+
+    /// The planted bugs.
+    pub fn planted(self) -> Vec<Planted> {
+        self.mutants
+    }
+
+    /// The workloads.
+    pub fn workloads(&self) -> impl Iterator<Item = &str> {
+        self.workloads.iter().map(|workload| workload.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{
+        "machines": ["m"],
+        "mutants": [{"detector": "Law", "name": "b", "workload": "w", "story": "s"}],
+        "protocol_options": [{"name": "k", "protocols": ["A"]}],
+        "protocols": [
+            {"name": "A", "isolation": "none", "weaker": []},
+            {"name": "B", "isolation": "serializable", "weaker": ["snapshot"]},
+            {"name": "C", "isolation": "serializable", "weaker": []}
+        ],
+        "workloads": [{"name": "w", "options": []}]
+    }"#;
+
+    #[test]
+    fn it_is_read_whatever_else_the_list_says() {
+        let listing = Listing::read(TEXT).unwrap();
+        assert_eq!(listing.promising(), ["B", "C"]);
+        assert_eq!(listing.workloads().collect::<Vec<_>>(), ["w"]);
+        let planted = listing.planted();
+        assert_eq!((planted[0].name.as_str(), planted[0].detector.as_str()), ("b", "Law"));
+    }
+
+    #[test]
+    fn a_list_of_nothing_is_an_error() {
+        let without = TEXT.replace("serializable", "none");
+        assert!(Listing::read(&without).err().unwrap().contains("promise something"));
+        assert!(Listing::read("{}").err().unwrap().contains("protocols"));
+        assert!(Listing::read("").is_err());
+    }
+}
