@@ -260,7 +260,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         leaf: u64,
         key: K,
         value: u64,
-        prepare: impl FnOnce() -> Result<(), E>,
+        prepare: &mut dyn FnMut() -> Result<(), E>,
     ) -> Result<Insertion, E> {
         let leaf = self.at(leaf);
         if !leaf.latch(core) {
@@ -292,7 +292,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         core: &M::Core,
         key: K,
         value: u64,
-        prepare: impl FnOnce(u64),
+        prepare: &mut dyn FnMut(u64),
     ) -> Option<(u64, bool)> {
         loop {
             let (offset, _) = self.descend(core, key);

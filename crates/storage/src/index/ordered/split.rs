@@ -14,9 +14,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         leaf: u64,
         key: K,
         source: &mut dyn NodeSource,
-        announce: impl FnOnce(u64, u64) -> Result<(), E>,
+        announce: &mut dyn FnMut(u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut announce = Some(announce);
         loop {
             let way = self.way(core, key);
             let last = way.len() - 1;
@@ -40,9 +39,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
             };
             let mut told = Ok(());
             let done = self.try_split(core, &way[..=at], key, right, above, || {
-                match announce.take() {
-                    Some(announce) if at == last => told = announce(leaf, right),
-                    kept => announce = kept,
+                if at == last {
+                    told = announce(leaf, right);
                 }
                 told.is_ok()
             });

@@ -23,7 +23,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         core: &M::Core,
         leaf: u64,
         key: K,
-        bequeath: impl FnOnce(u64, u64),
+        bequeath: &mut dyn FnMut(u64, u64),
     ) -> Unlinking {
         let way = self.way(core, key);
         let last = way.len() - 1;

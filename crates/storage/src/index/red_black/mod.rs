@@ -197,7 +197,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         node: u64,
         key: K,
         value: u64,
-        prepare: impl FnOnce() -> Result<(), E>,
+        prepare: &mut dyn FnMut() -> Result<(), E>,
     ) -> Result<Insertion, E> {
         self.latch(core);
         let node = self.at(node);
@@ -229,7 +229,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         node: u64,
         key: K,
         source: &mut dyn NodeSource,
-        announce: impl FnOnce(u64, u64) -> Result<(), E>,
+        announce: &mut dyn FnMut(u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
         let right = source.take()?;
         self.latch(core);
@@ -259,7 +259,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         core: &M::Core,
         key: K,
         value: u64,
-        prepare: impl FnOnce(u64),
+        prepare: &mut dyn FnMut(u64),
     ) -> Option<(u64, bool)> {
         self.latch(core);
         let owner = self.owner(core, key);
@@ -280,7 +280,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         core: &M::Core,
         node: u64,
         key: K,
-        bequeath: impl FnOnce(u64, u64),
+        bequeath: &mut dyn FnMut(u64, u64),
     ) -> Unlinking {
         self.latch(core);
         let gone = self.at(node);

@@ -53,12 +53,12 @@ proptest! {
         for (key, make) in steps {
             let (owner, value) = tree.seek(&core, key);
             if make {
-                tree.split(&core, owner, key, &mut Fresh(&tree), |_, _| Ok::<(), OutOfMemory>(())).unwrap();
+                tree.split(&core, owner, key, &mut Fresh(&tree), &mut |_, _| Ok::<(), OutOfMemory>(())).unwrap();
             } else if tree.at(owner).key(&core) == key {
                 if let Some(value) = value {
-                    assert_eq!(tree.remove(&core, key, value, |_| ()), Some((owner, true)));
+                    assert_eq!(tree.remove(&core, key, value, &mut |_| ()), Some((owner, true)));
                 }
-                let outcome = tree.unlink(&core, owner, key, |_, _| ());
+                let outcome = tree.unlink(&core, owner, key, &mut |_, _| ());
                 assert_eq!(outcome == Unlinking::Unneeded, key == 0);
             }
             check(&tree, &core);
@@ -82,7 +82,8 @@ fn a_way_down_is_at_most_twice_the_logarithm_long() {
     let tree = RedBlackTree::<Native>::new(machine.arena(), (), 64).unwrap();
     for key in 1..5000 {
         let (owner, _) = tree.seek(&core, key);
-        tree.split(&core, owner, key, &mut Fresh(&tree), |_, _| Ok::<(), OutOfMemory>(())).unwrap();
+        tree.split(&core, owner, key, &mut Fresh(&tree), &mut |_, _| Ok::<(), OutOfMemory>(()))
+            .unwrap();
     }
     check(&tree, &core);
     let height = height(&tree, &core, tree.head.root.peek());

@@ -27,6 +27,13 @@ macro_rules! chosen {
     };
 }
 
+/// A call that runs once, in the form that trees take it in: behind a pointer, so that their code is compiled
+/// once for a machine and a kind of key, and not once more for every protocol that calls.
+fn once<A, T>(call: impl FnOnce(A) -> T) -> impl FnMut(A) -> T {
+    let mut call = Some(call);
+    move |arguments| call.take().expect("a tree runs what it is given once")(arguments)
+}
+
 impl<M: Machine, K: TreeKey> Tree<M, K> {
     /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
     pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, tail_bytes: u64) -> u64 {
@@ -92,7 +99,8 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         value: u64,
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Insertion, E> {
-        chosen!(self, tree => tree.insert(core, leaf, key, value, prepare))
+        let mut prepare = once(|()| prepare());
+        chosen!(self, tree => tree.insert(core, leaf, key, value, &mut || prepare(())))
     }
 
     /// Makes room for `key` in a full `leaf`.
@@ -104,7 +112,9 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         source: &mut dyn NodeSource,
         announce: impl FnOnce(u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
-        chosen!(self, tree => tree.split(core, leaf, key, source, announce))
+        let mut announce = once(|(leaf, right)| announce(leaf, right));
+        let mut announce = |leaf, right| announce((leaf, right));
+        chosen!(self, tree => tree.split(core, leaf, key, source, &mut announce))
     }
 
     /// Takes `key` out if its value is `value`, and returns its leaf and whether that is empty now.
@@ -115,7 +125,7 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         value: u64,
         prepare: impl FnOnce(u64),
     ) -> Option<(u64, bool)> {
-        chosen!(self, tree => tree.remove(core, key, value, prepare))
+        chosen!(self, tree => tree.remove(core, key, value, &mut once(prepare)))
     }
 
     /// Takes `leaf`, into which `key` belongs, out of the tree if it is empty.
@@ -126,7 +136,8 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         key: K,
         bequeath: impl FnOnce(u64, u64),
     ) -> Unlinking {
-        chosen!(self, tree => tree.unlink(core, leaf, key, bequeath))
+        let mut bequeath = once(|(gone, heir)| bequeath(gone, heir));
+        chosen!(self, tree => tree.unlink(core, leaf, key, &mut |gone, heir| bequeath((gone, heir))))
     }
 
     /// Makes the tree of an index that was empty so far. Nothing else runs.
