@@ -82,6 +82,10 @@ fn all() -> Vec<Measurement> {
             list.push(measurement(&format!("native/tpcc-{mix}-w{warehouses}"), &command));
         }
     }
+    list.push(measurement(
+        "native/tpcc-full-w100",
+        "tpcc --cc SILO --machine native --cores 2 --warm-up 0.2 --seconds 1 --warehouses 100",
+    ));
     for workload in ["tatp", "tpcb", "smallbank"] {
         let command =
             format!("{workload} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5");
