@@ -6,6 +6,7 @@ use crate::{
     engine::{self, Engine, Opened},
     options, rehearsal,
     slots::{Slots, Turn},
+    transaction::Term,
 };
 use machine::{
     Core, Machine, Native, Word,
@@ -536,9 +537,15 @@ impl Database {
         loop {
             let (session, buffer) = turn.seat.parts();
             session.begin(Start { attempt, read_only, partitions });
-            let mut tx = Transaction::new(session, buffer, &self.0.catalogue, read_only);
+            let term = Term::start(self.0.options.transaction_limit);
+            let mut tx = Transaction::new(session, buffer, &self.0.catalogue, read_only, term);
             let result = body(&mut tx);
             let session = turn.seat.session();
+            if let Some(late) = term.and_then(|term| term.check().err()) {
+                let own = session.check_and_rollback().ok().and_then(|()| result.err());
+                session.maintain();
+                return Err(own.unwrap_or_else(|| late.into()));
+            }
             let (abort, error) = match result {
                 Ok(value) => match session.commit() {
                     Ok(()) => {

@@ -314,6 +314,13 @@ pub enum Error {
         /// Why the last one failed.
         last: AbortReason,
     },
+    /// The transaction was open for longer than [`Options::transaction_limit`](crate::Options::transaction_limit). It was
+    /// rolled back, and its closure does not run again.
+    #[error("the transaction was open for longer than {limit:?}, the limit of this database")]
+    TransactionTooLong {
+        /// The limit.
+        limit: std::time::Duration,
+    },
     /// The operating system refused something.
     #[error("the system refused {what}: {message}")]
     System {

@@ -46,6 +46,10 @@ pub struct Options {
     /// Retries after which a transaction gives up with [`Error::TooManyRetries`]. None by default: it goes
     /// on until it commits.
     pub retry_limit: Option<u32>,
+    /// The longest that one run of a closure may keep its transaction open. Beyond it each further access, and the
+    /// commit, fail with [`Error::TransactionTooLong`], so that what it has locked comes free. None by default: no
+    /// limit. A closure that neither accesses anything nor returns can't be stopped; who waits for its locks, waits.
+    pub transaction_limit: Option<Duration>,
 }
 
 impl Default for Options {
@@ -60,6 +64,7 @@ impl Default for Options {
             huge_pages: true,
             epoch_interval: Duration::from_millis(40),
             retry_limit: None,
+            transaction_limit: None,
         }
     }
 }
@@ -82,6 +87,9 @@ impl Options {
         if self.epoch_interval < Duration::from_millis(1) {
             let given = format!("{:?}", self.epoch_interval);
             return Err(invalid("epoch_interval", given, "1 ms and more"));
+        }
+        if self.transaction_limit == Some(Duration::ZERO) {
+            return Err(invalid("transaction_limit", "0 s", "more than 0 s, or none"));
         }
         if self.memory_limit_bytes == Some(0) {
             return Err(invalid("memory_limit_bytes", 0, "1 and more, or none"));

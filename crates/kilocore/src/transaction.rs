@@ -5,11 +5,37 @@ use crate::{
     index::Entries, table::Definition,
 };
 use architectures::Session;
-use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::{
+    ops::{Bound, ControlFlow, RangeBounds},
+    time::{Duration, Instant},
+};
 use txn::{ColumnSet, Direction, Intent, KeyRange, RowKey, TableId};
 
 fn bounds(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
     (range.start_bound().cloned(), range.end_bound().cloned())
+}
+
+/// How long a transaction may stay open.
+#[derive(Clone, Copy)]
+pub(crate) struct Term {
+    since: Instant,
+    limit: Duration,
+}
+
+impl Term {
+    /// From now on, if there is a limit.
+    #[inline]
+    pub(crate) fn start(limit: Option<Duration>) -> Option<Term> {
+        limit.map(|limit| Term { since: Instant::now(), limit })
+    }
+
+    /// Fails when the time has passed.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        match self.since.elapsed() > self.limit {
+            true => Err(Error::TransactionTooLong { limit: self.limit }),
+            false => Ok(()),
+        }
+    }
 }
 
 /// A running transaction: the only way to rows. It sees its own writes, and nobody else does before it
@@ -19,6 +45,7 @@ pub struct Transaction<'t> {
     pub(crate) buffer: &'t mut Vec<u8>,
     catalogue: &'t Catalogue,
     read_only: bool,
+    term: Option<Term>,
 }
 
 impl<'t> Transaction<'t> {
@@ -27,8 +54,9 @@ impl<'t> Transaction<'t> {
         buffer: &'t mut Vec<u8>,
         catalogue: &'t Catalogue,
         read_only: bool,
+        term: Option<Term>,
     ) -> Transaction<'t> {
-        Transaction { session, buffer, catalogue, read_only }
+        Transaction { session, buffer, catalogue, read_only, term }
     }
 
     /// The row `key`, if there is one.
@@ -367,6 +395,7 @@ impl<'t> Transaction<'t> {
 
     #[inline]
     pub(crate) fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
+        self.check_term()?;
         let definition = table.definition();
         if definition.database == self.catalogue.database {
             return Ok(definition);
@@ -376,10 +405,16 @@ impl<'t> Transaction<'t> {
 
     #[inline]
     fn own_field<T>(&self, field: Field<T>) -> Result<(), Error> {
+        self.check_term()?;
         if field.database == self.catalogue.database {
             return Ok(());
         }
         Err(Error::ForeignTable { table: format!("number {}", field.table.0) })
+    }
+
+    #[inline]
+    fn check_term(&self) -> Result<(), Error> {
+        self.term.map_or(Ok(()), Term::check)
     }
 
     #[inline]

@@ -35,6 +35,7 @@ fn options() {
         Options { max_sessions: 0, ..Options::default() },
         Options { max_sessions: 5000, ..Options::default() },
         Options { epoch_interval: Duration::ZERO, ..Options::default() },
+        Options { transaction_limit: Some(Duration::ZERO), ..Options::default() },
         Options { memory_limit_bytes: Some(0), ..Options::default() },
     ];
     for options in bad {
@@ -431,4 +432,57 @@ fn a_retry_limit_is_kept() {
         Ok(())
     })
     .unwrap();
+}
+
+/// Runs too long in three ways; what it held is free afterwards, and what it wrote is gone.
+#[test]
+fn a_transaction_that_stays_open_is_ended() {
+    let limit = std::time::Duration::from_millis(20);
+    for protocol in ["NO_WAIT", "WOUND_WAIT", "MVCC", "SILO", "HSTORE"] {
+        let db = Database::open(Options {
+            protocol: protocol.into(),
+            transaction_limit: Some(limit),
+            ..Options::default()
+        })
+        .unwrap();
+        let table = db.create_table("t", &[("n", ColumnType::U64)]).unwrap();
+        let n = table.field::<u64>("n").unwrap();
+        db.transact(|tx| tx.insert(&table, 0, &[Value::U64(0)])).unwrap();
+        let ended = |result: Result<(), Error>| {
+            let right = matches!(result, Err(Error::TransactionTooLong { limit: l }) if l == limit);
+            assert!(right, "{protocol}: {result:?}");
+        };
+        let mut runs = 0;
+        // It goes on and on, and hands the error up.
+        ended(db.transact(|tx| {
+            runs += 1;
+            loop {
+                let was = tx.get_field_for_update(n, 0)?.unwrap();
+                tx.set_field(n, 0, was + 1)?;
+            }
+        }));
+        // It swallows the error.
+        ended(db.transact(|tx| {
+            runs += 1;
+            while tx.set_field(n, 0, 7).is_ok() {}
+            Ok(())
+        }));
+        // It is late for the commit only.
+        ended(db.transact(|tx| {
+            runs += 1;
+            tx.set_field(n, 0, 7)?;
+            std::thread::sleep(2 * limit);
+            Ok(())
+        }));
+        assert_eq!(runs, 3, "{protocol}: no closure runs again");
+        // An error of the closure's own comes through.
+        let own = db.transact(|tx| {
+            tx.set_field(n, 0, 7)?;
+            std::thread::sleep(2 * limit);
+            Err::<(), _>("mine".into())
+        });
+        assert!(matches!(own, Err(Error::User(_))), "{protocol}: {own:?}");
+        db.transact(|tx| tx.set_field(n, 0, 1)).unwrap();
+        assert_eq!(db.read_only(|tx| tx.get_field(n, 0)).unwrap(), Some(1), "{protocol}");
+    }
 }
