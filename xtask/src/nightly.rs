@@ -81,7 +81,26 @@ fn available(root: &Path, job: &Job) -> Outcome {
     let output = output.map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
     let why = said.lines().next().unwrap_or("no answer").to_owned();
-    if output.status.success() { Ok(()) } else { Err(why) }
+    if !output.status.success() {
+        return Err(why);
+    }
+    if job.builds_std() && !has_sources_of_std() {
+        return Err("the component rust-src is missing".to_owned());
+    }
+    Ok(())
+}
+
+impl Job {
+    /// ThreadSanitizer must see the standard library's own synchronization, so that is built with it.
+    fn builds_std(&self) -> bool {
+        self.sanitizer == Some("thread")
+    }
+}
+
+fn has_sources_of_std() -> bool {
+    let sysroot = Command::new("rustc").args(["+nightly", "--print", "sysroot"]).output();
+    let sysroot = sysroot.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    sysroot.is_ok_and(|at| Path::new(&at).join("lib/rustlib/src/rust/library").is_dir())
 }
 
 /// Cargo of the nightly toolchain, whatever toolchain runs this.
@@ -114,6 +133,9 @@ fn command(root: &Path, job: &Job) -> Command {
         Some(sanitizer) => {
             command.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
             command.args(["test", "--target", HOST]);
+            if job.builds_std() {
+                command.arg("-Zbuild-std");
+            }
         }
         None => {
             command.args(["miri", "test"]);
