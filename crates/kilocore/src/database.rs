@@ -542,7 +542,13 @@ impl Database {
             let result = body(&mut tx);
             let session = turn.seat.session();
             if let Some(late) = term.and_then(|term| term.check().err()) {
-                let own = session.check_and_rollback().ok().and_then(|()| result.err());
+                let own = match result {
+                    Ok(_) => {
+                        session.rollback();
+                        None
+                    }
+                    Err(own) => session.check_and_rollback().ok().map(|()| own),
+                };
                 session.maintain();
                 return Err(own.unwrap_or_else(|| late.into()));
             }

@@ -140,13 +140,7 @@ impl World {
     /// Where the line's metadata lies in the arena: what names it.
     #[inline(always)]
     pub(crate) fn offset(&self, line: &SimLine) -> u64 {
-        self.offset_of(line)
-    }
-
-    /// As [`World::offset`], of a line that may be touched later.
-    #[inline(always)]
-    pub(crate) fn offset_of(&self, line: *const SimLine) -> u64 {
-        (line as usize - self.start) as u64
+        (std::ptr::from_ref(line) as usize - self.start) as u64
     }
 
     /// True when `physical` still has the line under `version` in a private cache.
