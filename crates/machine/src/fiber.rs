@@ -50,7 +50,9 @@ impl StackPool {
             Some(mapping) => mapping,
             None => inner.make()?,
         };
-        Ok(PooledStack { mapping: Some(mapping), home: self.inner.clone() })
+        let base = mapping.low.as_ptr() as usize + mapping.bytes - mapping.colour_bytes;
+        let base = StackPointer::new(base).expect("not at address 0");
+        Ok(PooledStack { mapping: Some(mapping), base, home: self.inner.clone() })
     }
 }
 
@@ -87,6 +89,8 @@ impl Inner {
 /// A stack on loan from a [`StackPool`].
 pub struct PooledStack {
     mapping: Option<Mapping>,
+    /// Kept at hand, because it is asked for at every switch.
+    base: StackPointer,
     home: Rc<RefCell<Inner>>,
 }
 
@@ -99,10 +103,9 @@ impl PooledStack {
 // SAFETY: base and limit lie in one writable mapping, page-aligned (base: 128-byte aligned), with a guard
 // page below the limit, and stay valid until the stack is dropped.
 unsafe impl Stack for PooledStack {
+    #[inline(always)]
     fn base(&self) -> StackPointer {
-        let mapping = self.mapping();
-        let base = mapping.low.as_ptr() as usize + mapping.bytes - mapping.colour_bytes;
-        StackPointer::new(base).expect("not at address 0")
+        self.base
     }
 
     fn limit(&self) -> StackPointer {

@@ -2,7 +2,7 @@
 
 use crate::{
     core::SimCore,
-    queue::{IDLE, core_of, time_of},
+    queue::{CORE_BITS, IDLE, core_of, time_of},
     world::World,
 };
 use corosensei::{Coroutine, CoroutineResult};
@@ -63,7 +63,7 @@ impl<'a> Scheduler<'a> {
             self.close(0);
         }
         let error = loop {
-            match catch_unwind(AssertUnwindSafe(|| self.turns())) {
+            match catch_unwind(AssertUnwindSafe(|| self.turns_in_tournament())) {
                 Ok(Pause::Ended(core)) => self.ended(core),
                 Ok(Pause::Idle) if self.berths.iter().all(|berth| berth.0.is_none()) => break None,
                 Ok(Pause::Idle | Pause::Stuck) => break Some(self.deadlock()),
@@ -79,16 +79,36 @@ impl<'a> Scheduler<'a> {
         Outcome { error, panic: self.panic }
     }
 
+    /// As [`Scheduler::turns`], of which there is one for each number of the tournament's rounds.
+    fn turns_in_tournament(&mut self) -> Pause {
+        match self.world.queue.rounds() {
+            1 => self.turns::<1>(),
+            2 => self.turns::<2>(),
+            3 => self.turns::<3>(),
+            4 => self.turns::<4>(),
+            5 => self.turns::<5>(),
+            6 => self.turns::<6>(),
+            7 => self.turns::<7>(),
+            8 => self.turns::<8>(),
+            9 => self.turns::<9>(),
+            10 => self.turns::<10>(),
+            11 => self.turns::<11>(),
+            12 => self.turns::<12>(),
+            rounds => unreachable!("{rounds} rounds are more than {CORE_BITS}"),
+        }
+    }
+
     /// Resumes one core after the other until something out of the ordinary happens.
-    fn turns(&mut self) -> Pause {
+    #[inline(never)]
+    fn turns<const ROUNDS: usize>(&mut self) -> Pause {
         let world = self.world;
         let mut first = world.queue.first();
+        if first == IDLE {
+            return Pause::Idle;
+        }
+        let mut limit = world.queue.first_without(core_of(first));
         loop {
-            if first == IDLE {
-                return Pause::Idle;
-            }
             let id = core_of(first);
-            let limit = world.queue.first_without(id);
             self.prefetch(limit);
             if id >= self.workers && self.is_stuck_after(id) {
                 return Pause::Stuck;
@@ -97,18 +117,19 @@ impl<'a> Scheduler<'a> {
             let fiber = self.berths[id].0.as_mut().expect("only live cores have keys");
             match fiber.resume(limit) {
                 CoroutineResult::Yield(key) => {
-                    // What the tournament finds out, without waiting for its matches: the limit is the
-                    // earliest of the others, kept up to date when sleepers are woken.
-                    // As a branch, which the host foresees, so that the next core's turn starts before this
-                    // one's key is known to the last bit; a minimum would have to wait for it.
-                    let limit = world.limit.get();
-                    first = limit;
-                    if key < limit {
+                    // The earliest of the others, kept up to date when sleepers are woken. It goes next but
+                    // where this core turns out to be earlier still: as a branch, which the host foresees,
+                    // so that the next turn starts before this core's key is known to the last bit.
+                    first = world.limit.get();
+                    if key < first {
                         cold();
                         first = key;
                     }
-                    let winner = world.queue.set(id, key);
-                    debug_assert_eq!(first, winner);
+                    if first == IDLE {
+                        world.queue.set(id, key);
+                        return Pause::Idle;
+                    }
+                    limit = world.queue.replay::<ROUNDS>(id, key, core_of(first));
                 }
                 CoroutineResult::Return(()) => return Pause::Ended(id),
             }
