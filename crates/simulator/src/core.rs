@@ -6,7 +6,7 @@
 //! resumed, takes a miss and a directory's answer at least to reach a line held here.
 
 use crate::{
-    cache::{PrivateCache, behind, identity},
+    cache::{behind, identity},
     line::{BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, SimLine, WAITERS},
     model::Seat,
     queue::{IDLE, key, time_of},
@@ -134,7 +134,7 @@ impl SimCore {
         if clock < self.ahead.get() && std::ptr::eq(self.latest.get(), line) {
             let (version, flags) = line.version_and_flags();
             let mine = !WRITE || self.owns(line, flags);
-            if mine && self.l1().holds(entry, version) {
+            if mine && self.holds(entry, version) {
                 return IDLE;
             }
         }
@@ -145,7 +145,7 @@ impl SimCore {
         let needs = &self.world.needs[usize::from(self.id)];
         needs.stack.set(&raw const here);
         needs.line.set(line);
-        needs.entry.set(self.l1().address(entry));
+        needs.entry.set(self.world.l1.address(self.seat.physical(), entry));
         key
     }
 
@@ -168,9 +168,10 @@ impl SimCore {
         self.key_for::<WRITE>(line, first)
     }
 
+    /// True when the line is in its first-level cache.
     #[inline(always)]
-    fn l1(&self) -> PrivateCache<'_> {
-        self.world.l1(self.seat.physical())
+    fn holds(&self, identity: u64, version: u32) -> bool {
+        self.world.l1.holds(self.seat.physical(), identity, version)
     }
 
     /// Local work, slowed down by siblings.
@@ -188,7 +189,7 @@ impl SimCore {
         let identity = self.identity.get();
         let (version, flags) = line.version_and_flags();
         let mine = !WRITE || self.owns(line, flags);
-        if mine && self.l1().holds(identity, version) {
+        if mine && self.holds(identity, version) {
             self.spend(self.world.model.l1);
             return;
         }
@@ -199,11 +200,12 @@ impl SimCore {
     fn miss(&self, line: &SimLine, identity: u64, write: bool, ordered: bool) {
         let (version, flags) = line.version_and_flags();
         let mine = !write || self.owns(line, flags);
-        if let Some(l2) = self.world.l2(self.seat.physical())
+        let physical = self.seat.physical();
+        if let Some(l2) = &self.world.l2
             && mine
-            && l2.holds(identity, version)
+            && l2.holds(physical, identity, version)
         {
-            self.l1().fill(identity, version);
+            self.world.l1.fill(physical, identity, version);
             self.spend(self.world.model.l2);
             return;
         }
@@ -378,7 +380,7 @@ impl Core for SimCore {
         self.operations.set(self.operations.get() + 1);
         self.latest.set(line);
         let identity = identity(self.world.offset(line));
-        if self.l1().holds(identity, line.version_and_flags().0) {
+        if self.holds(identity, line.version_and_flags().0) {
             self.spend(self.world.model.l1);
         } else {
             self.miss(line, identity, false, false);

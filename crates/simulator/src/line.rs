@@ -46,6 +46,9 @@ impl Line for SimLine {}
 // SAFETY: two atomic integers, for which zeros are valid, and nothing to drop.
 unsafe impl Zeroed for SimLine {}
 
+/// The owner of a line that nobody has held.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
 /// The fields of a line, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
@@ -53,8 +56,8 @@ pub(crate) struct State {
     pub version: u32,
     pub flags: u64,
     pub stamp: u32,
-    /// Physical core; None where nobody has held it yet.
-    pub owner: Option<u32>,
+    /// Physical core; [`NOBODY`] where none has held it yet.
+    pub owner: u32,
     pub sharers: u32,
 }
 
@@ -82,7 +85,7 @@ impl SimLine {
             version,
             flags,
             stamp: (holders >> STAMP_SHIFT) as u32,
-            owner: (owner as u32).checked_sub(1),
+            owner: NOBODY.wrapping_add(owner as u32),
             sharers: holders as u32,
         }
     }
@@ -92,7 +95,7 @@ impl SimLine {
         debug_assert!(state.busy < 1 << (64 - BUSY_SHIFT), "modelled time exceeds 45 bits");
         let time =
             state.busy << BUSY_SHIFT | u64::from(state.version) << VERSION_SHIFT | state.flags;
-        let owner = state.owner.map_or(0, |owner| u64::from(owner) + 1);
+        let owner = u64::from(state.owner.wrapping_sub(NOBODY));
         let holders = u64::from(state.stamp & STAMP_MASK) << STAMP_SHIFT
             | owner << OWNER_SHIFT
             | u64::from(state.sharers);
@@ -126,13 +129,13 @@ mod tests {
     fn a_line_is_16_bytes_and_keeps_every_field() {
         assert_eq!(size_of::<SimLine>(), 16);
         let line = SimLine::default();
-        assert_eq!((line.state().owner, line.state().version, line.state().busy), (None, 0, 0));
+        assert_eq!((line.state().owner, line.state().version, line.state().busy), (NOBODY, 0, 0));
         let state = State {
             busy: (1 << 45) - 1,
             version: VERSION_MASK,
             flags: EXCLUSIVE | BODY_COLD,
             stamp: STAMP_MASK - 1,
-            owner: Some(4095),
+            owner: 4095,
             sharers: 0x8000_0001,
         };
         line.set_state(&state);

@@ -117,7 +117,7 @@ impl Simulated {
     /// The host's bytes of scheduler state and first-level cache model of one core; stacks come on top.
     pub fn state_bytes_per_core(&self) -> usize {
         let lines = self.description.l1.size_kib * 1024 / crate::description::LINE_BYTES;
-        let l1 = lines as usize * size_of::<u16>();
+        let l1 = lines as usize * size_of::<u8>();
         size_of::<SimCore>() + size_of::<Option<Fiber>>() + World::BYTES_PER_CORE + l1
     }
 }

@@ -5,11 +5,11 @@ use std::{cell::Cell, io, ptr::NonNull};
 
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A run of 16-bit cells that started as zeros.
+/// A run of 8-bit cells that started as zeros.
 pub(crate) struct Slab {
-    values: NonNull<Cell<u16>>,
+    values: NonNull<Cell<u8>>,
     count: usize,
-    mapping: NonNull<u16>,
+    mapping: NonNull<u8>,
     mapped: usize,
 }
 
@@ -17,7 +17,7 @@ impl Slab {
     /// Room for `count` values, all zeros; what is never touched is never resident, but for the rest of
     /// a huge page.
     pub(crate) fn new(count: usize) -> io::Result<Slab> {
-        let bytes = (count * size_of::<Cell<u16>>()).max(1);
+        let bytes = (count * size_of::<Cell<u8>>()).max(1);
         let huge = bytes >= HUGE_PAGE / 2;
         let mapped = bytes.next_multiple_of(HUGE_PAGE) + if huge { HUGE_PAGE } else { 0 };
         // SAFETY: a fresh private anonymous mapping; nobody else knows the address.
@@ -34,7 +34,7 @@ impl Slab {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let mapping: NonNull<u16> =
+        let mapping: NonNull<u8> =
             NonNull::new(base.cast()).expect("a mapping is never at address 0");
         let mut start = base as usize;
         if huge {
@@ -48,10 +48,10 @@ impl Slab {
 }
 
 impl std::ops::Deref for Slab {
-    type Target = [Cell<u16>];
+    type Target = [Cell<u8>];
 
     #[inline(always)]
-    fn deref(&self) -> &[Cell<u16>] {
+    fn deref(&self) -> &[Cell<u8>] {
         // SAFETY: room for `count` integers, for which zeros are valid, mapped until `self` is dropped.
         unsafe { std::slice::from_raw_parts(self.values.as_ptr(), self.count) }
     }

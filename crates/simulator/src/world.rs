@@ -1,7 +1,7 @@
 //! What the cores of a run share: caches, directory, memory, and who waits for what.
 
 use crate::{
-    cache::{PrivateCache, PrivateCaches, behind},
+    cache::{PrivateCaches, behind},
     line::{
         BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS,
         next_version,
@@ -76,8 +76,8 @@ pub(crate) struct World {
     pub limit: Cell<u64>,
     /// How far ahead of its turn a core may use lines that it holds, in cycles.
     pub lookahead: u64,
-    l1: PrivateCaches,
-    l2: PrivateCaches,
+    pub l1: PrivateCaches,
+    pub l2: Option<PrivateCaches>,
     /// Lines filled from memory, over all runs.
     pub fills: Cell<u64>,
     /// Until when each node's memory is busy, in 1/256 cycles.
@@ -113,7 +113,7 @@ impl World {
             limit: Cell::new(0),
             lookahead: if lookahead { model.lookahead } else { 0 },
             l1: caches(model.l1_lines)?,
-            l2: caches(model.l2_lines)?,
+            l2: if model.l2_lines == 0 { None } else { Some(caches(model.l2_lines)?) },
             fills: Cell::new(fills),
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
             links: vec![Cell::new(0); links].into_boxed_slice(),
@@ -127,16 +127,6 @@ impl World {
         })
     }
 
-    #[inline(always)]
-    pub(crate) fn l1(&self, physical: u32) -> PrivateCache<'_> {
-        self.l1.get(physical).expect("every core has a first-level cache")
-    }
-
-    #[inline(always)]
-    pub(crate) fn l2(&self, physical: u32) -> Option<PrivateCache<'_>> {
-        self.l2.get(physical)
-    }
-
     /// Where the line's metadata lies in the arena: what names it.
     #[inline(always)]
     pub(crate) fn offset(&self, line: &SimLine) -> u64 {
@@ -144,10 +134,10 @@ impl World {
     }
 
     /// True when `physical` still has the line under `version` in a private cache.
+    #[inline(always)]
     fn holds(&self, physical: u32, identity: u64, version: u32) -> bool {
-        let held =
-            |cache: Option<PrivateCache<'_>>| cache.is_some_and(|c| c.holds(identity, version));
-        held(self.l1.get(physical)) || held(self.l2.get(physical))
+        self.l1.holds(physical, identity, version)
+            || self.l2.as_ref().is_some_and(|l2| l2.holds(physical, identity, version))
     }
 
     /// Waits for the memory of `home`, and for the link to it, to have moved a line.
@@ -186,9 +176,9 @@ impl World {
         let cached = touched && m.is_cached(s.stamp, fills);
         // Whoever holds it alone may have changed it, so it must come from there.
         let exclusive = s.flags & EXCLUSIVE != 0;
-        let owner = s.owner.filter(|o| exclusive && *o != seat.physical());
-        let owner = owner.filter(|o| self.holds(*o, id, s.version));
-        let owner_node = owner.and_then(|o| m.node_of(o));
+        let elsewhere = exclusive && s.owner != seat.physical();
+        let owner_node = if elsewhere { m.node_of(s.owner) } else { None };
+        let owner_node = owner_node.filter(|_| self.holds(s.owner, id, s.version));
         let own_cache = m.cache_per_node
             && match owner_node {
                 Some(node) => node == seat.node(),
@@ -205,7 +195,7 @@ impl World {
             s.busy = done;
         } else if cached {
             let others = s.sharers & !mine;
-            let alone = others == 0 && s.owner == Some(seat.physical());
+            let alone = others == 0 && s.owner == seat.physical();
             let data = start + m.shared + m.transfer;
             if write && !alone && s.sharers != 0 {
                 let invalidated = start + m.directory + 2 * m.farthest(hub, s.sharers);
@@ -235,19 +225,19 @@ impl World {
         }
         s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
         if write {
-            if s.owner != Some(seat.physical()) && s.flags & BODY_DIRTY != 0 {
+            if s.owner != seat.physical() && s.flags & BODY_DIRTY != 0 {
                 s.flags = s.flags & !BODY_DIRTY | BODY_AWAY;
             }
             s.version = next_version(s.version);
-            s.owner = Some(seat.physical());
+            s.owner = seat.physical();
             s.sharers = mine;
             s.flags |= EXCLUSIVE;
         } else {
             s.version = s.version.max(1);
-            let alone = s.sharers == 0 && owner.is_none();
+            let alone = s.sharers == 0 && owner_node.is_none();
             s.flags &= !EXCLUSIVE;
             if alone {
-                s.owner = Some(seat.physical());
+                s.owner = seat.physical();
                 s.flags |= if m.exclusive_reads { EXCLUSIVE } else { 0 };
             }
             s.sharers |= mine;
@@ -260,9 +250,9 @@ impl World {
     /// The core at `seat` has the line in its private caches from now on.
     #[inline]
     pub(crate) fn hold(&self, seat: &Seat, identity: u64, version: u32) {
-        self.l1(seat.physical()).fill(identity, version);
-        if let Some(l2) = self.l2(seat.physical()) {
-            l2.fill(identity, version);
+        self.l1.fill(seat.physical(), identity, version);
+        if let Some(l2) = &self.l2 {
+            l2.fill(seat.physical(), identity, version);
         }
     }
 
@@ -278,13 +268,13 @@ impl World {
     ) -> u64 {
         let m = &self.model;
         let id = behind(head, part);
-        if self.l1(seat.physical()).holds(id, s.version) {
+        if self.l1.holds(seat.physical(), id, s.version) {
             return m.l1;
         }
-        if let Some(l2) = self.l2(seat.physical())
-            && l2.holds(id, s.version)
+        if let Some(l2) = &self.l2
+            && l2.holds(seat.physical(), id, s.version)
         {
-            self.l1(seat.physical()).fill(id, s.version);
+            self.l1.fill(seat.physical(), id, s.version);
             return m.l2;
         }
         self.hold(seat, id, s.version);
@@ -298,7 +288,8 @@ impl World {
             return m.lookup + 2 * trip + cold;
         }
         let dirty = s.flags & BODY_DIRTY != 0;
-        let holder = s.owner.filter(|o| dirty && *o != seat.physical()).and_then(|o| m.node_of(o));
+        let elsewhere = dirty && s.owner != seat.physical();
+        let holder = if elsewhere { m.node_of(s.owner) } else { None };
         if let Some(node) = holder {
             let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
             return m.lookup + 2 * trip + owned + m.transfer;
