@@ -11,7 +11,7 @@ use crate::{
     model::Seat,
     queue::{IDLE, key, time_of},
     scheduler::prefetch,
-    world::{Intent, World},
+    world::World,
 };
 use corosensei::Yielder;
 use machine::{Breakdown, Category, Core, NEVER, TimedOut, Word};
@@ -23,19 +23,18 @@ pub const HEADER_BYTES: usize = 16;
 /// The latest time that a key can hold, short of [`IDLE`].
 const LATEST: u64 = (1 << 51) - 1;
 
-/// What a coroutine is told when it is resumed (the earliest key of the others), and answers (its own).
-pub(crate) type Turn = Yielder<u64, u64>;
+/// What a coroutine answers when it lets the others go: its key.
+pub(crate) type Turn = Yielder<(), u64>;
 
 /// A modelled core.
 ///
-/// What every operation needs comes first and fills one line of the host's cache: with a thousand cores,
-/// lines touched in a turn are what a simulation's speed depends on.
+/// It fills one line of the host's cache, no more: with a thousand cores, lines touched in a turn, and how
+/// evenly they lie over the sets of that cache, are what a simulation's speed depends on.
 #[repr(C, align(64))]
 pub struct SimCore {
     clock: Cell<u64>,
     /// Until when it may use lines that it holds without asking for its turn.
     ahead: Cell<u64>,
-    operations: Cell<u64>,
     /// The line of the operation before; while others run, of the one to come.
     latest: Cell<*const SimLine>,
     /// The identity of the line of the operation that waits for its turn, or has it.
@@ -44,23 +43,22 @@ pub struct SimCore {
     world: Rc<World>,
     seat: Seat,
     id: u16,
-    ticks_per_second: u64,
-    breakdown: Breakdown,
+    breakdown: Box<Breakdown>,
 }
 
+const _: () = assert!(size_of::<SimCore>() == 64);
+
 impl SimCore {
-    pub(crate) fn new(id: usize, start: u64, ticks_per_second: u64, world: Rc<World>) -> SimCore {
+    pub(crate) fn new(id: usize, start: u64, world: Rc<World>) -> SimCore {
         let core = SimCore {
             clock: Cell::new(start),
             ahead: Cell::new(0),
-            operations: Cell::new(0),
             latest: Cell::new(std::ptr::null()),
             identity: Cell::new(0),
             yielder: Cell::new(std::ptr::null()),
             id: id as u16,
             seat: world.model.seats[id],
-            ticks_per_second,
-            breakdown: Breakdown::new(true),
+            breakdown: Box::new(Breakdown::new(true)),
             world,
         };
         core.breakdown.restart(start);
@@ -68,10 +66,9 @@ impl SimCore {
     }
 
     /// The coroutine that runs this core's body has started.
-    pub(crate) fn started(&self, yielder: &Turn, limit: u64) {
+    pub(crate) fn started(&self, yielder: &Turn) {
         self.yielder.set(yielder);
-        self.world.needs[usize::from(self.id)].yielder.set(std::ptr::from_ref(yielder).cast());
-        self.resumed(limit);
+        self.resumed();
     }
 
     /// Its number, as [`Core::id`].
@@ -79,18 +76,13 @@ impl SimCore {
         usize::from(self.id)
     }
 
-    /// Shared-memory operations so far.
-    pub(crate) fn operations(&self) -> u64 {
-        self.operations.get()
-    }
-
     /// The tile or socket that it sits on.
     pub fn node(&self) -> usize {
         self.seat.node() as usize
     }
 
-    fn resumed(&self, limit: u64) {
-        self.world.limit.set(limit);
+    #[inline(always)]
+    fn resumed(&self) {
         self.ahead.set(self.clock.get() + self.world.lookahead);
     }
 
@@ -104,8 +96,8 @@ impl SimCore {
         let yielder = self.yielder.get();
         // SAFETY: a core operates only inside its coroutine, which set the pointer when it started and
         // keeps the yielder alive until it ends.
-        let limit = unsafe { &*yielder }.suspend(until);
-        self.resumed(limit);
+        unsafe { &*yielder }.suspend(until);
+        self.resumed();
     }
 
     /// Waits until no other core is behind.
@@ -184,7 +176,7 @@ impl SimCore {
     /// Brings the line here, for writing where `WRITE`, and lets the time pass that this takes.
     #[inline(never)]
     fn access<const WRITE: bool>(&self, line: &SimLine) {
-        self.operations.set(self.operations.get() + 1);
+        self.world.count_operation();
         self.latest.set(line);
         let identity = self.identity.get();
         let (version, flags) = line.version_and_flags();
@@ -193,13 +185,14 @@ impl SimCore {
             self.spend(self.world.model.l1);
             return;
         }
-        self.miss(line, identity, WRITE, true);
+        self.miss::<WRITE, true>(line, identity);
     }
 
+    /// As [`SimCore::access`], of a line that the first-level cache lacks; `ORDERED` as of [`World::fetch`].
     #[inline(never)]
-    fn miss(&self, line: &SimLine, identity: u64, write: bool, ordered: bool) {
+    fn miss<const WRITE: bool, const ORDERED: bool>(&self, line: &SimLine, identity: u64) {
         let (version, flags) = line.version_and_flags();
-        let mine = !write || self.owns(line, flags);
+        let mine = !WRITE || self.owns(line, flags);
         let physical = self.seat.physical();
         if let Some(l2) = &self.world.l2
             && mine
@@ -210,8 +203,9 @@ impl SimCore {
             return;
         }
         let offset = self.world.offset(line);
-        let intent = Intent { write, ordered };
-        let done = self.world.fetch(&self.seat, line, (offset, identity), intent, self.clock.get());
+        let at = (offset, identity);
+        let now = self.clock.get();
+        let done = self.world.fetch::<WRITE, ORDERED>(&self.seat, line, at, now);
         self.clock.set(done);
     }
 
@@ -276,18 +270,22 @@ impl SimCore {
     #[inline(never)]
     fn body_in_turn(&self, line: &SimLine, first: u64, last: u64, write: bool) {
         let at = (self.world.offset(line), self.identity.get());
-        self.operations.set(self.operations.get() + 1);
+        self.world.count_operation();
         self.latest.set(line);
         let (version, flags) = line.version_and_flags();
         if (write && !self.owns(line, flags)) || version == 0 {
-            self.miss(line, at.1, write, true);
+            if write {
+                self.miss::<true, true>(line, at.1);
+            } else {
+                self.miss::<false, true>(line, at.1);
+            }
             // The miss has put this core's clock ahead of others that may still ask for memory before
             // then; claiming the memory queue now would let them wait behind a request of the future.
             self.take_turn();
         }
         let state = line.state();
         let (mut total, mut fetched) = (0u64, false);
-        for part in first..=last {
+        for part in first..last + 1 {
             let now = self.clock.get();
             let cycles = self.world.body_line(&self.seat, &state, at, part, now);
             if fetched {
@@ -377,13 +375,13 @@ impl Core for SimCore {
     #[inline]
     fn load_const(&self, line: &SimLine, word: &Word) -> u64 {
         // Nobody changes it, so it does not matter when others go.
-        self.operations.set(self.operations.get() + 1);
+        self.world.count_operation();
         self.latest.set(line);
         let identity = identity(self.world.offset(line));
         if self.holds(identity, line.version_and_flags().0) {
             self.spend(self.world.model.l1);
         } else {
-            self.miss(line, identity, false, false);
+            self.miss::<false, false>(line, identity);
         }
         word.peek()
     }
@@ -500,7 +498,7 @@ impl Core for SimCore {
 
     #[inline(always)]
     fn ticks_per_second(&self) -> u64 {
-        self.ticks_per_second
+        self.world.ticks_per_second
     }
 
     #[inline(always)]
@@ -509,7 +507,7 @@ impl Core for SimCore {
     fn hardware_counter(&self) -> Option<u64> {
         let occupancy = self.world.model.counter_occupancy?;
         self.take_turn();
-        self.operations.set(self.operations.get() + 1);
+        self.world.count_operation();
         let (value, served) = self.world.count(&self.seat, self.clock.get(), occupancy);
         self.clock.set(served);
         Some(value)

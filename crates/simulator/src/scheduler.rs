@@ -13,7 +13,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-pub(crate) type Fiber = Coroutine<u64, u64, (), PooledStack>;
+pub(crate) type Fiber = Coroutine<(), u64, (), PooledStack>;
 
 /// Rounds of services in a row that may leave every worker stuck before the run counts as deadlocked.
 const PATIENCE: u32 = 1000;
@@ -115,7 +115,8 @@ impl<'a> Scheduler<'a> {
             }
             self.running.set(id);
             let fiber = self.berths[id].0.as_mut().expect("only live cores have keys");
-            match fiber.resume(limit) {
+            world.limit.set(limit);
+            match fiber.resume(()) {
                 CoroutineResult::Yield(key) => {
                     // The earliest of the others, kept up to date when sleepers are woken. It goes next but
                     // where this core turns out to be earlier still: as a branch, which the host foresees,

@@ -151,14 +151,14 @@ impl Machine for Simulated {
         let mut past = *self.past.lock();
         past.runs += 1;
         let model = Model::new(&self.description, workers, services.len(), self.options.homes);
-        let world = World::new(model, self.arena.clone(), past.fills, self.options.lookahead)
+        let hz = self.description.ticks_per_second();
+        let world = World::new(model, self.arena.clone(), past.fills, hz, self.options.lookahead)
             .map_err(|e| RunError::System(format!("the modelled caches: {e}")))?;
         let world = Rc::new(world);
         world.counter.set(past.counter);
-        let hz = self.description.ticks_per_second();
         let chance = |i: usize| shuffle(self.options.seed ^ shuffle(past.runs << 32 | i as u64));
         let start = |i| past.clock + chance(i) % self.options.start_spread_cycles.max(1);
-        let core = |i| SimCore::new(i, start(i), hz, world.clone());
+        let core = |i| SimCore::new(i, start(i), world.clone());
         let cores: Vec<SimCore> = (0..total).map(core).collect();
         let stacks = StackPool::new(self.options.stack_bytes);
         let mut fibers = Vec::with_capacity(total);
@@ -188,7 +188,7 @@ impl Machine for Simulated {
         }
         let outcome = Scheduler::new(&world, &cores, fibers, workers).run();
         past.clock = cores.iter().map(machine::Core::now).max().unwrap_or(past.clock);
-        past.operations += cores.iter().map(SimCore::operations).sum::<u64>();
+        past.operations += world.operations.get();
         past.fills = world.fills.get();
         past.counter = world.counter.get();
         *self.past.lock() = past;
@@ -209,8 +209,8 @@ fn fiber<'b>(
     core: &'b SimCore,
     body: impl FnOnce(&SimCore) + 'b,
 ) -> Fiber {
-    let run = move |yielder: &crate::core::Turn, limit: u64| {
-        core.started(yielder, limit);
+    let run = move |yielder: &crate::core::Turn, ()| {
+        core.started(yielder);
         body(core);
     };
     // SAFETY: the scheduler drops every coroutine before `run` returns, so nothing that `run` borrows

@@ -14,20 +14,12 @@ use crate::{
 use machine::{Arena, cold::Arc};
 use std::{cell::Cell, io};
 
-/// Lines of a stack that a turn mostly stays within.
-const STACK_LINES: usize = 5;
-
-/// What a line is fetched for.
-#[derive(Clone, Copy)]
-pub(crate) struct Intent {
-    pub write: bool,
-    /// False for reads of what does not change: they neither wait for the line nor keep others waiting,
-    /// because they may be simulated before what others do earlier.
-    pub ordered: bool,
-}
+/// Lines of a stack that a turn mostly stays within, from its top on.
+const STACK_LINES: usize = 4;
 
 /// Where on the host lies what a core touches when it goes next: packed, because whoever prefetches it
 /// must not wait for the addresses.
+#[repr(align(32))]
 pub(crate) struct Needs {
     /// The top of its stack.
     pub stack: Cell<*const u8>,
@@ -35,8 +27,6 @@ pub(crate) struct Needs {
     pub line: Cell<*const SimLine>,
     /// Its own cache's entry for that line.
     pub entry: Cell<*const u8>,
-    /// Its way back to the scheduler.
-    pub yielder: Cell<*const u8>,
 }
 
 impl Needs {
@@ -46,7 +36,6 @@ impl Needs {
             stack: Cell::new(std::ptr::null()),
             line: Cell::new(std::ptr::null()),
             entry: Cell::new(std::ptr::null()),
-            yielder: Cell::new(std::ptr::null()),
         }
     }
 
@@ -55,9 +44,8 @@ impl Needs {
     pub(crate) fn prefetch(&self) {
         let stack = self.stack.get();
         for line in 0..STACK_LINES {
-            prefetch(stack.wrapping_sub(64).wrapping_add(64 * line));
+            prefetch(stack.wrapping_add(64 * line));
         }
-        prefetch(self.yielder.get());
         prefetch(self.line.get().cast());
         prefetch(self.entry.get());
     }
@@ -84,6 +72,9 @@ pub(crate) struct World {
     memories: Box<[Cell<u64>]>,
     /// Until when the link from each node to each node is busy, in 1/256 cycles.
     links: Box<[Cell<u64>]>,
+    /// Shared-memory operations of this run.
+    pub operations: Cell<u64>,
+    pub ticks_per_second: u64,
     pub counter: Cell<u64>,
     pub counter_busy: Cell<u64>,
     /// The run is being torn down: nobody may wait any more.
@@ -101,6 +92,7 @@ impl World {
         model: Model,
         arena: Arc<Arena>,
         fills: u64,
+        ticks_per_second: u64,
         lookahead: bool,
     ) -> io::Result<World> {
         let cores = model.seats.len();
@@ -117,6 +109,8 @@ impl World {
             fills: Cell::new(fills),
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
             links: vec![Cell::new(0); links].into_boxed_slice(),
+            operations: Cell::new(0),
+            ticks_per_second,
             counter: Cell::new(0),
             counter_busy: Cell::new(0),
             ending: Cell::new(false),
@@ -125,6 +119,11 @@ impl World {
             model,
             arena,
         })
+    }
+
+    #[inline(always)]
+    pub(crate) fn count_operation(&self) {
+        self.operations.set(self.operations.get() + 1);
     }
 
     /// Where the line's metadata lies in the arena: what names it.
@@ -157,17 +156,18 @@ impl World {
 
     /// Moves a line that the core at `seat` lacks (or may not write) into its hands, at `now` at the
     /// earliest. Returns when it is there.
+    ///
+    /// Reads of what does not change are not `ORDERED`: they neither wait for the line nor keep others
+    /// waiting, because they may be simulated before what others do earlier.
     #[inline(never)]
-    pub(crate) fn fetch(
+    pub(crate) fn fetch<const WRITE: bool, const ORDERED: bool>(
         &self,
         seat: &Seat,
         line: &SimLine,
         (offset, id): (u64, u64),
-        intent: Intent,
         now: u64,
     ) -> u64 {
         let m = &self.model;
-        let write = intent.write;
         let mut s = line.state();
         let home = m.home(id, 0, offset, |o| self.arena.node_of(o));
         let mine = m.cluster_bit(seat.node());
@@ -182,13 +182,13 @@ impl World {
         let own_cache = m.cache_per_node
             && match owner_node {
                 Some(node) => node == seat.node(),
-                None => cached && s.sharers & mine != 0 && (!write || s.sharers == mine),
+                None => cached && s.sharers & mine != 0 && (!WRITE || s.sharers == mine),
             };
         let hub = if own_cache { seat.node() } else { home };
         let trip = m.one_way(seat.node(), hub);
         let arrived = now + m.lookup + trip;
         let busy = s.busy;
-        let start = if intent.ordered { arrived.max(busy) } else { arrived };
+        let start = if ORDERED { arrived.max(busy) } else { arrived };
         let done;
         if let Some(node) = owner_node {
             done = start + m.directory + 2 * m.one_way(hub, node) + m.owner + m.transfer;
@@ -197,13 +197,13 @@ impl World {
             let others = s.sharers & !mine;
             let alone = others == 0 && s.owner == seat.physical();
             let data = start + m.shared + m.transfer;
-            if write && !alone && s.sharers != 0 {
+            if WRITE && !alone && s.sharers != 0 {
                 let invalidated = start + m.directory + 2 * m.farthest(hub, s.sharers);
                 done = invalidated.max(data);
                 s.busy = done;
             } else {
                 done = data;
-                s.busy = if write { done } else { start + m.read_occupancy };
+                s.busy = if WRITE { done } else { start + m.read_occupancy };
             }
         } else {
             let served = self.queue_for_memory(seat, home, start + m.directory);
@@ -216,7 +216,7 @@ impl World {
             s.flags |= BODY_COLD;
             self.fills.set(fills + 1);
         }
-        if !intent.ordered {
+        if !ORDERED {
             s.busy = busy;
         }
         // What the body's lines did in the meantime is told by the line that heads them.
@@ -224,7 +224,7 @@ impl World {
             s.flags |= BODY_AWAY;
         }
         s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
-        if write {
+        if WRITE {
             if s.owner != seat.physical() && s.flags & BODY_DIRTY != 0 {
                 s.flags = s.flags & !BODY_DIRTY | BODY_AWAY;
             }
