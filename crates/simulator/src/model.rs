@@ -190,10 +190,29 @@ impl Model {
             let width = (1..=nodes).find(|w| w * w >= nodes).expect("a square is large enough");
             model.centre = ((width / 2) * width + width / 2).min(nodes - 1);
         }
-        let pairs = u64::from(nodes) * u64::from(nodes);
-        let trips = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
-        model.mean_trip = trips.map(|(a, b)| model.one_way(a, b)).sum::<u64>() / pairs;
+        model.mean_trip = model.all_trips() / (u64::from(nodes) * u64::from(nodes));
         model
+    }
+
+    /// Cycles of all trips from every node to every node, together.
+    fn all_trips(&self) -> u64 {
+        match &self.space {
+            Space::Mesh { places, hop } => {
+                // Rows and columns are gone along one after the other, so they can be summed apart: a million
+                // pairs of tiles would take longer than many a short run.
+                let along = |line_of: fn(&(u8, u8)) -> u8| {
+                    let mut tiles = [0u64; 256];
+                    places.iter().for_each(|place| tiles[usize::from(line_of(place))] += 1);
+                    let lines = || tiles.iter().enumerate().filter(|(_, tiles)| **tiles != 0);
+                    let to = |(a, n): (usize, &u64)| {
+                        lines().map(|(b, m)| n * m * a.abs_diff(b) as u64).sum::<u64>()
+                    };
+                    lines().map(to).sum::<u64>()
+                };
+                u64::from(*hop) * (along(|place| place.0) + along(|place| place.1))
+            }
+            Space::Sockets { one_way, .. } => one_way.iter().copied().map(u64::from).sum(),
+        }
     }
 
     /// Cycles of a message from one node to another.
@@ -345,6 +364,11 @@ mod tests {
         // Two thirds of 32 hops of 2 cycles.
         assert_eq!(model.mean_trip, 42);
         assert_eq!(model.farthest(0, 1 << 31), 124);
+        for tiles in [1, 5, 37, 64] {
+            let some = Model::new(&graphite, tiles, 0, Homes::Interleaved);
+            let trips = (0..some.nodes).flat_map(|a| (0..some.nodes).map(move |b| (a, b)));
+            assert_eq!(some.all_trips(), trips.map(|(a, b)| some.one_way(a, b)).sum::<u64>());
+        }
         let small = Model::new(&graphite, 4, 0, Homes::Interleaved);
         assert_eq!((small.nodes, small.one_way(0, 3)), (4, 4));
     }
