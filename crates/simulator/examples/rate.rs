@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const ACCESSES: usize = 16;
 const LOCKED: u64 = 1;
+const ROUNDS: usize = 7;
 
 #[repr(C, align(32))]
 struct Record {
@@ -135,8 +136,8 @@ fn measure(name: &str, scheme: Scheme, machine: &str, records: usize, cores: usi
             buckets: arena.slice_at(index, records / 2),
         }
     };
-    // As many transactions at every core count, after a warm-up that makes pages resident; so many that
-    // making and freeing a thousand stacks, 20 ms or so, does not show.
+    // As many transactions at every core count, after a warm-up that makes pages resident. Several times:
+    // neighbours on the machine slow some down.
     let commits = AtomicU64::new(0);
     let resident = AtomicU64::new(0);
     let transactions = |total: usize| {
@@ -157,17 +158,23 @@ fn measure(name: &str, scheme: Scheme, machine: &str, records: usize, cores: usi
     };
     transactions(400_000);
     let before = resident_bytes();
-    let (start, operations) = (thread_seconds(), simulated.operations().unwrap());
     let (clock, committed) = (simulated.clock(), commits.load(Relaxed));
-    transactions(1_000_000);
-    let seconds = thread_seconds() - start;
-    let operations = (simulated.operations().unwrap() - operations) as f64;
+    let (mut rates, mut seconds) = (Vec::new(), 0.0);
+    for _ in 0..ROUNDS {
+        let (start, operations) = (thread_seconds(), simulated.operations().unwrap());
+        transactions(400_000);
+        let taken = thread_seconds() - start;
+        rates.push((simulated.operations().unwrap() - operations) as f64 / taken / 1e6);
+        seconds += taken;
+    }
+    rates.sort_by(f64::total_cmp);
     let committed = (commits.load(Relaxed) - committed) as f64;
     let modelled =
         (simulated.clock() - clock) as f64 / simulated.description().ticks_per_second() as f64;
     println!(
-        "{name:8} {cores:5} cores: {:6.2} M operations/s, {:6.1} k txn/s of host time; modelled {:8.3} M txn/s; {:5} bytes a core, state alone {}",
-        operations / seconds / 1e6,
+        "{name:8} {cores:5} cores: {:6.2} M operations/s (median of {ROUNDS} runs; best {:.2}), {:6.1} k txn/s of host time; modelled {:8.3} M txn/s; {:5} bytes a core, state alone {}",
+        rates[ROUNDS / 2],
+        rates[ROUNDS - 1],
         committed / seconds / 1e3,
         committed / modelled / 1e6,
         resident.load(Relaxed).saturating_sub(before) / cores as u64,
