@@ -15,6 +15,10 @@ pub const NEVER: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
+/// A known bug by its name: the code that runs on a machine has points at which one can be switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault(pub &'static str);
+
 /// One core: the only way to touch shared memory, to wait and to read the clock during a run.
 ///
 /// Passed explicitly, never found in a thread-local. `line` is the line that `word` lies on. Natively
@@ -119,6 +123,14 @@ pub trait Core {
     /// The next value of the machine's own counter, if it has one in hardware (Abyss 4.3).
     fn hardware_counter(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether the bug is switched on, which an [`Explored`](crate::Explored) machine can be made with, so that one
+    /// sees it found. On all others never, and the compiler knows: a point costs nothing. To ask is no operation.
+    #[inline(always)]
+    fn is_planted(&self, fault: Fault) -> bool {
+        let _ = fault;
+        false
     }
 
     /// This core's stopwatch.

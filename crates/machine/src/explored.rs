@@ -21,7 +21,7 @@ pub use self::core::ExploredCore;
 pub use trace::{Operation, Step};
 
 use crate::{
-    Arena, ArenaOptions, Body, Machine, OutOfMemory, RunError, Service,
+    Arena, ArenaOptions, Body, Fault, Machine, OutOfMemory, RunError, Service,
     cold::{Arc, Mutex},
     fiber::{PooledStack, StackPool},
 };
@@ -69,6 +69,8 @@ pub struct ExploredOptions {
     pub expected_steps: Option<u64>,
     /// Steps after which a run is given up with [`RunError::StepLimit`].
     pub step_limit: u64,
+    /// The bug that is switched on.
+    pub fault: Option<Fault>,
     /// Record every step, for [`Explored::trace`].
     pub trace: bool,
     /// The arena of everything shared.
@@ -82,6 +84,7 @@ impl Default for ExploredOptions {
             schedule: Schedule::Random,
             expected_steps: None,
             step_limit: 1_000_000,
+            fault: None,
             trace: false,
             arena: ArenaOptions { reserve_bytes: 1 << 30, nodes: 1, huge_pages: false },
         }

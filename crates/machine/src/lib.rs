@@ -20,7 +20,7 @@ mod word;
 
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
 pub use breakdown::{Breakdown, Category, Spent};
-pub use core::{Body, Core, Line, Machine, NEVER, RunError, Service, Tick, TimedOut};
+pub use core::{Body, Core, Fault, Line, Machine, NEVER, RunError, Service, Tick, TimedOut};
 pub use explored::{Explored, ExploredCore, ExploredOptions, Operation, Schedule, Step};
 pub use native::{Native, NativeCore, NativeOptions};
 pub use word::{Word, Zeroed};

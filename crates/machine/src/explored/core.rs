@@ -1,7 +1,7 @@
 //! A core under exploration: before each operation it lets the scheduler decide who goes next.
 
 use super::{Operation, Teardown, scheduler::Scheduler};
-use crate::{Breakdown, Core, NEVER, TimedOut, Word};
+use crate::{Breakdown, Core, Fault, NEVER, TimedOut, Word};
 use corosensei::Yielder;
 use std::{cell::Cell, panic::resume_unwind, ptr::NonNull, rc::Rc};
 
@@ -295,6 +295,12 @@ impl Core for ExploredCore {
 
     #[inline(always)]
     fn prefetch(&self, _: *const u8, _: usize) {}
+
+    /// No step: what is switched on changes no schedule by being asked for.
+    #[inline]
+    fn is_planted(&self, fault: Fault) -> bool {
+        self.scheduler.fault == Some(fault)
+    }
 
     #[inline(always)]
     fn breakdown(&self) -> &Breakdown {

@@ -3,7 +3,7 @@
 mod choice;
 
 use super::{ExploredOptions, Payload, Schedule, Trace, random::Random};
-use crate::{Arena, NEVER, Word};
+use crate::{Arena, Fault, NEVER, Word};
 use std::cell::{Cell, RefCell};
 
 /// Why a run stopped.
@@ -69,6 +69,7 @@ pub(super) struct Scheduler {
     /// The step at which the next decision is due.
     horizon: Cell<u64>,
     step_limit: u64,
+    pub fault: Option<Fault>,
     next: Cell<Option<usize>>,
     running: Cell<Option<usize>>,
     running_since: Cell<u64>,
@@ -132,6 +133,7 @@ impl Scheduler {
             clock: Cell::new(0),
             horizon: Cell::new(0),
             step_limit: options.step_limit,
+            fault: options.fault,
             next: Cell::new(None),
             running: Cell::new(None),
             running_since: Cell::new(0),

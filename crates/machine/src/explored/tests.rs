@@ -352,3 +352,16 @@ fn what_is_still_referred_to_survives_a_renewal() {
     let fresh = words::<1>(&machine);
     assert_eq!((old[0].peek(), fresh[0].peek()), (5, 0));
 }
+
+#[test]
+fn one_fault_is_planted_and_to_ask_is_no_step() {
+    let (planted, other) = (Fault("planted"), Fault("other"));
+    let options = ExploredOptions { fault: Some(planted), ..ExploredOptions::default() };
+    let mut machine = Explored::new(options).unwrap();
+    for seed in 0..2 {
+        machine.renew(seed).unwrap();
+        let ask = body(|core| assert!(core.is_planted(planted) && !core.is_planted(other)));
+        machine.run(vec![ask], vec![]).unwrap();
+        assert_eq!(machine.steps(), 0);
+    }
+}
