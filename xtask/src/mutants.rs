@@ -15,7 +15,6 @@ use std::{
 
 const RECORDS: &str = "results/mutants.jsonl";
 
-/// A planted bug, as the command lists it.
 /// Explores every planted bug for `--seconds` at most, prints how many were caught, and records it.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let limit = Duration::from_secs(number(arguments, "--seconds", 120)?);

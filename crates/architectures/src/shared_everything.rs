@@ -16,7 +16,7 @@ use crate::{
 };
 use machine::{Category, Core, Machine, Service, Zeroed, cold::Arc};
 use protocols::{
-    Change, CommitLog, Protocol, Start,
+    Change, CommitLog, Protocol, Start, faults,
     parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
@@ -682,10 +682,11 @@ impl<M: Machine, P: Protocol<M>> SharedEverythingSession<'_, M, P> {
     /// Makes slots usable again that nobody can see any more; of each table `keep` stay with this session.
     fn give_back(&mut self, keep: usize) {
         let now = self.engine.store.epochs().try_advance(self.core);
+        let early = self.core.is_planted(faults::MEMORY_USED_AGAIN_EARLY);
         for (at, space) in self.spaces.iter_mut().enumerate() {
             if let Some(space) = space {
                 let table = self.engine.store.table(TableId(at as u16));
-                let is_past = |epoch, now| P::FREES_EARLY || Epochs::<M>::is_past(epoch, now);
+                let is_past = |epoch, now| early || Epochs::<M>::is_past(epoch, now);
                 table.reclaim(space, now, is_past, keep);
             }
         }

@@ -15,7 +15,7 @@ use crate::{
 use architectures::{Architecture, EngineOptions, Session, SharedEverything};
 use catalogue::{LOADED, Seen, TABLE, rows};
 use checker::{Certificate, Requirements};
-use machine::{Body, Explored, Machine, RunError, cold::Mutex};
+use machine::{Body, Explored, Fault, Machine, RunError, cold::Mutex};
 use protocols::{
     Isolation, Protocol, ProtocolOptions, Start,
     registry::{Visitor, with_protocol},
@@ -33,6 +33,8 @@ pub struct Search {
     pub anomaly: Anomaly,
     /// The protocol's options, the level of isolation among them.
     pub protocol_options: ProtocolOptions,
+    /// The bug that is switched on.
+    pub fault: Option<Fault>,
     /// Seed of the first schedule; the following ones count up.
     pub first_seed: u64,
     /// Schedules to try until it is seen.
@@ -106,7 +108,7 @@ impl Visitor<Explored> for Search {
         };
         let isolation = declaration.isolation;
         let mut outcome = Outcome { isolation, schedules: 0, seen_at: None, failure: None };
-        let mut explorers = Explorers::default();
+        let mut explorers = Explorers::new(self.fault);
         while outcome.schedules < self.schedules {
             let seed = self.first_seed.wrapping_add(outcome.schedules);
             let machine = explorers.take(seed, STEP_LIMIT)?;

@@ -17,12 +17,11 @@ use crate::{
 use architectures::{Architecture, EngineOptions, Session, SharedEverything};
 use checker::{Certificate, Requirements};
 use machine::{
-    Body, Explored, ExploredOptions, Machine, RunError, Schedule, Word,
+    Body, Explored, ExploredOptions, Fault, Machine, RunError, Schedule, Word,
     cold::{Arc, Mutex},
 };
 use protocols::{
-    Protocol, ProtocolOptions,
-    mutants::with_mutant,
+    Protocol, ProtocolOptions, faults,
     registry::{Visitor, with_protocol},
 };
 use std::{
@@ -38,9 +37,9 @@ use txn::{Abort, AbortReason, History, Workload};
 pub struct Exploration {
     /// Name of the protocol.
     pub protocol: String,
-    /// Name of a planted bug instead of the protocol's own text.
+    /// Name of a planted bug, which says what protocol it is in.
     pub mutant: Option<String>,
-    /// Its options.
+    /// The protocol's options.
     pub protocol_options: ProtocolOptions,
     /// Seed of the first schedule; the following ones count up.
     pub first_seed: u64,
@@ -73,6 +72,21 @@ impl Default for Exploration {
             demand_strict: false,
             epoch_order: true,
         }
+    }
+}
+
+impl Exploration {
+    /// The same in the protocol, with the options and by the promise of the planted bug, if there is one; and what is
+    /// to be switched on.
+    fn with_bug(&self) -> Result<(Exploration, Option<Fault>), HarnessError> {
+        let mut exploration = self.clone();
+        let Some(name) = &self.mutant else { return Ok((exploration, None)) };
+        let planted = faults::named(name);
+        let planted = planted.ok_or_else(|| HarnessError::UnknownProtocol(name.clone()))?;
+        exploration.protocol = planted.protocol.to_owned();
+        exploration.protocol_options = (planted.options)(exploration.protocol_options);
+        exploration.demand_strict |= planted.strict;
+        Ok((exploration, Some(planted.fault())))
     }
 }
 
@@ -189,14 +203,11 @@ fn explore_any<'a>(
     stop: &'a Word,
     progress: &'a mut dyn FnMut(&Explorations),
 ) -> Result<Explorations, HarnessError> {
-    let explorer = Explorer { workload, exploration, stop, progress };
-    let name = &exploration.protocol;
-    match &exploration.mutant {
-        None => with_protocol::<Explored, _>(name, &exploration.protocol_options, explorer)
-            .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(name.clone()))),
-        Some(mutant) => with_mutant::<Explored, _>(mutant, explorer)
-            .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(mutant.clone()))),
-    }
+    let (exploration, fault) = exploration.with_bug()?;
+    let (name, options) = (&exploration.protocol, &exploration.protocol_options);
+    let explorer = Explorer { workload, exploration: &exploration, fault, stop, progress };
+    with_protocol::<Explored, _>(name, options, explorer)
+        .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(name.clone())))
 }
 
 /// Makes the workload of a schedule from its seed.
@@ -205,6 +216,7 @@ type Make<'w> = dyn Fn(u64) -> Box<dyn ErasedWorkload<Explored>> + 'w;
 struct Explorer<'a> {
     workload: &'a Make<'a>,
     exploration: &'a Exploration,
+    fault: Option<Fault>,
     stop: &'a Word,
     progress: &'a mut dyn FnMut(&Explorations),
 }
@@ -220,7 +232,7 @@ impl Visitor<Explored> for Explorer<'_> {
             true => Requirements::STRICT,
             false => assemble::promised(&declaration),
         };
-        let mut explorers = Explorers::default();
+        let mut explorers = Explorers::new(self.fault);
         let mut total =
             Explorations { schedules: 0, operations: 0, commits: 0, aborts: 0, finding: None };
         for number in 0..exploration.schedules {
@@ -243,12 +255,17 @@ impl Visitor<Explored> for Explorer<'_> {
 }
 
 /// Explorers that are used again: one of each kind of schedule, which is fixed when an explorer is made.
-#[derive(Default)]
 pub(crate) struct Explorers {
+    fault: Option<Fault>,
     kept: Vec<Arc<Explored>>,
 }
 
 impl Explorers {
+    /// None yet; `fault` is switched on in all of them.
+    pub fn new(fault: Option<Fault>) -> Explorers {
+        Explorers { fault, kept: Vec::new() }
+    }
+
     /// One for the schedule of `seed`. Half the seeds switch at random, half change priorities: they find different
     /// bugs.
     pub fn take(&mut self, seed: u64, step_limit: u64) -> Result<Arc<Explored>, HarnessError> {
@@ -260,8 +277,9 @@ impl Explorers {
         let at = self.kept.iter().position(|machine| machine.options().schedule == schedule);
         Ok(match at.map(|at| self.kept.swap_remove(at)) {
             None => {
-                let options =
-                    ExploredOptions { seed, schedule, step_limit, ..ExploredOptions::default() };
+                let fault = self.fault;
+                let usual = ExploredOptions::default();
+                let options = ExploredOptions { seed, schedule, step_limit, fault, ..usual };
                 Arc::new(Explored::new(options)?)
             }
             Some(mut machine) => {

@@ -3,15 +3,13 @@
 use harness::anomalies::{Anomaly, Expectation, Outcome, Search, search};
 use machine::Explored;
 use protocols::{
-    Isolation, ProtocolOptions,
-    mutants::with_mutant,
-    registry::{Visitor, declarations, levels},
-    silo::{self, Silo},
+    Isolation, ProtocolOptions, faults,
+    registry::{declarations, levels},
 };
 
 fn search_for(anomaly: Anomaly, isolation: Option<Isolation>, schedules: u64) -> Search {
     let protocol_options = ProtocolOptions { isolation, ..Default::default() };
-    Search { anomaly, protocol_options, first_seed: 1, schedules, certify: true }
+    Search { anomaly, protocol_options, fault: None, first_seed: 1, schedules, certify: true }
 }
 
 /// Everything is as it must be: what is forbidden never shows, what a weaker level is known for does.
@@ -32,10 +30,13 @@ fn the_table_is_as_expected() {
     }
 }
 
-fn outcome_of_mutant(mutant: &str, anomaly: Anomaly) -> Outcome {
-    let search = Search { certify: false, ..search_for(anomaly, None, 5000) };
-    let outcome = with_mutant::<Explored, _>(mutant, search);
-    outcome.unwrap_or_else(|_| panic!("no mutant {mutant}")).expect("can run")
+fn outcome_of_bug(name: &str, anomaly: Anomaly) -> Outcome {
+    let planted = faults::named(name).expect("it is planted");
+    let asked = search_for(anomaly, None, 5000);
+    let protocol_options = (planted.options)(asked.protocol_options);
+    let fault = Some(planted.fault());
+    let asked = Search { protocol_options, fault, certify: false, ..asked };
+    search(planted.protocol, asked).expect("can run")
 }
 
 /// No protocol of the registry reads what is not committed, so that the tests for it are not blind shows in one
@@ -43,7 +44,7 @@ fn outcome_of_mutant(mutant: &str, anomaly: Anomaly) -> Outcome {
 #[test]
 fn dirty_reads_show_where_writes_bypass_the_protocol() {
     for anomaly in [Anomaly::G1a, Anomaly::G1b, Anomaly::G1c] {
-        let outcome = outcome_of_mutant("bypassing_writes", anomaly);
+        let outcome = outcome_of_bug("bypassing_writes", anomaly);
         assert!(outcome.seen_at.is_some(), "{}: {outcome:?}", anomaly.name());
         assert!(!outcome.is_as_expected(anomaly), "it is forbidden");
     }
@@ -51,7 +52,7 @@ fn dirty_reads_show_where_writes_bypass_the_protocol() {
 
 #[test]
 fn planted_bugs_show_their_anomalies() {
-    for (mutant, anomaly) in [
+    for (bug, anomaly) in [
         ("snapshot_last_updater_wins", Anomaly::P4),
         ("snapshot_reads_past_commits", Anomaly::GSingle),
         ("ssn_without_exclusion", Anomaly::G2Item),
@@ -59,22 +60,18 @@ fn planted_bugs_show_their_anomalies() {
         ("mvcc_without_read_marks", Anomaly::G2Item),
         ("phantom_by_returned_keys", Anomaly::G2),
     ] {
-        let outcome = outcome_of_mutant(mutant, anomaly);
-        assert!(outcome.seen_at.is_some(), "{mutant} {}: {outcome:?}", anomaly.name());
+        let outcome = outcome_of_bug(bug, anomaly);
+        assert!(outcome.seen_at.is_some(), "{bug} {}: {outcome:?}", anomaly.name());
     }
 }
 
 /// SILO whose read committed is no more than its definition.
-struct UnvalidatedUpdates;
-impl silo::Variant for UnvalidatedUpdates {
-    const CHECKS_UPDATES: bool = false;
-}
-
 #[test]
 fn updates_without_validation_are_lost_under_read_committed() {
     for anomaly in [Anomaly::LostForUpdate, Anomaly::InsertedTwice] {
-        let search = search_for(anomaly, Some(Isolation::ReadCommitted), 5000);
-        let outcome = search.visit::<Silo<UnvalidatedUpdates>>().expect("can run");
+        let asked = search_for(anomaly, Some(Isolation::ReadCommitted), 5000);
+        let fault = Some(faults::UPDATES_UNVALIDATED);
+        let outcome = search("SILO", Search { fault, ..asked }).expect("can run");
         assert!(outcome.seen_at.is_some(), "{}: {outcome:?}", anomaly.name());
         assert!(!outcome.is_as_expected(anomaly), "it is forbidden");
     }

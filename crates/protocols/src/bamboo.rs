@@ -21,7 +21,7 @@
 //! - A transaction that is to abort notices at its next access, while it waits, and when it begins to commit.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults,
     parts::{
         retiring_holdings::Holdings,
         retiring_queue::{RetiringLock, RetiringLocks},
@@ -30,31 +30,15 @@ use crate::{
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent, Version};
 
-/// What mutants may leave out; the protocol itself leaves nothing out.
-pub trait Variant: Send + Sync + 'static {
-    /// A commit waits for the transactions that it depends on.
-    const AWAITS: bool = true;
-    /// Who has seen a write aborts with its writer.
-    const CASCADES: bool = true;
-    /// What was retired too early is taken back from those who have seen it.
-    const TAKES_BACK: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
-
 /// The protocol.
-pub struct Bamboo<M: Machine, V = AsPublished> {
+pub struct Bamboo<M: Machine> {
     locks: RetiringLocks<M>,
     images: VersionPool,
     retire_percent: u64,
-    variant: PhantomData<V>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, RetiringLock>;
@@ -82,7 +66,7 @@ impl<M: Machine> Worker<'_, M> {
     }
 }
 
-impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
+impl<M: Machine> Protocol<M> for Bamboo<M> {
     type Record = RetiringLock;
     type Worker<'s>
         = Worker<'s, M>
@@ -112,7 +96,6 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
             locks: RetiringLocks::new(arena, options, sessions)?,
             images: VersionPool::default(),
             retire_percent: options.retire_percent,
-            variant: PhantomData,
         })
     }
 
@@ -174,7 +157,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
         let Worker { locks, writes, .. } = worker;
         let taken = locks.lock(core, &record, Mode::Exclusive)?;
         let request = taken.request;
-        if V::TAKES_BACK {
+        if !core.is_planted(faults::BAMBOO_KEEPS_EARLY_IMAGES) {
             self.locks.take_back(core, request);
         }
         let below = self.locks.copy_out(core, &record, request, ColumnSet::NONE, &mut []).state;
@@ -252,7 +235,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
 
     #[inline]
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        worker.locks.begin_commit(core, !V::AWAITS).map(|()| 0)
+        worker.locks.begin_commit(core).map(|()| 0)
     }
 
     #[inline]
@@ -277,7 +260,8 @@ impl<M: Machine, V: Variant> Protocol<M> for Bamboo<M, V> {
     #[inline]
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) {
         worker.locks.release(core, |_, request| {
-            if V::CASCADES && self.locks.is_retired_write(core, request) {
+            let cascades = !core.is_planted(faults::BAMBOO_WITHOUT_CASCADE);
+            if cascades && self.locks.is_retired_write(core, request) {
                 self.locks.call_behind(core, request);
             }
         });

@@ -19,10 +19,9 @@
 //! [`loose_clocks`]: crate::parts::loose_clocks
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults,
     parts::{
         absence_times::{AbsenceTimes, Absences},
-        active_timestamps::Needed,
         inlined_version,
         loose_clocks::{LooseClock, LooseClocks},
         pending_validation::Footprint,
@@ -33,37 +32,19 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
-
-/// Where mutants may differ; the protocol itself does not.
-pub trait Variant: Send + Sync + 'static {
-    /// A read waits for an earlier version that is pending.
-    const AWAITS_PENDING: bool = true;
-    /// Nobody overwrites what somebody later has read.
-    const ASKS_READERS: bool = true;
-    /// What others have marked and announced is looked at when the own versions are pending.
-    const LOOKS_LAST: bool = true;
-    /// It promises to keep the order of real time.
-    const STRICT: bool = false;
-}
-
-/// The algorithm as described above.
-pub struct AsPublished;
-impl Variant for AsPublished {}
 
 /// After so many commits in a row a session neither sorts nor prechecks, as in the authors' code.
 const CALM: u32 = 5;
 
 /// The protocol.
-pub struct Cicada<M: Machine, V = AsPublished> {
+pub struct Cicada<M: Machine> {
     clocks: LooseClocks<M>,
     versions: Versions<M>,
     sorts: bool,
     prechecks: bool,
     absences: AbsenceTimes<M>,
-    variant: PhantomData<V>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
@@ -78,14 +59,14 @@ pub struct Worker<'s, M: Machine> {
     commits: u32,
 }
 
-impl<M: Machine, V: Variant> Cicada<M, V> {
+impl<M: Machine> Cicada<M> {
     fn end<'s>(&self, core: &M::Core, worker: &mut Worker<'s, M>) {
         worker.footprint.clear();
         self.versions.active.leave(core, worker.session);
     }
 }
 
-impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
+impl<M: Machine> Protocol<M> for Cicada<M> {
     type Record = Times;
     type Worker<'s>
         = Worker<'s, M>
@@ -98,7 +79,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
             summary: "optimistic multi-version; timestamps from loosely synchronized clocks, early aborts",
             source: "Lim, Kaminsky and Andersen, SIGMOD 2017",
             isolation: Isolation::Serializable,
-            strict: V::STRICT,
+            strict: false,
         }
     }
 
@@ -117,7 +98,6 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
             sorts: options.contention_order,
             prechecks: options.precheck,
             absences: AbsenceTimes::new(arena)?,
-            variant: PhantomData,
         })
     }
 
@@ -126,7 +106,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
             session: slot,
             clock: LooseClock::new(slot),
             footprint: Footprint::new(Prewriter::new(&self.versions.latches, slot)),
-            collector: self.versions.collector(Needed::between),
+            collector: self.versions.collector(),
             commits: 0,
         }
     }
@@ -156,16 +136,15 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
     ) -> Result<RowHead, Abort> {
         let footprint = &mut worker.footprint;
         if intent == Intent::Update {
-            footprint.check_write(core, &record, V::ASKS_READERS)?;
+            footprint.check_write(core, &record)?;
         }
         let timestamp = footprint.pending.timestamp;
-        let newest = match V::AWAITS_PENDING {
-            true => inlined_version::read(core, &record, timestamp, columns, out),
-            false => None,
+        let newest = match core.is_planted(faults::CICADA_READS_PAST_PENDING) {
+            false => inlined_version::read(core, &record, timestamp, columns, out),
+            true => None,
         };
-        let (head, begin) = newest.unwrap_or_else(|| {
-            footprint.read_chain(core, &record, V::AWAITS_PENDING, columns, out)
-        });
+        let (head, begin) =
+            newest.unwrap_or_else(|| footprint.read_chain(core, &record, columns, out));
         footprint.reads.push((record, begin));
         Ok(match footprint.writes.find(&record) {
             None => head,
@@ -183,7 +162,7 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
         let writes = &worker.footprint.writes;
         let at = writes.find(&record);
         if at.is_none() {
-            worker.footprint.check_write(core, &record, V::ASKS_READERS)?;
+            worker.footprint.check_write(core, &record)?;
         }
         // Whether a row that seems to be there is there is checked when the version is pending. Only an absence that the
         // caller is told of is read.
@@ -203,14 +182,15 @@ impl<M: Machine, V: Variant> Protocol<M> for Cicada<M, V> {
         let contended = *commits < CALM;
         footprint.set_order(core, self.sorts && contended);
         if self.prechecks && contended {
-            footprint.precheck(core, V::ASKS_READERS)?;
+            footprint.precheck(core)?;
         }
-        if V::LOOKS_LAST {
+        let installs_late = core.is_planted(faults::CICADA_INSTALLS_LATE);
+        if !installs_late {
             footprint.announce(core)?;
         }
-        footprint.check_reads(core, V::AWAITS_PENDING)?;
-        footprint.check_writes(core, V::ASKS_READERS)?;
-        if !V::LOOKS_LAST {
+        footprint.check_reads(core)?;
+        footprint.check_writes(core)?;
+        if installs_late {
             footprint.announce(core)?;
         }
         let Footprint { pending, writes, .. } = footprint;

@@ -19,7 +19,7 @@
 //! goes ahead of all waiters; buffered writes, see [`crate::parts::two_phase_locking`].
 
 use crate::{
-    Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Start, WaitsForGraph,
+    Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Start, WaitsForGraph, faults,
     parts::{
         cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
         lock_queue::{Held, LockQueue, Queued},
@@ -33,35 +33,19 @@ use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::{Abort, AbortReason, TableId};
 
-/// What mutants may leave out; the protocol itself is as published.
-pub trait Variant: Send + Sync + 'static {
-    /// Whether anybody searches.
-    const SEARCHES: bool = true;
-    /// Whether a wait can be limited, which would hide that a search finds too little.
-    const TIMES_OUT: bool = true;
-    /// Whether edges lead to readers too that stand ahead of a reader.
-    const MEETS_ALL: bool = true;
-    /// Whether edges of ended attempts are void.
-    const CURRENT_EDGES: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
-
 /// The protocol.
-pub type DlDetect<M, V = AsPublished> = TwoPhaseLocking<WaitingLocks<M, V>>;
+pub type DlDetect<M> = TwoPhaseLocking<WaitingLocks<M>>;
 /// With readers on versions.
 pub type DlDetectVersions<M> = ReadersOnVersions<M, VersionedLocks<M>>;
 /// Its locks.
-pub type VersionedLocks<M> = WaitingLocks<M, AsPublished, VersionedLock>;
+pub type VersionedLocks<M> = WaitingLocks<M, VersionedLock>;
 
 /// Locks for which everybody waits; `C` is what there is of them in a record.
-pub struct WaitingLocks<M: Machine, V, C = LockQueue> {
+pub struct WaitingLocks<M: Machine, C = LockQueue> {
     sessions: Sessions<M>,
     graph: WaitsFor<M>,
     limits: Limits,
-    kind: PhantomData<fn() -> (V, C)>,
+    words: PhantomData<fn() -> C>,
 }
 
 /// How long one waits, and what for.
@@ -90,8 +74,8 @@ impl<M: Machine> Owner<M> {
 }
 
 /// One wait.
-struct Wait<'a, M: Machine, V, C> {
-    locks: &'a WaitingLocks<M, V, C>,
+struct Wait<'a, M: Machine, C> {
+    locks: &'a WaitingLocks<M, C>,
     searcher: &'a mut Searcher<M>,
     own: u64,
     held: u64,
@@ -103,9 +87,9 @@ fn ticks<C: Core>(core: &C, ns: u64) -> u64 {
     (u128::from(ns) * u128::from(core.ticks_per_second())).div_ceil(1_000_000_000) as u64
 }
 
-impl<M: Machine, V: Variant, C> Policy<M> for Wait<'_, M, V, C> {
+impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
     const BY_NAME: bool = false;
-    const MEETS_ALL: bool = V::MEETS_ALL;
+    const MEETS_ALL: bool = true;
 
     fn refuses(&self) -> Option<AbortReason> {
         let out_of_order = self.locks.limits.key_order && !self.in_order;
@@ -131,7 +115,7 @@ impl<M: Machine, V: Variant, C> Policy<M> for Wait<'_, M, V, C> {
     }
 }
 
-impl<M: Machine, V: Variant, C> Wait<'_, M, V, C> {
+impl<M: Machine, C> Wait<'_, M, C> {
     /// Waits, and searches meanwhile.
     fn sit_out(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
         let (graph, sessions, limits) =
@@ -139,10 +123,8 @@ impl<M: Machine, V: Variant, C> Wait<'_, M, V, C> {
         let begun = core.now();
         let after = |from: u64, ns| from.saturating_add(ticks(core, ns));
         let limit = limits.timeout_ns.map_or(NEVER, |ns| after(begun, ns));
-        let mut search = match V::SEARCHES && !limits.key_order {
-            true => after(begun, limits.search_ns),
-            false => NEVER,
-        };
+        let searches = !limits.key_order && !core.is_planted(faults::DL_DETECT_WITHOUT_SEARCH);
+        let mut search = if searches { after(begun, limits.search_ns) } else { NEVER };
         loop {
             let waiting = |fate| fate & (WAITING | CALLED) == WAITING;
             let deadline = limit.min(search);
@@ -151,8 +133,7 @@ impl<M: Machine, V: Variant, C> Wait<'_, M, V, C> {
                 Err(TimedOut) if limit <= search => return Err(AbortReason::Timeout),
                 Err(TimedOut) => {}
             }
-            let found = graph.search(core, sessions, self.searcher, self.own, V::CURRENT_EDGES);
-            search = match found {
+            search = match graph.search(core, sessions, self.searcher, self.own) {
                 Found::Nothing => NEVER,
                 Found::Victim(name) if name == self.own => return Err(AbortReason::Deadlock),
                 Found::Victim(other) => {
@@ -167,12 +148,12 @@ impl<M: Machine, V: Variant, C> Wait<'_, M, V, C> {
 
 const CHOSEN: AbortReason = AbortReason::Deadlock;
 
-impl<M: Machine, V: Variant, C> WaitingLocks<M, V, C> {
+impl<M: Machine, C> WaitingLocks<M, C> {
     fn wait<'a>(
         &'a self,
         owner: &'a mut Owner<M>,
         in_order: bool,
-    ) -> (Wait<'a, M, V, C>, &'a mut Claims<M>) {
+    ) -> (Wait<'a, M, C>, &'a mut Claims<M>) {
         let own = owner.name();
         owner.searcher.clear();
         let wait =
@@ -181,7 +162,7 @@ impl<M: Machine, V: Variant, C> WaitingLocks<M, V, C> {
     }
 }
 
-impl<M: Machine, V: Variant, C: Queued> Locks<M> for WaitingLocks<M, V, C> {
+impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
     type Record = C;
     type Held = Held;
     type Owner = Owner<M>;
@@ -209,11 +190,11 @@ impl<M: Machine, V: Variant, C: Queued> Locks<M> for WaitingLocks<M, V, C> {
         let limits = Limits {
             key_order: options.deadlocks == Deadlocks::KeyOrder,
             search_ns: options.deadlock_search_ns,
-            timeout_ns: options.lock_timeout_ns.filter(|_| V::TIMES_OUT),
+            timeout_ns: options.lock_timeout_ns,
         };
         let graph = WaitsFor::new(arena, sessions, central)?;
         let sessions = Sessions::new(arena, sessions)?;
-        Ok(WaitingLocks { sessions, graph, limits, kind: PhantomData })
+        Ok(WaitingLocks { sessions, graph, limits, words: PhantomData })
     }
 
     fn owner(&self, slot: usize) -> Owner<M> {

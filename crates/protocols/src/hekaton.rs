@@ -16,9 +16,8 @@
 //! [`commit_dependencies`]: crate::parts::commit_dependencies
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions,
+    CommitLog, Declaration, Isolation, ProtocolOptions, faults,
     parts::{
-        active_timestamps::Needed,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         commit_dependencies::CommitDependencies,
         node_set::NodeSet,
@@ -30,34 +29,18 @@ use crate::{
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Version};
 
 /// The protocol.
-pub type Hekaton<M, V = AsPublished> = AnnouncedWrites<HekatonRules<M, V>>;
-
-/// Where mutants may differ; the protocol itself does not.
-pub trait Variant: Send + Sync + 'static {
-    /// A transaction commits after those that it has believed.
-    const AWAITS_DEPENDENCIES: bool = true;
-    /// Who has entered a dependency looks whether it is too late.
-    const LOOKS_AGAIN: bool = true;
-    /// Validation is as of the end timestamp, not of the begin.
-    const VALIDATES_AT_END: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Hekaton<M> = AnnouncedWrites<HekatonRules<M>>;
 
 /// Which versions it reads, whom it believes, and who writes first.
-pub struct HekatonRules<M: Machine, V = AsPublished> {
+pub struct HekatonRules<M: Machine> {
     isolation: Isolation,
     dependencies: CommitDependencies<M>,
     versions: Versions<M>,
-    variant: PhantomData<V>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Validity>;
@@ -76,7 +59,7 @@ pub struct Own<'s, M: Machine> {
     collector: VersionCollector<'s, M, Validity>,
 }
 
-impl<M: Machine, V: Variant> HekatonRules<M, V> {
+impl<M: Machine> HekatonRules<M> {
     fn validates(&self) -> bool {
         self.isolation == Isolation::Serializable
     }
@@ -98,7 +81,8 @@ impl<M: Machine, V: Variant> HekatonRules<M, V> {
         writes: &Writes<'s, M>,
         end: u64,
     ) -> Result<(), Abort> {
-        let time = if V::VALIDATES_AT_END { end } else { own.begin };
+        let at_begin = core.is_planted(faults::HEKATON_VALIDATES_AT_BEGIN);
+        let time = if at_begin { own.begin } else { end };
         // What it writes nobody else has written since.
         for (record, begin) in own.reads.iter().filter(|(r, _)| writes.find(r).is_none()) {
             own.viewpoint.validate(core, record, &self.dependencies.states, *begin, time)?;
@@ -109,14 +93,14 @@ impl<M: Machine, V: Variant> HekatonRules<M, V> {
     /// Waits for those that it has believed.
     fn wait(&self, core: &M::Core, own: &Own<'_, M>) -> Result<(), Abort> {
         let Viewpoint { session, believed, .. } = &own.viewpoint;
-        match V::AWAITS_DEPENDENCIES {
-            true => self.dependencies.wait(core, *session, believed),
-            false => Ok(()),
+        match core.is_planted(faults::HEKATON_WITHOUT_WAITING) {
+            false => self.dependencies.wait(core, *session, believed),
+            true => Ok(()),
         }
     }
 }
 
-impl<M: Machine, V: Variant> Rules<M> for HekatonRules<M, V> {
+impl<M: Machine> Rules<M> for HekatonRules<M> {
     type Record = Validity;
     type Announcer = Viewpoint<M>;
     type Absences = Unremembered;
@@ -147,9 +131,8 @@ impl<M: Machine, V: Variant> Rules<M> for HekatonRules<M, V> {
     ) -> Result<Self, OutOfMemory> {
         Ok(HekatonRules {
             isolation: options.isolation.unwrap_or(Isolation::Serializable),
-            dependencies: CommitDependencies::new(arena, sessions, V::LOOKS_AGAIN)?,
+            dependencies: CommitDependencies::new(arena, sessions)?,
             versions: Versions::new(arena, sessions)?,
-            variant: PhantomData,
         })
     }
 
@@ -161,7 +144,7 @@ impl<M: Machine, V: Variant> Rules<M> for HekatonRules<M, V> {
             reads: Vec::new(),
             leaves: NodeSet::default(),
             placements: Placements::default(),
-            collector: self.versions.collector(Needed::between),
+            collector: self.versions.collector(),
         }
     }
 

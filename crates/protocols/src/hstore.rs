@@ -16,33 +16,22 @@
 
 use crate::{
     Change, CommitLog, Declaration, Isolation, OlderAtPartition, Protocol, ProtocolOptions, Start,
+    faults,
     parts::{
         partition_locks::{Claims, Older, PartitionLocks, Refusal},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
-        write_set::WriteSet,
+        write_set::{WriteSet, write_through},
     },
 };
 use machine::{Arena, Category, Core, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent, KeyRange, Partitioning, TableSchema};
 
-/// What mutants may turn round; the protocol itself is as published.
-pub trait Variant: Send + Sync + 'static {
-    /// What becomes of the older, whatever the options say.
-    const OLDER: Option<Older> = None;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
-
 /// The protocol.
-pub struct Hstore<M: Machine, V = AsPublished> {
+pub struct Hstore<M: Machine> {
     locks: PartitionLocks<M>,
     allocator: TimestampAllocator<M>,
     older: Older,
-    variant: PhantomData<V>,
 }
 
 /// A session's partitions and writes.
@@ -61,7 +50,7 @@ fn undeclared() -> Abort {
     Abort::because(AbortReason::UndeclaredPartition)
 }
 
-impl<M: Machine, V: Variant> Hstore<M, V> {
+impl<M: Machine> Hstore<M> {
     /// The lock of partition `partition`, of which there may be more than locks.
     #[inline(always)]
     fn lock_of(&self, partition: u64) -> usize {
@@ -75,7 +64,7 @@ impl<M: Machine, V: Variant> Hstore<M, V> {
     }
 }
 
-impl<M: Machine, V: Variant> Protocol<M> for Hstore<M, V> {
+impl<M: Machine> Protocol<M> for Hstore<M> {
     const LOCKS_PARTITIONS: bool = true;
     type Record = ();
     type Worker<'s>
@@ -106,11 +95,10 @@ impl<M: Machine, V: Variant> Protocol<M> for Hstore<M, V> {
         Ok(Hstore {
             locks: PartitionLocks::new(arena, partitions, sessions)?,
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
-            older: V::OLDER.unwrap_or(match options.older_at_partition {
+            older: match options.older_at_partition {
                 OlderAtPartition::GoesFirst => Older::GoesFirst,
                 OlderAtPartition::Aborts => Older::IsRefused,
-            }),
-            variant: PhantomData,
+            },
         })
     }
 
@@ -235,6 +223,9 @@ impl<M: Machine, V: Variant> Protocol<M> for Hstore<M, V> {
     ) -> Result<bool, Abort> {
         if let Some(abort) = worker.refused {
             return Err(abort);
+        }
+        if core.is_planted(faults::HSTORE_WITHOUT_ROLLBACK) {
+            return Ok(write_through(core, &record, change));
         }
         let replicated = record.table().schema().partitioning == Partitioning::Replicated;
         let has_all = [0, self.locks.partitions()].contains(&worker.declared.len());

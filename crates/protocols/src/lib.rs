@@ -6,11 +6,10 @@
 pub mod bamboo;
 pub mod cicada;
 pub mod dl_detect;
+pub mod faults;
 pub mod hekaton;
 pub mod hstore;
 pub mod mocc;
-#[doc(hidden)]
-pub mod mutants;
 pub mod mvcc;
 pub mod no_cc;
 pub mod no_wait;

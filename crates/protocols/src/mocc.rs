@@ -16,7 +16,7 @@
 //! SILO's do, so that who validates without a lock sees it; a lock alone hinders nobody's reading.
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions, Start,
+    CommitLocks, Declaration, Isolation, ProtocolOptions, Start, faults,
     parts::{
         cancellable_queue::Sessions,
         lock_queue::{LockQueue, Queued},
@@ -28,30 +28,16 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
 use storage::{Epochs, RecordRef};
 use txn::{Abort, AbortReason, Intent};
 
 /// The protocol.
-pub type Mocc<M, V = AsPublished> = Optimistic<MoccRules<M, V>>;
-
-/// What mutants may turn round; the protocol itself is as published.
-pub trait Variant: Send + Sync + 'static {
-    /// What is done about a read lock that is out of order.
-    const OUT_OF_ORDER: OutOfOrder = OutOfOrder::Try;
-    /// Reads are validated although their records are locked.
-    const VALIDATES_LOCKED: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Mocc<M> = Optimistic<MoccRules<M>>;
 
 /// How it locks and validates.
-pub struct MoccRules<M: Machine, V> {
+pub struct MoccRules<M: Machine> {
     sessions: Sessions<M>,
     threshold: u64,
-    variant: PhantomData<V>,
 }
 
 /// SILO's word, a lock, and how hot the record is.
@@ -91,7 +77,7 @@ pub struct Own<'s, M: Machine> {
     random: u64,
 }
 
-impl<M: Machine, V: Variant> MoccRules<M, V> {
+impl<M: Machine> MoccRules<M> {
     fn heat(core: &M::Core, record: &RecordRef<'_, M, Words>, window: u64) -> u64 {
         record.cc().temperature.get::<M>(core, record.line(), window)
     }
@@ -102,10 +88,10 @@ impl<M: Machine, V: Variant> MoccRules<M, V> {
         sets: &Footprint<'_, M, Words>,
     ) -> Result<(), Abort> {
         for read in &sets.reads {
-            if !V::VALIDATES_LOCKED && own.locks.holds(&read.record) {
+            if core.is_planted(faults::MOCC_TRUSTS_LOCKS) && own.locks.holds(&read.record) {
                 continue;
             }
-            if !sets.is_current(core, read, true) {
+            if !sets.is_current(core, read) {
                 let (line, temperature) = (read.record.line(), &read.record.cc().temperature);
                 temperature.raise::<M>(core, line, own.window, &mut own.random);
                 return Err(Abort::because(AbortReason::Validation));
@@ -119,13 +105,9 @@ impl<M: Machine, V: Variant> MoccRules<M, V> {
         own: &mut Own<'s, M>,
         sets: &mut Footprint<'s, M, Words>,
     ) -> Result<u64, Abort> {
-        let out_of_order = match V::OUT_OF_ORDER {
-            OutOfOrder::Wait => OutOfOrder::Wait,
-            OutOfOrder::Try | OutOfOrder::Restore => OutOfOrder::Restore,
-        };
         sets.writes.sort();
         for record in sets.writes.records() {
-            own.locks.lock(core, record, Mode::Exclusive, out_of_order)?;
+            own.locks.lock(core, record, Mode::Exclusive, OutOfOrder::Restore)?;
         }
         let mut newest = own.last_tid;
         // Nobody else can have the bit set, who has no lock.
@@ -150,7 +132,7 @@ impl<M: Machine, V: Variant> MoccRules<M, V> {
     }
 }
 
-impl<M: Machine, V: Variant> Rules<M> for MoccRules<M, V> {
+impl<M: Machine> Rules<M> for MoccRules<M> {
     type Record = Words;
     type Own<'s>
         = Own<'s, M>
@@ -181,7 +163,7 @@ impl<M: Machine, V: Variant> Rules<M> for MoccRules<M, V> {
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         let (sessions, threshold) = (Sessions::new(arena, sessions)?, options.hot_threshold);
-        Ok(MoccRules { sessions, threshold, variant: PhantomData })
+        Ok(MoccRules { sessions, threshold })
     }
 
     fn own<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Own<'s, M> {
@@ -210,7 +192,7 @@ impl<M: Machine, V: Variant> Rules<M> for MoccRules<M, V> {
         }
         let mode = if intent == Intent::Update { Mode::Exclusive } else { Mode::Shared };
         let mode = recommended.filter(|mode| *mode == Mode::Exclusive).unwrap_or(mode);
-        own.locks.lock(core, record, mode, V::OUT_OF_ORDER)
+        own.locks.lock(core, record, mode, OutOfOrder::Try)
     }
 
     fn prepare<'s>(

@@ -18,10 +18,9 @@
 //! [`version_collector`]: crate::parts::version_collector
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, faults,
     parts::{
         absence_times::AbsenceTimes,
-        active_timestamps::Needed,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::Prewriter,
         range_times,
@@ -32,36 +31,18 @@ use crate::{
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet};
 
 /// The protocol.
-pub type Mvcc<M, V = AsPublished> = AnnouncedWrites<MvccRules<M, V>>;
-
-/// Where mutants may differ; the protocol itself does not.
-pub trait Variant: Send + Sync + 'static {
-    /// A read waits for an earlier write that is not decided.
-    const AWAITS_WRITERS: bool = true;
-    /// A read keeps earlier writes from coming after it.
-    const MARKS_READS: bool = true;
-    /// Whether the version that was newest from `begin` to `end` must stay.
-    fn is_needed(needed: &Needed, begin: u64, end: u64) -> bool {
-        needed.between(begin, end)
-    }
-}
-
-/// The algorithm as described above.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Mvcc<M> = AnnouncedWrites<MvccRules<M>>;
 
 /// Which versions it reads, and when it writes.
-pub struct MvccRules<M: Machine, V = AsPublished> {
+pub struct MvccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     versions: Versions<M>,
     absences: AbsenceTimes<M>,
-    variant: PhantomData<V>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
@@ -74,7 +55,7 @@ pub struct Own<'s, M: Machine> {
     collector: VersionCollector<'s, M, Times>,
 }
 
-impl<M: Machine, V: Variant> Rules<M> for MvccRules<M, V> {
+impl<M: Machine> Rules<M> for MvccRules<M> {
     type Record = Times;
     type Announcer = Prewriter<M>;
     type Absences = AbsenceTimes<M>;
@@ -102,7 +83,6 @@ impl<M: Machine, V: Variant> Rules<M> for MvccRules<M, V> {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             versions: Versions::new(arena, sessions)?,
             absences: AbsenceTimes::new(arena)?,
-            variant: PhantomData,
         })
     }
 
@@ -111,7 +91,7 @@ impl<M: Machine, V: Variant> Rules<M> for MvccRules<M, V> {
             prewrites: Prewriter::new(&self.versions.latches, slot),
             session: slot,
             source: TimestampSource::default(),
-            collector: self.versions.collector(V::is_needed),
+            collector: self.versions.collector(),
         }
     }
 
@@ -151,16 +131,16 @@ impl<M: Machine, V: Variant> Rules<M> for MvccRules<M, V> {
     ) -> Result<RowHead, Abort> {
         let prewrites = &own.prewrites;
         if access != Access::Announced {
-            if V::AWAITS_WRITERS {
-                prewrites.latch_decided(core, &record);
-            } else {
+            if core.is_planted(faults::MVCC_READS_PAST_WRITERS) {
                 prewrites.latch(core, &record);
+            } else {
+                prewrites.latch_decided(core, &record);
             }
         }
         // What is older than the newest version can't change for an active transaction: no mark needed.
         let newest = version_chain::wts(core, &record) <= prewrites.timestamp;
         let head = version_chain::read(core, &record, prewrites.timestamp, columns, out);
-        if newest && V::MARKS_READS {
+        if newest && !core.is_planted(faults::MVCC_WITHOUT_READ_MARKS) {
             prewrites.mark_read(core, &record);
         }
         prewrites.unlatch(core, &record);

@@ -12,7 +12,7 @@
 //! a bucket has to be latched anyway.
 
 use crate::{
-    Declaration, Isolation, LockForm, LockPlacement, ProtocolOptions, Start, WriteLocks,
+    Declaration, Isolation, LockForm, LockPlacement, ProtocolOptions, Start, WriteLocks, faults,
     parts::{
         lock_queue::{Held, InRecord, LockPlace, Requests},
         lock_table::LockTables,
@@ -27,36 +27,18 @@ use txn::{Abort, AbortReason};
 
 /// The protocol.
 pub type NoWait = TwoPhaseLocking<CountedLocks>;
-/// With records locked to be written at commit.
-pub type NoWaitAtCommit = TwoPhaseLocking<CountedLocks<AtCommit>>;
+/// With records locked to be written at commit: PCC.
+pub type NoWaitAtCommit = TwoPhaseLocking<CountedLocks<true>>;
 /// With lists for locks.
 pub type NoWaitListed<M> = TwoPhaseLocking<ListedLocks<M, InRecord>>;
 /// With lists for locks, in tables.
 pub type NoWaitTabled<M> = TwoPhaseLocking<ListedLocks<M, LockTables<M>>>;
 
-/// How the word is used.
-pub trait Variant: Send + Sync + 'static {
-    /// Records are locked to be written at commit.
-    const AT_COMMIT: bool = false;
-    /// Who has locked a record to read it, locks it again to write it: not in a mutant.
-    const UPGRADES: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
-
-/// PCC.
-pub struct AtCommit;
-impl Variant for AtCommit {
-    const AT_COMMIT: bool = true;
-}
-
 /// The lock word of a writer; anything less is a number of readers.
 const WRITER: u64 = 1 << 63;
 
 /// One word per record: a writer bit, or the number of readers.
-pub struct CountedLocks<V = AsPublished>(PhantomData<V>);
+pub struct CountedLocks<const AT_COMMIT: bool = false>;
 
 fn conflict() -> Abort {
     Abort::because(AbortReason::LockConflict)
@@ -72,9 +54,9 @@ fn declaration() -> Declaration {
     }
 }
 
-impl<M: Machine, V: Variant> Locks<M> for CountedLocks<V> {
-    const ONE_COPY: bool = V::AT_COMMIT;
-    const DEFERS: bool = V::AT_COMMIT;
+impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
+    const ONE_COPY: bool = AT_COMMIT;
+    const DEFERS: bool = AT_COMMIT;
     type Record = Word;
     type Held = Mode;
     type Owner = ();
@@ -90,16 +72,16 @@ impl<M: Machine, V: Variant> Locks<M> for CountedLocks<V> {
     fn is_asked_for(options: &ProtocolOptions) -> bool {
         let in_record = options.locks == LockPlacement::Record;
         let counted = in_record && options.lock_form == LockForm::Counter;
-        counted && (options.write_locks == WriteLocks::Commit) == V::AT_COMMIT
+        counted && (options.write_locks == WriteLocks::Commit) == AT_COMMIT
     }
 
     #[inline(always)]
     fn locks_writes_at_commit(&self) -> bool {
-        V::AT_COMMIT
+        AT_COMMIT
     }
 
     fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(CountedLocks(PhantomData))
+        Ok(CountedLocks)
     }
 
     fn owner(&self, _: usize) {}
@@ -138,7 +120,9 @@ impl<M: Machine, V: Variant> Locks<M> for CountedLocks<V> {
         record: &RecordRef<'_, M, Word>,
         held: &mut Mode,
     ) -> Result<(), Abort> {
-        if !V::UPGRADES {
+        if core.is_planted(faults::UPDATE_WITHOUT_UPGRADE)
+            || core.is_planted(faults::NO_WAIT_NEVER_UPGRADES)
+        {
             return Ok(());
         }
         // Only the one reader that is us may turn into a writer.

@@ -23,7 +23,7 @@
 //! absence may be later than the start (validation still guards it).
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions, Start, Validation,
+    CommitLocks, Declaration, Isolation, ProtocolOptions, Start, Validation, faults,
     parts::{
         critical_section::{CriticalSection, Entrance},
         optimistic::{End, Footprint, Optimistic, Rules},
@@ -32,30 +32,16 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
 use storage::Epochs;
 use txn::{Abort, AbortReason};
 
 /// The protocol.
-pub type Occ<M, V = AsPublished> = Optimistic<OccRules<M, V>>;
-
-/// What mutants may put elsewhere; the protocol itself is as published.
-pub trait Variant: Send + Sync + 'static {
-    /// Serial validation is part of the critical section.
-    const VALIDATES_INSIDE: bool = true;
-    /// There is a critical section whatever the options say.
-    const CENTRAL: bool = false;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Occ<M> = Optimistic<OccRules<M>>;
 
 /// How it validates.
-pub struct OccRules<M: Machine, V> {
+pub struct OccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     section: Option<CriticalSection<M>>,
-    variant: PhantomData<V>,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -85,7 +71,7 @@ pub struct Own<'s, M: Machine> {
     entrance: Option<Entrance<'s, M>>,
 }
 
-impl<M: Machine, V: Variant> Rules<M> for OccRules<M, V> {
+impl<M: Machine> Rules<M> for OccRules<M> {
     type Record = WriteTime;
     type Own<'s>
         = Own<'s, M>
@@ -113,12 +99,10 @@ impl<M: Machine, V: Variant> Rules<M> for OccRules<M, V> {
     ) -> Result<Self, OutOfMemory> {
         let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
         let section = match options.validation {
-            Validation::Parallel if !V::CENTRAL => None,
-            Validation::Parallel | Validation::Central => {
-                Some(CriticalSection::new(arena, sessions)?)
-            }
+            Validation::Parallel => None,
+            Validation::Central => Some(CriticalSection::new(arena, sessions)?),
         };
-        Ok(OccRules { allocator, section, variant: PhantomData })
+        Ok(OccRules { allocator, section })
     }
 
     fn own<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Own<'s, M> {
@@ -147,12 +131,11 @@ impl<M: Machine, V: Variant> Rules<M> for OccRules<M, V> {
         sets: &mut Footprint<'s, M, WriteTime>,
     ) -> Result<u64, Abort> {
         sets.writes.sort();
-        if let Some(entrance) = &mut own.entrance {
-            if V::VALIDATES_INSIDE {
-                entrance.enter(core);
-            } else {
-                sets.validate(core, true)?;
-            }
+        let outside = core.is_planted(faults::OCC_VALIDATES_OUTSIDE);
+        if outside {
+            sets.validate(core)?;
+        } else if let Some(entrance) = &mut own.entrance {
+            entrance.enter(core);
         }
         // Waiting keeps others waiting, but an attempt given up would have drawn its timestamps in vain,
         // and those are what many cores wait for.
@@ -161,8 +144,8 @@ impl<M: Machine, V: Variant> Rules<M> for OccRules<M, V> {
         core.fence();
         let end = self.allocator.draw(core, &mut own.source);
         core.fence();
-        if V::VALIDATES_INSIDE || own.entrance.is_none() {
-            sets.validate(core, true)?;
+        if !outside {
+            sets.validate(core)?;
         }
         Ok(end)
     }

@@ -32,7 +32,7 @@
 //!   that instant, or to its end if it has scanned the range itself ([`crate::parts::two_phase_locking`]).
 
 use crate::{
-    Declaration, Isolation, ProtocolOptions, Start, WriteLocks,
+    Declaration, Isolation, ProtocolOptions, Start, WriteLocks, faults,
     parts::{
         cancellable_queue::{Claims, Sessions},
         registered_readers::{Held, Reader, ReaderLists, RegisteringLock},
@@ -41,37 +41,19 @@ use crate::{
         wounding::Wound,
     },
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// What mutants may leave out; the protocol itself leaves nothing out.
-pub trait Variant: Send + Sync + 'static {
-    /// A writer makes its locks exclusive before it commits.
-    const EXCLUDES: bool = true;
-    /// And wounds younger readers when it does.
-    const WOUNDS_READERS: bool = true;
-    /// Readers wait where a lock is exclusive.
-    const HEEDS_EXCLUSION: bool = true;
-    /// Who has been wounded looks out for it, and does not commit.
-    const HEEDS_WOUNDS: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
-
 /// The protocol.
-pub type Plor<M, V = AsPublished> = TwoPhaseLocking<RegisteringLocks<M, V>>;
+pub type Plor<M> = TwoPhaseLocking<RegisteringLocks<M>>;
 
 /// Locks beside whose writers others read.
-pub struct RegisteringLocks<M: Machine, V> {
+pub struct RegisteringLocks<M: Machine> {
     allocator: TimestampAllocator<M>,
     sessions: Sessions<M>,
     readers: ReaderLists<M>,
     at_commit: bool,
-    variant: PhantomData<V>,
 }
 
 /// A session's age and its locks.
@@ -83,23 +65,29 @@ pub struct Owner<M: Machine> {
 
 const WOUNDED: AbortReason = AbortReason::Wounded;
 
-impl<M: Machine, V: Variant> RegisteringLocks<M, V> {
+/// Whether the transaction looks out for wounds, and does not commit with one.
+#[inline(always)]
+fn heeds_wounds<C: Core>(core: &C) -> bool {
+    !core.is_planted(faults::PLOR_COMMITS_WOUNDED)
+}
+
+impl<M: Machine> RegisteringLocks<M> {
     /// Goes on unless the transaction has been wounded: a word of its own session.
     #[inline(always)]
     fn look(core: &M::Core, owner: &Owner<M>) -> Result<Wound, Abort> {
-        match V::HEEDS_WOUNDS && owner.reader.is_wounded(core) {
+        match heeds_wounds(core) && owner.reader.is_wounded(core) {
             true => Err(Abort::because(WOUNDED)),
             false => Ok(Wound::by(owner.timestamp)),
         }
     }
 }
 
-impl<M: Machine, V: Variant> Locks<M> for RegisteringLocks<M, V> {
+impl<M: Machine> Locks<M> for RegisteringLocks<M> {
     type Record = RegisteringLock;
     type Held = Held;
     type Owner = Owner<M>;
 
-    const CERTIFIES: bool = V::EXCLUDES;
+    const CERTIFIES: bool = true;
     const DEFERS: bool = true;
     const IN_ORDER: bool = true;
 
@@ -132,7 +120,6 @@ impl<M: Machine, V: Variant> Locks<M> for RegisteringLocks<M, V> {
             sessions: Sessions::new(arena, sessions)?,
             readers: ReaderLists::new(arena, sessions)?,
             at_commit: options.write_locks == WriteLocks::Commit,
-            variant: PhantomData,
         })
     }
 
@@ -163,7 +150,7 @@ impl<M: Machine, V: Variant> Locks<M> for RegisteringLocks<M, V> {
         let wound = Self::look(core, owner)?;
         let reader = &mut owner.reader;
         let held = match mode {
-            Mode::Shared => reader.read(core, record, wound, V::HEEDS_EXCLUSION, WOUNDED),
+            Mode::Shared => reader.read(core, record, wound, WOUNDED),
             Mode::Exclusive => {
                 let mut held = Held::NOT;
                 reader.write(core, record, &mut held, wound, WOUNDED).map(|()| held)
@@ -194,7 +181,8 @@ impl<M: Machine, V: Variant> Locks<M> for RegisteringLocks<M, V> {
         held: &mut Held,
     ) -> Result<(), Abort> {
         let wound = Self::look(core, owner)?;
-        let younger = |reader| V::WOUNDS_READERS && wound.wounds(reader);
+        let spares = core.is_planted(faults::PLOR_SPARES_READERS);
+        let younger = |reader| !spares && wound.wounds(reader);
         let excluded = owner.reader.exclude(core, record, held, wound, younger, WOUNDED);
         excluded.map_err(Abort::because)
     }
@@ -218,7 +206,7 @@ impl<M: Machine, V: Variant> Locks<M> for RegisteringLocks<M, V> {
     /// The commit point.
     #[inline]
     fn prepare(&self, core: &M::Core, owner: &mut Owner<M>) -> Result<(), Abort> {
-        match owner.reader.claims().begin_commit(core) || !V::HEEDS_WOUNDS {
+        match owner.reader.claims().begin_commit(core) || !heeds_wounds(core) {
             true => Ok(()),
             false => Err(Abort::because(WOUNDED)),
         }

@@ -195,9 +195,6 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// that is there to be compared. Each copy costs the build seconds.
     const ONE_COPY: bool = false;
 
-    /// Memory that others may still be reading is used again at once: only a planted bug does that.
-    const FREES_EARLY: bool = false;
-
     /// What it keeps in each record. Zeros are a record that nobody has touched.
     type Record: Zeroed + Send + Sync + 'static;
     /// What it keeps per session: read set, write set, locks. Survives retries.

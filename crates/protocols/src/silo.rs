@@ -11,42 +11,22 @@
 //! presence of a row is a word of its own.
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions,
+    CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
     parts::{
         optimistic::{End, Footprint, Optimistic, Rules},
         tid_word::{self, TidRecord},
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
 use storage::Epochs;
 use txn::Abort;
 
 /// The protocol.
-pub type Silo<V = AsPublished> = Optimistic<SiloRules<V>>;
-
-/// What mutants may leave out; the protocol itself leaves nothing out.
-pub trait Variant: Send + Sync + 'static {
-    /// Validation rejects records that another transaction has locked.
-    const CHECKS_LOCK: bool = true;
-    /// Write locks are taken in one order by all.
-    const SORTS: bool = true;
-    /// The epoch is read when all locks are held.
-    const LATE_EPOCH: bool = true;
-    /// What is read for update is validated at every level of isolation.
-    const CHECKS_UPDATES: bool = true;
-    /// Rows are added to under their locks.
-    const ADDS_UNDER_LOCK: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Silo = Optimistic<SiloRules>;
 
 /// How it validates.
-pub struct SiloRules<V> {
+pub struct SiloRules {
     commit_locks: CommitLocks,
-    variant: PhantomData<V>,
 }
 
 /// The TID word.
@@ -70,9 +50,7 @@ pub struct Own<'s, M: Machine> {
     last_tid: u64,
 }
 
-impl<M: Machine, V: Variant> Rules<M> for SiloRules<V> {
-    const NOTES_UPDATES: bool = V::CHECKS_UPDATES;
-    const ADDS_UNDER_LOCK: bool = V::ADDS_UNDER_LOCK;
+impl<M: Machine> Rules<M> for SiloRules {
     type Record = TidWord;
     type Own<'s>
         = Own<'s, M>
@@ -94,7 +72,7 @@ impl<M: Machine, V: Variant> Rules<M> for SiloRules<V> {
     }
 
     fn create(_: &Arc<Arena>, options: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(SiloRules { commit_locks: options.commit_locks, variant: PhantomData })
+        Ok(SiloRules { commit_locks: options.commit_locks })
     }
 
     fn own<'s>(&'s self, epochs: &'s Epochs<M>, _: usize) -> Own<'s, M> {
@@ -108,18 +86,18 @@ impl<M: Machine, V: Variant> Rules<M> for SiloRules<V> {
         own: &mut Own<'s, M>,
         sets: &mut Footprint<'s, M, TidWord>,
     ) -> Result<u64, Abort> {
-        if V::SORTS {
+        if !core.is_planted(faults::UNSORTED_WRITE_LOCKS) {
             sets.writes.sort();
         }
-        let early = if V::LATE_EPOCH { 0 } else { own.epochs.current(core) };
+        let early = core.is_planted(faults::SILO_EARLY_EPOCH).then(|| own.epochs.current(core));
         let mut newest = own.last_tid;
         sets.lock_writes(core, self.commit_locks, |tid| newest = newest.max(tid))?;
         // The serialisation point: every lock is held before the epoch is read, and the epoch is read
         // before anything is validated.
         core.fence();
-        let epoch = if V::LATE_EPOCH { own.epochs.current(core) } else { early };
+        let epoch = early.unwrap_or_else(|| own.epochs.current(core));
         core.fence();
-        sets.validate(core, V::CHECKS_LOCK)?;
+        sets.validate(core)?;
         Ok(tid_word::next_tid(epoch, sets.newest_read(newest)))
     }
 

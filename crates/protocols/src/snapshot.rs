@@ -13,10 +13,9 @@
 //! [`commit_clock`]: crate::parts::commit_clock
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions,
+    CommitLog, Declaration, Isolation, ProtocolOptions, faults,
     parts::{
         absence_times::AbsenceTimes,
-        active_timestamps::Needed,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         announcement::Announcer,
         certifier::{Candidate, Certifier},
@@ -27,25 +26,13 @@ use crate::{
         write_set::WriteSet,
     },
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet};
 
 /// The protocol.
-pub type Snapshot<M, C = Uncertified, V = AsPublished> = AnnouncedWrites<SnapshotRules<M, C, V>>;
-
-/// Where mutants may differ; the protocol itself does not.
-pub trait Variant: Send + Sync + 'static {
-    /// A write is refused if a later version than the snapshot's is there.
-    const FIRST_WINS: bool = true;
-    /// A read waits for a commit that its snapshot must have.
-    const AWAITS_COMMITS: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Snapshot<M, C = Uncertified> = AnnouncedWrites<SnapshotRules<M, C>>;
 
 /// Nothing but snapshot isolation.
 pub struct Uncertified;
@@ -70,11 +57,11 @@ impl<M: Machine> Certifier<M> for Uncertified {
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
 /// Which versions it reads, and who writes first.
-pub struct SnapshotRules<M: Machine, C = Uncertified, V = AsPublished> {
+pub struct SnapshotRules<M: Machine, C = Uncertified> {
     clock: CommitClock<M>,
     versions: Versions<M>,
     absences: AbsenceTimes<M>,
-    kind: PhantomData<(C, V)>,
+    certifier: PhantomData<C>,
 }
 
 /// Snapshot, and the versions that this session has superseded.
@@ -86,7 +73,7 @@ pub struct Own<'s, M: Machine, C: Certifier<M>> {
     stamps: C::Stamps<'s>,
 }
 
-impl<M: Machine, C: Certifier<M>, V: Variant> Rules<M> for SnapshotRules<M, C, V> {
+impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
     type Record = Times;
     type Announcer = Announcer<M>;
     type Absences = AbsenceTimes<M>;
@@ -115,14 +102,14 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Rules<M> for SnapshotRules<M, C, V
             clock: CommitClock::new(arena, sessions)?,
             versions: Versions::new(arena, sessions)?,
             absences: AbsenceTimes::new(arena)?,
-            kind: PhantomData,
+            certifier: PhantomData,
         })
     }
 
     fn own<'s>(&'s self, slot: usize) -> Own<'s, M, C> {
         Own {
             announcer: Announcer::new(&self.versions.latches, slot),
-            collector: self.versions.collector(Needed::between),
+            collector: self.versions.collector(),
             committing: false,
             stamps: C::Stamps::default(),
         }
@@ -150,7 +137,7 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Rules<M> for SnapshotRules<M, C, V
         own: &mut Own<'s, M, C>,
         record: &Record<'s, M>,
     ) -> Result<(), Abort> {
-        own.announcer.latch_for_write(core, record, V::FIRST_WINS)
+        own.announcer.latch_for_write(core, record)
     }
 
     #[inline]
@@ -165,10 +152,10 @@ impl<M: Machine, C: Certifier<M>, V: Variant> Rules<M> for SnapshotRules<M, C, V
     ) -> Result<RowHead, Abort> {
         let Own { announcer, stamps, .. } = own;
         if access != Access::Announced {
-            if V::AWAITS_COMMITS {
-                announcer.latch_settled(core, &record, &self.clock);
-            } else {
+            if core.is_planted(faults::SNAPSHOT_READS_PAST_COMMITS) {
                 announcer.latch(core, &record);
+            } else {
+                announcer.latch_settled(core, &record, &self.clock);
             }
         }
         let head = version_chain::read(core, &record, announcer.begin, columns, out);

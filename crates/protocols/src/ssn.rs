@@ -18,7 +18,7 @@
 //! [`snapshot`]: crate::snapshot
 
 use crate::{
-    Declaration, Isolation,
+    Declaration, Isolation, faults,
     parts::{
         announced_writes::Announces,
         certifier::{Candidate, Certifier},
@@ -26,34 +26,17 @@ use crate::{
         range_times, version_chain,
         version_times::Times,
     },
-    snapshot::{self, Snapshot},
+    snapshot::Snapshot,
 };
 use machine::{Core, Machine};
-use std::marker::PhantomData;
 use storage::{GuardRef, RecordRef, RowState};
 use txn::{Abort, AbortReason};
 
 /// The protocol.
-pub type Ssn<M, V = AsPublished> = Snapshot<M, SafetyNet<V>, snapshot::AsPublished>;
-
-/// What mutants may leave out; the protocol itself leaves nothing out.
-pub trait Variant: Send + Sync + 'static {
-    /// A transaction with π(T) ≤ η(T) aborts.
-    const EXCLUDES: bool = true;
-    /// Readers leave their stamps behind.
-    const STAMPS_READS: bool = true;
-    /// A commit under way that has an earlier stamp is waited for.
-    const AWAITS_OVERWRITERS: bool = true;
-    /// Scanned ranges are certified.
-    const CERTIFIES_RANGES: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Ssn<M> = Snapshot<M, SafetyNet>;
 
 /// The certifier.
-pub struct SafetyNet<V>(PhantomData<V>);
+pub struct SafetyNet;
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
@@ -87,8 +70,9 @@ impl<'s, M: Machine> Stamps<'s, M> {
         self.sstamp = self.sstamp.min(stamp);
     }
 
-    fn check<V: Variant>(&self) -> Result<(), Abort> {
-        match V::EXCLUDES && self.sstamp <= self.pstamp {
+    fn check(&self, core: &M::Core) -> Result<(), Abort> {
+        let excludes = !core.is_planted(faults::SSN_WITHOUT_EXCLUSION);
+        match excludes && self.sstamp <= self.pstamp {
             true => Err(unsafe_structure()),
             false => Ok(()),
         }
@@ -96,7 +80,7 @@ impl<'s, M: Machine> Stamps<'s, M> {
 
     /// Leaves the transaction's stamp at the version of `record` that it has read, if that is the newest still; else
     /// takes over the π of who has superseded it.
-    fn settle<V: Variant>(
+    fn settle(
         &mut self,
         core: &M::Core,
         candidate: &Candidate<'_, 's, M>,
@@ -124,8 +108,9 @@ impl<'s, M: Machine> Stamps<'s, M> {
                 return Ok(());
             }
             let other = announcer.other_committing(core, record);
-            let Some(other) = other.filter(|_| V::AWAITS_OVERWRITERS) else {
-                if V::STAMPS_READS {
+            let awaits = !core.is_planted(faults::SSN_WITHOUT_WAITING);
+            let Some(other) = other.filter(|_| awaits) else {
+                if !core.is_planted(faults::SSN_WITHOUT_READ_STAMPS) {
                     raise(core, record, *stamp);
                 }
                 announcer.unlatch(core, record);
@@ -160,7 +145,7 @@ fn raise<M: Machine>(core: &M::Core, record: &Record<'_, M>, stamp: u64) {
     }
 }
 
-impl<M: Machine, V: Variant> Certifier<M> for SafetyNet<V> {
+impl<M: Machine> Certifier<M> for SafetyNet {
     type Stamps<'s>
         = Stamps<'s, M>
     where
@@ -193,11 +178,11 @@ impl<M: Machine, V: Variant> Certifier<M> for SafetyNet<V> {
         } else {
             stamps.follow(core.load_relaxed(version.line(), &version.cc().rts));
         }
-        stamps.check::<V>()
+        stamps.check(core)
     }
 
     fn scan<'s>(core: &M::Core, stamps: &mut Stamps<'s, M>, guard: GuardRef<'s, M, Times>) {
-        if V::CERTIFIES_RANGES {
+        if !core.is_planted(faults::PHANTOM_UNCERTIFIED_RANGE) {
             stamps.leaves.observe(core, guard);
         }
     }
@@ -234,9 +219,8 @@ impl<M: Machine, V: Variant> Certifier<M> for SafetyNet<V> {
         stamps.follow(candidate.stamp);
         let reads = std::mem::take(&mut stamps.reads);
         let mut unwritten = reads.iter().filter(|(r, _)| candidate.writes.find(r).is_none());
-        let settled = unwritten.try_for_each(|(record, written)| {
-            stamps.settle::<V>(core, &candidate, record, *written)
-        });
+        let settled = unwritten
+            .try_for_each(|(record, written)| stamps.settle(core, &candidate, record, *written));
         stamps.reads = reads;
         settled?;
         stamps.settle_ranges(core, candidate.stamp)?;
@@ -245,7 +229,7 @@ impl<M: Machine, V: Variant> Certifier<M> for SafetyNet<V> {
             let (written, read) = range_times::times_of(core, &record);
             stamps.precede(written.max(read));
         }
-        stamps.check::<V>()
+        stamps.check(core)
     }
 
     fn installed<'s>(

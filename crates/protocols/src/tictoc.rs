@@ -9,7 +9,7 @@
 //! Deviation: a read waits for a locked record, whose owner does not wait for the reader.
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions,
+    CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
     parts::{
         optimistic::{Footprint, Optimistic, Rules},
         tid_word::TidRecord,
@@ -18,28 +18,16 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef};
 use txn::{Abort, AbortReason};
 
 /// The protocol.
-pub type TicToc<M, V = AsPublished> = Optimistic<TicTocRules<M, V>>;
-
-/// What mutants may leave out; the protocol itself leaves nothing out.
-pub trait Variant: Send + Sync + 'static {
-    /// A version whose record is locked by another is not extended.
-    const CHECKS_LOCK: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type TicToc<M> = Optimistic<TicTocRules<M>>;
 
 /// How it validates.
-pub struct TicTocRules<M: Machine, V> {
+pub struct TicTocRules<M: Machine> {
     floor: TimestampFloor<M>,
     commit_locks: CommitLocks,
-    variant: PhantomData<V>,
 }
 
 /// A [validity word](crate::parts::validity_word).
@@ -62,7 +50,7 @@ fn invalid() -> Abort {
     Abort::because(AbortReason::Validation)
 }
 
-impl<M: Machine, V: Variant> TicTocRules<M, V> {
+impl<M: Machine> TicTocRules<M> {
     /// Makes sure that what was read is still valid at `timestamp`, extending it where needed.
     fn validate(
         core: &M::Core,
@@ -83,7 +71,8 @@ impl<M: Machine, V: Variant> TicTocRules<M, V> {
                 if own || rts(now) >= timestamp {
                     break;
                 }
-                if V::CHECKS_LOCK && now & LOCKED != 0 {
+                let is_locked = now & LOCKED != 0;
+                if is_locked && !core.is_planted(faults::TICTOC_EXTENDS_LOCKED) {
                     return Err(invalid());
                 }
                 match core.cas(line, word, now, extended(now, timestamp)) {
@@ -113,7 +102,7 @@ impl<M: Machine, V: Variant> TicTocRules<M, V> {
     }
 }
 
-impl<M: Machine, V: Variant> Rules<M> for TicTocRules<M, V> {
+impl<M: Machine> Rules<M> for TicTocRules<M> {
     type Record = TicTocWord;
     type Own<'s>
         = ()
@@ -140,7 +129,7 @@ impl<M: Machine, V: Variant> Rules<M> for TicTocRules<M, V> {
         _: usize,
     ) -> Result<Self, OutOfMemory> {
         let (floor, commit_locks) = (TimestampFloor::new(arena)?, options.commit_locks);
-        Ok(TicTocRules { floor, commit_locks, variant: PhantomData })
+        Ok(TicTocRules { floor, commit_locks })
     }
 
     fn own<'s>(&'s self, _: &'s Epochs<M>, _: usize) {}
@@ -152,6 +141,9 @@ impl<M: Machine, V: Variant> Rules<M> for TicTocRules<M, V> {
         (): &mut (),
         sets: &mut Footprint<'s, M, TicTocWord>,
     ) -> Result<u64, Abort> {
+        if core.is_planted(faults::VALIDATION_SKIPPED) {
+            return Ok(0);
+        }
         sets.writes.sort();
         let mut timestamp = 0;
         sets.lock_writes(core, self.commit_locks, |before| {

@@ -11,7 +11,7 @@
 //! Strict unless timestamps come in batches: then an old one may be used after a later one has committed.
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, faults,
     parts::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::{Prewriter, Prewritten, too_late},
@@ -23,31 +23,17 @@ use crate::{
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet};
 
 /// The protocol.
-pub type Timestamp<M, V = AsPublished> = AnnouncedWrites<TimestampRules<M, V>>;
-
-/// What mutants may turn; the protocol itself is as published.
-pub trait Variant: Send + Sync + 'static {
-    /// What a transaction keeps of the timestamp that it drew.
-    fn kept(timestamp: u64) -> u64 {
-        timestamp
-    }
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
+pub type Timestamp<M> = AnnouncedWrites<TimestampRules<M>>;
 
 /// When it reads and writes.
-pub struct TimestampRules<M: Machine, V = AsPublished> {
+pub struct TimestampRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
     latches: LatchNodes,
-    variant: PhantomData<V>,
 }
 
 /// Timestamps of a record, under a latch.
@@ -94,7 +80,7 @@ impl Timed for Times {
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-impl<M: Machine, V: Variant> Rules<M> for TimestampRules<M, V> {
+impl<M: Machine> Rules<M> for TimestampRules<M> {
     type Record = Times;
     type Announcer = Prewriter<M>;
     type Absences = TimestampFloor<M>;
@@ -122,7 +108,6 @@ impl<M: Machine, V: Variant> Rules<M> for TimestampRules<M, V> {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             floor: TimestampFloor::new(arena)?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
-            variant: PhantomData,
         })
     }
 
@@ -144,7 +129,12 @@ impl<M: Machine, V: Variant> Rules<M> for TimestampRules<M, V> {
 
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>) {
-        own.prewrites.timestamp = V::kept(self.allocator.draw(core, &mut own.source));
+        let drawn = self.allocator.draw(core, &mut own.source);
+        own.prewrites.timestamp = match core.is_planted(faults::TIMESTAMPS_CUT_SHORT) {
+            false => drawn,
+            // Of longer ones than a short run draws.
+            true => (drawn + u64::from(u32::MAX) - 10) & u64::from(u32::MAX),
+        };
     }
 
     #[inline]

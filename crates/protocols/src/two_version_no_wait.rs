@@ -15,22 +15,11 @@ use crate::{
     parts::two_phase_locking::{Locks, Mode, TwoPhaseLocking},
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
-use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
 /// The protocol.
 pub type TwoVersionNoWait = TwoPhaseLocking<CertifiedLocks>;
-
-/// What mutants may leave out; the protocol itself leaves nothing out.
-pub trait Variant: Send + Sync + 'static {
-    /// Writes are certified before they are installed.
-    const CERTIFIES: bool = true;
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
 
 /// Set while a transaction works on the second version.
 const WRITER: u64 = 1 << 63;
@@ -38,7 +27,7 @@ const WRITER: u64 = 1 << 63;
 const CERTIFIED: u64 = 1 << 62;
 
 /// One word per record: `| writer: 1 bit | certified: 1 bit | readers: 62 bits |`.
-pub struct CertifiedLocks<V = AsPublished>(PhantomData<V>);
+pub struct CertifiedLocks;
 
 /// How a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +44,12 @@ fn conflict() -> Abort {
     Abort::because(AbortReason::LockConflict)
 }
 
-impl<M: Machine, V: Variant> Locks<M> for CertifiedLocks<V> {
+impl<M: Machine> Locks<M> for CertifiedLocks {
     type Record = Word;
     type Held = Held;
     type Owner = ();
 
-    const CERTIFIES: bool = V::CERTIFIES;
+    const CERTIFIES: bool = true;
 
     fn declare(_: &ProtocolOptions) -> Declaration {
         Declaration {
@@ -73,7 +62,7 @@ impl<M: Machine, V: Variant> Locks<M> for CertifiedLocks<V> {
     }
 
     fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(CertifiedLocks(PhantomData))
+        Ok(CertifiedLocks)
     }
 
     fn owner(&self, _: usize) {}

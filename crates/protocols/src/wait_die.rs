@@ -11,44 +11,30 @@
 //! [`crate::parts::two_phase_locking`].
 
 use crate::{
-    Declaration, Isolation, LockPlacement, ProtocolOptions, Start,
+    Declaration, Isolation, LockPlacement, ProtocolOptions, Start, faults,
     parts::{
-        lock_queue::{Held, InRecord, LockPlace, Requests},
+        lock_queue::{Held, InRecord, LockPlace, MayWait, Requests},
         lock_table::LockTables,
         queue_latch::LatchNodes,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
     },
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
-use std::marker::PhantomData;
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// What mutants may turn round; the protocol itself is as published.
-pub trait Variant: Send + Sync + 'static {
-    /// Whether a transaction of timestamp `own` may wait for one of timestamp `other`.
-    fn may_wait(own: u64, other: u64) -> bool {
-        own < other
-    }
-}
-
-/// The algorithm as published.
-pub struct AsPublished;
-impl Variant for AsPublished {}
-
 /// The protocol.
-pub type WaitDie<M, V = AsPublished> = TwoPhaseLocking<AgedLocks<M, V>>;
+pub type WaitDie<M> = TwoPhaseLocking<AgedLocks<M>>;
 /// With its locks in tables.
-pub type WaitDieTabled<M> = TwoPhaseLocking<AgedLocks<M, AsPublished, LockTables<M>>>;
+pub type WaitDieTabled<M> = TwoPhaseLocking<AgedLocks<M, LockTables<M>>>;
 
 /// Locks that are given by age.
-pub struct AgedLocks<M: Machine, V, P = InRecord> {
+pub struct AgedLocks<M: Machine, P = InRecord> {
     place: P,
     allocator: TimestampAllocator<M>,
     arena: Arc<Arena>,
     latches: LatchNodes,
-    variant: PhantomData<V>,
 }
 
 /// A session's age and its requests.
@@ -66,7 +52,16 @@ fn no_memory(_: OutOfMemory) -> Abort {
     Abort::because(AbortReason::OutOfMemory)
 }
 
-impl<M: Machine, V: Variant, P: LockPlace<M>> Locks<M> for AgedLocks<M, V, P> {
+/// The older waits.
+#[inline(always)]
+fn may_wait<C: Core>(core: &C) -> MayWait {
+    match core.is_planted(faults::WAIT_DIE_INVERTED) {
+        false => |own, other| own < other,
+        true => |own, other| own > other,
+    }
+}
+
+impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
     const ONE_COPY: bool = P::IN_TABLES;
     type Record = P::Record;
     type Held = Held;
@@ -98,7 +93,7 @@ impl<M: Machine, V: Variant, P: LockPlace<M>> Locks<M> for AgedLocks<M, V, P> {
         let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
         let (place, arena) = (P::new(arena, options)?, arena.clone());
-        Ok(AgedLocks { place, allocator, arena, latches, variant: PhantomData })
+        Ok(AgedLocks { place, allocator, arena, latches })
     }
 
     fn owner(&self, slot: usize) -> Owner<M> {
@@ -111,7 +106,7 @@ impl<M: Machine, V: Variant, P: LockPlace<M>> Locks<M> for AgedLocks<M, V, P> {
 
     #[inline]
     fn begin(&self, core: &M::Core, owner: &mut Owner<M>, start: Start) {
-        if start.attempt == 0 {
+        if start.attempt == 0 || core.is_planted(faults::RETRY_GETS_FRESH_TIMESTAMP) {
             owner.timestamp = self.allocator.draw(core, &mut owner.source);
         }
     }
@@ -125,7 +120,7 @@ impl<M: Machine, V: Variant, P: LockPlace<M>> Locks<M> for AgedLocks<M, V, P> {
         mode: Mode,
     ) -> Result<Held, Abort> {
         let (place, age) = (&self.place, owner.timestamp);
-        let held = owner.requests.acquire(core, place, record, age, mode, V::may_wait);
+        let held = owner.requests.acquire(core, place, record, age, mode, may_wait(core));
         held.map_err(no_memory)?.ok_or_else(died)
     }
 
@@ -137,7 +132,7 @@ impl<M: Machine, V: Variant, P: LockPlace<M>> Locks<M> for AgedLocks<M, V, P> {
         held: &mut Held,
     ) -> Result<(), Abort> {
         let (place, age) = (&self.place, owner.timestamp);
-        let upgraded = owner.requests.upgrade(core, place, record, age, held, V::may_wait);
+        let upgraded = owner.requests.upgrade(core, place, record, age, held, may_wait(core));
         if upgraded.map_err(no_memory)? { Ok(()) } else { Err(died()) }
     }
 

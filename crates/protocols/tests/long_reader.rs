@@ -10,12 +10,10 @@ use protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Start,
     cicada::Cicada,
     dl_detect::DlDetectVersions,
+    faults,
     hekaton::Hekaton,
-    mvcc::{Mvcc, Variant},
-    parts::{
-        active_timestamps::Needed,
-        version_chain::{self, Versioned},
-    },
+    mvcc::Mvcc,
+    parts::version_chain::{self, Versioned},
 };
 use storage::{RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
 use txn::{
@@ -237,11 +235,14 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
     }
 }
 
-fn explored(seed: u64) -> Explored {
+fn explored(seed: u64) -> ExploredOptions {
     let schedule =
         if seed.is_multiple_of(2) { Schedule::Random } else { Schedule::Pct { depth: 3 } };
-    let options = ExploredOptions { seed, schedule, step_limit: 20_000_000, ..Default::default() };
-    Explored::new(options).unwrap()
+    ExploredOptions { seed, schedule, step_limit: 20_000_000, ..Default::default() }
+}
+
+fn explorer(seed: u64) -> Explored {
+    Explored::new(explored(seed)).unwrap()
 }
 
 fn native() -> Native {
@@ -251,10 +252,10 @@ fn native() -> Native {
 #[test]
 fn under_adversarial_schedules() {
     for seed in 0..8 {
-        Rig::<_, Mvcc<_>>::new(explored(seed)).stays_bounded(1000);
-        Rig::<_, DlDetectVersions<_>>::new(explored(seed)).stays_bounded(1000);
-        Rig::<_, Hekaton<_>>::new(explored(seed)).stays_bounded(1000);
-        Rig::<_, Cicada<_>>::new(explored(seed)).stays_bounded(1000);
+        Rig::<_, Mvcc<_>>::new(explorer(seed)).stays_bounded(1000);
+        Rig::<_, DlDetectVersions<_>>::new(explorer(seed)).stays_bounded(1000);
+        Rig::<_, Hekaton<_>>::new(explorer(seed)).stays_bounded(1000);
+        Rig::<_, Cicada<_>>::new(explorer(seed)).stays_bounded(1000);
     }
 }
 
@@ -267,15 +268,10 @@ fn natively() {
 }
 
 /// Collection as the papers' code does it: up to the oldest transaction, and there it stops.
-struct UpToTheOldest;
-impl Variant for UpToTheOldest {
-    fn is_needed(needed: &Needed, _: u64, end: u64) -> bool {
-        end > needed.oldest()
-    }
-}
-
 #[test]
 fn collection_up_to_the_oldest_does_not_stay_bounded() {
-    let (longest, ..) = Rig::<_, Mvcc<_, UpToTheOldest>>::new(explored(0)).run(300);
+    let fault = Some(faults::COLLECTS_UP_TO_THE_OLDEST);
+    let machine = Explored::new(ExploredOptions { fault, ..explored(0) }).unwrap();
+    let (longest, ..) = Rig::<_, Mvcc<_>>::new(machine).run(300);
     assert!(longest > 10 * LONGEST, "{longest}: this test could not fail");
 }

@@ -1,4 +1,4 @@
-//! No protocol's name outside its own file, the registry, the mutants, tests, benchmarks, examples and
+//! No protocol's name outside its own file, the registry, the planted bugs, tests, benchmarks, examples and
 //! experiments (and chores): everything else works for the protocol that somebody adds tomorrow.
 //!
 //! Comments and sentences may name protocols; identifiers, and strings that are nothing but names (a
@@ -7,8 +7,7 @@
 use super::{Problem, Tree, problem, source::Kind};
 
 /// Files beside the protocols in their folder.
-const NOT_PROTOCOLS: &[&str] =
-    &["lib.rs", "protocol.rs", "options.rs", "registry.rs", "mutants.rs"];
+const NOT_PROTOCOLS: &[&str] = &["lib.rs", "protocol.rs", "options.rs", "registry.rs", "faults.rs"];
 
 /// Ordinary words that a protocol has for its name; only its capitals count.
 const ORDINARY: &[&str] = &["timestamp", "snapshot"];
@@ -35,7 +34,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.rust() {
         let own = is_protocol_file(&file.path).then(|| plain(&stem(&file.path)));
-        let free = ["crates/protocols/src/registry.rs", "crates/protocols/src/mutants/"];
+        let free = ["crates/protocols/src/registry.rs", "crates/protocols/src/faults/"];
         let exempt = free.iter().any(|free| file.path.starts_with(free))
             || ["experiments", "xtask"].iter().any(|free| file.crate_name() == Some(free))
             || file.crate_name().is_none();

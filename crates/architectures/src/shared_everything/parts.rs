@@ -1,8 +1,8 @@
 //! Accesses to records in two parts: each goes to the part or the parts whose columns it names.
 
 use super::{Record, SharedEverythingSession};
-use machine::Machine;
-use protocols::{Change, Protocol};
+use machine::{Core, Machine};
+use protocols::{Change, Protocol, faults};
 use storage::{RowState, Split};
 use txn::{Abort, ColumnSet, Intent};
 
@@ -107,6 +107,9 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
         state: RowState,
     ) -> Result<(), Abort> {
         let Some(second) = record.second() else { return Ok(()) };
+        if state == RowState::ABSENT && self.core.is_planted(faults::SPLIT_ROW_HALF_DELETED) {
+            return Ok(());
+        }
         let state = Some(state);
         let change = Change { columns: ColumnSet::NONE, values: &[], state };
         self.protocol_write(second, change).map(|_| ())

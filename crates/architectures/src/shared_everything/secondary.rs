@@ -2,8 +2,8 @@
 //! writes and reads the rows of the base table.
 
 use super::{Record, SharedEverythingSession};
-use machine::Machine;
-use protocols::{Change, Protocol};
+use machine::{Core, Machine};
+use protocols::{Change, Protocol, faults};
 use std::ops::ControlFlow;
 use storage::{RowState, Table};
 use txn::{
@@ -88,6 +88,7 @@ impl<'s, M: Machine, P: Protocol<M>> SharedEverythingSession<'s, M, P> {
             // will not commit, and goes on as if all were right.
             match &entry.from {
                 None => {}
+                Some(_) if self.core.is_planted(faults::INDEX_ENTRY_STAYS) => {}
                 Some(Entry::Number(from)) => drop(self.delete_row(entry.index, *from)?),
                 Some(Entry::Bytes(from)) => drop(self.delete_by_bytes(entry.index, from)?),
             }

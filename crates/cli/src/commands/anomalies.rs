@@ -85,6 +85,7 @@ fn outcomes(
             let search_for = Search {
                 anomaly,
                 protocol_options: ProtocolOptions { isolation, ..ProtocolOptions::default() },
+                fault: None,
                 first_seed: asked.seed,
                 schedules: asked.schedules,
                 certify: true,

@@ -11,14 +11,14 @@ use crate::report::rate;
 use crate::{interrupt, screen, suggestion};
 use harness::explore::{Exploration, Finding};
 use harness::variation;
-use protocols::mutants::{self, Detector, Mutant};
+use protocols::faults::{self, Detector, Planted};
 use protocols::{Isolation, ProtocolOptions};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::time::Instant;
 
 /// What is explored, and whether it must fail.
 struct Subject {
-    /// Name of the protocol or of the mutant.
+    /// Name of the protocol or of the planted bug.
     name: &'static str,
     exploration: Exploration,
     /// Rows are accessed in the order of their keys.
@@ -186,23 +186,23 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
         ..Exploration::default()
     };
     if let Some(name) = &asked.mutant {
-        let subject = |mutant: &Mutant| Subject {
-            name: mutant.name,
+        let subject = |planted: &Planted| Subject {
+            name: planted.name,
             exploration: Exploration {
-                mutant: Some(mutant.name.into()),
-                epoch_order: mutant.detector == Detector::EpochOrder,
+                mutant: Some(planted.name.into()),
+                epoch_order: planted.detector == Detector::EpochOrder,
                 ..exploration.clone()
             },
-            in_order: asked.key_order || mutant.detector == Detector::NoFalseDeadlock,
-            rolled_back: asked.rollbacks || mutant.detector == Detector::Rollback,
-            must_fail: Some(mutant.detector.names().to_vec()),
+            in_order: asked.key_order || planted.detector == Detector::NoFalseDeadlock,
+            rolled_back: asked.rollbacks || planted.detector == Detector::Rollback,
+            must_fail: Some(planted.detector.names().to_vec()),
         };
         // All of them are those that show in this workload; by its name, any can be tried.
-        let all = |mutant: &Mutant| name == "all" && mutant.workload == workload;
-        let wanted = mutants::all().filter(|mutant| mutant.name == name || all(mutant));
+        let all = |planted: &Planted| name == "all" && planted.workload == workload;
+        let wanted = faults::all().filter(|planted| planted.name == name || all(planted));
         let wanted: Vec<Subject> = wanted.map(subject).collect();
         if wanted.is_empty() {
-            let known: Vec<_> = mutants::all().map(|m| m.name).chain(["all"]).collect();
+            let known: Vec<_> = faults::all().map(|planted| planted.name).chain(["all"]).collect();
             return Err(Failure::refused(suggestion::unknown("planted bug", name, &known)));
         }
         return Ok(wanted);

@@ -5,7 +5,7 @@ use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{Table, presets};
 use machine::Native;
-use protocols::mutants;
+use protocols::faults;
 use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
 use serde_json::json;
 use workloads::catalogue::CATALOGUE;
@@ -60,10 +60,10 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     section("Architectures", vec![ARCHITECTURE.map(str::to_owned).to_vec()]);
     let machines = named_machines().join(", ");
     section("Machines (--machine; see kilocore machines list)", vec![vec![machines]]);
-    let mutants = mutants::all().map(|mutant| {
-        let detector = format!("[{:?}]", mutant.detector);
-        let story = mutant.story.split_whitespace().collect::<Vec<_>>().join(" ");
-        vec![mutant.name.to_owned(), story, detector]
+    let mutants = faults::all().map(|planted| {
+        let detector = format!("[{:?}]", planted.detector);
+        let story = planted.story.split_whitespace().collect::<Vec<_>>().join(" ");
+        vec![planted.name.to_owned(), story, detector]
     });
     section(
         "Planted bugs (explore --mutant), each with the detector that must find it",
@@ -101,10 +101,10 @@ fn json() -> serde_json::Value {
     let workloads = CATALOGUE.iter().map(
         |entry| json!({ "name": entry.name, "summary": entry.summary, "source": entry.source }),
     );
-    let mutants = mutants::all().map(|mutant| {
+    let mutants = faults::all().map(|planted| {
         json!({
-            "name": mutant.name, "workload": mutant.workload, "story": mutant.story,
-            "detector": format!("{:?}", mutant.detector),
+            "name": planted.name, "workload": planted.workload, "story": planted.story,
+            "detector": format!("{:?}", planted.detector),
         })
     });
     json!({

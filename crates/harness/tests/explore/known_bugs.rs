@@ -9,7 +9,7 @@ use harness::{
     variation,
 };
 use machine::RunError::{Deadlock, StepLimit};
-use protocols::mutants::{self, Detector};
+use protocols::faults::{self, Detector};
 
 /// Bugs by name; behind it what else is known of how they are found: of what kind the violation is, a part of what is
 /// said of it, within how many schedules.
@@ -100,7 +100,7 @@ bugs! {
 
 #[test]
 fn none_is_missing() {
-    let mut planted: Vec<_> = mutants::all().map(|mutant| mutant.name).collect();
+    let mut planted: Vec<_> = faults::all().map(|planted| planted.name).collect();
     let mut bugs = BUGS.to_vec();
     planted.sort_unstable();
     bugs.sort_unstable();
@@ -118,7 +118,7 @@ fn with_phantom(name: &str, schedules: u64) -> Exploration {
 
 /// What is found by the detector that it names.
 fn caught(name: &str, schedules: u64) -> Violation {
-    let planted = mutants::all().find(|mutant| mutant.name == name).expect("it is planted");
+    let planted = faults::named(name).expect("it is planted");
     let asked = Exploration {
         // Its cycle takes three transactions of as many workers: with one more they meet sooner.
         workers: if name == "batches_called_strict" { 4 } else { 3 },
@@ -165,12 +165,12 @@ fn no_cc_is_caught() {
 
 #[test]
 fn a_failing_seed_replays() {
-    let mutant = |first_seed, schedules| {
+    let bug = |first_seed, schedules| {
         let asked = with_bug("silo_without_lock_check", schedules);
         explored(&variation::counters, &Exploration { first_seed, ..asked }).finding
     };
-    let found = mutant(1, 100_000).expect("the bug is found");
-    let again = mutant(found.seed, 1).expect("the seed replays it");
+    let found = bug(1, 100_000).expect("the bug is found");
+    let again = bug(found.seed, 1).expect("the seed replays it");
     assert_eq!(again.seed, found.seed);
     assert_eq!(again.violation.to_string(), found.violation.to_string());
 }

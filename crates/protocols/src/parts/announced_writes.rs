@@ -8,8 +8,8 @@
 //! Who announces nothing before the commit (CICADA) reads and writes as optimistic protocols do, and is none of these.
 
 use super::{absence_times::Absences, write_set::WriteSet};
-use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start};
-use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
+use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults};
+use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent, Version};
 
@@ -323,6 +323,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
         right: Guard<'s, M, R>,
         counted: u64,
     ) -> Result<(), Abort> {
+        if core.is_planted(faults::PHANTOM_FORGOTTEN_HALF) {
+            return Ok(());
+        }
         R::Absences::pass_on(core, guard, right);
         R::split(core, &mut worker.own, guard, right, counted);
         Ok(())

@@ -13,6 +13,7 @@ use super::{
     version_chain::{self, Versioned},
     version_times::Times,
 };
+use crate::faults;
 use machine::{Core, Machine};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
@@ -74,16 +75,16 @@ impl<M: Machine> Announcer<M> {
         }
     }
 
-    /// Latches the record for a write, or says that another was first: has announced one, or, if `first_wins`, has
-    /// committed one since the begin.
+    /// Latches the record for a write, or says that another was first: has announced one, or has committed one since
+    /// the begin.
     pub fn latch_for_write(
         &self,
         core: &M::Core,
         record: &RecordRef<'_, M, Times>,
-        first_wins: bool,
     ) -> Result<(), Abort> {
         self.latch(core, record);
         let announced = core.load_relaxed(record.line(), &record.cc().pending);
+        let first_wins = !core.is_planted(faults::SNAPSHOT_LAST_UPDATER_WINS);
         let refusal = if announced != 0 && announced != self.own() {
             Abort::because(AbortReason::LockConflict)
         } else if first_wins && version_chain::wts(core, record) > self.begin {

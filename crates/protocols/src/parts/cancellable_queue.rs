@@ -10,6 +10,7 @@ use super::{
     queue_latch::LatchNodes,
     two_phase_locking::Mode,
 };
+use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
 use storage::RecordRef;
@@ -393,8 +394,9 @@ impl<M: Machine> Claims<M> {
         let name = requests.timestamp_of(core, request);
         let exclusive = requests.is_exclusive(core, request);
         let upgrades = core.load_relaxed(&own.line, &own.upgrades);
+        let all = P::MEETS_ALL && !core.is_planted(faults::DL_DETECT_WITHOUT_READERS_AHEAD);
         let mut meet = |other: u64| {
-            let met = P::MEETS_ALL || exclusive || requests.is_exclusive(core, other);
+            let met = all || exclusive || requests.is_exclusive(core, other);
             if other != upgrades && met {
                 let (other, name) = (requests.at(other), requests.timestamp_of(core, other));
                 let session = core.load_relaxed(&other.line, &other.session);

@@ -12,6 +12,7 @@
 //! it has been told, so that nobody tells the session's next transaction instead.
 
 use super::transaction_states::{State, TransactionStates};
+use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use txn::{Abort, AbortReason};
 
@@ -38,8 +39,6 @@ fn deceived() -> Abort {
 pub struct CommitDependencies<M: Machine> {
     /// What becomes of those that are believed.
     pub states: TransactionStates<M>,
-    /// Who enters a dependency looks whether it is too late; false in a planted bug only.
-    looks_again: bool,
     /// Whom each session's transaction waits for: how many, and whether to abort.
     awaited: Vec<Shared<Cell<M>>>,
     /// Who depends on each session's transaction, 64 sessions to a word.
@@ -53,17 +52,12 @@ pub struct Believed {
 }
 
 impl<M: Machine> CommitDependencies<M> {
-    /// For `sessions` sessions. `looks_again` is true but in a planted bug.
-    pub fn new(
-        arena: &Arc<Arena>,
-        sessions: usize,
-        looks_again: bool,
-    ) -> Result<Self, OutOfMemory> {
+    /// For `sessions` sessions.
+    pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let row = |words| (0..words).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>();
         let dependents = (0..sessions).map(|_| row(sessions.div_ceil(64)));
         Ok(CommitDependencies {
             states: TransactionStates::new(arena, sessions)?,
-            looks_again,
             dependents: dependents.collect::<Result<_, _>>()?,
             awaited: row(sessions)?,
         })
@@ -90,11 +84,12 @@ impl<M: Machine> CommitDependencies<M> {
         // Entered before the state is looked at, see above.
         core.fence();
         match self.states.get(core, other) {
-            State::Committed(_) if self.looks_again => {
+            _ if core.is_planted(faults::HEKATON_LOSES_DEPENDENCIES) => Ok(()),
+            State::Committed(_) => {
                 self.withdraw(core, own, other);
                 Ok(())
             }
-            State::Aborted if self.looks_again => Err(deceived()),
+            State::Aborted => Err(deceived()),
             _ => Ok(()),
         }
     }
@@ -166,7 +161,7 @@ mod tests {
     use machine::{Native, NativeOptions};
 
     fn dependencies(machine: &Native, sessions: usize) -> CommitDependencies<Native> {
-        CommitDependencies::new(machine.arena(), sessions, true).unwrap()
+        CommitDependencies::new(machine.arena(), sessions).unwrap()
     }
 
     /// Session 69 believes 0 and 70; what then becomes of them is told. What it hears, and what its next transaction

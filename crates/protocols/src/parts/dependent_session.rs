@@ -12,6 +12,7 @@
 //! end meanwhile.
 
 use super::timestamp_allocator::{TimestampAllocator, TimestampSource};
+use crate::faults;
 use machine::{Core, Machine, Word, Zeroed};
 
 /// Set while the session waits for a lock.
@@ -100,29 +101,20 @@ impl<M: Machine> DependentSession<M> {
     /// Waits until none of its requests stands behind another, and commits from then on; false if the attempt
     /// must abort.
     pub fn begin_commit(&self, core: &M::Core) -> bool {
+        let at_once = core.is_planted(faults::BAMBOO_WITHOUT_WAITING);
         loop {
-            let waits = |fate| fate >= BLOCKED && fate & CALLED == 0;
+            let waits = |fate| !at_once && fate >= BLOCKED && fate & CALLED == 0;
             let fate = core.wait_while(&self.line, &self.fate, waits);
             if fate & CALLED != 0 {
                 return false;
             }
+            // Who has not waited is told later that it need not.
+            let committing = if at_once { fate | COMMITTING } else { COMMITTING };
             // Fails when an older reader has just come before one of its writes, or when it is called.
-            if core.cas(&self.line, &self.fate, fate, COMMITTING).is_ok() {
+            if core.cas(&self.line, &self.fate, fate, committing).is_ok() {
                 return true;
             }
         }
-    }
-
-    /// Commits from now on, whatever it depends on: a mutant's. False if the attempt must abort.
-    pub fn begin_commit_at_once(&self, core: &M::Core) -> bool {
-        let mut seen = core.load(&self.line, &self.fate);
-        while seen & CALLED == 0 {
-            match core.cas(&self.line, &self.fate, seen, seen | COMMITTING) {
-                Ok(_) => return true,
-                Err(now) => seen = now,
-            }
-        }
-        false
     }
 
     /// Its timestamp, drawn if it has none.

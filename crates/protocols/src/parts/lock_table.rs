@@ -18,7 +18,7 @@ use super::{
     lock_queue::{Latched, LockPlace, LockQueue},
     queue_latch::Latcher,
 };
-use crate::{LockPlacement, ProtocolOptions};
+use crate::{LockPlacement, ProtocolOptions, faults};
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
 use storage::RecordRef;
@@ -27,16 +27,6 @@ use storage::RecordRef;
 const BUCKETS: u64 = 16_384;
 /// The same where structures are kept small, so that records meet in them.
 const FEW_BUCKETS: u64 = 3;
-
-/// What mutants may leave out.
-pub trait Variant: Send + Sync + 'static {
-    /// Whether an entry belongs to one record.
-    const NAMES: bool = true;
-}
-
-/// The algorithm as described above.
-pub struct AsDescribed;
-impl Variant for AsDescribed {}
 
 /// A lock in a table. The first of a bucket carries the bucket's latch.
 #[repr(C, align(64))]
@@ -53,16 +43,16 @@ struct Entry<M: Machine> {
 unsafe impl<M: Machine> Zeroed for Entry<M> {}
 
 /// Tables of locks, one behind the other.
-pub struct LockTables<M: Machine, V = AsDescribed> {
+pub struct LockTables<M: Machine> {
     arena: Arc<Arena>,
     first: u64,
     tables: u64,
     /// Of each table.
     buckets: u64,
-    kind: PhantomData<fn() -> (M, V)>,
+    machine: PhantomData<fn() -> M>,
 }
 
-impl<M: Machine, V: Variant> LockTables<M, V> {
+impl<M: Machine> LockTables<M> {
     #[inline(always)]
     fn at(&self, entry: u64) -> &Entry<M> {
         // SAFETY: `new` and `extend` have placed an entry at each offset that a bucket or a chain leads to.
@@ -91,7 +81,8 @@ impl<M: Machine, V: Variant> LockTables<M, V> {
         while at != 0 {
             let entry = self.at(at);
             let owner = core.load_relaxed(&entry.line, &entry.name);
-            if owner == name || (!V::NAMES && owner != 0) {
+            let shares = owner != 0 && core.is_planted(faults::LOCK_TABLE_WITHOUT_NAMES);
+            if owner == name || shares {
                 return Ok(at);
             }
             if owner == 0 && free.is_none() {
@@ -119,7 +110,7 @@ impl<M: Machine, V: Variant> LockTables<M, V> {
     }
 }
 
-impl<M: Machine, V: Variant> LockPlace<M> for LockTables<M, V> {
+impl<M: Machine> LockPlace<M> for LockTables<M> {
     const IN_TABLES: bool = true;
     type Record = ();
 
@@ -132,7 +123,7 @@ impl<M: Machine, V: Variant> LockPlace<M> for LockTables<M, V> {
         let buckets = options.lock_buckets.unwrap_or(usual).div_ceil(tables);
         let bytes = tables * buckets * size_of::<Entry<M>>() as u64;
         let first = arena.allocate(bytes, 64, Place::Any)?;
-        Ok(LockTables { arena: arena.clone(), first, tables, buckets, kind: PhantomData })
+        Ok(LockTables { arena: arena.clone(), first, tables, buckets, machine: PhantomData })
     }
 
     fn latch<'a>(

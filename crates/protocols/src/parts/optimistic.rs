@@ -16,10 +16,11 @@
 use super::{
     node_set::NodeSet,
     tid_word::{self, TidRecord},
-    write_set::WriteSet,
+    write_set::{WriteSet, write_through},
 };
 use crate::{
     Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
@@ -42,12 +43,6 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     type Own<'s>: Send
     where
         M: 's;
-
-    /// What is read for update is noted at every level of isolation: only a planted bug leaves it out.
-    const NOTES_UPDATES: bool = true;
-
-    /// Rows are added to under their locks, if the options ask for it: only a planted bug does it sooner, always.
-    const ADDS_UNDER_LOCK: bool = true;
 
     /// As [`Protocol::declare`], at its own level.
     fn declare() -> Declaration;
@@ -208,19 +203,18 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         Ok(())
     }
 
-    /// The version that was read is still the last one and, if that is asked, nobody else has locked it.
+    /// The version that was read is still the last one, and nobody else has locked it.
     #[inline]
-    pub fn is_current(&self, core: &M::Core, read: &Observed<'s, M, C>, checks_lock: bool) -> bool {
+    pub fn is_current(&self, core: &M::Core, read: &Observed<'s, M, C>) -> bool {
         let now = core.load(read.record.line(), read.record.cc().word());
-        let is_locked = now & C::LOCKED != 0;
-        now & !C::LOCKED == read.word
-            && !(checks_lock && is_locked && self.writes.find(&read.record).is_none())
+        let is_locked = now & C::LOCKED != 0 && !core.is_planted(faults::SILO_WITHOUT_LOCK_CHECK);
+        now & !C::LOCKED == read.word && !(is_locked && self.writes.find(&read.record).is_none())
     }
 
     /// Everything that was read is current. Call with the write set locked.
     #[inline]
-    pub fn validate(&self, core: &M::Core, checks_lock: bool) -> Result<(), Abort> {
-        if !self.reads.iter().all(|read| self.is_current(core, read, checks_lock)) {
+    pub fn validate(&self, core: &M::Core) -> Result<(), Abort> {
+        if !self.reads.iter().all(|read| self.is_current(core, read)) {
             return Err(Abort::because(AbortReason::Validation));
         }
         self.leaves.validate(core)
@@ -320,8 +314,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     ) -> Result<Self, OutOfMemory> {
         let rules = R::create(arena, options, sessions)?;
         let validates = options.asks_for_full_isolation();
-        let adds_at_commit = options.commit_updates || !R::ADDS_UNDER_LOCK;
-        Ok(Optimistic { rules, validates, adds_at_commit })
+        Ok(Optimistic { rules, validates, adds_at_commit: options.commit_updates })
     }
 
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Worker<'s, M, R> {
@@ -345,13 +338,20 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     ) -> Result<RowHead, Abort> {
         self.rules.approach(core, &mut worker.own, record, intent)?;
         let (word, head) = tid_word::read_consistently(core, &record, columns, out);
-        if self.validates || R::NOTES_UPDATES && intent == Intent::Update {
+        let for_update = intent == Intent::Update && !core.is_planted(faults::UPDATES_UNVALIDATED);
+        if self.validates || for_update {
             self.rules.admit(&worker.own, word)?;
             worker.sets.reads.push(Observed { record, word });
         }
         Ok(match worker.sets.writes.find(&record) {
             None => head,
-            Some(at) => worker.sets.writes.overlay(at, columns, out, head),
+            Some(at) => {
+                let head = worker.sets.writes.overlay(at, columns, out, head);
+                match head.own && core.is_planted(faults::READS_PAST_OWN_WRITES) {
+                    true => record.copy_out(core, columns, out),
+                    false => head,
+                }
+            }
         })
     }
 
@@ -363,6 +363,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         record: RecordRef<'s, M, R::Record>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
+        if core.is_planted(faults::BYPASSING_WRITES) {
+            return Ok(write_through(core, &record, change));
+        }
         let at = worker.sets.writes.find(&record);
         if change.state.is_none() && !self.finds(core, worker, record, at)? {
             return Ok(false);
@@ -399,7 +402,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         worker: &mut Worker<'s, M, R>,
         guard: GuardRef<'s, M, R::Record>,
     ) -> Result<(), Abort> {
-        if self.validates {
+        if self.validates && !core.is_planted(faults::PHANTOM_BY_RETURNED_KEYS) {
             worker.sets.leaves.observe(core, guard);
         }
         Ok(())
@@ -419,6 +422,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
             let word = core.load_relaxed(record.line(), record.cc().word());
             worker.sets.reads.push(Observed { record, word });
         }
+        if core.is_planted(faults::PHANTOM_FRESH_START) {
+            self.prepare_record(core, &record, None);
+        }
         Ok(())
     }
 
@@ -437,7 +443,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
 
     #[inline]
     fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) -> Result<u64, Abort> {
-        if !R::ADDS_UNDER_LOCK {
+        if core.is_planted(faults::SILO_ADDS_UNLOCKED) {
             (0..worker.sets.writes.len()).for_each(|at| worker.sets.writes.settle(core, at));
         }
         self.rules.prepare(core, &mut worker.own, &mut worker.sets)

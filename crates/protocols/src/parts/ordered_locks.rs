@@ -14,6 +14,7 @@ use super::{
     lock_queue::{Held, Queued},
     two_phase_locking::Mode,
 };
+use crate::faults;
 use machine::{Core, Machine, NEVER};
 use storage::{RecordName, RecordRef};
 use txn::{Abort, AbortReason};
@@ -61,8 +62,6 @@ pub enum OutOfOrder {
     Try,
     /// Give back what stands in the way, then wait.
     Restore,
-    /// Wait all the same: a mutant's.
-    Wait,
 }
 
 impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
@@ -123,16 +122,16 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         let restore = ahead == 1 && own.is_some();
         match out_of_order {
             _ if ahead == 0 => {}
-            OutOfOrder::Restore => self.release_from(core, at),
-            OutOfOrder::Try if restore => self.release_from(core, at),
-            OutOfOrder::Try if own.is_some() => return Ok(()),
-            OutOfOrder::Try => return self.try_lock(core, record, mode, at),
-            OutOfOrder::Wait => {
+            _ if core.is_planted(faults::MOCC_WAITS_OUT_OF_ORDER) => {
                 if own.is_some() {
                     self.release_at(core, at);
                 }
                 return self.wait_for(core, record, mode, at);
             }
+            OutOfOrder::Restore => self.release_from(core, at),
+            OutOfOrder::Try if restore => self.release_from(core, at),
+            OutOfOrder::Try if own.is_some() => return Ok(()),
+            OutOfOrder::Try => return self.try_lock(core, record, mode, at),
         }
         let before = self.retrospective.partition_point(|(listed, ..)| *listed < name);
         let last = self.held.last().map(|lock| lock.name);

@@ -14,6 +14,7 @@ use super::{
     queue_latch::LatchNodes,
     two_phase_locking::Mode,
 };
+use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 
 /// One partition's lock.
@@ -42,11 +43,6 @@ unsafe impl<M: Machine> Zeroed for Lacking<M> {}
 pub enum Older {
     /// It goes first, if the owner has not begun to run. Waiting is all that ever happens.
     GoesFirst,
-    /// It stands first in the queue and waits for the owner, come what may: for mutants, as waits may form
-    /// a circle.
-    Waits,
-    /// It takes the partition from an owner that runs: for mutants.
-    Takes,
     /// It is turned away, and comes back with a later timestamp.
     IsRefused,
 }
@@ -149,9 +145,9 @@ impl<M: Machine> PartitionLocks<M> {
         let granted = match older {
             _ if owner == 0 => true,
             _ if !goes_first => false,
-            Older::Waits => false,
-            Older::GoesFirst | Older::Takes => {
-                let given_up = self.take_back(core, requests, owner, older == Older::Takes);
+            Older::GoesFirst if core.is_planted(faults::HSTORE_NEVER_GOES_FIRST) => false,
+            Older::GoesFirst => {
+                let given_up = self.take_back(core, requests, owner);
                 if given_up {
                     // It is older than all others at this partition.
                     requests.link(core, line, &queue.waiters, owner);
@@ -212,7 +208,8 @@ impl<M: Machine> PartitionLocks<M> {
     }
 
     /// Takes a partition from its owner; false when that one runs.
-    fn take_back(&self, core: &M::Core, requests: &Requests<M>, owner: u64, running: bool) -> bool {
+    fn take_back(&self, core: &M::Core, requests: &Requests<M>, owner: u64) -> bool {
+        let running = core.is_planted(faults::HSTORE_TAKES_FROM_RUNNING);
         let session = self.session_of(core, requests, owner);
         let mut lacking = core.load(&session.line, &session.partitions);
         while lacking != 0 || running {

@@ -15,6 +15,7 @@ use super::{
     version_times::Times,
     write_set::WriteSet,
 };
+use crate::faults;
 use machine::{Core, Machine};
 use std::cmp::Reverse;
 use storage::{RecordRef, RowHead, RowState};
@@ -51,17 +52,12 @@ impl<'s, M: Machine> Footprint<'s, M> {
         }
     }
 
-    /// Whether the record can still be written at the transaction's timestamp, as far as a glance shows. Who has read
-    /// it is looked at if `asks_readers` says so.
+    /// Whether the record can still be written at the transaction's timestamp, as far as a glance shows.
     #[inline]
-    pub fn check_write(
-        &self,
-        core: &M::Core,
-        record: &Record<'_, M>,
-        asks_readers: bool,
-    ) -> Result<(), Abort> {
+    pub fn check_write(&self, core: &M::Core, record: &Record<'_, M>) -> Result<(), Abort> {
         let (wts, rts) = range_times::times_of(core, record);
-        let timestamp = self.pending.timestamp;
+        let (timestamp, asks_readers) =
+            (self.pending.timestamp, !core.is_planted(faults::CICADA_WITHOUT_RTS_CHECK));
         if wts > timestamp || asks_readers && rts > timestamp {
             return Err(too_late());
         }
@@ -69,9 +65,9 @@ impl<'s, M: Machine> Footprint<'s, M> {
     }
 
     /// Whether everything that was read seems to be current, and everything that is to be written can be.
-    pub fn precheck(&self, core: &M::Core, asks_readers: bool) -> Result<(), Abort> {
+    pub fn precheck(&self, core: &M::Core) -> Result<(), Abort> {
         for record in self.writes.records() {
-            self.check_write(core, &record, asks_readers)?;
+            self.check_write(core, &record)?;
         }
         for (record, begin) in &self.reads {
             let newest = version_chain::wts(core, record);
@@ -116,11 +112,11 @@ impl<'s, M: Machine> Footprint<'s, M> {
         Ok(())
     }
 
-    /// Marks what was read, and checks that it would be read now; once earlier versions are decided that are pending,
-    /// if `awaits_pending` says so.
-    pub fn check_reads(&self, core: &M::Core, awaits_pending: bool) -> Result<(), Abort> {
+    /// Marks what was read, and checks that it would be read now, once earlier versions are decided that are pending.
+    pub fn check_reads(&self, core: &M::Core) -> Result<(), Abort> {
         let timestamp = self.pending.timestamp;
-        let awaited = if awaits_pending { timestamp } else { 0 };
+        let past_pending = core.is_planted(faults::CICADA_READS_PAST_PENDING);
+        let awaited = if past_pending { 0 } else { timestamp };
         for (record, begin) in &self.reads {
             let newest = inlined_version::mark_read(core, record, timestamp, awaited);
             let valid = newest.or_else(|| {
@@ -143,10 +139,10 @@ impl<'s, M: Machine> Footprint<'s, M> {
     }
 
     /// What has been announced may follow what it overwrites.
-    pub fn check_writes(&self, core: &M::Core, asks_readers: bool) -> Result<(), Abort> {
+    pub fn check_writes(&self, core: &M::Core) -> Result<(), Abort> {
         for at in 0..self.writes.len() {
             let record = self.writes.record(at);
-            self.check_write(core, &record, asks_readers)?;
+            self.check_write(core, &record)?;
             self.check_retired(core, &record)?;
             self.writes.check_presence(core, at)?;
         }
@@ -162,20 +158,19 @@ impl<'s, M: Machine> Footprint<'s, M> {
     }
 
     /// Copies what the transaction's timestamp sees of a record whose newest version may be later, with the timestamp of
-    /// that version; once earlier versions are decided that are pending, if `awaits_pending` says so.
+    /// that version, once earlier versions are decided that are pending.
     #[cold]
     pub fn read_chain(
         &self,
         core: &M::Core,
         record: &Record<'s, M>,
-        awaits_pending: bool,
         columns: ColumnSet,
         out: &mut [u8],
     ) -> (RowHead, u64) {
-        if awaits_pending {
-            self.pending.latch_decided(core, record);
-        } else {
+        if core.is_planted(faults::CICADA_READS_PAST_PENDING) {
             self.pending.latch(core, record);
+        } else {
+            self.pending.latch_decided(core, record);
         }
         let seen = version_chain::seen_at(core, record, self.pending.timestamp);
         let (version, _) =

@@ -25,6 +25,7 @@ use super::{
     two_phase_locking::Mode,
     wounding::Wound,
 };
+use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
 use storage::RecordRef;
@@ -253,15 +254,14 @@ impl<M: Machine> Reader<M> {
         self.claims.is_called(core)
     }
 
-    /// Registers among the record's readers; beside a writer, but for one that keeps them out, unless the reader
-    /// does not `heed` it, which is a mutant's. `wounded` is why the attempt aborts if it is wounded while it waits.
+    /// Registers among the record's readers; beside a writer, but for one that keeps them out. `wounded` is why the
+    /// attempt aborts if it is wounded while it waits.
     #[inline]
     pub fn read(
         &mut self,
         core: &M::Core,
         record: &Record<'_, M>,
         mut wound: Wound,
-        heed: bool,
         wounded: AbortReason,
     ) -> Result<Held, AbortReason> {
         let entry = self.entries.take().map_err(|_| AbortReason::OutOfMemory)?;
@@ -270,7 +270,8 @@ impl<M: Machine> Reader<M> {
         core.store_relaxed(&own.line, &own.timestamp, wound.timestamp());
         let (line, lock) = (record.line(), record.cc());
         self.claims.latch(core, line, &lock.queue);
-        let waits = heed && core.load_relaxed(line, &lock.readers) & EXCLUSIVE != 0;
+        let heeds = !core.is_planted(faults::PLOR_READS_EXCLUSIVE);
+        let waits = heeds && core.load_relaxed(line, &lock.readers) & EXCLUSIVE != 0;
         core.store_relaxed(&own.line, &own.state, if waits { WAITS } else { REGISTERED });
         self.entries.link(core, record, entry);
         if waits {

@@ -57,13 +57,13 @@ impl<'s, M: Machine> Holdings<'s, M> {
         self.locks.session_of(&self.claims).begin(core, is_new);
     }
 
-    /// As [`super::dependent_session::DependentSession::begin_commit`]; `at_once` is a mutant's.
+    /// As [`super::dependent_session::DependentSession::begin_commit`].
     #[inline]
-    pub fn begin_commit(&self, core: &M::Core, at_once: bool) -> Result<(), Abort> {
-        let session = self.locks.session_of(&self.claims);
-        let commits =
-            if at_once { session.begin_commit_at_once(core) } else { session.begin_commit(core) };
-        if commits { Ok(()) } else { Err(Abort::because(AbortReason::Wounded)) }
+    pub fn begin_commit(&self, core: &M::Core) -> Result<(), Abort> {
+        match self.locks.session_of(&self.claims).begin_commit(core) {
+            true => Ok(()),
+            false => Err(Abort::because(AbortReason::Wounded)),
+        }
     }
 
     /// Whether the record is locked.

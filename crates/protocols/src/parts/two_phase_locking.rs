@@ -15,8 +15,8 @@
 //! the row is copied, ranges are not locked. What is read for update, and so inserts and deletes, are locked as ever.
 
 use super::{record_set::RecordSet, write_set::WriteSet};
-use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start};
-use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
+use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults};
+use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
@@ -402,7 +402,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         worker: &mut Worker<'s, M, L>,
         guard: GuardRef<'s, M, L::Record>,
     ) -> Result<(), Abort> {
-        if self.short_reads {
+        if self.short_reads || core.is_planted(faults::PHANTOM_UNASKED_INSERTION) {
             return Ok(());
         }
         let record = guard.record();
@@ -427,6 +427,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         _: u64,
     ) -> Result<(), Abort> {
         match worker.held.find(&guard.record()) {
+            Some(_) if core.is_planted(faults::PHANTOM_UNREAD_ABSENCE) => Ok(()),
             // Free, so there is no wait.
             Some(_) => self.lock(core, worker, record, Mode::Shared),
             None => Ok(()),
@@ -469,7 +470,9 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
                 worker.writes.check_presence(core, at)?;
             }
         }
-        if L::CERTIFIES {
+        let uncertified = core.is_planted(faults::TWO_VERSION_UNCERTIFIED)
+            || core.is_planted(faults::PLOR_BESIDE_READERS);
+        if L::CERTIFIES && !uncertified {
             for record in worker.writes.records() {
                 let at =
                     worker.held.find(&record).expect("a record is locked before it is written");

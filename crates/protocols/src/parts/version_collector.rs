@@ -15,14 +15,11 @@ use super::{
     version_chain::{self, VersionPool, VersionSlots, Versioned},
     write_set::WriteSet,
 };
-use crate::CommitLog;
+use crate::{CommitLog, faults};
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::collections::VecDeque;
 use storage::{RecordRef, RowState};
 use txn::{Abort, AbortReason};
-
-/// Whether a version that was the newest from one timestamp to another must stay.
-pub type IsNeeded = fn(&Needed, u64, u64) -> bool;
 
 /// A wait for readers is given up after a second divided by this: longer than a busy computer keeps a thread
 /// from running, or writers would fail for want of memory that is about to be given back.
@@ -46,11 +43,10 @@ impl<M: Machine> Versions<M> {
     }
 
     /// For a session, which has nothing to collect yet.
-    pub fn collector<C>(&self, is_needed: IsNeeded) -> VersionCollector<'_, M, C> {
+    pub fn collector<C>(&self) -> VersionCollector<'_, M, C> {
         VersionCollector {
             slots: VersionSlots::of(&self.pool),
             active: &self.active,
-            is_needed,
             needed: Needed::default(),
             superseded: Vec::new(),
             kept: VecDeque::new(),
@@ -72,7 +68,6 @@ pub struct VersionCollector<'s, M: Machine, C> {
     /// Slots for versions to come.
     pub slots: VersionSlots<'s>,
     active: &'s ActiveTimestamps<M>,
-    is_needed: IsNeeded,
     needed: Needed,
     /// Since the last look at the active timestamps.
     superseded: Vec<Superseded<'s, M, C>>,
@@ -279,7 +274,12 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
             return false;
         }
         let (line, latch) = (record.line(), record.cc().latch());
-        let is_needed = |begin, end| (self.is_needed)(&self.needed, begin, end);
+        let needed = &self.needed;
+        let is_needed = |begin, end| match core {
+            _ if core.is_planted(faults::MVCC_COLLECTS_UNDER_READERS) => end > needed.frontier(),
+            _ if core.is_planted(faults::COLLECTS_UP_TO_THE_OLDEST) => end > needed.oldest(),
+            _ => needed.between(begin, end),
+        };
         latcher.latch(core, line, latch);
         let stays = version_chain::prune(core, record, is_needed, of, &mut self.gone);
         latcher.unlatch(core, line, latch);

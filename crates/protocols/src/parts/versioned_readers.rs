@@ -17,7 +17,6 @@
 //! the lock that that takes.
 
 use super::{
-    active_timestamps::Needed,
     lock_queue::{LockQueue, Queued},
     queue_latch::Latcher,
     timestamp_allocator::{TimestampAllocator, TimestampSource},
@@ -26,24 +25,11 @@ use super::{
     version_collector::{VersionCollector, Versions},
 };
 use crate::{
-    Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, TimestampAllocation,
+    Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, TimestampAllocation, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
-
-/// What mutants may leave out.
-pub trait Variant: Send + Sync + 'static {
-    /// A reader waits for a writer that is not decided.
-    const AWAITS_WRITERS: bool = true;
-    /// A writer marks its records before it draws its timestamp.
-    const MARKS_FIRST: bool = true;
-}
-
-/// The algorithm as described above.
-pub struct AsDescribed;
-impl Variant for AsDescribed {}
 
 /// The words of a record: a lock with its queue, and the row's versions. One latch for both.
 #[repr(C)]
@@ -77,11 +63,10 @@ impl Versioned for VersionedLock {
 }
 
 /// The protocol around locks `L`.
-pub struct ReadersOnVersions<M: Machine, L, V = AsDescribed> {
+pub struct ReadersOnVersions<M: Machine, L> {
     locking: TwoPhaseLocking<L>,
     allocator: TimestampAllocator<M>,
     versions: Versions<M>,
-    variant: PhantomData<V>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, VersionedLock>;
@@ -160,7 +145,7 @@ impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
     }
 }
 
-impl<M: Machine, L: Locks<M, Record = VersionedLock>, V: Variant> ReadersOnVersions<M, L, V> {
+impl<M: Machine, L: Locks<M, Record = VersionedLock>> ReadersOnVersions<M, L> {
     /// What was the newest at `timestamp`.
     fn read_at<'s>(
         core: &M::Core,
@@ -173,7 +158,8 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>, V: Variant> ReadersOnVersi
         let (line, words) = (record.line(), record.cc());
         loop {
             latcher.latch(core, line, words.latch());
-            if !V::AWAITS_WRITERS || core.load_relaxed(line, &words.undecided) == 0 {
+            let past = core.is_planted(faults::READERS_PAST_COMMITTING_WRITERS);
+            if past || core.load_relaxed(line, &words.undecided) == 0 {
                 break;
             }
             latcher.unlatch(core, line, words.latch());
@@ -190,12 +176,7 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>, V: Variant> ReadersOnVersi
     }
 }
 
-impl<M, L, V> Protocol<M> for ReadersOnVersions<M, L, V>
-where
-    M: Machine,
-    L: Locks<M, Record = VersionedLock>,
-    V: Variant,
-{
+impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnVersions<M, L> {
     const ONE_COPY: bool = true;
     type Record = VersionedLock;
     type Worker<'s>
@@ -226,7 +207,6 @@ where
             locking: TwoPhaseLocking::create(arena, options, sessions)?,
             allocator: TimestampAllocator::new(arena, allocation, sessions)?,
             versions: Versions::new(arena, sessions)?,
-            variant: PhantomData,
         })
     }
 
@@ -237,7 +217,7 @@ where
             session: slot,
             source: TimestampSource::default(),
             latcher: self.versions.latches.latcher(slot),
-            collector: self.versions.collector(Needed::between),
+            collector: self.versions.collector(),
             reserved: Vec::new(),
             marked: false,
         }
@@ -353,11 +333,12 @@ where
             let slot = worker.reserve(core, at)?;
             worker.reserved.push(slot);
         }
-        if V::MARKS_FIRST {
+        let marks_late = core.is_planted(faults::READERS_BEFORE_LATE_MARKS);
+        if !marks_late {
             worker.mark(core);
         }
         let timestamp = self.allocator.draw(core, &mut worker.source);
-        if !V::MARKS_FIRST {
+        if marks_late {
             worker.mark(core);
         }
         worker.forget_histories(core, timestamp)?;

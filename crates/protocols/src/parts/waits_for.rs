@@ -16,6 +16,7 @@ use super::{
     cancellable_queue::{ATTEMPT_SHIFT, Session, Sessions, WAITING},
     queue_latch::{LatchNodes, Latcher},
 };
+use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
 
@@ -195,20 +196,18 @@ impl<M: Machine> WaitsFor<M> {
         }
     }
 
-    /// Searches for a circle through the attempt `own` of the searching session, which waits. Unless
-    /// `current`, ended attempts are followed like running ones and nothing is looked at twice: a mutant's.
+    /// Searches for a circle through the attempt `own` of the searching session, which waits.
     pub fn search(
         &self,
         core: &M::Core,
         sessions: &Sessions<M>,
         searcher: &mut Searcher<M>,
         own: u64,
-        current: bool,
     ) -> Found {
         // The own edges are in place before those of others are read.
         core.fence();
         self.enter(core, searcher);
-        let found = self.walk(core, sessions, searcher, own, current);
+        let found = self.walk(core, sessions, searcher, own);
         self.leave(core, searcher);
         found
     }
@@ -219,12 +218,12 @@ impl<M: Machine> WaitsFor<M> {
         sessions: &Sessions<M>,
         searcher: &mut Searcher<M>,
         own: u64,
-        current: bool,
     ) -> Found {
         let Searcher { seen, pass, path, .. } = searcher;
+        let stale = core.is_planted(faults::DL_DETECT_STALE_EDGES);
         *pass += 1;
         path.clear();
-        path.extend(self.step_to(core, sessions, own, current));
+        path.extend(self.step_to(core, sessions, own));
         while let Some(step) = path.last_mut() {
             if step.next == step.row & LOW {
                 path.pop();
@@ -233,14 +232,14 @@ impl<M: Machine> WaitsFor<M> {
             let (line, edge) = self.edge(slot_of(step.name), step.next);
             step.next += 1;
             let to = core.load(line, edge);
-            if to == own || (!current && slot_of(to) == slot_of(own)) {
-                return match self.victim(core, sessions, path, current) {
+            if to == own || (stale && slot_of(to) == slot_of(own)) {
+                return match self.victim(core, sessions, path) {
                     Some(victim) => Found::Victim(victim),
                     None => Found::Unsettled,
                 };
             }
             if seen[slot_of(to)] != *pass
-                && let Some(step) = self.step_to(core, sessions, to, current)
+                && let Some(step) = self.step_to(core, sessions, to)
             {
                 // Only now: an edge to an ended attempt must not hide one to its session's next.
                 seen[slot_of(to)] = *pass;
@@ -251,33 +250,22 @@ impl<M: Machine> WaitsFor<M> {
     }
 
     /// A step to the attempt `name`, if that waits.
-    fn step_to(
-        &self,
-        core: &M::Core,
-        sessions: &Sessions<M>,
-        name: u64,
-        current: bool,
-    ) -> Option<Step> {
+    fn step_to(&self, core: &M::Core, sessions: &Sessions<M>, name: u64) -> Option<Step> {
         let session = sessions.at(slot_of(name));
         let row = core.load(&session.line, &session.published);
-        waits(core, session, name, current).then_some(Step { name, row, next: 0 })
+        waits(core, session, name).then_some(Step { name, row, next: 0 })
     }
 
     /// Who of a circle has to go; none if somebody has left it.
-    fn victim(
-        &self,
-        core: &M::Core,
-        sessions: &Sessions<M>,
-        circle: &[Step],
-        current: bool,
-    ) -> Option<u64> {
+    fn victim(&self, core: &M::Core, sessions: &Sessions<M>, circle: &[Step]) -> Option<u64> {
+        let stale = core.is_planted(faults::DL_DETECT_STALE_EDGES);
         let mut fewest = None;
         for step in circle {
             let session = sessions.at(slot_of(step.name));
             // In this order: whoever waits again has published a new row before.
-            let waits = waits(core, session, step.name, current);
+            let waits = waits(core, session, step.name);
             let row = core.load(&session.line, &session.published);
-            if current && (!waits || row != step.row) {
+            if !stale && (!waits || row != step.row) {
                 return None;
             }
             let locks = core.load_relaxed(&session.line, &session.locks);
@@ -296,11 +284,11 @@ impl<M: Machine> WaitsFor<M> {
 
 /// Whether the attempt `name` of `session` waits and has not been called away from it.
 #[inline(always)]
-fn waits<M: Machine>(core: &M::Core, session: &Session<M>, name: u64, current: bool) -> bool {
+fn waits<M: Machine>(core: &M::Core, session: &Session<M>, name: u64) -> bool {
     let fate = core.load(&session.line, &session.fate);
-    match current {
-        true => fate == name >> LOW_BITS << ATTEMPT_SHIFT | WAITING,
-        false => fate & WAITING != 0,
+    match core.is_planted(faults::DL_DETECT_STALE_EDGES) {
+        false => fate == name >> LOW_BITS << ATTEMPT_SHIFT | WAITING,
+        true => fate & WAITING != 0,
     }
 }
 

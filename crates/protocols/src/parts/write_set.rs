@@ -315,6 +315,20 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     }
 }
 
+/// Writes to the shared record at once, past every write set: planted bugs do. False, with nothing written, when an
+/// update meets an absent row.
+pub(crate) fn write_through<M: Machine, C: Zeroed + Send + Sync + 'static>(
+    core: &M::Core,
+    record: &RecordRef<'_, M, C>,
+    change: Change<'_>,
+) -> bool {
+    let there = record.head(core).state.is_present() || change.state.is_some();
+    if there {
+        record.install(core, change.columns, change.values, change.state, Version::INITIAL);
+    }
+    there
+}
+
 /// The columns of `set` below number `column`.
 #[inline]
 fn below(set: ColumnSet, column: usize) -> ColumnSet {

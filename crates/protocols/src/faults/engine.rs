@@ -1,0 +1,21 @@
+//! Planted between a protocol and the engine: in what one does for the other.
+
+use super::planted;
+
+planted! {
+    BYPASSING_WRITES = "bypassing_writes" in "SILO" on "counters", Conservation:
+    "a write goes to the shared record at once instead of into the write set (an early YCSB of a \
+     published code base wrote like that, invisibly: always the same value)";
+
+    INDEX_ENTRY_STAYS = "index_entry_stays" in "SILO" on "rooms", Conservation:
+    "an index keeps the entry of the values that a row had before its update, or before it was deleted";
+
+    SPLIT_ROW_HALF_DELETED = "split_row_half_deleted" in "SILO" on "counters", Conservation:
+    "a row in two parts is deleted, and its second part stays";
+
+    MEMORY_USED_AGAIN_EARLY = "memory_used_again_early" in "SILO" on "counters", Assertion:
+    "a record that was taken out of its index is used again while others may be reading it";
+
+    READS_PAST_OWN_WRITES = "reads_past_own_writes" in "SILO" on "counters", Conservation:
+    "SILO's reads see the shared record, not what the transaction itself has written to it";
+}

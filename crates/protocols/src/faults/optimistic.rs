@@ -1,0 +1,50 @@
+//! Planted in optimistic protocols of one version.
+
+use super::planted;
+use crate::{CommitLocks, Validation};
+
+planted! {
+    SILO_WITHOUT_LOCK_CHECK = "silo_without_lock_check" in "SILO" on "counters", Certificate:
+    "SILO's validation does not look whether a record read is locked by another";
+
+    SILO_EARLY_EPOCH = "silo_early_epoch" in "SILO" on "counters", EpochOrder:
+    "SILO reads the epoch before it has its locks: recovery by epochs could keep a transaction and lose \
+     one that it depends on";
+
+    SILO_ADDS_UNLOCKED = "silo_adds_unlocked" in "SILO" on "counters", Conservation:
+    "SILO with updates at commit adds to what is there before it has locked it",
+    given { commit_updates: true };
+
+    OCC_VALIDATES_OUTSIDE = "occ_validates_outside" in "OCC" on "counters", Certificate:
+    "OCC with central validation enters the critical section only to write, when it has validated",
+    given { validation: Validation::Central };
+
+    MOCC_TRUSTS_LOCKS = "mocc_trusts_locks" in "MOCC" on "counters", CertificateOrLaw:
+    "MOCC does not validate what it has locked, although it may have given the lock back meanwhile to \
+     keep to the order";
+
+    MOCC_WAITS_OUT_OF_ORDER = "mocc_waits_out_of_order" in "MOCC" on "counters", Progress:
+    "MOCC waits for locks in whatever order it comes by them";
+
+    TICTOC_EXTENDS_LOCKED = "tictoc_extends_locked" in "TICTOC" on "counters", CertificateOrLaw:
+    "TICTOC extends the validity of a version whose successor is being installed";
+
+    VALIDATION_SKIPPED = "validation_skipped" in "TICTOC" on "counters", CertificateOrLaw:
+    "TICTOC's commit without validation, locks and timestamp, as a lower isolation level of published \
+     code has it, still called serializable";
+
+    UNSORTED_WRITE_LOCKS = "unsorted_write_locks" in "SILO" on "counters", Progress:
+    "SILO that waits for write locks in the order of its writes (published code sorts by key alone, in \
+     several tables)",
+    given { commit_locks: CommitLocks::Wait };
+
+    PHANTOM_BY_RETURNED_KEYS = "phantom_by_returned_keys" in "SILO" on "ranges", CertificateOrLaw:
+    "SILO validates the rows that a scan returned, not the range that it was asked for";
+
+    PHANTOM_IGNORES_EMPTY_RANGE =
+    "phantom_ignores_empty_range" in "OCC" on "ranges", CertificateOrLaw:
+    "OCC validates scanned leaves, but not those in which there was nothing";
+
+    PHANTOM_FRESH_START = "phantom_fresh_start" in "TICTOC" on "ranges", CertificateOrLaw:
+    "a record that TICTOC makes in a scanned range may be written before the scan's timestamp";
+}

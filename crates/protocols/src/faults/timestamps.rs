@@ -1,0 +1,40 @@
+//! Planted in protocols that order transactions by timestamps drawn when they begin.
+
+use super::planted;
+use crate::TimestampAllocation;
+
+planted! {
+    TIMESTAMPS_CUT_SHORT = "timestamps_cut_short" in "TIMESTAMP" on "counters", Progress:
+    "TIMESTAMP that keeps 32 bits of timestamps that are longer";
+
+    "batches_called_strict" in "TIMESTAMP" on "counters", Certificate, called strict:
+    "TIMESTAMP draws its timestamps in batches, and still promises to keep real-time order",
+    given { timestamps: TimestampAllocation::Batched(4) };
+
+    MVCC_READS_PAST_WRITERS = "mvcc_reads_past_writers" in "MVCC" on "counters", Certificate:
+    "MVCC's reader takes the version before an announced earlier write, and may commit although that \
+     write is undecided (write skew, as in early multi-version code)";
+
+    MVCC_WITHOUT_READ_MARKS = "mvcc_without_read_marks" in "MVCC" on "counters", Certificate:
+    "MVCC's reads leave no rts behind, so an earlier write may still come after them";
+
+    MVCC_COLLECTS_UNDER_READERS = "mvcc_collects_under_readers" in "MVCC" on "counters", Assertion:
+    "MVCC's collection asks from when on transactions begin, not who has begun before: an older reader \
+     loses its version";
+
+    CICADA_WITHOUT_RTS_CHECK = "cicada_without_rts_check" in "CICADA" on "smallbank", Certificate:
+    "CICADA overwrites a version that a later transaction has read";
+
+    CICADA_READS_PAST_PENDING = "cicada_reads_past_pending" in "CICADA" on "counters", Certificate:
+    "CICADA takes an earlier version that is pending for one that will abort, and reads the one before";
+
+    CICADA_INSTALLS_LATE = "cicada_installs_late" in "CICADA" on "counters", Certificate:
+    "CICADA's versions become pending when everything has been looked at: a later reader and this writer \
+     may miss each other";
+
+    "cicada_called_strict" in "CICADA" on "counters", Certificate, called strict:
+    "CICADA promises to keep real-time order, which clocks that are apart do not";
+
+    PHANTOM_FORGOTTEN_HALF = "phantom_forgotten_half" in "TIMESTAMP" on "ranges", CertificateOrLaw:
+    "the right half of a leaf that TIMESTAMP splits has lost the timestamp of its last scan";
+}
