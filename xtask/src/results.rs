@@ -17,63 +17,75 @@ fn measurement(file: &str, command: &str) -> Measurement {
 
 /// Everything that `results/README.md` quotes, in the order in which it is measured.
 fn all() -> Vec<Measurement> {
-    let mut list = vec![
-        measurement(
-            "simulated/timestamps-atomic",
-            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps atomic",
-        ),
-        measurement(
-            "simulated/timestamps-mutex",
-            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps mutex",
-        ),
-        measurement(
-            "simulated/timestamps-batch16",
-            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps batch16",
-        ),
-        measurement(
-            "simulated/timestamps-clock",
-            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps clock",
-        ),
-        measurement(
-            "simulated/timestamps-hardware",
-            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps hardware",
-        ),
-    ];
+    let parts = [simulated_timestamps(), simulated_ycsb(), the_two_machines(), native_ycsb()];
+    let rest = [native_tpcc(), native_others(), native_recording()];
+    parts.into_iter().chain(rest).flatten().collect()
+}
+
+fn simulated_timestamps() -> Vec<Measurement> {
+    let allocators = ["atomic", "mutex", "batch16", "clock", "hardware"];
+    let measured = allocators.map(|name| {
+        let command = format!(
+            "timestamps --cc NO_CC --machine graphite --cores 1,2,4,16,64,256,1024 --timestamps {name}"
+        );
+        measurement(&format!("simulated/timestamps-{name}"), &command)
+    });
+    measured.into()
+}
+
+fn simulated_ycsb() -> Vec<Measurement> {
     // Contended runs settle slowly: easy transactions commit first. Hence the longer warm-up; three seeds.
-    for (name, setting) in [
+    let settings = [
         ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.0002 --seconds 0.001"),
         ("half-theta0", "--theta 0 --read-ratio 0.5 --warm-up 0.0002 --seconds 0.001"),
         ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.01 --seconds 0.005"),
         ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.01 --seconds 0.005"),
-    ] {
+    ];
+    let measured = settings.map(|(name, setting)| {
         let command = format!(
             "ycsb --cc all --machine graphite --records 10M --cores 1,4,16,64,256,1024 --repeat 3 {setting}"
         );
-        list.push(measurement(&format!("simulated/ycsb-{name}"), &command));
-    }
-    list.push(measurement(
-        "simulated/rate",
-        "ycsb --cc NO_WAIT,SILO --machine graphite --cores 1,64,1024 --theta 0 --read-ratio 0.5 --seconds 0.02",
-    ));
-    list.push(measurement(
-        "simulated/slowdown-2-cores",
-        "ycsb --cc NO_WAIT,SILO --machine graphite --cores 2 --theta 0.6 --read-ratio 0.5 --seconds 0.2",
-    ));
-    list.push(measurement(
-        "native/slowdown-2-cores",
-        "ycsb --cc NO_WAIT,SILO --machine native --cores 2 --theta 0.6 --read-ratio 0.5 --repeat 3",
-    ));
-    for (name, setting) in [
+        measurement(&format!("simulated/ycsb-{name}"), &command)
+    });
+    measured.into()
+}
+
+/// How fast the simulator is, by itself and beside what it simulates.
+fn the_two_machines() -> Vec<Measurement> {
+    vec![
+        measurement(
+            "simulated/rate",
+            "ycsb --cc NO_WAIT,SILO --machine graphite --cores 1,64,1024 --theta 0 --read-ratio 0.5 --seconds 0.02",
+        ),
+        measurement(
+            "simulated/slowdown-2-cores",
+            "ycsb --cc NO_WAIT,SILO --machine graphite --cores 2 --theta 0.6 --read-ratio 0.5 --seconds 0.2",
+        ),
+        measurement(
+            "native/slowdown-2-cores",
+            "ycsb --cc NO_WAIT,SILO --machine native --cores 2 --theta 0.6 --read-ratio 0.5 --repeat 3",
+        ),
+    ]
+}
+
+fn native_ycsb() -> Vec<Measurement> {
+    let settings = [
         ("read-only-theta0", "--theta 0 --read-ratio 1"),
         ("half-theta0.6", "--theta 0.6 --read-ratio 0.5"),
         ("half-theta0.8", "--theta 0.8 --read-ratio 0.5"),
         ("half-theta0.9", "--theta 0.9 --read-ratio 0.5"),
-    ] {
+    ];
+    let measured = settings.map(|(name, setting)| {
         let command = format!(
             "ycsb --cc all --machine native --records 10M --cores 1,2 --repeat 3 --warm-up 0.5 --seconds 1 {setting}"
         );
-        list.push(measurement(&format!("native/ycsb-10M-{name}"), &command));
-    }
+        measurement(&format!("native/ycsb-10M-{name}"), &command)
+    });
+    measured.into()
+}
+
+fn native_tpcc() -> Vec<Measurement> {
+    let mut list = Vec::new();
     for mix in ["full", "narrow"] {
         for warehouses in [1, 2, 4] {
             let command = format!(
@@ -86,6 +98,11 @@ fn all() -> Vec<Measurement> {
         "native/tpcc-full-w100",
         "tpcc --cc SILO --machine native --cores 2 --warm-up 0.2 --seconds 1 --warehouses 100",
     ));
+    list
+}
+
+fn native_others() -> Vec<Measurement> {
+    let mut list = Vec::new();
     for workload in ["tatp", "tpcb", "smallbank"] {
         let command =
             format!("{workload} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5");
@@ -97,13 +114,18 @@ fn all() -> Vec<Measurement> {
         );
         list.push(measurement(&format!("native/ycsb-{preset}"), &command));
     }
-    for (name, flag) in [("off", ""), ("on", "--certify")] {
+    list
+}
+
+/// What recording a history costs.
+fn native_recording() -> Vec<Measurement> {
+    let measured = [("off", ""), ("on", "--certify")].map(|(name, flag)| {
         let command = format!(
             "ycsb --cc all --machine native --cores 1,2 --theta 0.6 --read-ratio 0.5 --repeat 3 --seconds 0.5 {flag}"
         );
-        list.push(measurement(&format!("native/recording-{name}"), &command));
-    }
-    list
+        measurement(&format!("native/recording-{name}"), &command)
+    });
+    measured.into()
 }
 
 /// Measures what is missing; `--only TEXT` restricts it to files whose name contains the text.

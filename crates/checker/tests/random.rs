@@ -6,7 +6,7 @@ mod script;
 use checker::{Requirements, Verdict, check, exhaustive};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
-use script::{Script, TABLE};
+use script::{Draft, Script, TABLE};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use txn::{Read, TxnId, Version, Write, WriteKind};
@@ -79,67 +79,65 @@ fn mutate(script: &mut Script, &(what, here, there): &Mutation) {
         of_key[there % of_key.len()]
     };
     let drafts = &mut script.drafts;
-    let mut reads: Vec<&mut Read> = Vec::new();
-    let mut writes: Vec<&mut Write> = Vec::new();
     match what {
         // A read of another version: 0 keeps to those that exist, 1 need not.
         0 | 1 => {
-            reads.extend(drafts.iter_mut().flat_map(|d| &mut d.reads));
-            let count = reads.len().max(1);
-            if let Some(read) = reads.get_mut(here % count) {
+            if let Some(read) = chosen(drafts.iter_mut().flat_map(|d| &mut d.reads), here) {
                 let aborted = Version::new(TxnId::new(there % WORKERS, 2_000_000_000), 1);
                 read.version = if what == 0 { some_version(read.key) } else { aborted };
             }
         }
         // A write over another version.
         2 => {
-            writes.extend(drafts.iter_mut().flat_map(|d| &mut d.writes));
-            let count = writes.len().max(1);
-            if let Some(write) = writes.get_mut(here % count) {
+            if let Some(write) = chosen(drafts.iter_mut().flat_map(|d| &mut d.writes), here) {
                 write.overwritten = some_version(write.key);
             }
         }
-        // Two writers of a record change places in its version order.
-        3 => {
-            writes.extend(drafts.iter_mut().flat_map(|d| &mut d.writes));
-            let count = writes.len().max(1);
-            let (here, there) = (here % count, there % count);
-            if here != there && writes[here].key == writes[there].key {
-                let (a, b) = (writes[here].overwritten, writes[there].overwritten);
-                let (va, vb) = (writes[here].version, writes[there].version);
-                let renamed = |v| {
-                    if v == va {
-                        vb
-                    } else if v == vb {
-                        va
-                    } else {
-                        v
-                    }
-                };
-                let key = writes[here].key;
-                for write in writes.iter_mut().filter(|w| w.key == key) {
-                    write.overwritten = renamed(write.overwritten);
-                }
-                writes[here].overwritten = renamed(b);
-                writes[there].overwritten = renamed(a);
-            }
-        }
+        3 => swap_writers(drafts, here, there),
         // A transaction loses its writes, as if it had aborted.
         4 => {
-            let count = drafts.len().max(1);
-            if let Some(draft) = drafts.get_mut(here % count) {
+            if let Some(draft) = chosen(drafts.iter_mut(), here) {
                 draft.writes.clear();
             }
         }
         // Another time.
         _ => {
-            let count = drafts.len().max(1);
-            if let Some(draft) = drafts.get_mut(here % count) {
+            if let Some(draft) = chosen(drafts.iter_mut(), here) {
                 draft.begin = there as u64 % 100;
                 draft.end = draft.begin + (there as u64 / 100) % 50;
             }
         }
     }
+}
+
+/// One of `all`, if there is any.
+fn chosen<'a, T>(all: impl Iterator<Item = &'a mut T>, number: usize) -> Option<&'a mut T> {
+    let mut all: Vec<_> = all.collect();
+    let count = all.len().max(1);
+    (number % count < all.len()).then(|| all.swap_remove(number % count))
+}
+
+/// Two writers of a record change places in its version order.
+fn swap_writers(drafts: &mut [Draft], here: usize, there: usize) {
+    let mut writes: Vec<&mut Write> = drafts.iter_mut().flat_map(|d| &mut d.writes).collect();
+    let count = writes.len().max(1);
+    let (here, there) = (here % count, there % count);
+    if here == there || writes[here].key != writes[there].key {
+        return;
+    }
+    let (a, b) = (writes[here].overwritten, writes[there].overwritten);
+    let (va, vb) = (writes[here].version, writes[there].version);
+    let renamed = |v| match v {
+        _ if v == va => vb,
+        _ if v == vb => va,
+        _ => v,
+    };
+    let key = writes[here].key;
+    for write in writes.iter_mut().filter(|w| w.key == key) {
+        write.overwritten = renamed(write.overwritten);
+    }
+    writes[here].overwritten = renamed(b);
+    writes[there].overwritten = renamed(a);
 }
 
 fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
@@ -151,7 +149,7 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
 fn shortest_cycle(script: &Script, real_time: bool) -> Option<usize> {
     let drafts = &script.drafts;
     let count = drafts.len();
-    let depends = |a: &script::Draft, b: &script::Draft| {
+    let depends = |a: &Draft, b: &Draft| {
         let installs = |r: &Read, w: &Write| w.key == r.key && w.version == r.version;
         let follows = |r: &Read, w: &Write| w.key == r.key && w.overwritten == r.version;
         real_time && a.end < b.begin

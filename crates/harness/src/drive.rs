@@ -75,7 +75,7 @@ impl<W: Watcher + ?Sized> Watcher for &mut W {
 pub struct Loop<'a, W> {
     /// What to do before another attempt.
     pub back_off: BackOff,
-    /// Seed of this worker's back-off.
+    /// Seed of this worker's back-off, and then its state.
     pub seed: u64,
     /// Not zero: end as soon as possible.
     pub stop: &'a Word,
@@ -105,43 +105,79 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     length: Length,
     mut plan: Loop<'_, W>,
 ) -> WorkerReport {
-    let hz = core.ticks_per_second();
     let mut report = WorkerReport::default();
-    let mut random = plan.seed;
-    let mut measuring = false;
-    let mut ended = 0u64;
     let declares = session.locks_partitions();
     let mut partitions = Vec::new();
-    let begun = core.now();
+    let mut pace = Pace { length, begun: core.now(), measuring: false, ended: 0 };
     loop {
         client.next();
+        let Some(intended) = pace.next(core, &mut plan, &mut report) else {
+            break;
+        };
+        if declares {
+            partitions.clear();
+            client.partitions(&mut partitions);
+        }
+        let drawn = Drawn { partitions: &partitions, intended, length };
+        transact(core, session, client, drawn, &mut plan, &mut report);
+        pace.ended += 1;
+        session.maintain();
+    }
+    report.ended_at = core.now();
+    if let Some(arrivals) = &plan.arrivals {
+        report.waiting_at_end = arrivals.waiting(report.ended_at.min(length.end()) - pace.begun);
+    }
+    report.spent = core.breakdown().enabled().then(|| core.breakdown().read(report.ended_at));
+    plan.meter.flush();
+    report
+}
+
+/// When transactions begin, and when it is enough.
+struct Pace {
+    length: Length,
+    begun: u64,
+    /// The warm-up is over.
+    measuring: bool,
+    /// Procedures that have ended.
+    ended: u64,
+}
+
+impl Pace {
+    /// Waits until the next transaction arrives. When it was meant to begin; none at the end of the run.
+    #[inline(always)]
+    fn next<C: Core, W>(
+        &mut self,
+        core: &C,
+        plan: &mut Loop<'_, W>,
+        report: &mut WorkerReport,
+    ) -> Option<u64> {
         let mut started = core.now();
         let mut intended = started;
         if let Some(arrivals) = &plan.arrivals {
-            if !measuring && length.begins_before(started) {
-                report.waiting_at_begin = arrivals.waiting(started - begun);
+            if !self.measuring && self.length.begins_before(started) {
+                report.waiting_at_begin = arrivals.waiting(started - self.begun);
             }
-            intended = begun + arrivals.upcoming();
+            intended = self.begun + arrivals.upcoming();
             if started < intended {
-                idle(core, intended.min(length.end()), plan.stop);
+                idle(core, intended.min(self.length.end()), plan.stop);
                 started = core.now();
             }
         }
         if plan.stop.peek() != 0 {
-            break;
+            return None;
         }
-        match length {
+        match self.length {
             Length::Procedures(count) => {
-                if ended == count {
-                    break;
+                if self.ended == count {
+                    return None;
                 }
             }
             Length::Until(interval) => {
                 if started >= interval.end {
-                    break;
+                    return None;
                 }
-                if !measuring && started >= interval.begin {
-                    measuring = true;
+                if !self.measuring && started >= interval.begin {
+                    self.measuring = true;
                     // What the warm-up cost is not what is measured.
                     core.breakdown().restart(started);
                 }
@@ -150,62 +186,67 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
         if let Some(arrivals) = &mut plan.arrivals {
             arrivals.take();
         }
-        if declares {
-            partitions.clear();
-            client.partitions(&mut partitions);
-        }
-        let mut attempt = 0;
-        loop {
-            let read_only = client.read_only();
-            session.begin(Start { attempt, read_only, partitions: &partitions });
-            plan.watcher.began(session.priority());
-            let result = match client.run(session) {
-                Ok(()) => session.commit(),
-                Err(abort) => {
-                    session.rollback();
-                    Err(abort)
-                }
-            };
-            let now = core.now();
-            match result {
-                Ok(()) => {
-                    plan.watcher.committed();
-                    report.all_commits += 1;
-                    if length.counts(now) {
-                        report.committed(client.kind(), length.slice(now));
-                        plan.meter.record(now - intended);
-                    }
-                    break;
-                }
-                Err(abort) => {
-                    let over = plan.stop.peek() != 0 || length.is_over(now);
-                    let again = abort.reason.is_retryable() && !over;
-                    plan.watcher.aborted(abort, again);
-                    if length.counts(now) {
-                        report.aborted(abort.reason);
-                    }
-                    if !again {
-                        break;
-                    }
-                    let bits = next_random(&mut random);
-                    let ticks = plan.back_off.ticks(attempt, bits, hz);
-                    let before = core.account(Category::BackOff);
-                    core.pause(ticks);
-                    core.account(before);
-                    attempt += 1;
-                }
+        Some(intended)
+    }
+}
+
+/// A procedure that was drawn.
+#[derive(Clone, Copy)]
+struct Drawn<'a> {
+    /// Those that it declares, for a protocol that locks them.
+    partitions: &'a [u64],
+    /// When it was meant to begin.
+    intended: u64,
+    length: Length,
+}
+
+/// Attempts what the client has drawn until it has committed, or will not be tried again.
+#[inline(always)]
+fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &C,
+    session: &mut S,
+    client: &mut L,
+    Drawn { partitions, intended, length }: Drawn<'_>,
+    plan: &mut Loop<'_, W>,
+    report: &mut WorkerReport,
+) {
+    let mut attempt = 0;
+    loop {
+        session.begin(Start { attempt, read_only: client.read_only(), partitions });
+        plan.watcher.began(session.priority());
+        let result = match client.run(session) {
+            Ok(()) => session.commit(),
+            Err(abort) => {
+                session.rollback();
+                Err(abort)
             }
+        };
+        let now = core.now();
+        let Err(abort) = result else {
+            plan.watcher.committed();
+            report.all_commits += 1;
+            if length.counts(now) {
+                report.committed(client.kind(), length.slice(now));
+                plan.meter.record(now - intended);
+            }
+            return;
+        };
+        let over = plan.stop.peek() != 0 || length.is_over(now);
+        let again = abort.reason.is_retryable() && !over;
+        plan.watcher.aborted(abort, again);
+        if length.counts(now) {
+            report.aborted(abort.reason);
         }
-        ended += 1;
-        session.maintain();
+        if !again {
+            return;
+        }
+        let bits = next_random(&mut plan.seed);
+        let ticks = plan.back_off.ticks(attempt, bits, core.ticks_per_second());
+        let before = core.account(Category::BackOff);
+        core.pause(ticks);
+        core.account(before);
+        attempt += 1;
     }
-    report.ended_at = core.now();
-    if let Some(arrivals) = &plan.arrivals {
-        report.waiting_at_end = arrivals.waiting(report.ended_at.min(length.end()) - begun);
-    }
-    report.spent = core.breakdown().enabled().then(|| core.breakdown().read(report.ended_at));
-    plan.meter.flush();
-    report
 }
 
 impl Length {

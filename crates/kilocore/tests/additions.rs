@@ -30,7 +30,7 @@ fn number(stream: &mut u64, below: u64) -> u64 {
 }
 
 /// How the rows of a table are reached.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Keys {
     Integers,
     Spelled,
@@ -40,16 +40,61 @@ fn spelled(key: u64) -> String {
     "k".repeat(key as usize + 1)
 }
 
+/// A table whose rows a test reaches by its own numbers.
+#[derive(Clone, Copy)]
+struct Rows<'a>(&'a Table, Keys);
+
+impl Rows<'_> {
+    fn add(self, tx: &mut Transaction<'_>, key: u64, deltas: &[(&str, i64)]) -> Result<(), Error> {
+        match self {
+            Rows(table, Keys::Integers) => tx.add(table, key, deltas),
+            Rows(table, Keys::Spelled) => tx.add_by(table, &spelled(key), deltas),
+        }
+    }
+
+    fn update(
+        self,
+        tx: &mut Transaction<'_>,
+        key: u64,
+        values: &[(&str, Value)],
+    ) -> Result<(), Error> {
+        match self {
+            Rows(table, Keys::Integers) => tx.update(table, key, values),
+            Rows(table, Keys::Spelled) => tx.update_by(table, &spelled(key), values),
+        }
+    }
+
+    fn delete(self, tx: &mut Transaction<'_>, key: u64) -> Result<bool, Error> {
+        match self {
+            Rows(table, Keys::Integers) => tx.delete(table, key),
+            Rows(table, Keys::Spelled) => tx.delete_by(table, &spelled(key)),
+        }
+    }
+
+    fn put(self, tx: &mut Transaction<'_>, key: u64, values: &[Value]) -> Result<(), Error> {
+        match self {
+            Rows(table, Keys::Integers) => tx.put(table, key, values),
+            Rows(table, Keys::Spelled) => tx.put_by(table, &spelled(key), values),
+        }
+    }
+
+    fn get(self, tx: &mut Transaction<'_>, key: u64) -> Result<Option<(u64, i64)>, Error> {
+        let row = match self {
+            Rows(table, Keys::Integers) => tx.get(table, key)?,
+            Rows(table, Keys::Spelled) => tx.get_by(table, &spelled(key))?,
+        };
+        row.map(|row| Ok((row.get("n")?, row.get("signed")?))).transpose()
+    }
+}
+
 /// Does something to a row, to the table and to the model, and compares what both say.
 fn step(
     tx: &mut Transaction<'_>,
-    (table, keys): (&Table, Keys),
+    rows: Rows<'_>,
     model: &mut Model,
     stream: &mut u64,
 ) -> Result<(), Error> {
     let key = number(stream, 3);
-    let by = spelled(key);
-    let integers = keys == Keys::Integers;
     let amount = number(stream, 9) as i64 - 4;
     let there = model.get_mut(&key);
     let missing = |result: Result<(), Error>| match result {
@@ -64,11 +109,7 @@ fn step(
                 // In another order than the table's.
                 _ => vec![("signed", amount), ("n", 2 * amount)],
             };
-            let added = match integers {
-                true => tx.add(table, key, &deltas),
-                false => tx.add_by(table, &by, &deltas),
-            };
-            assert_eq!(missing(added)?, there.is_some());
+            assert_eq!(missing(rows.add(tx, key, &deltas))?, there.is_some());
             if let Some((n, signed)) = there {
                 for (column, delta) in deltas {
                     match column {
@@ -79,36 +120,20 @@ fn step(
             }
         }
         3 => {
-            let values = [("signed", Value::I64(amount))];
-            let updated = match integers {
-                true => tx.update(table, key, &values),
-                false => tx.update_by(table, &by, &values),
-            };
+            let updated = rows.update(tx, key, &[("signed", Value::I64(amount))]);
             assert_eq!(missing(updated)?, there.is_some());
             if let Some(row) = there {
                 row.1 = amount;
             }
         }
-        4 => {
-            let gone = if integers { tx.delete(table, key)? } else { tx.delete_by(table, &by)? };
-            assert_eq!(gone, model.remove(&key).is_some());
-        }
+        4 => assert_eq!(rows.delete(tx, key)?, model.remove(&key).is_some()),
         5 => {
             // Far from both ends of what the index has room for.
             let row = (1000 + amount.unsigned_abs(), amount);
-            let text = Value::from("text");
-            let values = [Value::U64(row.0), text, Value::I64(row.1)];
-            match integers {
-                true => tx.put(table, key, &values)?,
-                false => tx.put_by(table, &by, &values)?,
-            }
+            rows.put(tx, key, &[Value::U64(row.0), Value::from("text"), Value::I64(row.1)])?;
             model.insert(key, row);
         }
-        _ => {
-            let row = if integers { tx.get(table, key)? } else { tx.get_by(table, &by)? };
-            let seen = row.map(|row| Ok::<_, Error>((row.get("n")?, row.get("signed")?)));
-            assert_eq!(seen.transpose()?, there.copied());
-        }
+        _ => assert_eq!(rows.get(tx, key)?, there.copied()),
     }
     Ok(())
 }
@@ -139,7 +164,7 @@ fn additions_are_updates_whatever_comes_before_and_after() {
                 let result = db.transact(|tx| {
                     model = committed.clone();
                     for _ in 0..1 + number(&mut stream, 7) {
-                        step(tx, (table, keys), &mut model, &mut stream)?;
+                        step(tx, Rows(table, keys), &mut model, &mut stream)?;
                     }
                     if round % 5 == 0 { Err("on purpose".into()) } else { Ok(()) }
                 });

@@ -5,7 +5,7 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
+use machine::{ArenaOptions, Machine, Native, NativeCore, NativeOptions, Zeroed, cold::Arc};
 use protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Start,
     registry::{Visitor, declarations, with_protocol},
@@ -40,71 +40,87 @@ impl Visitor<Native> for Bench<'_> {
         let machine = Arc::new(machine.expect("8 GiB of address space"));
         let protocol =
             P::create(machine.arena(), &ProtocolOptions::default(), 2).expect("room in the arena");
-        let store: Store<Native, P::Record> =
-            Store::new(machine.clone(), StoreOptions { sessions: 2, keep_versions: false })
-                .expect("room in the arena");
-        let columns =
-            (0..4).map(|i| Column::new(format!("c{i}"), ColumnType::Bytes(BYTES as u32))).collect();
-        let schema = Schema { tables: vec![TableSchema::new("records", columns)] };
-        store.create_tables(&schema, |_| self.records).expect("memory for the table");
-        let mut loader = StoreLoader::new(&store, 2);
-        loader.load_dense(TABLE, self.records, &|key, row| row.fill(key as u8));
-        loader.finish().expect("room in the arena");
+        let store = store_of(&machine, self.records);
         let core = machine.core(0);
         let mut worker = protocol.worker(store.epochs(), 0);
-        let table = store.table(TABLE);
         let mut group = self.criterion.benchmark_group(format!("{}/{}", self.name, self.size));
         group.throughput(Throughput::Elements(ACCESSES));
         group.sample_size(20).warm_up_time(Duration::from_millis(200));
         group.measurement_time(Duration::from_millis(800));
         for updates in UPDATES {
-            let (mut random, mut transaction) = (1u64, 0u64);
-            let mut buffer = [0u8; BYTES];
+            let mut draws = Draws { records: self.records, updates, random: 1, transaction: 0 };
             group.bench_function(format!("{updates} % updates"), |bencher| {
-                bencher.iter(|| {
-                    transaction += 1;
-                    store.epochs().pin(&core, 0);
-                    protocol.begin(
-                        &core,
-                        &mut worker,
-                        Start { attempt: 0, read_only: false, partitions: &[] },
-                    );
-                    for number in 0..ACCESSES {
-                        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                        // Keys differ within a transaction by their last bits.
-                        let key = (random >> 24) % self.records / ACCESSES * ACCESSES + number;
-                        let columns = ColumnSet::one((random >> 60) as usize % 4);
-                        let record = table.find(&core, key).expect("every key is there");
-                        if number * 100 < ACCESSES * updates {
-                            buffer[0] = number as u8;
-                            let change = Change { columns, values: &buffer, state: None };
-                            let written = protocol.write(&core, &mut worker, record, change);
-                            assert!(written.expect("alone, nothing conflicts"));
-                        } else {
-                            protocol
-                                .read(
-                                    &core,
-                                    &mut worker,
-                                    record,
-                                    columns,
-                                    Intent::Read,
-                                    &mut buffer,
-                                )
-                                .expect("alone, nothing conflicts");
-                        }
-                    }
-                    let timestamp =
-                        protocol.prepare(&core, &mut worker).expect("alone, nothing conflicts");
-                    let version = Version::new(TxnId::new(0, transaction), 1);
-                    let mut log = CommitLog { version, writes: None };
-                    protocol.commit(&core, &mut worker, timestamp, &mut log);
-                    store.epochs().unpin(&core, 0);
-                    buffer[1]
-                });
+                bencher.iter(|| transact(&core, &protocol, &mut worker, &store, &mut draws));
             });
         }
         group.finish();
     }
+}
+
+/// A store of one table with `records` rows.
+fn store_of<R: Zeroed + Send + Sync + 'static>(
+    machine: &Arc<Native>,
+    records: u64,
+) -> Store<Native, R> {
+    let store: Store<Native, R> =
+        Store::new(machine.clone(), StoreOptions { sessions: 2, keep_versions: false })
+            .expect("room in the arena");
+    let columns =
+        (0..4).map(|i| Column::new(format!("c{i}"), ColumnType::Bytes(BYTES as u32))).collect();
+    let schema = Schema { tables: vec![TableSchema::new("records", columns)] };
+    store.create_tables(&schema, |_| records).expect("memory for the table");
+    let mut loader = StoreLoader::new(&store, 2);
+    loader.load_dense(TABLE, records, &|key, row| row.fill(key as u8));
+    loader.finish().expect("room in the arena");
+    store
+}
+
+/// What transactions do, one after another.
+struct Draws {
+    records: u64,
+    /// In per cent.
+    updates: u64,
+    random: u64,
+    transaction: u64,
+}
+
+/// One transaction; a byte that it read.
+#[inline(always)]
+fn transact<'s, P: Protocol<Native>>(
+    core: &NativeCore,
+    protocol: &'s P,
+    worker: &mut P::Worker<'s>,
+    store: &'s Store<Native, P::Record>,
+    draws: &mut Draws,
+) -> u8 {
+    let table = store.table(TABLE);
+    let mut buffer = [0u8; BYTES];
+    draws.transaction += 1;
+    store.epochs().pin(core, 0);
+    protocol.begin(core, worker, Start { attempt: 0, read_only: false, partitions: &[] });
+    for number in 0..ACCESSES {
+        draws.random = draws.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        // Keys differ within a transaction by their last bits.
+        let key = (draws.random >> 24) % draws.records / ACCESSES * ACCESSES + number;
+        let columns = ColumnSet::one((draws.random >> 60) as usize % 4);
+        let record = table.find(core, key).expect("every key is there");
+        if number * 100 < ACCESSES * draws.updates {
+            buffer[0] = number as u8;
+            let change = Change { columns, values: &buffer, state: None };
+            let written = protocol.write(core, worker, record, change);
+            assert!(written.expect("alone, nothing conflicts"));
+        } else {
+            protocol
+                .read(core, worker, record, columns, Intent::Read, &mut buffer)
+                .expect("alone, nothing conflicts");
+        }
+    }
+    let timestamp = protocol.prepare(core, worker).expect("alone, nothing conflicts");
+    let version = Version::new(TxnId::new(0, draws.transaction), 1);
+    let mut log = CommitLog { version, writes: None };
+    protocol.commit(core, worker, timestamp, &mut log);
+    store.epochs().unpin(core, 0);
+    buffer[1]
 }
 
 fn every_protocol(criterion: &mut Criterion) {

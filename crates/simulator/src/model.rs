@@ -1,6 +1,6 @@
 //! A machine description turned into ticks and tables, for a run of so many cores.
 
-use crate::description::{LINE_BYTES, MachineDescription};
+use crate::description::{LINE_BYTES, MachineDescription, MeshDescription};
 
 /// Fill stamps per capacity of the shared cache; the more, the finer its replacement is modelled.
 const STAMPS_PER_CAPACITY: u64 = 4096;
@@ -112,51 +112,23 @@ impl Model {
     ) -> Model {
         let d = description;
         let (space, nodes, mut seats) = match (&d.mesh, &d.sockets) {
-            (Some(mesh), _) => {
-                let tiles = if mesh.fitted { workers.max(1) as u32 } else { mesh.tiles as u32 };
-                let width = (1..=tiles).find(|w| w * w >= tiles).expect("a square is large enough");
-                let seat = |i: u32| Seat::at(i, i, 256);
-                let seats = (0..workers as u32).map(seat).collect();
-                let place = |i: u32| ((i / width) as u8, (i % width) as u8);
-                let places = (0..tiles).map(place).collect();
-                (Space::Mesh { places, hop: mesh.hop_cycles as u32 }, tiles, seats)
-            }
+            (Some(mesh), _) => seats_on_tiles(mesh, workers),
             (None, Some(_)) => seats_on_sockets(d, workers, homes),
             (None, None) => unreachable!("a description that was checked has one of them"),
         };
-        // Services get cores beside the workers', so that measuring is not disturbed by housekeeping.
-        let first = seats.iter().map(|s: &Seat| s.physical() + 1).max().unwrap_or(0);
-        for i in 0..services as u32 {
-            seats.push(Seat::at((first + i) % nodes, first + i, 256));
-        }
-        let physical = seats.iter().map(|s| s.physical as usize + 1).max().unwrap_or(1);
-        let mut node_of_physical = vec![0; physical];
-        for seat in &seats {
-            node_of_physical[seat.physical as usize] = seat.node();
-        }
+        seat_services(&mut seats, services, nodes);
         let l2 = d.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let lookup = l2.max(d.l1.latency_cycles);
         let shared_cache = &d.shared_cache;
-        let (memory, bandwidth, transfer) = match (&d.mesh, &d.sockets) {
-            (Some(m), _) => {
-                (d.cycles(m.memory_latency_ns), m.memory_bandwidth_gbps, m.line_transfer_cycles)
-            }
-            (None, Some(s)) => {
-                let local = &s.level[0];
-                let searched = lookup + shared_cache.latency_cycles;
-                (d.cycles(local.latency_ns).saturating_sub(searched), local.bandwidth_gbps, 0)
-            }
-            (None, None) => unreachable!("as above"),
-        };
+        let (memory, bandwidth, transfer) = memory_of(d, lookup + shared_cache.latency_cycles);
         let capacity = shared_cache.size_kib * 1024 / LINE_BYTES * u64::from(nodes);
         let stamp_shift = (capacity / STAMPS_PER_CAPACITY).max(1).ilog2();
-        let siblings = seats.iter().any(|s| s.slowdown != 256)
-            || seats.iter().enumerate().any(|(i, s)| i > 0 && seats[i - 1].physical == s.physical);
+        let siblings = have_siblings(&seats);
         let mut model = Model {
             space,
             nodes,
+            node_of_physical: nodes_of_physical(&seats),
             seats,
-            node_of_physical,
             cluster_nodes: nodes.div_ceil(CLUSTERS as u32),
             cluster_of_node: (0..nodes)
                 .map(|node| (node / nodes.div_ceil(CLUSTERS as u32)) as u8)
@@ -187,7 +159,7 @@ impl Model {
             centre: 0,
         };
         if let Space::Mesh { .. } = model.space {
-            let width = (1..=nodes).find(|w| w * w >= nodes).expect("a square is large enough");
+            let width = width_of(nodes);
             model.centre = ((width / 2) * width + width / 2).min(nodes - 1);
         }
         model.mean_trip = model.all_trips() / (u64::from(nodes) * u64::from(nodes));
@@ -300,6 +272,59 @@ impl Model {
     pub(crate) fn is_cached(&self, stamp: u32, fills: u64) -> bool {
         self.stamp(fills).wrapping_sub(stamp) & crate::line::STAMP_MASK <= self.capacity_stamps
     }
+}
+
+/// The side of the smallest square with so many tiles.
+fn width_of(tiles: u32) -> u32 {
+    (1..=tiles).find(|w| w * w >= tiles).expect("a square is large enough")
+}
+
+/// Workers on the tiles of a mesh, row by row.
+fn seats_on_tiles(mesh: &MeshDescription, workers: usize) -> (Space, u32, Vec<Seat>) {
+    let tiles = if mesh.fitted { workers.max(1) as u32 } else { mesh.tiles as u32 };
+    let width = width_of(tiles);
+    let seats = (0..workers as u32).map(|i| Seat::at(i, i, 256)).collect();
+    let place = |i: u32| ((i / width) as u8, (i % width) as u8);
+    let places = (0..tiles).map(place).collect();
+    (Space::Mesh { places, hop: mesh.hop_cycles as u32 }, tiles, seats)
+}
+
+/// Cycles, beyond the `searched` ones where figures are of a whole access, and GB/s of the memory of a node, and
+/// the cycles in which the rest of a line follows.
+fn memory_of(d: &MachineDescription, searched: u64) -> (u64, f64, u64) {
+    match (&d.mesh, &d.sockets) {
+        (Some(m), _) => {
+            (d.cycles(m.memory_latency_ns), m.memory_bandwidth_gbps, m.line_transfer_cycles)
+        }
+        (None, Some(s)) => {
+            let local = &s.level[0];
+            (d.cycles(local.latency_ns).saturating_sub(searched), local.bandwidth_gbps, 0)
+        }
+        (None, None) => unreachable!("a description that was checked has one of them"),
+    }
+}
+
+/// Services get cores beside the workers', so that measuring is not disturbed by housekeeping.
+fn seat_services(seats: &mut Vec<Seat>, services: usize, nodes: u32) {
+    let first = seats.iter().map(|s| s.physical() + 1).max().unwrap_or(0);
+    for i in 0..services as u32 {
+        seats.push(Seat::at((first + i) % nodes, first + i, 256));
+    }
+}
+
+fn nodes_of_physical(seats: &[Seat]) -> Vec<u32> {
+    let physical = seats.iter().map(|s| s.physical as usize + 1).max().unwrap_or(1);
+    let mut nodes = vec![0; physical];
+    for seat in seats {
+        nodes[seat.physical as usize] = seat.node();
+    }
+    nodes
+}
+
+/// True if some physical core is shared.
+fn have_siblings(seats: &[Seat]) -> bool {
+    seats.iter().any(|s| s.slowdown != 256)
+        || seats.windows(2).any(|pair| pair[0].physical == pair[1].physical)
 }
 
 fn seats_on_sockets(

@@ -154,6 +154,14 @@ impl World {
         at >> 8
     }
 
+    /// When the memory of `home` has served a line whose directory is asked at `start`.
+    #[inline(always)]
+    fn from_memory(&self, seat: &Seat, home: u32, start: u64) -> u64 {
+        let m = &self.model;
+        let served = self.queue_for_memory(seat, home, start + m.directory);
+        served + m.memory.max(m.directory) + m.shared.saturating_sub(m.directory) + m.transfer
+    }
+
     /// Moves a line that the core at `seat` lacks (or may not write) into its hands, at `now` at the
     /// earliest. Returns when it is there.
     ///
@@ -206,11 +214,7 @@ impl World {
                 s.busy = if WRITE { done } else { start + m.read_occupancy };
             }
         } else {
-            let served = self.queue_for_memory(seat, home, start + m.directory);
-            done = served
-                + m.memory.max(m.directory)
-                + m.shared.saturating_sub(m.directory)
-                + m.transfer;
+            done = self.from_memory(seat, home, start);
             s.busy = done;
             s.sharers = 0;
             s.flags |= BODY_COLD;
@@ -225,22 +229,10 @@ impl World {
         }
         s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
         if WRITE {
-            if s.owner != seat.physical() && s.flags & BODY_DIRTY != 0 {
-                s.flags = s.flags & !BODY_DIRTY | BODY_AWAY;
-            }
-            s.version = next_version(s.version);
-            s.owner = seat.physical();
-            s.sharers = mine;
-            s.flags |= EXCLUSIVE;
+            written_by(&mut s, seat.physical(), mine);
         } else {
-            s.version = s.version.max(1);
             let alone = s.sharers == 0 && owner_node.is_none();
-            s.flags &= !EXCLUSIVE;
-            if alone {
-                s.owner = seat.physical();
-                s.flags |= if m.exclusive_reads { EXCLUSIVE } else { 0 };
-            }
-            s.sharers |= mine;
+            read_by(&mut s, seat.physical(), mine, (alone, m.exclusive_reads));
         }
         line.set_state(&s);
         self.hold(seat, id, s.version);
@@ -317,4 +309,29 @@ impl World {
         line.clear_flag(WAITERS);
         self.waiting.wake(self.offset(line), time, &self.queue)
     }
+}
+
+/// The line is the core's alone, and changed.
+#[inline(always)]
+fn written_by(s: &mut State, physical: u32, cluster: u32) {
+    if s.owner != physical && s.flags & BODY_DIRTY != 0 {
+        s.flags = s.flags & !BODY_DIRTY | BODY_AWAY;
+    }
+    s.version = next_version(s.version);
+    s.owner = physical;
+    s.sharers = cluster;
+    s.flags |= EXCLUSIVE;
+}
+
+/// The core has the line too. One that nobody else has is its own, and where `exclusive_reads` say so
+/// it may be written without asking.
+#[inline(always)]
+fn read_by(s: &mut State, physical: u32, cluster: u32, (alone, exclusive_reads): (bool, bool)) {
+    s.version = s.version.max(1);
+    s.flags &= !EXCLUSIVE;
+    if alone {
+        s.owner = physical;
+        s.flags |= if exclusive_reads { EXCLUSIVE } else { 0 };
+    }
+    s.sharers |= cluster;
 }

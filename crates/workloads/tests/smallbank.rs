@@ -3,7 +3,7 @@
 mod store;
 
 use store::{Event, Mistake, Store};
-use txn::{AbortReason, Client, Intent, Workload};
+use txn::{AbortReason, Client, Intent, TableId, Workload};
 use workloads::smallbank::{
     ACCOUNTS, CHECKING, KIND_NAMES, LEDGER, SAVINGS, SmallBank, SmallBankOptions,
 };
@@ -71,9 +71,67 @@ fn without_an_audit_there_is_neither_ledger_nor_law() {
     assert_eq!(workload.schema().tables.len(), 3);
 }
 
+/// The rows that an attempt read and those that it wrote, in order.
+#[derive(Debug, PartialEq)]
+struct Touched {
+    read: Vec<(TableId, u64, Intent)>,
+    written: Vec<(TableId, u64)>,
+}
+
+/// What these events touched; who writes a row has announced it when reading.
+fn touched(events: Vec<Event>) -> Touched {
+    let mut touched = Touched { read: Vec::new(), written: Vec::new() };
+    for event in events {
+        match event {
+            Event::Read(table, key, _, intent) => touched.read.push((table, key, intent)),
+            Event::Update(table, key, ..) => {
+                assert!(touched.read.contains(&(table, key, Intent::Update)));
+                touched.written.push((table, key));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    touched
+}
+
+/// What the procedure touches by the benchmark's definition, with these two customers.
+fn said(name: &str, [one, other]: [u64; 2]) -> Touched {
+    use Intent::{Read, Update};
+    let account = |customer| (ACCOUNTS, customer, Read);
+    let (read, written) = match name {
+        "balance" => (vec![account(one), (SAVINGS, one, Read), (CHECKING, one, Read)], vec![]),
+        "deposit_checking" => (
+            vec![account(one), (CHECKING, one, Update), (LEDGER, 0, Update)],
+            vec![(CHECKING, one), (LEDGER, 0)],
+        ),
+        "transact_savings" => (
+            vec![account(one), (SAVINGS, one, Update), (LEDGER, 0, Update)],
+            vec![(SAVINGS, one), (LEDGER, 0)],
+        ),
+        "amalgamate" => (
+            vec![
+                account(one),
+                account(other),
+                (SAVINGS, one, Update),
+                (CHECKING, one, Update),
+                (CHECKING, other, Update),
+            ],
+            vec![(SAVINGS, one), (CHECKING, one), (CHECKING, other)],
+        ),
+        "write_check" => (
+            vec![account(one), (SAVINGS, one, Read), (CHECKING, one, Update), (LEDGER, 0, Update)],
+            vec![(CHECKING, one), (LEDGER, 0)],
+        ),
+        _ => (
+            vec![account(one), account(other), (CHECKING, one, Update), (CHECKING, other, Update)],
+            vec![(CHECKING, one), (CHECKING, other)],
+        ),
+    };
+    Touched { read, written }
+}
+
 #[test]
 fn procedures_touch_what_they_say() {
-    use Intent::{Read, Update};
     let workload = SmallBank::new(poor()).unwrap();
     let mut store = Store::loaded(&workload, Mistake::None);
     store.record_events = true;
@@ -84,67 +142,16 @@ fn procedures_touch_what_they_say() {
         let rolled_back = store.attempt(&mut client).is_err();
         let [one, other] = client.customers();
         assert_ne!(one, other);
-        let mut written = Vec::new();
-        let mut read = Vec::new();
-        for event in std::mem::take(&mut store.events) {
-            match event {
-                Event::Read(table, key, _, intent) => read.push((table, key, intent)),
-                Event::Update(table, key, ..) => {
-                    assert!(read.contains(&(table, key, Update)));
-                    written.push((table, key));
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-        let account = |customer| (ACCOUNTS, customer, Read);
+        let touched = touched(std::mem::take(&mut store.events));
         let name = KIND_NAMES[client.kind()];
         assert_eq!(client.read_only(), name == "balance");
         seen[client.kind()] += 1;
         if rolled_back {
             assert!(matches!(name, "transact_savings" | "send_payment"), "{name}");
-            assert!(written.is_empty());
+            assert!(touched.written.is_empty());
             continue;
         }
-        let (reads, writes) = match name {
-            "balance" => (vec![account(one), (SAVINGS, one, Read), (CHECKING, one, Read)], vec![]),
-            "deposit_checking" => (
-                vec![account(one), (CHECKING, one, Update), (LEDGER, 0, Update)],
-                vec![(CHECKING, one), (LEDGER, 0)],
-            ),
-            "transact_savings" => (
-                vec![account(one), (SAVINGS, one, Update), (LEDGER, 0, Update)],
-                vec![(SAVINGS, one), (LEDGER, 0)],
-            ),
-            "amalgamate" => (
-                vec![
-                    account(one),
-                    account(other),
-                    (SAVINGS, one, Update),
-                    (CHECKING, one, Update),
-                    (CHECKING, other, Update),
-                ],
-                vec![(SAVINGS, one), (CHECKING, one), (CHECKING, other)],
-            ),
-            "write_check" => (
-                vec![
-                    account(one),
-                    (SAVINGS, one, Read),
-                    (CHECKING, one, Update),
-                    (LEDGER, 0, Update),
-                ],
-                vec![(CHECKING, one), (LEDGER, 0)],
-            ),
-            _ => (
-                vec![
-                    account(one),
-                    account(other),
-                    (CHECKING, one, Update),
-                    (CHECKING, other, Update),
-                ],
-                vec![(CHECKING, one), (CHECKING, other)],
-            ),
-        };
-        assert_eq!((read, written), (reads, writes), "{name}");
+        assert_eq!(touched, said(name, client.customers()), "{name}");
     }
     assert!(seen.iter().all(|&n| n > 200), "{seen:?}");
 }

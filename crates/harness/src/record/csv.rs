@@ -1,6 +1,6 @@
 //! Records as comma-separated values (RFC 4180): one line a record, every column in every line.
 
-use super::{ArrivalRecord, RunRecord};
+use super::{ArrivalRecord, RunRecord, Settings};
 use machine::Category;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,7 +29,7 @@ struct Columns {
 
 impl Columns {
     fn of(records: &[RunRecord]) -> Columns {
-        let all = |of: fn(&RunRecord) -> &super::Settings| {
+        let all = |of: fn(&RunRecord) -> &Settings| {
             records.iter().flat_map(|r| of(r).keys().cloned()).collect()
         };
         Columns {
@@ -49,77 +49,111 @@ impl Columns {
 
     /// Name and value of every column. Names do not depend on the record.
     fn cells(&self, r: &RunRecord) -> Vec<(String, String)> {
-        let mut cells = Vec::new();
-        let mut put = |name: &str, value: String| cells.push((name.to_owned(), value));
-        put("schema_version", r.schema_version.to_string());
-        put("workload", r.workload.clone());
-        put("protocol", r.protocol.clone());
-        put("architecture", r.architecture.clone());
-        put("machine", r.machine.clone());
-        put("machine_kind", r.machine_kind.name().into());
-        put("cores", r.cores.to_string());
-        put("seed", r.seed.to_string());
-        put("commit", r.commit.clone());
-        put("repetitions", r.repetitions.to_string());
-        put("warm_up_s", r.warm_up_s.to_string());
-        put("measured_s", r.measured_s.to_string());
-        put("throughput_txn_per_s", r.throughput_txn_per_s.to_string());
-        put("spread.min_txn_per_s", r.spread.min_txn_per_s.to_string());
-        put("spread.max_txn_per_s", r.spread.max_txn_per_s.to_string());
-        put("spread.relative", r.spread.relative.to_string());
-        put("commits", r.commits.to_string());
+        let mut cells = Cells(Vec::new());
+        cells.configuration(r);
+        cells.outcome(r);
+        cells.latency(r);
+        cells.arrivals(r);
+        cells.breakdown(r);
+        cells.certificate(r);
+        cells.put("operations_per_wall_s", optional(r.operations_per_wall_s));
+        cells.put("wall_s", optional(r.wall_s));
+        cells.put("simulated_s", optional(r.simulated_s));
+        cells.put("interrupted", r.interrupted.to_string());
+        cells.options("workload_options", &self.workload, &r.workload_options);
+        cells.options("protocol_options", &self.protocol, &r.protocol_options);
+        cells.options("architecture_options", &self.architecture, &r.architecture_options);
+        cells.put("placement", r.placement.clone());
+        cells.put("machine_description", r.machine_description.clone());
+        cells.put("host", r.host.clone());
+        cells.0
+    }
+}
+
+/// Columns in their order: each method adds those of one part of a record.
+struct Cells(Vec<(String, String)>);
+
+impl Cells {
+    fn put(&mut self, name: &str, value: String) {
+        self.0.push((name.to_owned(), value));
+    }
+
+    fn configuration(&mut self, r: &RunRecord) {
+        self.put("schema_version", r.schema_version.to_string());
+        self.put("workload", r.workload.clone());
+        self.put("protocol", r.protocol.clone());
+        self.put("architecture", r.architecture.clone());
+        self.put("machine", r.machine.clone());
+        self.put("machine_kind", r.machine_kind.name().into());
+        self.put("cores", r.cores.to_string());
+        self.put("seed", r.seed.to_string());
+        self.put("commit", r.commit.clone());
+        self.put("repetitions", r.repetitions.to_string());
+        self.put("warm_up_s", r.warm_up_s.to_string());
+        self.put("measured_s", r.measured_s.to_string());
+    }
+
+    fn outcome(&mut self, r: &RunRecord) {
+        self.put("throughput_txn_per_s", r.throughput_txn_per_s.to_string());
+        self.put("spread.min_txn_per_s", r.spread.min_txn_per_s.to_string());
+        self.put("spread.max_txn_per_s", r.spread.max_txn_per_s.to_string());
+        self.put("spread.relative", r.spread.relative.to_string());
+        self.put("commits", r.commits.to_string());
         for reason in AbortReason::ALL.into_iter().filter(|&reason| reason != AbortReason::User) {
             let count = r.aborts.get(reason.name()).copied().unwrap_or(0);
-            put(&format!("aborts.{reason}"), count.to_string());
+            self.put(&format!("aborts.{reason}"), count.to_string());
         }
-        put("user_aborts", r.user_aborts.to_string());
-        put("abort_ratio", r.abort_ratio.to_string());
-        put("latency_ns.mean", r.latency_ns.mean.to_string());
-        put("latency_ns.p50", r.latency_ns.p50.to_string());
-        put("latency_ns.p90", r.latency_ns.p90.to_string());
-        put("latency_ns.p99", r.latency_ns.p99.to_string());
-        put("latency_ns.p999", r.latency_ns.p999.to_string());
-        put("latency_ns.max", r.latency_ns.max.to_string());
+        self.put("user_aborts", r.user_aborts.to_string());
+        self.put("abort_ratio", r.abort_ratio.to_string());
+    }
+
+    fn latency(&mut self, r: &RunRecord) {
+        self.put("latency_ns.mean", r.latency_ns.mean.to_string());
+        self.put("latency_ns.p50", r.latency_ns.p50.to_string());
+        self.put("latency_ns.p90", r.latency_ns.p90.to_string());
+        self.put("latency_ns.p99", r.latency_ns.p99.to_string());
+        self.put("latency_ns.p999", r.latency_ns.p999.to_string());
+        self.put("latency_ns.max", r.latency_ns.max.to_string());
+    }
+
+    fn arrivals(&mut self, r: &RunRecord) {
         let arrivals = r.arrivals.as_ref();
-        put("arrivals.process", arrivals.map(|a| a.process.clone()).unwrap_or_default());
-        put("arrivals.rate_txn_per_s", optional(arrivals.map(|a| a.rate_txn_per_s)));
+        self.put("arrivals.process", arrivals.map(|a| a.process.clone()).unwrap_or_default());
+        self.put("arrivals.rate_txn_per_s", optional(arrivals.map(|a| a.rate_txn_per_s)));
         let waiting = |of: fn(&ArrivalRecord) -> u64| arrivals.map(of).map(|n| n.to_string());
-        put("arrivals.waiting_at_begin", waiting(|a| a.waiting_at_begin).unwrap_or_default());
-        put("arrivals.waiting_at_end", waiting(|a| a.waiting_at_end).unwrap_or_default());
+        self.put("arrivals.waiting_at_begin", waiting(|a| a.waiting_at_begin).unwrap_or_default());
+        self.put("arrivals.waiting_at_end", waiting(|a| a.waiting_at_end).unwrap_or_default());
+    }
+
+    fn breakdown(&mut self, r: &RunRecord) {
         for category in Category::ALL {
             let share =
                 r.breakdown.as_ref().map(|b| b.get(category.name()).copied().unwrap_or(0.0));
-            put(&format!("breakdown.{}", category.name()), optional(share));
+            self.put(&format!("breakdown.{}", category.name()), optional(share));
         }
-        put("certificate.read_committed", r.certificate.read_committed.name().into());
-        put("certificate.snapshot", r.certificate.snapshot.name().into());
-        put("certificate.strong_snapshot", r.certificate.strong_snapshot.name().into());
-        put("certificate.serializable", r.certificate.serializable.name().into());
-        put("certificate.strict", r.certificate.strict.name().into());
-        let promised = r.certificate.promised;
-        put("certificate.promised.read_committed", promised.read_committed.to_string());
-        put("certificate.promised.snapshot", promised.snapshot.to_string());
-        put("certificate.promised.strong_snapshot", promised.strong_snapshot.to_string());
-        put("certificate.promised.serializable", promised.serializable.to_string());
-        put("certificate.promised.strict", promised.strict.to_string());
-        put("operations_per_wall_s", optional(r.operations_per_wall_s));
-        put("wall_s", optional(r.wall_s));
-        put("simulated_s", optional(r.simulated_s));
-        put("interrupted", r.interrupted.to_string());
-        for (of, names, settings) in [
-            ("workload_options", &self.workload, &r.workload_options),
-            ("protocol_options", &self.protocol, &r.protocol_options),
-            ("architecture_options", &self.architecture, &r.architecture_options),
-        ] {
-            for name in names {
-                let value = settings.get(name).map(ToString::to_string).unwrap_or_default();
-                put(&format!("{of}.{name}"), value);
-            }
+    }
+
+    fn certificate(&mut self, r: &RunRecord) {
+        let found = &r.certificate;
+        self.put("certificate.read_committed", found.read_committed.name().into());
+        self.put("certificate.snapshot", found.snapshot.name().into());
+        self.put("certificate.strong_snapshot", found.strong_snapshot.name().into());
+        self.put("certificate.serializable", found.serializable.name().into());
+        self.put("certificate.strict", found.strict.name().into());
+        let promised = found.promised;
+        self.put("certificate.promised.read_committed", promised.read_committed.to_string());
+        self.put("certificate.promised.snapshot", promised.snapshot.to_string());
+        self.put("certificate.promised.strong_snapshot", promised.strong_snapshot.to_string());
+        self.put("certificate.promised.serializable", promised.serializable.to_string());
+        self.put("certificate.promised.strict", promised.strict.to_string());
+    }
+
+    /// The options called `names`, of which the record has some.
+    fn options(&mut self, of: &str, names: &BTreeSet<String>, settings: &Settings) {
+        for name in names {
+            let value = settings.get(name).map(ToString::to_string).unwrap_or_default();
+            self.put(&format!("{of}.{name}"), value);
         }
-        put("placement", r.placement.clone());
-        put("machine_description", r.machine_description.clone());
-        put("host", r.host.clone());
-        cells
     }
 }
 

@@ -1,84 +1,93 @@
 //! A machine's figures as a person reads them.
 
-use super::MachineDescription;
+use super::{MachineDescription, MeshDescription, SocketsDescription};
 use std::fmt::Write;
+
+/// Names and values, in the order in which they are shown.
+#[derive(Default)]
+struct Listing(Vec<(String, String)>);
+
+impl Listing {
+    fn line(&mut self, name: &str, value: String) {
+        self.0.push((name.to_owned(), value));
+    }
+
+    /// One figure a line, the values below each other.
+    fn text(&self) -> String {
+        let width = self.0.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for (name, value) in &self.0 {
+            writeln!(text, "{name:width$}  {value}").expect("a string takes everything");
+        }
+        text
+    }
+}
 
 impl MachineDescription {
     /// A listing of everything that the model knows about the machine, one figure a line.
     pub fn describe(&self) -> String {
-        let mut lines: Vec<(String, String)> = Vec::new();
-        let mut line = |name: &str, value: String| lines.push((name.to_owned(), value));
-        line("name", self.name.clone());
-        line("what", self.title.clone());
-        line("cores", self.cores().to_string());
-        line("clock", format!("{} MHz", self.clock_mhz));
-        line("page", format!("{} bytes", self.page_bytes));
-        line("memory parallelism", format!("{} lines", self.core.memory_parallelism));
-        line("atomic on an owned line", format!("{} cycles", self.core.atomic_cycles));
-        line("copying", format!("{} bytes a cycle", self.core.copy_bytes_per_cycle));
-        line("SMT throughput", format!("{:?} of one thread", self.core.smt_throughput));
-        line("L1", format!("{} KiB, {} cycles", self.l1.size_kib, self.l1.latency_cycles));
-        if let Some(l2) = &self.l2 {
-            line("L2, private", format!("{} KiB, {} cycles", l2.size_kib, l2.latency_cycles));
+        let mut list = Listing::default();
+        list.line("name", self.name.clone());
+        list.line("what", self.title.clone());
+        list.line("cores", self.cores().to_string());
+        list.line("clock", format!("{} MHz", self.clock_mhz));
+        list.line("page", format!("{} bytes", self.page_bytes));
+        self.list_core(&mut list);
+        self.list_shared_cache(&mut list);
+        if let Some(mesh) = &self.mesh {
+            list_mesh(mesh, &mut list);
         }
+        if let Some(sockets) = &self.sockets {
+            list_sockets(sockets, &mut list);
+        }
+        let counter = self.hardware_counter.as_ref();
+        let apart = counter.map(|counter| format!("{} cycles apart", counter.occupancy_cycles));
+        list.line("hardware counter", apart.unwrap_or_else(|| "none".to_owned()));
+        list.text()
+    }
+
+    /// A core, and the caches that are its own.
+    fn list_core(&self, list: &mut Listing) {
+        list.line("memory parallelism", format!("{} lines", self.core.memory_parallelism));
+        list.line("atomic on an owned line", format!("{} cycles", self.core.atomic_cycles));
+        list.line("copying", format!("{} bytes a cycle", self.core.copy_bytes_per_cycle));
+        list.line("SMT throughput", format!("{:?} of one thread", self.core.smt_throughput));
+        list.line("L1", format!("{} KiB, {} cycles", self.l1.size_kib, self.l1.latency_cycles));
+        if let Some(l2) = &self.l2 {
+            list.line("L2, private", format!("{} KiB, {} cycles", l2.size_kib, l2.latency_cycles));
+        }
+    }
+
+    fn list_shared_cache(&self, list: &mut Listing) {
         let shared = &self.shared_cache;
         let each = if self.mesh.is_some() { "tile" } else { "socket" };
-        line(
-            "shared cache",
-            format!("{} KiB a {each}, {} cycles", shared.size_kib, shared.latency_cycles),
-        );
-        line("directory", format!("{} cycles", shared.directory_cycles));
-        line("out of another core's cache", format!("{} cycles more", shared.owner_cycles));
-        line("a shared read occupies a line", format!("{} cycles", shared.read_occupancy_cycles));
-        line("coherence", if shared.exclusive_reads { "MESI" } else { "MSI" }.to_owned());
-        if let Some(mesh) = &self.mesh {
-            line("mesh", format!("{} tiles, {} cycles a hop", mesh.tiles, mesh.hop_cycles));
-            line(
-                "mesh of a smaller run",
-                if mesh.fitted { "fitted to its cores" } else { "the whole chip" }.to_owned(),
-            );
-            line("rest of a line", format!("{} cycles", mesh.line_transfer_cycles));
-            line(
-                "memory",
-                format!(
-                    "{} ns, {} GB/s a tile",
-                    mesh.memory_latency_ns, mesh.memory_bandwidth_gbps
-                ),
-            );
-        }
-        if let Some(s) = &self.sockets {
-            line(
-                "sockets",
-                format!(
-                    "{} of {} cores, {} threads each",
-                    s.count,
-                    s.cores_per_socket,
-                    s.threads_per_core()
-                ),
-            );
-            line(
-                "chassis",
-                format!("{} of {} sockets", s.count.div_ceil(s.chassis_sockets), s.chassis_sockets),
-            );
-            line("threads take cores", format!("{:?} at a time", s.thread_steps));
-            for level in &s.level {
-                line(
-                    &format!("memory, {}", level.name),
-                    format!("{} ns, {} GB/s", level.latency_ns, level.bandwidth_gbps),
-                );
-            }
-        }
-        match &self.hardware_counter {
-            Some(counter) => {
-                line("hardware counter", format!("{} cycles apart", counter.occupancy_cycles))
-            }
-            None => line("hardware counter", "none".to_owned()),
-        }
-        let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let mut text = String::new();
-        for (name, value) in lines {
-            writeln!(text, "{name:width$}  {value}").expect("a string takes everything");
-        }
-        text
+        let size = format!("{} KiB a {each}, {} cycles", shared.size_kib, shared.latency_cycles);
+        list.line("shared cache", size);
+        list.line("directory", format!("{} cycles", shared.directory_cycles));
+        list.line("out of another core's cache", format!("{} cycles more", shared.owner_cycles));
+        let occupied = format!("{} cycles", shared.read_occupancy_cycles);
+        list.line("a shared read occupies a line", occupied);
+        list.line("coherence", if shared.exclusive_reads { "MESI" } else { "MSI" }.to_owned());
+    }
+}
+
+fn list_mesh(mesh: &MeshDescription, list: &mut Listing) {
+    list.line("mesh", format!("{} tiles, {} cycles a hop", mesh.tiles, mesh.hop_cycles));
+    let smaller = if mesh.fitted { "fitted to its cores" } else { "the whole chip" };
+    list.line("mesh of a smaller run", smaller.to_owned());
+    list.line("rest of a line", format!("{} cycles", mesh.line_transfer_cycles));
+    let (ns, gbps) = (mesh.memory_latency_ns, mesh.memory_bandwidth_gbps);
+    list.line("memory", format!("{ns} ns, {gbps} GB/s a tile"));
+}
+
+fn list_sockets(s: &SocketsDescription, list: &mut Listing) {
+    let (cores, threads) = (s.cores_per_socket, s.threads_per_core());
+    list.line("sockets", format!("{} of {cores} cores, {threads} threads each", s.count));
+    let chassis = s.count.div_ceil(s.chassis_sockets);
+    list.line("chassis", format!("{chassis} of {} sockets", s.chassis_sockets));
+    list.line("threads take cores", format!("{:?} at a time", s.thread_steps));
+    for level in &s.level {
+        let figures = format!("{} ns, {} GB/s", level.latency_ns, level.bandwidth_gbps);
+        list.line(&format!("memory, {}", level.name), figures);
     }
 }

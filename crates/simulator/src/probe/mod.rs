@@ -60,109 +60,167 @@ fn measure(options: &ProbeOptions) -> Result<Probe, DescriptionError> {
     let memory = machine::available_memory().map_or(usize::MAX, |bytes| (bytes / 4) as usize);
     let limit = options.largest_buffer.min(memory).max(1 << 20);
     let attempts = options.attempts.max(1);
-    let mut notes = topology.notes.clone();
-
     threads::pin(topology.cpu(0, 0));
     let mhz = memory::clock_mhz(attempts).round().max(100.0);
-    let cycles = |ns: f64| (ns * mhz / 1000.0).round().max(0.0) as u64;
-    let chase = |bytes: usize| memory::chase_ns(bytes.clamp(4096, limit), attempts);
-    let caches = &topology.caches;
-    let l1 = cycles(chase(caches.l1 / 2)).max(1);
-    let l2 = caches.l2.map(|bytes| cycles(chase(bytes / 2)).max(l1));
-    let lookup = l2.unwrap_or(l1);
-    // Far beyond the second level, well inside of the third.
-    let inside = (caches.shared / 4).min(caches.l2.unwrap_or(caches.l1) * 16);
-    let shared = cycles(chase(inside)).max(lookup + 1);
-    let large = (caches.shared * 4).min(limit);
-    if large <= caches.shared {
-        notes.push(format!(
-            "the last-level cache ({} MiB) is too large to get past it with {} MiB: memory figures are its own",
-            caches.shared >> 20,
-            large >> 20
-        ));
-    }
-    let mut level = Vec::new();
-    let mut memory_parallelism = 1.0;
-    for (number, (distance, from, to)) in topology.levels().into_iter().enumerate() {
-        let near = topology.cpu(from, 0);
-        let buffer = threads::on(topology.cpu(to, 0), || memory::Chase::new(large));
-        let ns = threads::on(near, || buffer.ns(attempts));
-        if number == 0 {
-            let measured = threads::on(near, || memory::parallelism(&buffer, attempts));
-            memory_parallelism = tenths(measured).clamp(1.0, 16.0);
-        }
-        drop(buffer);
-        let cpus = topology.cpus_of(from);
-        let gbps = threads::bandwidth_gbps(&cpus, topology.cpu(to, 0), to != from, large);
-        let least = shared as f64 * 1000.0 / mhz;
-        let latency_ns = tenths(if number == 0 { ns.max(least + 0.1) } else { ns });
-        level.push(LevelDescription {
-            name: if number == 0 { "local".to_owned() } else { format!("distance {distance}") },
-            latency_ns,
-            bandwidth_gbps: tenths(gbps).max(0.1),
-        });
-    }
-    // Farther memory that measured as nearer is noise; the model wants distances to be ordered.
-    let local = level[0].latency_ns;
-    for far in &mut level {
-        far.latency_ns = far.latency_ns.max(local);
-    }
-    let transfer = topology.neighbours().map(|(a, b)| threads::transfer_ns(a, b, attempts));
-    if transfer.is_none() {
-        notes.push("one core only: what a line takes from core to core is assumed".to_owned());
-    }
-    let owner_cycles =
-        transfer.filter(|ns| ns.is_finite()).map_or(60, |ns| cycles(ns).saturating_sub(shared));
-    let threads_per_core = topology.threads_per_core() as u64;
-    if threads_per_core > 1 {
-        notes.push(
-            "throughput of SMT siblings is assumed: 1.3 for two, 0.1 more for each other"
-                .to_owned(),
-        );
-    }
-    notes.push("directory and read occupancy of the shared cache are assumed".to_owned());
-    let smt = |n| if n == 0 { 1.0 } else { 1.2 + 0.1 * n as f64 };
-    let within = topology.level_matrix();
-    let description = MachineDescription {
-        name: "probed".to_owned(),
-        title: topology.model.clone(),
-        clock_mhz: mhz as u64,
-        page_bytes: threads::page_bytes(),
-        core: CoreDescription {
+    let notes = topology.notes.clone();
+    Measuring { topology, attempts, limit, mhz, notes }.run()
+}
+
+/// A probe under way.
+struct Measuring {
+    topology: Topology,
+    attempts: usize,
+    /// No buffer is larger, in bytes.
+    limit: usize,
+    mhz: f64,
+    notes: Vec<String>,
+}
+
+/// What the caches take, in cycles.
+struct CacheLatencies {
+    l1: u64,
+    l2: Option<u64>,
+    /// Until the private caches have been searched.
+    lookup: u64,
+    shared: u64,
+}
+
+impl Measuring {
+    fn run(mut self) -> Result<Probe, DescriptionError> {
+        let latencies = self.caches();
+        let (level, memory_parallelism) = self.levels(latencies.shared);
+        let owner_cycles = self.owner_cycles(latencies.shared);
+        let (mhz, attempts) = (self.mhz, self.attempts);
+        let core = CoreDescription {
             memory_parallelism,
-            atomic_cycles: cycles(memory::atomic_ns(attempts)).saturating_sub(l1),
+            atomic_cycles: self.cycles(memory::atomic_ns(attempts)).saturating_sub(latencies.l1),
             copy_bytes_per_cycle: memory::copy_bytes_per_cycle(mhz, attempts),
-            smt_throughput: (0..threads_per_core).map(|n| tenths(smt(n))).collect(),
-        },
-        l1: CacheDescription { size_kib: (caches.l1 as u64 / 1024).max(1), latency_cycles: l1 },
-        l2: caches.l2.zip(l2).map(|(bytes, latency_cycles)| CacheDescription {
-            size_kib: (bytes as u64 / 1024).max(1),
-            latency_cycles,
-        }),
-        shared_cache: SharedCacheDescription {
-            size_kib: (caches.shared as u64 / 1024).max(1),
-            latency_cycles: shared - lookup,
-            directory_cycles: ((shared - lookup) * 2 / 3).max(1),
-            owner_cycles,
-            read_occupancy_cycles: 2,
-            exclusive_reads: true,
-        },
-        mesh: None,
-        sockets: Some(SocketsDescription {
+            smt_throughput: self.smt_throughput(),
+        };
+        self.notes.push("directory and read occupancy of the shared cache are assumed".to_owned());
+        let CacheLatencies { l1, l2, lookup, shared } = latencies;
+        let kib = |bytes: usize| (bytes as u64 / 1024).max(1);
+        let cache =
+            |bytes, latency_cycles| CacheDescription { size_kib: kib(bytes), latency_cycles };
+        let caches = &self.topology.caches;
+        let description = MachineDescription {
+            name: "probed".to_owned(),
+            title: self.topology.model.clone(),
+            clock_mhz: mhz as u64,
+            page_bytes: threads::page_bytes(),
+            core,
+            l1: cache(caches.l1, l1),
+            l2: caches.l2.zip(l2).map(|(bytes, cycles)| cache(bytes, cycles)),
+            shared_cache: SharedCacheDescription {
+                size_kib: kib(caches.shared),
+                latency_cycles: shared - lookup,
+                directory_cycles: ((shared - lookup) * 2 / 3).max(1),
+                owner_cycles,
+                read_occupancy_cycles: 2,
+                exclusive_reads: true,
+            },
+            mesh: None,
+            sockets: Some(self.sockets(level)),
+            hardware_counter: None,
+        };
+        // Whatever was measured has to be a machine file that loads.
+        let description = MachineDescription::parse(&description.to_toml(), "probed.toml")?;
+        Ok(Probe { description, notes: self.notes })
+    }
+
+    fn cycles(&self, ns: f64) -> u64 {
+        (ns * self.mhz / 1000.0).round().max(0.0) as u64
+    }
+
+    fn caches(&self) -> CacheLatencies {
+        let chase = |bytes: usize| memory::chase_ns(bytes.clamp(4096, self.limit), self.attempts);
+        let caches = &self.topology.caches;
+        let l1 = self.cycles(chase(caches.l1 / 2)).max(1);
+        let l2 = caches.l2.map(|bytes| self.cycles(chase(bytes / 2)).max(l1));
+        let lookup = l2.unwrap_or(l1);
+        // Far beyond the second level, well inside of the third.
+        let inside = (caches.shared / 4).min(caches.l2.unwrap_or(caches.l1) * 16);
+        let shared = self.cycles(chase(inside)).max(lookup + 1);
+        CacheLatencies { l1, l2, lookup, shared }
+    }
+
+    /// Memory by its distance, the nearest first, and how many lines of it come at a time.
+    fn levels(&mut self, shared_cycles: u64) -> (Vec<LevelDescription>, f64) {
+        let shared_bytes = self.topology.caches.shared;
+        let large = (shared_bytes * 4).min(self.limit);
+        if large <= shared_bytes {
+            self.notes.push(format!(
+                "the last-level cache ({} MiB) is too large to get past it with {} MiB: memory figures are its own",
+                shared_bytes >> 20,
+                large >> 20
+            ));
+        }
+        let (topology, attempts) = (&self.topology, self.attempts);
+        let mut level: Vec<LevelDescription> = Vec::new();
+        let mut memory_parallelism = 1.0;
+        for (number, (distance, from, to)) in topology.levels().into_iter().enumerate() {
+            let near = topology.cpu(from, 0);
+            let buffer = threads::on(topology.cpu(to, 0), || memory::Chase::new(large));
+            let ns = threads::on(near, || buffer.ns(attempts));
+            if number == 0 {
+                let measured = threads::on(near, || memory::parallelism(&buffer, attempts));
+                memory_parallelism = tenths(measured).clamp(1.0, 16.0);
+            }
+            drop(buffer);
+            let cpus = topology.cpus_of(from);
+            let gbps = threads::bandwidth_gbps(&cpus, topology.cpu(to, 0), to != from, large);
+            let least = shared_cycles as f64 * 1000.0 / self.mhz;
+            let latency_ns = tenths(if number == 0 { ns.max(least + 0.1) } else { ns });
+            level.push(LevelDescription {
+                name: if number == 0 { "local".to_owned() } else { format!("distance {distance}") },
+                latency_ns,
+                bandwidth_gbps: tenths(gbps).max(0.1),
+            });
+        }
+        // Farther memory that measured as nearer is noise; the model wants distances to be ordered.
+        let local = level[0].latency_ns;
+        for far in &mut level {
+            far.latency_ns = far.latency_ns.max(local);
+        }
+        (level, memory_parallelism)
+    }
+
+    /// How much longer than a line of the shared cache one takes that another core has.
+    fn owner_cycles(&mut self, shared_cycles: u64) -> u64 {
+        let neighbours = self.topology.neighbours();
+        let transfer = neighbours.map(|(a, b)| threads::transfer_ns(a, b, self.attempts));
+        if transfer.is_none() {
+            let note = "one core only: what a line takes from core to core is assumed";
+            self.notes.push(note.to_owned());
+        }
+        let measured = transfer.filter(|ns| ns.is_finite());
+        measured.map_or(60, |ns| self.cycles(ns).saturating_sub(shared_cycles))
+    }
+
+    fn smt_throughput(&mut self) -> Vec<f64> {
+        let threads_per_core = self.topology.threads_per_core();
+        if threads_per_core > 1 {
+            let note =
+                "throughput of SMT siblings is assumed: 1.3 for two, 0.1 more for each other";
+            self.notes.push(note.to_owned());
+        }
+        let smt = |n| if n == 0 { 1.0 } else { 1.2 + 0.1 * n as f64 };
+        (0..threads_per_core).map(|n| tenths(smt(n))).collect()
+    }
+
+    fn sockets(&self, level: Vec<LevelDescription>) -> SocketsDescription {
+        let topology = &self.topology;
+        SocketsDescription {
             count: topology.nodes() as u64,
             cores_per_socket: topology.cores_per_node() as u64,
             chassis_sockets: topology.nodes() as u64,
-            thread_steps: vec![threads_per_core],
-            within_chassis: within,
+            thread_steps: vec![topology.threads_per_core() as u64],
+            within_chassis: topology.level_matrix(),
             between_chassis: None,
             same_position: None,
             level,
-        }),
-        hardware_counter: None,
-    };
-    // Whatever was measured has to be a machine file that loads.
-    let description = MachineDescription::parse(&description.to_toml(), "probed.toml")?;
-    Ok(Probe { description, notes })
+        }
+    }
 }
 
 fn tenths(value: f64) -> f64 {
