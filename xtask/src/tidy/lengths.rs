@@ -1,9 +1,23 @@
-//! How long a file may be: who wants more has two things in one file.
+//! How long a file and a function may be: who wants more has two things in one.
 
-use super::{Problem, Tree, problem, protocol_names::is_protocol_file};
+use super::{
+    Problem, Tree, problem,
+    protocol_names::is_protocol_file,
+    source::{File, Kind, Token},
+};
 
 const PROTOCOL_LINES: usize = 350;
 const FILE_LINES: usize = 800;
+const FUNCTION_LINES: usize = 70;
+
+/// Functions that may be longer, with the reason.
+const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
+    ("crates/harness/src/run.rs", "measure", "to be cut"),
+    ("crates/harness/src/explore.rs", "judge", "to be cut"),
+    ("crates/cli/src/commands/explore.rs", "explore", "to be cut"),
+    ("crates/cli/src/commands/explore.rs", "subjects", "to be cut"),
+    ("crates/cli/src/arguments/workload.rs", "perform", "to be cut"),
+];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -13,8 +27,55 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
         if lines > most {
             problems.push(problem(file, most + 1, format!("{lines} lines, {most} are allowed")));
         }
+        for function in functions(file).into_iter().filter(|f| f.lines > FUNCTION_LINES) {
+            let Function { name, first, lines } = function;
+            if LONG_FUNCTIONS.iter().all(|long| (long.0, long.1) != (&*file.path, name)) {
+                let told = format!("`{name}` has {lines} lines, {FUNCTION_LINES} are allowed");
+                problems.push(problem(file, first, told));
+            }
+        }
     }
     problems
+}
+
+/// A function with a body, from its `fn` to the brace that closes it.
+struct Function<'a> {
+    name: &'a str,
+    first: usize,
+    lines: usize,
+}
+
+fn functions(file: &File) -> Vec<Function<'_>> {
+    let tokens = &file.tokens;
+    let mut functions = Vec::new();
+    let is_fn = |token: &Token| (token.kind, &*token.text) == (Kind::Word, "fn");
+    for at in (0..tokens.len()).filter(|at| is_fn(&tokens[*at])) {
+        // A type `fn(...)` has no name.
+        let Some(name) = tokens.get(at + 1).filter(|token| token.kind == Kind::Word) else {
+            continue;
+        };
+        // Its body is the first brace outside of parentheses; a declaration ends before one comes.
+        let mut depth = 0usize;
+        let mut body = false;
+        for token in tokens[at + 2..].iter().filter(|token| token.kind == Kind::Mark) {
+            match token.text.as_str() {
+                ";" if depth == 0 => break,
+                "{" | "(" | "[" => {
+                    body |= depth == 0 && token.text == "{";
+                    depth += 1;
+                }
+                "}" | ")" | "]" => depth = depth.saturating_sub(1),
+                _ => continue,
+            }
+            if body && depth == 0 {
+                let first = tokens[at].line;
+                let lines = token.line + 1 - first;
+                functions.push(Function { name: &name.text, first, lines });
+                break;
+            }
+        }
+    }
+    functions
 }
 
 #[cfg(test)]
@@ -32,5 +93,43 @@ mod tests {
         ]);
         let paths: Vec<_> = check(&tree).into_iter().map(|p| p.path).collect();
         assert_eq!(paths, ["crates/protocols/src/b.rs", "crates/x/src/d.rs"]);
+    }
+
+    #[test]
+    fn functions_may_be_as_long_as_allowed_and_no_longer() {
+        let function = |name: &str, lines: usize| {
+            let rest = "\n".repeat(lines - 1);
+            format!("    fn {name}(a: [u8; 2]) -> u8 {{ \"{{\";{rest}    }}\n")
+        };
+        let text = format!(
+            "trait T {{\n    fn declared(f: fn());\n{}{}}}\n{}",
+            function("short", 70),
+            function("long", 71),
+            function("perform", 80),
+        );
+        let workload = "crates/cli/src/arguments/workload.rs";
+        let tree = Tree::fixture(&[("crates/x/src/a.rs", &text), (workload, &text)]);
+        let found: Vec<_> = check(&tree).into_iter().map(|p| (p.path, p.line, p.message)).collect();
+        let told = |name: &str, lines| format!("`{name}` has {lines} lines, 70 are allowed");
+        let a = || "crates/x/src/a.rs".to_owned();
+        assert_eq!(
+            found,
+            [
+                (a(), 73, told("long", 71)),
+                (a(), 145, told("perform", 80)),
+                (workload.to_owned(), 73, told("long", 71)),
+            ]
+        );
+    }
+
+    #[test]
+    fn no_exception_outlives_its_function() {
+        for (path, name, reason) in LONG_FUNCTIONS {
+            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+            let text = std::fs::read_to_string(root.join(path)).expect("the file is there");
+            let file = File::new(path, &text);
+            let is_long = |f: &Function<'_>| f.name == *name && f.lines > FUNCTION_LINES;
+            assert!(functions(&file).iter().any(is_long), "{path}: {name} ({reason})");
+        }
     }
 }
