@@ -4,15 +4,16 @@
 //! Stacks that all end at the same offset within a page also share the same cache sets; tops are
 //! therefore shifted against each other by a few lines (their colour).
 
+use crate::cold::{Arc, Mutex};
 use corosensei::stack::{MIN_STACK_SIZE, Stack, StackPointer};
-use std::{cell::RefCell, io, ptr::NonNull, rc::Rc};
+use std::{io, ptr::NonNull};
 
 const PAGE: usize = 4096;
 
-/// Stacks of one size, for one OS thread.
+/// Stacks of one size. Any thread may take one, and give it back on any other.
 #[derive(Clone)]
 pub struct StackPool {
-    inner: Rc<RefCell<Inner>>,
+    inner: Arc<Mutex<Inner>>,
 }
 
 struct Inner {
@@ -28,6 +29,9 @@ struct Mapping {
     colour_bytes: usize,
 }
 
+// SAFETY: a mapping belongs to the process, and to whoever owns this value: memory that no thread is tied to.
+unsafe impl Send for Mapping {}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `Inner::make` and nobody runs on it any more.
@@ -40,12 +44,12 @@ impl StackPool {
     pub fn new(bytes: usize) -> StackPool {
         let bytes = bytes.max(MIN_STACK_SIZE).next_multiple_of(PAGE);
         let inner = Inner { bytes, free: Vec::new(), made: 0, colours: 16 };
-        StackPool { inner: Rc::new(RefCell::new(inner)) }
+        StackPool { inner: Arc::new(Mutex::new(inner)) }
     }
 
     /// A stack from the pool, or a fresh one. It returns to the pool when dropped.
     pub fn take(&self) -> io::Result<PooledStack> {
-        let mut inner = self.inner.borrow_mut();
+        let mut inner = self.inner.lock();
         let mapping = match inner.free.pop() {
             Some(mapping) => mapping,
             None => inner.make()?,
@@ -91,7 +95,7 @@ pub struct PooledStack {
     mapping: Option<Mapping>,
     /// Kept at hand, because it is asked for at every switch.
     base: StackPointer,
-    home: Rc<RefCell<Inner>>,
+    home: Arc<Mutex<Inner>>,
 }
 
 impl PooledStack {
@@ -116,7 +120,7 @@ unsafe impl Stack for PooledStack {
 impl Drop for PooledStack {
     fn drop(&mut self) {
         if let Some(mapping) = self.mapping.take() {
-            self.home.borrow_mut().free.push(mapping);
+            self.home.lock().free.push(mapping);
         }
     }
 }
@@ -133,6 +137,22 @@ mod tests {
         assert_ne!(a.base().get() % PAGE, b.base().get() % PAGE);
         let base = b.base();
         drop(b);
+        assert_eq!(pool.take().unwrap().base(), base);
+    }
+
+    #[test]
+    fn a_stack_is_given_back_on_another_thread() {
+        let pool = StackPool::new(64 * 1024);
+        let stack = pool.take().unwrap();
+        let base = stack.base();
+        let theirs = pool.clone();
+        let fresh = std::thread::spawn(move || {
+            drop(stack);
+            theirs.take().unwrap()
+        });
+        let again = fresh.join().unwrap();
+        assert_eq!(again.base(), base);
+        drop(again);
         assert_eq!(pool.take().unwrap().base(), base);
     }
 
