@@ -77,7 +77,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M> for SharedEverything<M, P> {
             core,
             slot,
             worker: self.protocol.worker(self.store.epochs(), slot),
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             spaces: Vec::new(),
             scanned: Vec::new(),
             part: Vec::new(),

@@ -106,7 +106,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         Worker {
             claims: self.locks.claims(slot),
             writes: WriteSet::default(),
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             timestamp: 0,
             declared: Vec::new(),
             refused: None,

@@ -90,7 +90,7 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
         Own {
             prewrites: Prewriter::new(&self.versions.latches, slot),
             session: slot,
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             collector: self.versions.collector(),
         }
     }

@@ -107,7 +107,7 @@ impl<M: Machine> Rules<M> for OccRules<M> {
 
     fn own<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Own<'s, M> {
         let entrance = self.section.as_ref().map(|section| section.entrance(slot));
-        Own { start: 0, source: TimestampSource::default(), entrance }
+        Own { start: 0, source: TimestampSource::new(slot), entrance }
     }
 
     #[inline]

@@ -126,7 +126,7 @@ impl<M: Machine> Locks<M> for RegisteringLocks<M> {
     fn owner(&self, slot: usize) -> Owner<M> {
         Owner {
             timestamp: 0,
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             reader: self.readers.reader(slot, Claims::new(&self.sessions, slot)),
         }
     }

@@ -114,7 +114,7 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
     fn own<'s>(&'s self, slot: usize) -> Own<'s, M> {
         Own {
             prewrites: Prewriter::new(&self.latches, slot),
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             scanned: Vec::new(),
         }
     }

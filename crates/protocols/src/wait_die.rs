@@ -99,7 +99,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
     fn owner(&self, slot: usize) -> Owner<M> {
         Owner {
             timestamp: 0,
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             requests: Requests::new(&self.arena, self.latches.latcher(slot)),
         }
     }

@@ -69,7 +69,7 @@ impl<M: Machine> Locks<M> for WoundingLocks<M> {
     fn owner(&self, slot: usize) -> Owner<M> {
         Owner {
             timestamp: 0,
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             claims: Claims::new(&self.sessions, slot),
         }
     }

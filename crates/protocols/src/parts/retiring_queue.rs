@@ -131,7 +131,7 @@ impl<M: Machine> RetiringLocks<M> {
             latcher: self.latches.latcher(slot),
             session: self.sessions + slot as u64 * Self::SESSION_BYTES,
             free: Vec::new(),
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
         };
         claims.supply(self.requests + slot as u64 * Self::CHUNK_BYTES);
         claims

@@ -26,21 +26,30 @@ unsafe impl<M: Machine> Zeroed for Counter<M> {}
 pub struct TimestampAllocator<M: Machine> {
     counter: Shared<Counter<M>>,
     allocation: TimestampAllocation,
-    /// Each core's way to the latch, where there is one.
+    /// Each session's way to the latch, where there is one.
     latchers: Box<[Latcher<M>]>,
-    /// Low bits of a clock timestamp that hold the core's number.
-    core_bits: u32,
+    /// Low bits of a clock timestamp that hold the session's number.
+    session_bits: u32,
 }
 
-/// One worker's side: what is left of its batch, and its last clock reading.
-#[derive(Clone, Copy, Debug, Default)]
+/// One session's side: what is left of its batch, and its last clock reading.
+#[derive(Debug)]
 pub struct TimestampSource {
+    /// Which session of the allocator's it is, wherever it runs.
+    slot: usize,
     next: u64,
     end: u64,
 }
 
+impl TimestampSource {
+    /// That of session `slot`.
+    pub fn new(slot: usize) -> TimestampSource {
+        TimestampSource { slot, next: 0, end: 0 }
+    }
+}
+
 impl<M: Machine> TimestampAllocator<M> {
-    /// An allocator of the given kind, for cores numbered up to `sessions`. With a clock, its timestamps
+    /// An allocator of the given kind, for sessions numbered up to `sessions`. With a clock, its timestamps
     /// last for 2^63 / 2^bits of that number ticks from the first one: 300 days with 64 sessions at 2.6 GHz.
     pub fn new(
         arena: &Arc<Arena>,
@@ -50,18 +59,18 @@ impl<M: Machine> TimestampAllocator<M> {
         let counter: Shared<Counter<M>> = arena.place(Place::Any)?;
         // Timestamp 0 belongs to the loader.
         counter.next.poke(1);
-        let core_bits = usize::BITS - sessions.leading_zeros();
+        let session_bits = usize::BITS - sessions.leading_zeros();
         let latchers = match allocation {
             TimestampAllocation::Mutex => {
                 let nodes = LatchNodes::new::<M>(arena, sessions + 1)?;
-                (0..=sessions).map(|core| nodes.latcher(core)).collect()
+                (0..=sessions).map(|slot| nodes.latcher(slot)).collect()
             }
             _ => Box::default(),
         };
-        Ok(TimestampAllocator { counter, allocation, latchers, core_bits })
+        Ok(TimestampAllocator { counter, allocation, latchers, session_bits })
     }
 
-    /// A timestamp that nobody else gets, larger than all that this worker got before.
+    /// A timestamp that nobody else gets, larger than all that this session got before.
     #[inline]
     pub fn draw(&self, core: &M::Core, source: &mut TimestampSource) -> u64 {
         let before = core.account(Category::TimestampAllocation);
@@ -69,7 +78,7 @@ impl<M: Machine> TimestampAllocator<M> {
         let timestamp = match self.allocation {
             TimestampAllocation::Atomic => core.fetch_add(&counter.line, &counter.next, 1),
             TimestampAllocation::Mutex => {
-                let latcher = &self.latchers[core.id()];
+                let latcher = &self.latchers[source.slot];
                 latcher.latch(core, &counter.latch_line, &counter.latch);
                 let timestamp = core.load_relaxed(&counter.line, &counter.next);
                 core.store_relaxed(&counter.line, &counter.next, timestamp + 1);
@@ -98,7 +107,7 @@ impl<M: Machine> TimestampAllocator<M> {
         let counter = &*self.counter;
         let now = core.now();
         // Counted from the first reading: a host that has been up for long has used up bits that the
-        // core's number needs.
+        // session's number needs.
         let mut origin = core.load_relaxed(&counter.line, &counter.next);
         if origin == UNSET {
             let proposed = now.max(UNSET + 1);
@@ -107,9 +116,9 @@ impl<M: Machine> TimestampAllocator<M> {
                 Err(other) => other,
             };
         }
-        // The clock may not have moved since this worker's last timestamp, so it is pushed.
+        // The clock may not have moved since this session's last timestamp, so it is pushed.
         source.next = (now.saturating_sub(origin) + 1).max(source.next + 1);
-        (source.next << self.core_bits) | core.id() as u64
+        (source.next << self.session_bits) | source.slot as u64
     }
 }
 
@@ -119,7 +128,7 @@ mod tests {
     use machine::{Body, Native, NativeOptions, cold::Mutex};
 
     #[test]
-    fn timestamps_are_unique_and_grow_with_every_worker() {
+    fn timestamps_are_unique_and_grow_with_every_session() {
         for allocation in ["mutex", "atomic", "batch8", "clock"] {
             let machine = Native::new(NativeOptions::default()).unwrap();
             let allocator =
@@ -127,9 +136,10 @@ mod tests {
                     .unwrap();
             let all = Mutex::new(Vec::new());
             let bodies = (0..3)
-                .map(|_| -> Body<'_, Native> {
-                    Box::new(|core| {
-                        let mut source = TimestampSource::default();
+                .map(|slot| -> Body<'_, Native> {
+                    let (allocator, all) = (&allocator, &all);
+                    Box::new(move |core| {
+                        let mut source = TimestampSource::new(slot);
                         let mine: Vec<u64> =
                             (0..2000).map(|_| allocator.draw(core, &mut source)).collect();
                         assert!(mine.is_sorted_by(|a, b| a < b), "{allocation}");
@@ -142,6 +152,24 @@ mod tests {
             all.sort_unstable();
             all.dedup();
             assert_eq!(all.len(), 6000, "{allocation}");
+        }
+    }
+
+    /// Two that run in turn on a core, whose number is beyond theirs.
+    #[test]
+    fn sessions_of_one_core_get_timestamps_of_their_own() {
+        for allocation in ["mutex", "atomic", "batch8", "clock"] {
+            let machine = Native::new(NativeOptions::default()).unwrap();
+            let allocator =
+                TimestampAllocator::<Native>::new(machine.arena(), allocation.parse().unwrap(), 2)
+                    .unwrap();
+            let core = machine.core(100);
+            let mut sources = [0, 1].map(TimestampSource::new);
+            let draw = |i: usize| allocator.draw(&core, &mut sources[i % 2]);
+            let mut all: Vec<u64> = (0..2000).map(draw).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), 2000, "{allocation}");
         }
     }
 }

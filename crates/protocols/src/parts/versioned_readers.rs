@@ -215,7 +215,7 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
             locking: self.locking.worker(epochs, slot),
             snapshot: None,
             session: slot,
-            source: TimestampSource::default(),
+            source: TimestampSource::new(slot),
             latcher: self.versions.latches.latcher(slot),
             collector: self.versions.collector(),
             reserved: Vec::new(),
