@@ -199,14 +199,12 @@ impl Arena {
         }
     }
 
-    /// The address of `offset`.
-    ///
-    /// Offsets come from [`Arena::allocate`]; one beyond the reservation panics.
+    /// The address of `offset`, which may be used if the offset comes from [`Arena::allocate`]: one beyond
+    /// the reservation has an address outside of it.
     #[inline(always)]
     pub fn address(&self, offset: u64) -> *mut u8 {
         debug_assert!(offset < self.bytes, "offset {offset} lies outside the arena");
-        // SAFETY: inside the one mapping that the arena reserved.
-        unsafe { self.base.as_ptr().add(offset as usize) }
+        self.base.as_ptr().wrapping_add(offset as usize)
     }
 
     /// The offset of an address inside the arena.

@@ -33,6 +33,17 @@ impl Word {
     pub fn poke(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
+
+    /// Makes 1 of 0; false if it was not 0. At no cost, for checks that what the word stands for is
+    /// taken once at a time. Who takes it sees what was done until [`Word::give_back`].
+    pub fn take(&self) -> bool {
+        self.0.swap(1, Ordering::Acquire) == 0
+    }
+
+    /// Undoes [`Word::take`].
+    pub fn give_back(&self) {
+        self.0.store(0, Ordering::Release);
+    }
 }
 
 /// Types for which memory full of zeros is a valid value, so that they may live in an

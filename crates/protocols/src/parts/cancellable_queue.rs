@@ -73,6 +73,7 @@ impl<M: Machine> Session<M> {
 pub struct Sessions<M: Machine> {
     arena: Arc<Arena>,
     first: u64,
+    count: usize,
     /// Where each session's first requests are: a session that comes when memory is exhausted can lock.
     requests: u64,
     latches: LatchNodes,
@@ -82,22 +83,26 @@ pub struct Sessions<M: Machine> {
 impl<M: Machine> Sessions<M> {
     /// Places `sessions` of them.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Sessions<M>, OutOfMemory> {
-        let bytes = (size_of::<Session<M>>() * sessions.max(1)) as u64;
+        let count = sessions.max(1);
+        let bytes = (size_of::<Session<M>>() * count) as u64;
         let first = arena.allocate(bytes, 64, Place::Any)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
-        let bytes = Requests::<M>::CHUNK_BYTES * sessions.max(1) as u64;
+        let bytes = Requests::<M>::CHUNK_BYTES * count as u64;
         let requests = arena.allocate(bytes, 64, Place::Any)?;
-        Ok(Sessions { arena: arena.clone(), first, requests, latches, machine: PhantomData })
+        let arena = arena.clone();
+        Ok(Sessions { arena, first, count, requests, latches, machine: PhantomData })
     }
 
+    /// Asked for when a session is made and when one waits: the check costs nothing where it would matter.
     fn offset(&self, slot: usize) -> u64 {
+        assert!(slot < self.count, "session {slot} of {}", self.count);
         self.first + (slot * size_of::<Session<M>>()) as u64
     }
 
     /// Session number `slot`.
     #[inline(always)]
     pub fn at(&self, slot: usize) -> &Session<M> {
-        // SAFETY: `new` has allocated as many as there are slots; slots come from the architecture.
+        // SAFETY: `offset` is that of one of those that `new` has placed.
         unsafe { self.arena.at::<Session<M>>(self.offset(slot)) }
     }
 }

@@ -7,7 +7,7 @@
 //! release tells one successor, and a hand-over costs the same whatever the number of waiters.
 
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
-use std::marker::PhantomData;
+use std::{any::TypeId, marker::PhantomData};
 
 /// A session's place in a queue. A session holds one latch at a time, so it needs one.
 #[repr(C, align(64))]
@@ -17,6 +17,8 @@ struct Node<M: Machine> {
     next: Word,
     /// 1 until the predecessor hands over.
     waits: Word,
+    /// 1 while there is a latcher with this node.
+    taken: Word,
 }
 
 // SAFETY: a line and words, valid as zeros.
@@ -26,20 +28,28 @@ unsafe impl<M: Machine> Zeroed for Node<M> {}
 pub struct LatchNodes {
     arena: Arc<Arena>,
     first: u64,
-    bytes: u64,
+    count: usize,
+    /// Nodes differ from machine to machine.
+    machine: TypeId,
 }
 
 impl LatchNodes {
     /// Nodes for `sessions` sessions on machine `M`.
     pub fn new<M: Machine>(arena: &Arc<Arena>, sessions: usize) -> Result<LatchNodes, OutOfMemory> {
-        let bytes = size_of::<Node<M>>() as u64;
-        let first = arena.allocate(bytes * sessions.max(1) as u64, 64, Place::Any)?;
-        Ok(LatchNodes { arena: arena.clone(), first, bytes })
+        let count = sessions.max(1);
+        let first = arena.allocate((size_of::<Node<M>>() * count) as u64, 64, Place::Any)?;
+        Ok(LatchNodes { arena: arena.clone(), first, count, machine: TypeId::of::<M>() })
     }
 
-    /// The way in for session `slot`.
+    /// The way in for session `slot`. There is one at a time: a second one panics, because two that
+    /// queue with one node would both have the latch.
     pub fn latcher<M: Machine>(&self, slot: usize) -> Latcher<M> {
-        let node = self.first + slot as u64 * self.bytes;
+        assert!(slot < self.count, "session {slot} of {}", self.count);
+        assert_eq!(self.machine, TypeId::of::<M>(), "nodes of another machine");
+        let node = self.first + (slot * size_of::<Node<M>>()) as u64;
+        // SAFETY: `new` has placed so many nodes of this machine.
+        let taken = unsafe { self.arena.at::<Node<M>>(node) }.taken.take();
+        assert!(taken, "session {slot} has a latcher already");
         Latcher { arena: self.arena.clone(), node, machine: PhantomData }
     }
 }
@@ -89,10 +99,30 @@ impl<M: Machine> Latcher<M> {
     }
 }
 
+impl<M: Machine> Drop for Latcher<M> {
+    fn drop(&mut self) {
+        self.at(self.node).taken.give_back();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use machine::{Body, Native, NativeOptions};
+
+    #[test]
+    fn a_session_has_one_latcher_at_a_time() {
+        let machine = Native::new(NativeOptions::default()).unwrap();
+        let nodes = LatchNodes::new::<Native>(machine.arena(), 2).unwrap();
+        let latcher = |slot| {
+            let made = || nodes.latcher::<Native>(slot);
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(made))
+        };
+        let (first, second) = (latcher(0), latcher(1));
+        assert!(first.is_ok() && second.is_ok() && latcher(0).is_err() && latcher(2).is_err());
+        drop(first);
+        assert!(latcher(0).is_ok() && latcher(1).is_err());
+    }
 
     #[test]
     fn one_at_a_time() {

@@ -82,6 +82,7 @@ const ENTRIES_PER_CHUNK: u64 = 32;
 pub struct ReaderLists<M: Machine> {
     arena: Arc<Arena>,
     first: u64,
+    count: usize,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -90,13 +91,14 @@ impl<M: Machine> ReaderLists<M> {
 
     /// For `sessions` sessions.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<ReaderLists<M>, OutOfMemory> {
-        let bytes = Self::CHUNK_BYTES * sessions.max(1) as u64;
-        let first = arena.allocate(bytes, 64, Place::Any)?;
-        Ok(ReaderLists { arena: arena.clone(), first, machine: PhantomData })
+        let count = sessions.max(1);
+        let first = arena.allocate(Self::CHUNK_BYTES * count as u64, 64, Place::Any)?;
+        Ok(ReaderLists { arena: arena.clone(), first, count, machine: PhantomData })
     }
 
     /// The locks of session number `slot`, which makes these claims to be a writer.
     pub fn reader(&self, slot: usize, claims: Claims<M>) -> Reader<M> {
+        assert!(slot < self.count, "session {slot} of {}", self.count);
         let entries = Entries { arena: self.arena.clone(), free: Vec::new(), machine: PhantomData };
         let mut reader = Reader { claims, entries };
         reader.entries.supply(self.first + slot as u64 * Self::CHUNK_BYTES);

@@ -128,6 +128,7 @@ impl<M: Machine> RetiringLocks<M> {
     /// The side of session number `slot`.
     pub fn claims(&self, slot: usize) -> Claims<M> {
         let mut claims = Claims {
+            // Which checks the slot.
             latcher: self.latches.latcher(slot),
             session: self.sessions + slot as u64 * Self::SESSION_BYTES,
             free: Vec::new(),

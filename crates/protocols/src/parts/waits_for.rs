@@ -138,8 +138,9 @@ impl<M: Machine> WaitsFor<M> {
     #[inline(always)]
     fn edge(&self, slot: usize, at: u64) -> (&M::Line, &Word) {
         let (line, at) = (at / EDGES_PER_LINE as u64, at as usize % EDGES_PER_LINE);
+        assert!(slot < self.sessions && line < self.lines_per_row, "beyond the graph");
         let line = slot as u64 * self.lines_per_row + line;
-        // SAFETY: `new` has allocated the lines of every row; a row has an edge to each session at most.
+        // SAFETY: `new` has allocated the lines of every row.
         let edges =
             unsafe { self.arena.at::<Edges<M>>(self.first + line * size_of::<Edges<M>>() as u64) };
         (&edges.line, &edges.edges[at])
