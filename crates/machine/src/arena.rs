@@ -21,7 +21,7 @@ const CLEARED_BY_HAND: u64 = 4 << 20;
 /// Where memory should lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Place {
-    /// Wherever the default region is.
+    /// On the arena's own node: the first one, or the one that [`Arena::on`] has named.
     #[default]
     Any,
     /// On this memory node.
@@ -37,11 +37,19 @@ pub struct ArenaOptions {
     pub nodes: u16,
     /// Ask for huge pages (refused silently where the system has none).
     pub huge_pages: bool,
+    /// So many sessions run beside each node, in the order of their numbers: what belongs to a session lies
+    /// there ([`Arena::beside`]). None where sessions have no node.
+    pub sessions_per_node: Option<usize>,
 }
 
 impl Default for ArenaOptions {
     fn default() -> Self {
-        ArenaOptions { reserve_bytes: 1 << 40, nodes: 1, huge_pages: false }
+        ArenaOptions {
+            reserve_bytes: 1 << 40,
+            nodes: 1,
+            huge_pages: false,
+            sessions_per_node: None,
+        }
     }
 }
 
@@ -69,18 +77,35 @@ struct Region {
 
 /// A reservation of address space, handed out front to back, never given back piecemeal: what is freed
 /// is reused by the storage layer, slot for slot.
+///
+/// An arena is a handle: others of the same memory, with nodes of their own, are made by [`Arena::on`].
 pub struct Arena {
     base: NonNull<u8>,
     bytes: u64,
     node_shift: u32,
     huge_pages: bool,
-    regions: Vec<Region>,
+    /// Where [`Place::Any`] is.
+    node: u16,
+    sessions_per_node: Option<usize>,
+    mapping: Arc<Mapping>,
 }
 
 // SAFETY: the arena hands out disjoint memory through atomics; what lies in it is `Sync` by `Shared`'s bound.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
+
+/// The memory itself, which all handles share.
+struct Mapping {
+    base: NonNull<u8>,
+    bytes: u64,
+    regions: Vec<Region>,
+}
+
+// SAFETY: it is only ever used through an arena.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
 
 impl Arena {
     /// Reserves address space. Fails when the system refuses.
@@ -111,22 +136,67 @@ impl Arena {
                 end: AtomicU64::new((n + 1) * per_node),
             })
             .collect();
+        let base = NonNull::new(base.cast()).expect("a mapping is never at address 0");
         Ok(Arena {
-            base: NonNull::new(base.cast()).expect("a mapping is never at address 0"),
+            base,
             bytes,
             node_shift: per_node.trailing_zeros(),
             huge_pages: options.huge_pages,
-            regions,
+            node: 0,
+            sessions_per_node: options.sessions_per_node,
+            mapping: Arc::new(Mapping { base, bytes, regions }),
         })
+    }
+
+    /// The same memory, seen from `node`: what may lie anywhere lies there.
+    pub fn on(&self, node: u16) -> Arc<Arena> {
+        assert!(node < self.nodes(), "node {node} of {}", self.nodes());
+        Arc::new(Arena { node, mapping: self.mapping.clone(), ..*self })
+    }
+
+    /// Where what belongs to session number `slot` should lie.
+    pub fn beside(&self, slot: usize) -> Place {
+        match self.sessions_per_node {
+            None => Place::Any,
+            Some(sessions) => {
+                let node = slot / sessions.max(1);
+                Place::Node(node.min(usize::from(self.nodes()) - 1) as u16)
+            }
+        }
+    }
+
+    /// Has the system fill in each node's pages from its memory node of the same number. Refused silently
+    /// where it has none: then pages lie where they are touched first.
+    pub(crate) fn bind_nodes(&self) {
+        const BITS: usize = libc::c_ulong::BITS as usize;
+        for node in 0..usize::from(self.nodes()) {
+            let mut mask: [libc::c_ulong; 1024 / BITS] = [0; _];
+            let Some(word) = mask.get_mut(node / BITS) else { return };
+            *word = 1 << (node % BITS);
+            let start = self.address((node as u64) << self.node_shift);
+            // SAFETY: a policy for pages of the arena's own mapping, none of which is touched yet; the mask
+            // has as many bits as is said, one of which the system leaves out.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_mbind,
+                    start,
+                    1usize << self.node_shift,
+                    libc::MPOL_PREFERRED,
+                    mask.as_ptr(),
+                    mask.len() * BITS + 1,
+                    0,
+                )
+            };
+        }
     }
 
     /// Hands out `bytes` zeroed bytes aligned to `align` (a power of two) and returns their offset.
     pub fn allocate(&self, bytes: u64, align: u64, place: Place) -> Result<u64, OutOfMemory> {
         let node = match place {
-            Place::Any => 0,
-            Place::Node(n) => n as usize,
+            Place::Any => self.node,
+            Place::Node(node) => node,
         };
-        let region = &self.regions[node];
+        let region = &self.mapping.regions[usize::from(node)];
         let align =
             if self.huge_pages && bytes >= HUGE_PAGE { align.max(HUGE_PAGE) } else { align };
         let mut next = region.next.load(Ordering::Relaxed);
@@ -168,17 +238,19 @@ impl Arena {
 
     /// Lowers what node `node` may still hand out to `bytes`. For embedders that cap their memory.
     pub fn limit(&self, node: u16, bytes: u64) {
-        let region = &self.regions[node as usize];
+        let region = &self.mapping.regions[node as usize];
         let next = region.next.load(Ordering::Relaxed);
         let end = region.end.load(Ordering::Relaxed);
         region.end.store(end.min(next.saturating_add(bytes)), Ordering::Relaxed);
     }
 
     /// Gives every page back to the system and starts anew, all zeros: for explorers that run
-    /// thousands of schedules. Needs exclusive use, so nothing can still refer to the arena.
+    /// thousands of schedules. Needs exclusive use, so nothing can still refer to the arena; panics if
+    /// there are other handles.
     pub fn reset(&mut self) {
         let per_node = 1u64 << self.node_shift;
-        for (n, region) in self.regions.iter_mut().enumerate() {
+        let mapping = Arc::get_mut(&mut self.mapping).expect("no other handle");
+        for (n, region) in mapping.regions.iter_mut().enumerate() {
             let start = n as u64 * per_node + if n == 0 { FIRST_OFFSET } else { 0 };
             let used = region.next.get_mut();
             let length = *used - start;
@@ -256,20 +328,21 @@ impl Arena {
 
     /// Number of memory nodes.
     pub fn nodes(&self) -> u16 {
-        self.regions.len() as u16
+        self.mapping.regions.len() as u16
     }
 
     /// Bytes handed out so far.
     pub fn used(&self) -> u64 {
         let per_node = 1u64 << self.node_shift;
         let used = |(n, r): (usize, &Region)| r.next.load(Ordering::Relaxed) - n as u64 * per_node;
-        self.regions.iter().enumerate().map(used).sum()
+        self.mapping.regions.iter().enumerate().map(used).sum()
     }
 }
 
-impl Drop for Arena {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and `Shared` keeps the arena alive while anything refers to it.
+        // SAFETY: the mapping is ours; arenas keep it alive, and `Shared` keeps an arena alive while anything
+        // refers to it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes as usize) };
     }
 }
@@ -342,12 +415,43 @@ mod tests {
 
     #[test]
     fn nodes_are_told_apart_by_offset() {
-        let options = ArenaOptions { reserve_bytes: 1 << 30, nodes: 4, huge_pages: false };
+        let options = ArenaOptions { nodes: 4, ..ArenaOptions::default() };
         let arena = Arena::new(&options).unwrap();
         for node in 0..4 {
             let offset = arena.allocate(100, 8, Place::Node(node)).unwrap();
             assert_eq!(arena.node_of(offset), node);
         }
+    }
+
+    #[test]
+    fn a_handle_places_on_its_node_and_keeps_the_memory() {
+        let options = ArenaOptions { nodes: 3, ..ArenaOptions::default() };
+        let arena = Arc::new(Arena::new(&options).unwrap());
+        arena.bind_nodes();
+        let there = arena.on(2);
+        let words = [0, 1, 2].map(|node| arena.place::<Word>(Place::Node(node)).unwrap());
+        let word = there.place::<Word>(Place::Any).unwrap();
+        assert_eq!(words.each_ref().map(|word| arena.node_of(word.offset())), [0, 1, 2]);
+        assert_eq!((there.node_of(word.offset()), arena.on(0).nodes()), (2, 3));
+        let first = arena.allocate(8, 8, Place::Any).unwrap();
+        assert_eq!(arena.node_of(first), 0);
+        // SAFETY: just allocated, used as a word only.
+        unsafe { there.at::<Word>(first) }.poke(4);
+        // SAFETY: as above.
+        assert_eq!(unsafe { arena.at::<Word>(first) }.peek(), 4);
+        drop((arena, words, there));
+        word.poke(5);
+        assert_eq!(word.peek(), 5);
+    }
+
+    #[test]
+    fn sessions_have_a_node_where_that_is_said() {
+        let options = ArenaOptions { nodes: 2, ..ArenaOptions::default() };
+        assert_eq!(Arena::new(&options).unwrap().beside(5), Place::Any);
+        let options = ArenaOptions { sessions_per_node: Some(4), ..options };
+        let arena = Arena::new(&options).unwrap();
+        let nodes = [0, 3, 4, 7, 8].map(|slot| arena.beside(slot));
+        assert_eq!(nodes, [0, 0, 1, 1, 1].map(Place::Node));
     }
 
     #[test]

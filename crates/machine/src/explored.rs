@@ -86,7 +86,7 @@ impl Default for ExploredOptions {
             step_limit: 1_000_000,
             fault: None,
             trace: false,
-            arena: ArenaOptions { reserve_bytes: 1 << 30, nodes: 1, huge_pages: false },
+            arena: ArenaOptions { reserve_bytes: 1 << 30, ..ArenaOptions::default() },
         }
     }
 }

@@ -44,6 +44,9 @@ impl Native {
     /// A native machine with an arena of its own.
     pub fn new(options: NativeOptions) -> Result<Native, OutOfMemory> {
         let arena = Arc::new(Arena::new(&options.arena)?);
+        if arena.nodes() > 1 {
+            arena.bind_nodes();
+        }
         Ok(Native { arena, options })
     }
 

@@ -31,6 +31,9 @@ pub struct SimulatedOptions {
     pub huge_pages: bool,
     /// Where memory lies on a machine of several sockets.
     pub homes: Homes,
+    /// With memory placed by node: what belongs to a session lies on the socket of the worker with the
+    /// same number. Otherwise it lies on the first, as everything does that nobody has placed.
+    pub sessions_at_home: bool,
     /// Cores start within so many cycles of each other: in lock-step they would hand lines over in turn.
     pub start_spread_cycles: u64,
     /// Address space of each core's stack on the host, in bytes.
@@ -45,6 +48,7 @@ impl Default for SimulatedOptions {
             reserve_bytes: 1 << 40,
             huge_pages: true,
             homes: Homes::default(),
+            sessions_at_home: false,
             start_spread_cycles: 1000,
             stack_bytes: 256 * 1024,
         }
@@ -82,9 +86,15 @@ impl Simulated {
             Homes::ByNode => description.memory_nodes() as u16,
             Homes::Interleaved => 1,
         };
-        let reserve_bytes = options.reserve_bytes;
-        let arena =
-            Arena::new(&ArenaOptions { reserve_bytes, nodes, huge_pages: options.huge_pages })?;
+        let at_home = options.homes == Homes::ByNode && options.sessions_at_home;
+        let sockets = description.sockets.as_ref().filter(|_| at_home);
+        let arena = Arena::new(&ArenaOptions {
+            reserve_bytes: options.reserve_bytes,
+            nodes,
+            huge_pages: options.huge_pages,
+            sessions_per_node: sockets
+                .map(|s| (s.cores_per_socket * s.threads_per_core()) as usize),
+        })?;
         Ok(Simulated {
             description,
             options,

@@ -78,6 +78,34 @@ fn memory_is_as_far_as_was_measured() {
 }
 
 #[test]
+fn what_belongs_to_a_session_lies_beside_its_worker() {
+    let description = Arc::new(MachineDescription::load("superdome-flex").unwrap());
+    let cycles = |sessions_at_home| {
+        let homes = Homes::ByNode;
+        let options = SimulatedOptions { homes, sessions_at_home, ..SimulatedOptions::default() };
+        let machine = Simulated::new(description.clone(), options).unwrap();
+        let arena = machine.arena();
+        let cells: Vec<_> =
+            (0..112).map(|slot| arena.place::<Cell>(arena.beside(slot)).unwrap()).collect();
+        let nodes = [0, 55, 56, 111].map(|slot: usize| arena.node_of(cells[slot].offset()));
+        assert_eq!(nodes, if sessions_at_home { [0, 0, 1, 1] } else { [0; 4] });
+        // The first session of the second socket.
+        let cycles = Word::new(0);
+        let body = |core: &simulator::SimCore| {
+            if core.id() == 56 {
+                let before = core.now();
+                core.load(&cells[56].line, &cells[56].word);
+                cycles.poke(core.now() - before);
+            }
+        };
+        let bodies = (0..57).map(|_| Box::new(body) as Body<'_, Simulated>).collect();
+        machine.run(bodies, vec![]).unwrap();
+        cycles.peek()
+    };
+    assert!(cycles(true) + 300 < cycles(false));
+}
+
+#[test]
 fn memory_bandwidth_is_shared() {
     // 56 threads of socket 0 stream from one remote socket: 12.5 GB/s, whatever they could do alone.
     let machine = machine("superdome-flex", Homes::ByNode);

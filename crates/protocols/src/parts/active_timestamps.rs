@@ -63,7 +63,8 @@ impl<M: Machine> ActiveTimestamps<M> {
     /// Room for `sessions` sessions, none of them active.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let frontier = arena.place(Place::Any)?;
-        let sessions = (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
+        let own = |slot| arena.place(arena.beside(slot));
+        let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(ActiveTimestamps { frontier, sessions })
     }
 
@@ -144,7 +145,21 @@ impl<M: Machine> ActiveTimestamps<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::{Native, NativeOptions};
+    use machine::{ArenaOptions, Native, NativeOptions};
+
+    #[test]
+    fn sessions_lie_on_their_nodes() {
+        let arena =
+            ArenaOptions { nodes: 2, sessions_per_node: Some(2), ..ArenaOptions::default() };
+        let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() }).unwrap();
+        // What all look at is on the node of who asks.
+        let arena = machine.arena().on(1);
+        let active = ActiveTimestamps::<Native>::new(&arena, 4).unwrap();
+        let nodes: Vec<u16> =
+            active.sessions.iter().map(|session| arena.node_of(session.offset())).collect();
+        assert_eq!(nodes, [0, 0, 1, 1]);
+        assert_eq!(arena.node_of(active.frontier.offset()), 1);
+    }
 
     #[test]
     fn nobody_begins_below_the_frontier() {

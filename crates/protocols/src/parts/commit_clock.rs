@@ -35,7 +35,8 @@ impl<M: Machine> CommitClock<M> {
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<CommitClock<M>, OutOfMemory> {
         let last: Shared<Cell<M>> = arena.place(Place::Any)?;
         last.word.poke(DRAWING);
-        let sessions = (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
+        let own = |slot| arena.place(arena.beside(slot));
+        let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(CommitClock { last, sessions })
     }
 

@@ -7,9 +7,7 @@
 //! boosted, so that it comes after what the transaction has lost against.
 //! A transaction that begins later than another has ended may get the earlier timestamp: no order of real time.
 
-use machine::{
-    Arena, Category, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc,
-};
+use machine::{Arena, Category, Core, Machine, OutOfMemory, Shared, Word, Zeroed, cold::Arc};
 
 #[repr(C, align(64))]
 struct Cell<M: Machine> {
@@ -69,7 +67,8 @@ impl<M: Machine> LooseClocks<M> {
     /// Clocks that nobody has started, for `sessions` sessions. Timestamps last for 2^64 / 2^bits of that number ticks.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<LooseClocks<M>, OutOfMemory> {
         let session_bits = usize::BITS - sessions.leading_zeros();
-        let sessions = (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
+        let own = |slot| arena.place(arena.beside(slot));
+        let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(LooseClocks { sessions, session_bits })
     }
 

@@ -83,7 +83,9 @@ impl<M: Machine> PartitionLocks<M> {
             partitions: (0..partitions)
                 .map(|_| arena.place(Place::Any))
                 .collect::<Result<_, _>>()?,
-            sessions: (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?,
+            sessions: (0..sessions)
+                .map(|slot| arena.place(arena.beside(slot)))
+                .collect::<Result<_, _>>()?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
             arena: arena.clone(),
         })

@@ -94,7 +94,8 @@ impl<M: Machine> TransactionStates<M> {
         let clock: Shared<Cell<M>> = arena.place(Place::Any)?;
         // Timestamp 0 belongs to the loader, and nobody begins there.
         clock.word.poke(1);
-        let sessions = (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
+        let own = |slot| arena.place(arena.beside(slot));
+        let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(TransactionStates { clock, sessions })
     }
 
