@@ -44,18 +44,23 @@ impl BackOff {
 /// Something that watches attempts end, to check invariants. Costs nothing when it is `()`.
 pub trait Watcher {
     /// An attempt has begun at this age.
-    fn began(&mut self, priority: Option<u64>) {
-        let _ = priority;
-    }
+    fn began(&mut self, priority: Option<u64>);
     /// An attempt was rolled back and will be tried again, or not.
-    fn aborted(&mut self, abort: Abort, again: bool) {
-        let _ = (abort, again);
-    }
+    fn aborted(&mut self, abort: Abort, again: bool);
     /// The transaction has committed.
-    fn committed(&mut self) {}
+    fn committed(&mut self);
 }
 
-impl Watcher for () {}
+impl Watcher for () {
+    #[inline(always)]
+    fn began(&mut self, _: Option<u64>) {}
+
+    #[inline(always)]
+    fn aborted(&mut self, _: Abort, _: bool) {}
+
+    #[inline(always)]
+    fn committed(&mut self) {}
+}
 
 impl<W: Watcher + ?Sized> Watcher for &mut W {
     fn began(&mut self, priority: Option<u64>) {

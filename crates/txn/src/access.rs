@@ -44,6 +44,10 @@ pub fn add_words(sums: &mut [u8], deltas: &[u8]) {
 /// once. Values travel as the bytes of the chosen columns, packed in column order without padding
 /// (integers and floats little-endian). Every method fails with an [`Abort`] that the procedure
 /// hands up with `?`; after that the attempt is over and nothing of it remains.
+///
+/// What has a body here is made of the other methods and means the same whoever implements those; all that
+/// somebody may answer in a way of its own is required, so that what stands before another `Access` cannot
+/// forget to hand it on.
 pub trait Access {
     /// Copies `columns` of the row `key` into `out`. Returns false, leaving `out` alone, when there
     /// is no such row; that absence is then part of what the transaction has read.
@@ -102,9 +106,7 @@ pub trait Access {
         key: u64,
         columns: ColumnSet,
         deltas: &[u8],
-    ) -> Result<bool, Abort> {
-        self.add_to_what_is_read(table, key, columns, deltas)
-    }
+    ) -> Result<bool, Abort>;
 
     /// [`Access::add`] for those who do not add at commit: a read for update, and an update.
     fn add_to_what_is_read(
@@ -134,9 +136,7 @@ pub trait Access {
 
     /// True when the protocol keeps what [`Access::add`] adds until it commits, and reads nothing for it. A
     /// procedure that reads the row anyway does better to add only then, and else to update.
-    fn adds_at_commit(&self) -> bool {
-        false
-    }
+    fn adds_at_commit(&self) -> bool;
 
     /// Adds the row `key` with all its columns. Returns false, changing nothing, when it exists, or when a unique
     /// index refuses: [`Access::refused_by`] tells.
@@ -172,9 +172,7 @@ pub trait Access {
         key: &[u8],
         columns: ColumnSet,
         deltas: &[u8],
-    ) -> Result<bool, Abort> {
-        self.add_bytes_to_what_is_read(table, key, columns, deltas)
-    }
+    ) -> Result<bool, Abort>;
 
     /// [`Access::add_bytes`] for those who do not add at commit.
     fn add_bytes_to_what_is_read(
@@ -254,15 +252,11 @@ pub trait Access {
 
     /// A hint that `columns` of these rows are about to be accessed. Changes nothing but time:
     /// independent cache misses then overlap instead of following one another.
-    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
-        let _ = (table, keys, columns);
-    }
+    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet);
 
     /// The next number of the run's timestamp allocator, for workloads that measure it.
     fn allocate_timestamp(&mut self) -> u64;
 
     /// Work of the procedure itself, in cycles; costs time on a simulated machine and nothing natively.
-    fn compute(&mut self, cycles: u64) {
-        let _ = cycles;
-    }
+    fn compute(&mut self, cycles: u64);
 }

@@ -151,6 +151,16 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         self.access.update_bytes(table, key, columns, values)
     }
 
+    fn add_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.access.add_bytes(table, key, columns, deltas)
+    }
+
     fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
         self.access.insert_bytes(table, key, row)
     }
@@ -218,6 +228,9 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         self.access.refused_by()
     }
 
+    // A hint is about numbers; keys of bytes have none.
+    fn prefetch(&mut self, _: TableId, _: &[u64], _: ColumnSet) {}
+
     fn allocate_timestamp(&mut self) -> u64 {
         self.access.allocate_timestamp()
     }
@@ -268,7 +281,8 @@ impl<C: Client> Client for SpelledClient<C> {
         self.client.run(&mut SpelledAccess { access, entries: &self.entries })
     }
 
-    // Partitions go by digests of keys, which nobody knows beforehand: declares nothing.
+    // They go by digests of keys, which nobody knows beforehand: declares nothing.
+    fn partitions(&self, _: &mut Vec<u64>) {}
 
     fn read_only(&self) -> bool {
         self.client.read_only()
@@ -330,6 +344,11 @@ impl<W: Workload> Workload for Spelled<W> {
 
     fn grows(&self) -> bool {
         self.0.grows()
+    }
+
+    // Records of keys of bytes have no number that says where they stand in a locking order.
+    fn in_key_order(&self) -> bool {
+        false
     }
 
     fn conservation(&self) -> Option<Conservation> {

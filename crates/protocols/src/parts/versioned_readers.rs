@@ -25,7 +25,8 @@ use super::{
     version_collector::{VersionCollector, Versions},
 };
 use crate::{
-    Change, CommitLog, Declaration, Protocol, ProtocolOptions, Start, TimestampAllocation, faults,
+    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    TimestampAllocation, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
@@ -192,6 +193,15 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         L::declare(options)
     }
 
+    fn knobs() -> &'static [&'static str] {
+        L::knobs()
+    }
+
+    // Not what the locks could give besides: a snapshot is read whole or not at all.
+    fn levels() -> &'static [Isolation] {
+        &[Isolation::Serializable]
+    }
+
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
@@ -310,6 +320,24 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         counted: u64,
     ) -> Result<(), Abort> {
         self.locking.split(core, &mut worker.locking, guard, right, counted)
+    }
+
+    fn merge(
+        &self,
+        core: &M::Core,
+        gone: GuardRef<'_, M, VersionedLock>,
+        heir: GuardRef<'_, M, VersionedLock>,
+    ) {
+        self.locking.merge(core, gone, heir);
+    }
+
+    fn retire(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        guard: Option<GuardRef<'_, M, VersionedLock>>,
+    ) {
+        self.locking.retire(core, record, guard);
     }
 
     fn prepare_record(

@@ -277,6 +277,16 @@ impl Access for Store {
         Ok(true)
     }
 
+    fn add(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.add_to_what_is_read(table, key, columns, deltas)
+    }
+
     fn adds_at_commit(&self) -> bool {
         self.adds_at_commit
     }
@@ -328,6 +338,16 @@ impl Access for Store {
     ) -> Result<bool, Abort> {
         let key = self.number_of(key);
         self.update(table, key, columns, values)
+    }
+
+    fn add_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.add_bytes_to_what_is_read(table, key, columns, deltas)
     }
 
     fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
@@ -435,6 +455,8 @@ impl Access for Store {
             self.events.push(Event::Prefetch(keys.len(), columns));
         }
     }
+
+    fn compute(&mut self, _: u64) {}
 
     fn allocate_timestamp(&mut self) -> u64 {
         self.timestamp += 1;
