@@ -1,10 +1,7 @@
 //! Money moves between accounts under every protocol; none may appear or vanish, in no transaction's eyes.
 
 use kilocore::{ColumnType, Database, Error, Options, Table, Value};
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
+use std::{sync::mpsc, thread};
 
 const ACCOUNTS: u64 = 20;
 const START: i64 = 1000;
@@ -71,20 +68,23 @@ fn move_money(db: &Database, accounts: &Table, mut seed: u64, times: u64) {
 
 fn run(protocol: &str, sessions: usize, threads: u64) {
     let (db, accounts) = open(protocol, sessions);
-    let stop = AtomicBool::new(false);
+    // An audit for so many moves, while the others move on.
+    let (moved, audits) = mpsc::sync_channel(1);
     thread::scope(|scope| {
-        let (db, accounts, stop) = (&db, &accounts, &stop);
-        let auditor = scope.spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
-                assert_eq!(sum(db, accounts), ACCOUNTS as i64 * START, "{protocol}");
-                thread::sleep(std::time::Duration::from_micros(200));
-            }
-        });
-        let movers: Vec<_> =
-            (0..threads).map(|t| scope.spawn(move || move_money(db, accounts, t, 2000))).collect();
-        movers.into_iter().for_each(|mover| mover.join().unwrap());
-        stop.store(true, Ordering::Relaxed);
-        auditor.join().unwrap();
+        let (db, accounts) = (&db, &accounts);
+        for t in 0..threads {
+            let moved = moved.clone();
+            scope.spawn(move || {
+                for round in 0..20 {
+                    move_money(db, accounts, t << 32 | round, 100);
+                    moved.send(()).expect("somebody audits");
+                }
+            });
+        }
+        drop(moved);
+        for () in audits {
+            assert_eq!(sum(db, accounts), ACCOUNTS as i64 * START, "{protocol}");
+        }
     });
     assert_eq!(sum(&db, &accounts), ACCOUNTS as i64 * START, "{protocol}");
 }

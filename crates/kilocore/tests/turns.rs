@@ -8,7 +8,6 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, Instant},
 };
 
 fn open(protocol: &str, max_sessions: usize) -> (Database, Table) {
@@ -131,31 +130,29 @@ fn another_database_inside_a_closure() {
 #[test]
 fn threads_wait_for_a_session() {
     let (db, _table) = open("SILO", 1);
-    let (inside, leave) = (Barrier::new(2), Barrier::new(2));
+    let (inside, others) = (Barrier::new(4), AtomicU64::new(0));
+    let leaving = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| {
-            db.transact(|_| {
+        for _ in 0..3 {
+            scope.spawn(|| {
                 inside.wait();
-                leave.wait();
-                Ok(())
-            })
-        });
-        inside.wait();
-        let waiting: Vec<_> = (0..3)
-            .map(|_| {
-                scope.spawn(|| {
-                    let since = Instant::now();
-                    db.transact(|_| Ok(())).unwrap();
-                    since.elapsed()
+                db.transact(|_| {
+                    assert!(leaving.load(Ordering::Relaxed), "a turn beside another's");
+                    Ok(others.fetch_add(1, Ordering::Relaxed))
                 })
-            })
-            .collect();
-        thread::sleep(Duration::from_millis(30));
-        leave.wait();
-        for thread in waiting {
-            assert!(thread.join().unwrap() >= Duration::from_millis(10));
+                .unwrap();
+            });
         }
+        db.transact(|_| {
+            inside.wait();
+            // Time for the others to come, should anything let them.
+            (0..1000).for_each(|_| thread::yield_now());
+            leaving.store(true, Ordering::Relaxed);
+            Ok(())
+        })
+        .unwrap();
     });
+    assert_eq!(others.into_inner(), 3);
 }
 
 #[test]
