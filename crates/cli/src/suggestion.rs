@@ -7,6 +7,12 @@ pub fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {kind} '{name}'{meant}{separator} allowed: {}", known.join(", "))
 }
 
+/// `did you mean 'small'? allowed: ...`, of a value that can be one of `known`, if it is one of a few.
+pub fn allowed(given: &str, known: &[&str], allowed: &str) -> String {
+    let meant = nearest(given, known).map_or(String::new(), |n| format!("did you mean '{n}'? "));
+    format!("{meant}allowed: {allowed}")
+}
+
 /// The known name that looks most alike, if one looks alike at all.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
@@ -34,6 +40,9 @@ mod tests {
             text,
             "unknown protocol 'SLIO': did you mean 'SILO'? allowed: NO_CC, NO_WAIT, WAIT_DIE, SILO"
         );
+        assert_eq!(allowed("no", &["on", "off"], "on, off"), "allowed: on, off");
+        let text = allowed("of", &["on", "off"], "on, off");
+        assert_eq!(text, "did you mean 'off'? allowed: on, off");
         assert!(unknown("protocol", "xyz", &known).starts_with("unknown protocol 'xyz'; allowed"));
     }
 }

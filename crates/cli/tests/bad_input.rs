@@ -44,7 +44,10 @@ fn options_of_workloads() {
     refused("explore counters --growing", &["--growing", "allowed: ycsb"]);
     refused("run counters --counters 7 --transfers 0.5", &["--counters is 7;", "even"]);
     refused("run ranges --span 9 --keys 8", &["--span is 9;", "1 to 8"]);
-    refused("explore ranges --key-order", &["--key-order", "counters, ycsb"]);
+    refused("explore ranges --key-order", &["--key-order", "ycsb, counters"]);
+    refused("explore tatp --rollbacks", &["--rollbacks", "tatp", "allowed: counters"]);
+    refused("explore ycsb --growing --key-order", &["--growing", "not with", "--key-order"]);
+    refused("run tpcc --schema smal", &["'smal'", "did you mean 'small'?", "full, small"]);
     refused("run smallbank --accounts 1", &["--accounts is 1;", "2 to "]);
     refused("run smallbank --hot-share 2", &["--hot-share is 2;", "0 to 1"]);
     let words = "run smallbank --hot-share 0.5 --accounts 9 --hot-accounts 8";

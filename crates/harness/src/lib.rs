@@ -13,4 +13,3 @@ mod law;
 pub mod measure;
 pub mod record;
 pub mod run;
-pub mod variation;

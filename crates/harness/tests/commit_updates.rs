@@ -1,11 +1,13 @@
 //! Additions at commit: the explorer on every workload that adds, under every protocol that has them.
 
 use harness::explore::{Exploration, explore};
-use harness::variation;
 use machine::{Explored, Word};
 use protocols::{
     ProtocolOptions,
     registry::{declarations, knobs},
+};
+use workloads::{
+    micro::counters::Counters, smallbank::SmallBank, tpcb::Tpcb, tpcc::Tpcc, ycsb::Ycsb,
 };
 
 /// The protocols that heed the option.
@@ -17,9 +19,9 @@ fn protocols() -> Vec<&'static str> {
 }
 
 macro_rules! pass {
-    ($($workload:ident),*) => {$(
+    ($($test:ident: $of_seed:path),* $(,)?) => {$(
         #[test]
-        fn $workload() {
+        fn $test() {
             for protocol in protocols() {
                 let exploration = Exploration {
                     protocol: protocol.into(),
@@ -28,7 +30,7 @@ macro_rules! pass {
                     ..Exploration::default()
                 };
                 let stop = Word::new(0);
-                let outcome = explore(&variation::$workload, &exploration, &stop, &mut |_| {});
+                let outcome = explore(&$of_seed, &exploration, &stop, &mut |_| {});
                 let outcome = outcome.expect("can run");
                 if let Some(finding) = outcome.finding {
                     panic!("{protocol} seed {}: {}", finding.seed, finding.violation);
@@ -38,7 +40,15 @@ macro_rules! pass {
         }
     )*};
 }
-pass!(counters, counters_spelled, counters_rolled_back, smallbank, tpcb, tpcc, ycsb);
+pass! {
+    counters: Counters::varied,
+    counters_spelled: Counters::varied_spelled,
+    counters_rolled_back: Counters::varied_rolled_back,
+    smallbank: SmallBank::varied,
+    tpcb: Tpcb::varied,
+    tpcc: Tpcc::varied,
+    ycsb: Ycsb::varied,
+}
 
 #[test]
 fn four_protocols_heed_the_option() {

@@ -6,14 +6,13 @@ use harness::{
     drive::BackOff,
     explore::{Exploration, explore},
     run::{Measurable, Plan, run},
-    variation,
 };
 use machine::{Explored, Native, NativeOptions, OutOfMemory, Word, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use txn::Workload;
 use workloads::{
-    IndexChoice,
+    IndexChoice, Options,
     micro::{
         counters::{Counters, CountersOptions},
         hot_cold::{HotCold, HotColdOptions},
@@ -26,7 +25,7 @@ use workloads::{
     smallbank::{SmallBank, SmallBankOptions},
     tatp::{Tatp, TatpOptions},
     tpcb::{Tpcb, TpcbOptions},
-    tpcc::{Mix, Tpcc, TpccOptions},
+    tpcc::{Mix, SchemaSize, Tpcc, TpccOptions},
     ycsb::{Ycsb, YcsbOptions},
 };
 
@@ -111,7 +110,7 @@ fn certified_on<M: Measurable, W: Workload>(
 
 #[test]
 fn smallbank_is_kept_from_skewing() {
-    explored(&variation::smallbank);
+    explored(&SmallBank::varied);
     let options = SmallBankOptions {
         accounts: 200,
         hot_accounts: 10,
@@ -129,7 +128,7 @@ fn smallbank_is_kept_from_skewing() {
 
 #[test]
 fn balances_of_tpcb_are_sums_of_its_history() {
-    explored(&variation::tpcb);
+    explored(&Tpcb::varied);
     let options = TpcbOptions { branches: 2, accounts: 50, history: 10_000, ..Default::default() };
     certified(&Tpcb::new(options.clone()).expect("good options"));
     let perfect = TpcbOptions { index: IndexChoice::Perfect, ..options };
@@ -139,7 +138,7 @@ fn balances_of_tpcb_are_sums_of_its_history() {
 /// People are found where they are, whoever else moves them.
 #[test]
 fn indexes_agree_with_their_tables() {
-    explored(&variation::rooms);
+    explored(&Rooms::varied);
     let options = RoomsOptions { people: 60, rooms: 8, censuses: 0.02, ..Default::default() };
     certified(&Rooms::new(options).expect("good options"));
 }
@@ -149,7 +148,7 @@ fn indexes_agree_with_their_tables() {
 fn every_index_will_do() {
     for index in IndexChoice::ALL {
         explored(&|seed| {
-            let options = variation::counters(seed).options().clone();
+            let options = Counters::varied(seed).options().clone();
             // Rows in two parts need an index without order.
             let options = CountersOptions { index, split_columns: false, ..options };
             Counters::new(options).expect("good for every seed")
@@ -157,7 +156,7 @@ fn every_index_will_do() {
     }
     for index in IndexChoice::ORDERED {
         explored(&|seed| {
-            let options = RangesOptions { index, ..variation::ranges(seed).options().clone() };
+            let options = RangesOptions { index, ..Ranges::varied(seed).options().clone() };
             Ranges::new(options).expect("good for every seed")
         });
     }
@@ -167,7 +166,7 @@ fn every_index_will_do() {
 
 #[test]
 fn rows_that_are_inserted_into_scanned_ranges_are_no_phantoms() {
-    explored(&variation::ycsb_growing);
+    explored(&Ycsb::varied_growing);
     for preset in ["d", "e"] {
         let options = YcsbOptions::preset(preset).expect("one of them");
         let options = YcsbOptions { records: 200, accesses: 4, scan_length: 20, ..options };
@@ -177,7 +176,7 @@ fn rows_that_are_inserted_into_scanned_ranges_are_no_phantoms() {
 
 #[test]
 fn long_readers_see_no_half_of_an_update() {
-    explored(&variation::long_reader);
+    explored(&LongReader::varied);
     for long_readers in [1, 0] {
         let long_share = if long_readers == 0 { 0.2 } else { 0.0 };
         let options =
@@ -217,7 +216,7 @@ fn a_long_reader_bounds_what_versions_take() {
 
 #[test]
 fn the_register_changes_as_its_ledger_says() {
-    explored(&variation::tatp);
+    explored(&Tatp::varied);
     for audit in [false, true] {
         let options =
             TatpOptions { subscribers: 300, partitions: 4, audit, ..TatpOptions::default() };
@@ -227,9 +226,9 @@ fn the_register_changes_as_its_ledger_says() {
 
 #[test]
 fn no_update_of_the_papers_micro_benchmarks_is_lost() {
-    explored(&variation::hot_cold);
-    explored(&variation::sites);
-    explored(&variation::key_value);
+    explored(&HotCold::varied);
+    explored(&Sites::varied);
+    explored(&KeyValue::varied);
     let hot = HotColdOptions {
         records: 1000,
         partitions: 8,
@@ -246,7 +245,7 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
 
 #[test]
 fn tpcc_keeps_its_consistency_conditions() {
-    explored(&variation::tpcc);
+    explored(&Tpcc::varied);
     let options = TpccOptions {
         warehouses: 2,
         districts: 3,
@@ -255,8 +254,9 @@ fn tpcc_keeps_its_consistency_conditions() {
         remote_new_order: 0.1,
         ..TpccOptions::default()
     };
-    for (mix, full_schema) in [(Mix::FULL, true), (Mix([2, 2, 1, 2, 1]), false)] {
-        let options = TpccOptions { mix, full_schema, ..options.clone() };
+    for (mix, schema) in [(Mix::FULL, SchemaSize::Full), (Mix([2, 2, 1, 2, 1]), SchemaSize::Small)]
+    {
+        let options = TpccOptions { mix, schema, ..options.clone() };
         certified(&Tpcc::new(options).expect("good options"));
     }
 }

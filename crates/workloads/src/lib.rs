@@ -1,7 +1,7 @@
 //! Benchmark workloads as stored procedures and loaders, written against [`txn`] alone.
 //!
-//! A workload knows neither protocol nor architecture nor machine. Its options are plain values,
-//! checked once by its constructor; its clients draw every random input before the transaction
+//! A workload knows neither protocol nor architecture nor machine. Its options are plain values that declare
+//! themselves ([`Options`]), checked once by its constructor; its clients draw every random input before the transaction
 //! begins, so a retry runs the same procedure, and so the draw is no part of what is measured
 //! as the transaction's latency.
 //!
@@ -23,12 +23,12 @@
 //! | [`tatp`] | very short transactions, many of which find nothing |
 //! | [`tpcb`] | updates that meet at a bank's few branches, and an append |
 
-pub mod catalogue;
 mod cell;
 mod distinct;
 mod index_choice;
 pub mod micro;
 mod options;
+pub mod registry;
 pub mod smallbank;
 pub mod spelled;
 pub mod stream;
@@ -36,8 +36,12 @@ pub mod tatp;
 pub mod tpcb;
 pub mod tpcc;
 pub mod tpcc_accesses;
+pub mod variation;
 pub mod ycsb;
 pub mod zipf;
 
 pub use index_choice::IndexChoice;
-pub use options::{OptionError, OptionValue};
+pub use options::{
+    AnyOption, Bundle, OptionError, OptionKind, OptionOf, OptionValue, Options, bundle, option,
+    whole,
+};

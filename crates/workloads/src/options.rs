@@ -1,4 +1,11 @@
-//! What the options of all workloads share: the error for a bad one, and how a record lists them.
+//! What the options of all workloads share: how they declare themselves, the error for a bad one, and how a record
+//! lists them.
+
+mod declared;
+mod kind;
+
+pub use declared::{AnyOption, Bundle, OptionOf, Options, bundle, option};
+pub use kind::{OptionKind, whole};
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! YCSB as transactions: independent accesses to records that are chosen by Zipf's law.
 //!
 //! The table is that of the Yahoo! Cloud Serving Benchmark (Cooper et al., SoCC 2010): one key and
-//! ten 100-byte fields. Its workloads A to F are [presets](PRESETS), with one access a transaction. Grouping
+//! ten 100-byte fields. Its workloads A to F are presets, with one access a transaction. Grouping
 //! accesses into transactions follows "Staring into the Abyss" (2014), section 3.3: 16 accesses, each a read or
 //! an update, no computation, no access that depends on another.
 //!
@@ -29,11 +29,14 @@ mod keys;
 mod mix;
 mod options;
 mod value;
+mod variation;
 
 pub use client::YcsbClient;
-pub use options::{PRESETS, YcsbOptions};
+pub use options::YcsbOptions;
 
-use crate::options::OptionError;
+use crate::options::{OptionError, Options};
+use crate::registry::Listed;
+use crate::variation::explored;
 use crate::zipf::Zipf;
 use keys::Keys;
 use txn::{Column, ColumnType, Loader, Partitioning, Schema, TableId, TableSchema, Workload};
@@ -59,6 +62,29 @@ impl Ycsb {
     /// The options that it was made with.
     pub fn options(&self) -> &YcsbOptions {
         &self.options
+    }
+}
+
+impl Listed for Ycsb {
+    type Options = YcsbOptions;
+    const NAME: &'static str = "ycsb";
+    const SUMMARY: &'static str =
+        "independent reads, updates, inserts and scans of one table; YCSB's A to F are presets";
+    const SOURCE: &'static str =
+        "Cooper et al., SoCC 2010; as transactions: Staring into the Abyss, 3.3";
+    const EXAMPLES: &'static [&'static str] =
+        &["--cc SILO --records 1M --theta 0.6 --read-ratio 0.5", "--preset e --records 100k"];
+
+    explored! {
+        "reads and updates of a small table, judged by the certificate alone",
+        "--cc TICTOC",
+        Self::varied,
+        KEY_ORDER: Self::varied_in_order,
+        GROWING: Self::varied_growing,
+    }
+
+    fn with(options: Self::Options) -> Result<Ycsb, OptionError> {
+        Ycsb::new(options)
     }
 }
 

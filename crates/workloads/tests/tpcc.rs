@@ -8,7 +8,9 @@ use store::{Event, Mistake, Store};
 use txn::{AbortReason, Access, Client, ColumnSet, Direction, Loader, TableId, Workload};
 use workloads::tpcc::columns::*;
 use workloads::tpcc::keys::{self, Place};
-use workloads::tpcc::{Drawn, KIND_NAMES, Mix, Tpcc, TpccClient, TpccOptions, Who, last_name};
+use workloads::tpcc::{
+    Drawn, KIND_NAMES, Mix, SchemaSize, Tpcc, TpccClient, TpccOptions, Who, last_name,
+};
 
 fn small() -> TpccOptions {
     TpccOptions {
@@ -481,8 +483,8 @@ fn looking_changes_nothing_and_reads_what_it_should() {
 /// Whether a protocol adds at commit or not, the same transactions leave the same rows behind.
 #[test]
 fn additions_and_updates_come_to_the_same() {
-    for full_schema in [false, true] {
-        let workload = made(TpccOptions { full_schema, ..small() });
+    for schema in [SchemaSize::Small, SchemaSize::Full] {
+        let workload = made(TpccOptions { schema, ..small() });
         let dump = |adds_at_commit| {
             let mut store = Store::loaded(&workload, Mistake::None);
             store.adds_at_commit = adds_at_commit;
@@ -498,6 +500,6 @@ fn additions_and_updates_come_to_the_same() {
         };
         let (updates, additions) = (dump(false), dump(true));
         assert_ne!(updates, Store::loaded(&workload, Mistake::None).rows);
-        assert!(updates == additions, "full schema: {full_schema}");
+        assert!(updates == additions, "{schema:?} schema");
     }
 }

@@ -6,7 +6,7 @@ use store::{Mistake, Store};
 use txn::{AbortReason, Access, Client, ColumnSet, TableId, Workload};
 use workloads::tpcc::columns::*;
 use workloads::tpcc::keys::{self, Place};
-use workloads::tpcc::{Mix, Tpcc, TpccOptions};
+use workloads::tpcc::{Mix, SchemaSize, Tpcc, TpccOptions};
 
 fn small() -> TpccOptions {
     TpccOptions {
@@ -54,9 +54,9 @@ fn verdict(options: &TpccOptions, store: &mut Store) -> Result<(), String> {
 
 #[test]
 fn they_hold_before_and_after_runs_on_a_right_store() {
-    for full_schema in [false, true] {
+    for schema in [SchemaSize::Small, SchemaSize::Full] {
         for warehouses in [1, 2] {
-            let options = TpccOptions { full_schema, warehouses, ..small() };
+            let options = TpccOptions { schema, warehouses, ..small() };
             for transactions in [0, 1, 50, 3000] {
                 let (mut store, committed) = after_a_run(&options, Mistake::None, transactions);
                 assert_eq!(verdict(&options, &mut store), Ok(()));

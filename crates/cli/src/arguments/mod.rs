@@ -1,21 +1,16 @@
 //! The command line: what it may say, and one line about what is wrong with it.
 
-mod bank_options;
+mod exploration;
 mod machine;
-mod micro_options;
 mod numbers;
 mod options;
 mod output;
 mod protocols;
-mod tatp_options;
-mod tpcc_options;
 mod workload;
-mod workload_options;
 
+pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};
-pub use options::{
-    AnomaliesArguments, CompareArguments, ExploreArguments, KeyChoice, RunArguments,
-};
+pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
 pub use protocols::{declarations, heeding, protocol_options, protocols_at};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
@@ -91,50 +86,6 @@ pub enum Command {
     /// Simulate what was measured on a real machine, and report the error
     #[command(after_help = "Example: kilocore validate --csv errors.csv")]
     Validate(crate::commands::validate::ValidateArguments),
-}
-
-/// Workloads for exploration: small, and varied by the schedule's seed.
-#[derive(Debug, Subcommand)]
-pub enum ExploreCommand {
-    /// Increments, transfers, sums and moves under laws that a wrong protocol breaks
-    #[command(after_help = "Example: kilocore explore counters --cc SILO --schedules 10000")]
-    Counters(ExploreArguments),
-    /// Scans, and what is inserted and deleted by what they found: phantoms break a law
-    #[command(after_help = "Example: kilocore explore ranges --cc SILO --schedules 10000")]
-    Ranges(ExploreArguments),
-    /// People found through secondary indexes that others change, under laws that an index breaks
-    #[command(after_help = "Example: kilocore explore rooms --cc SILO --schedules 10000")]
-    Rooms(ExploreArguments),
-    /// Reads and updates of a small table, judged by the certificate alone
-    #[command(after_help = "Example: kilocore explore ycsb --cc TICTOC --schedules 10000")]
-    Ycsb(ExploreArguments),
-    /// A bank of few customers with little money, judged by its books and by the certificate
-    #[command(
-        name = "smallbank",
-        after_help = "Example: kilocore explore smallbank --cc MVCC --schedules 10000"
-    )]
-    SmallBank(ExploreArguments),
-    /// Hot and cold records whose updates must all be there
-    #[command(after_help = "Example: kilocore explore hot-cold --cc NO_WAIT --schedules 10000")]
-    HotCold(ExploreArguments),
-    /// Rows of sites whose updates must all be there
-    #[command(after_help = "Example: kilocore explore sites --cc HSTORE --schedules 10000")]
-    Sites(ExploreArguments),
-    /// Keys and values whose updates must all be there
-    #[command(after_help = "Example: kilocore explore key-value --cc OCC --schedules 10000")]
-    KeyValue(ExploreArguments),
-    /// Scans of a section beside updates within it, whose sums must stay
-    #[command(after_help = "Example: kilocore explore long-reader --cc MVCC --schedules 10000")]
-    LongReader(ExploreArguments),
-    /// TATP with few subscribers, mostly written, whose changes a ledger must explain
-    #[command(after_help = "Example: kilocore explore tatp --cc TICTOC --schedules 10000")]
-    Tatp(ExploreArguments),
-    /// TPC-B with few rows, whose balances must agree with its history
-    #[command(after_help = "Example: kilocore explore tpcb --cc SILO --schedules 10000")]
-    Tpcb(ExploreArguments),
-    /// TPC-C with few rows, judged by its consistency conditions and by the certificate
-    #[command(after_help = "Example: kilocore explore tpcc --cc SILO --schedules 10000")]
-    Tpcc(ExploreArguments),
 }
 
 /// What can be done with machines.

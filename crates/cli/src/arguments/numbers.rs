@@ -2,16 +2,7 @@
 
 /// A whole number: `1000000`, `1_000_000`, `1M`.
 pub fn whole(text: &str) -> Result<u64, String> {
-    let plain = text.replace('_', "");
-    let (digits, unit) = match plain.chars().last() {
-        Some('k' | 'K') => (&plain[..plain.len() - 1], 1_000),
-        Some('m' | 'M') => (&plain[..plain.len() - 1], 1_000_000),
-        Some('g' | 'G') => (&plain[..plain.len() - 1], 1_000_000_000),
-        _ => (&plain[..], 1),
-    };
-    let number = digits.parse::<u64>().ok().filter(|_| !digits.starts_with('+'));
-    let allowed = "allowed: whole numbers from 0, such as 1000000 or 1M";
-    number.and_then(|n| n.checked_mul(unit)).ok_or_else(|| allowed.into())
+    workloads::whole(text).map_err(|allowed| format!("allowed: {allowed}"))
 }
 
 /// A count that can't be zero.
@@ -55,23 +46,14 @@ pub fn rate(text: &str) -> Result<f64, String> {
 /// Eleven days: beyond that somebody has mistyped.
 const MOST_SECONDS: f64 = 1e6;
 
-/// A number; what it may be is the workload's to say.
-pub fn real(text: &str) -> Result<f64, String> {
-    text.parse::<f64>().map_err(|_| "allowed: numbers, such as 0.6".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_may_have_units() {
-        assert_eq!(whole("10M"), Ok(10_000_000));
-        assert_eq!(whole("1_000"), Ok(1000));
-        for bad in ["", "M", "-1", "+1", "1.5", "99999999999G", "ten"] {
-            assert!(whole(bad).is_err(), "{bad}");
-        }
-        assert!(count("0").is_err() && count("3").is_ok());
+    fn counts_are_whole_numbers_from_one() {
+        assert_eq!((whole("0"), count("1k")), (Ok(0), Ok(1000)));
+        assert!(count("0").is_err() && count("-1").is_err());
     }
 
     #[test]

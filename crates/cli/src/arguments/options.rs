@@ -1,7 +1,7 @@
-//! The options of commands. Those of workloads are in [`super::workload_options`].
+//! The options of commands. Those of workloads are declared by the workloads.
 
 use super::numbers::{count, rate, seconds, seconds_or_none, whole};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
 
 /// What `run` measures, how, and where the records go.
@@ -131,15 +131,6 @@ pub struct AnomaliesArguments {
     pub seed: u64,
 }
 
-/// Kinds of keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KeyChoice {
-    /// 64-bit numbers.
-    Numbers,
-    /// Bytes of different lengths, in the order of the numbers that they stand for.
-    Bytes,
-}
-
 /// What `explore` explores.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exploration")]
@@ -162,18 +153,6 @@ pub struct ExploreArguments {
     /// Procedures of each worker
     #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
     pub procedures: u64,
-    /// Rows are accessed in the order of their keys, so that no deadlock can be
-    #[arg(long)]
-    pub key_order: bool,
-    /// A fifth of the counters' procedures that write are rolled back half way
-    #[arg(long, conflicts_with = "key_order")]
-    pub rollbacks: bool,
-    /// YCSB with scans and inserts beside reads and updates
-    #[arg(long, conflicts_with_all = ["key_order", "rollbacks"])]
-    pub growing: bool,
-    /// What keys look like, in counters and ranges: numbers or bytes
-    #[arg(long, value_name = "KIND", default_value = "numbers")]
-    pub keys: KeyChoice,
     /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is
     /// then every one that does [default: each protocol's own]
     #[arg(long, value_name = "LEVEL")]

@@ -1,204 +1,32 @@
-//! Workloads by name, each with its own options.
+//! Workloads by name, each with its own options: what they declare of themselves, as clap wants it.
 
-use super::bank_options::{SmallBankArguments, TpcbArguments};
-use super::micro_options::{
-    HotColdArguments, KeyValueArguments, LongReaderArguments, SitesArguments,
-};
-use super::tatp_options::TatpArguments;
-use super::tpcc_options::TpccArguments;
-use super::workload_options::{
-    CountersArguments, RangesArguments, RoomsArguments, TpccAccessesArguments, YcsbArguments,
-};
 use crate::failure::Failure;
-use clap::{Args, Subcommand};
+use crate::suggestion;
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind,
+};
 use harness::record::{Settings, settings};
 use txn::Workload;
-use workloads::OptionError;
-use workloads::micro::counters::{Counters, CountersOptions};
-use workloads::micro::hot_cold::{HotCold, HotColdOptions};
-use workloads::micro::key_value::{KeyValue, KeyValueOptions};
-use workloads::micro::long_reader::{LongReader, LongReaderOptions};
-use workloads::micro::ranges::{Ranges, RangesOptions};
-use workloads::micro::rooms::{Rooms, RoomsOptions};
-use workloads::micro::sites::{Sites, SitesOptions};
-use workloads::micro::timestamps::Timestamps;
-use workloads::smallbank::{SmallBank, SmallBankOptions};
-use workloads::tatp::{Tatp, TatpOptions};
-use workloads::tpcb::{Tpcb, TpcbOptions};
-use workloads::tpcc::{Tpcc, TpccOptions};
-use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
-use workloads::ycsb::{Ycsb, YcsbOptions};
+use workloads::registry::{Declaration, Listed, Visitor, declaration, declarations, with_workload};
+use workloads::{AnyOption, Bundle, OptionError, OptionValue, Options};
 
-/// A workload, its options, and those of the command.
-#[derive(Debug, Subcommand)]
-pub enum WorkloadCommand<C: Args> {
-    /// Independent reads, updates, inserts and scans of one table; YCSB's A to F are presets
-    #[command(
-        after_help = "Example: kilocore run ycsb --cc SILO --records 1M --theta 0.6 --read-ratio 0.5\n         kilocore run ycsb --preset e --records 100k"
-    )]
-    Ycsb {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: YcsbArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// Increments, transfers, sums and moves under laws that a wrong protocol breaks
-    #[command(
-        after_help = "Example: kilocore run counters --cc NO_WAIT --counters 64 --transfers 0.5"
-    )]
-    Counters {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: CountersArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// Scans, and inserts and deletes that depend on them, under laws that a phantom breaks
-    #[command(
-        after_help = "Example: kilocore run ranges --cc NO_WAIT --keys 4096 --span 16 --certify"
-    )]
-    Ranges {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: RangesArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// People found through secondary indexes that others change, under laws that an index breaks
-    #[command(
-        after_help = "Example: kilocore run rooms --cc NO_WAIT --people 10000 --rooms 1000 --certify"
-    )]
-    Rooms {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: RoomsArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// TPC-C: five transactions on the nine tables of a wholesale supplier
-    #[command(
-        after_help = "Example: kilocore run tpcc --cc SILO,TICTOC --warehouses 4 --mix narrow"
-    )]
-    Tpcc {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: TpccArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// A stand-in for the accesses of TPC-C's orders and payments: no TPC-C
-    #[command(
-        after_help = "Example: kilocore run tpcc-accesses --machine superdome-flex --cores 1,56 --warehouses 4"
-    )]
-    TpccAccesses {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: TpccAccessesArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// Each transaction draws one timestamp and does nothing else
-    #[command(
-        after_help = "Example: kilocore run timestamps --cc NO_CC --machine graphite --cores 1,64,1024 --timestamps atomic"
-    )]
-    Timestamps {
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// A bank's deposits, checks and payments, among which write skew can happen
-    #[command(
-        name = "smallbank",
-        after_help = "Example: kilocore run smallbank --cc SILO --accounts 18000 --hot-accounts 1000 --hot-share 0.9"
-    )]
-    SmallBank {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: SmallBankArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// Ten records, some of a hot set, some of other partitions
-    #[command(after_help = "Example: kilocore run hot-cold --cc NO_WAIT,SILO --updates")]
-    HotCold {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: HotColdArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// N rows of one site, or one of it and the others of all sites
-    #[command(
-        after_help = "Example: kilocore run sites --cc SILO --sites 24 --multisite 0.2 --updates"
-    )]
-    Sites {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: SitesArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// 1, 10 or 100 random rows of a table of keys and values
-    #[command(after_help = "Example: kilocore run key-value --cc SILO --preset 10mb --accesses 10")]
-    KeyValue {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: KeyValueArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// Scans over a tenth of a table beside short updates
-    #[command(
-        after_help = "Example: kilocore run long-reader --cc MVCC,SILO --machine graphite --cores 16 --long-readers 2"
-    )]
-    LongReader {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: LongReaderArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// TATP: seven transactions of a mobile network's register, many of which find nothing
-    #[command(after_help = "Example: kilocore run tatp --cc SILO --subscribers 100k")]
-    Tatp {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: TatpArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
-    /// TPC-B: an account, a teller and a branch get an amount, the history a row
-    #[command(after_help = "Example: kilocore run tpcb --cc NO_WAIT --branches 24 --remote 0.15")]
-    Tpcb {
-        /// Options of the workload.
-        #[command(flatten)]
-        options: TpcbArguments,
-        /// Options of the command.
-        #[command(flatten)]
-        command: C,
-    },
+/// A workload, what was said of its options, and the options of the command.
+#[derive(Debug)]
+pub struct WorkloadCommand<C> {
+    name: &'static str,
+    preset: Option<String>,
+    /// Options by their words, with their values; switches have none.
+    said: Vec<(&'static str, String)>,
+    command: C,
 }
 
 /// What options are when nobody sets them.
-#[derive(Clone, Debug)]
-pub struct Defaults {
-    /// YCSB's.
-    pub ycsb: YcsbOptions,
-    /// The counters'.
-    pub counters: CountersOptions,
+#[derive(Clone, Copy, Debug)]
+pub enum Defaults {
+    /// The workload's.
+    Usual,
+    /// Those with which protocols differ.
+    Compared,
 }
 
 /// What a record says of a workload.
@@ -213,22 +41,8 @@ pub struct Facts {
 impl Facts {
     /// The options that differ from the defaults, as they were on the command line.
     pub fn command_line(&self) -> String {
-        let defaults = match self.name {
-            "ycsb" => settings(YcsbOptions::default().list()),
-            "counters" => settings(CountersOptions::default().list()),
-            "ranges" => settings(RangesOptions::default().list()),
-            "rooms" => settings(RoomsOptions::default().list()),
-            "tpcc" => settings(TpccOptions::default().list()),
-            "tpcc-accesses" => settings(TpccAccessesOptions::default().list()),
-            "smallbank" => settings(SmallBankOptions::default().list()),
-            "hot-cold" => settings(HotColdOptions::default().list()),
-            "sites" => settings(SitesOptions::default().list()),
-            "key-value" => settings(KeyValueOptions::default().list()),
-            "long-reader" => settings(LongReaderOptions::default().list()),
-            "tatp" => settings(TatpOptions::default().list()),
-            "tpcb" => settings(TpcbOptions::default().list()),
-            _ => Settings::new(),
-        };
+        let options = declaration(self.name).map(|declared| declared.options).unwrap_or_default();
+        let defaults = settings(options.iter().map(|option| option.default()).collect());
         let changed =
             self.options.iter().filter(|(name, value)| defaults.get(*name) != Some(value));
         let mut line = self.name.to_owned();
@@ -251,103 +65,246 @@ pub trait Task {
     fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Self::Output, Failure>;
 }
 
-impl<C: Args> WorkloadCommand<C> {
+impl<C> WorkloadCommand<C> {
     /// The options of the command.
     pub fn command(&self) -> &C {
-        match self {
-            WorkloadCommand::Ycsb { command, .. }
-            | WorkloadCommand::Counters { command, .. }
-            | WorkloadCommand::Ranges { command, .. }
-            | WorkloadCommand::Rooms { command, .. }
-            | WorkloadCommand::Tpcc { command, .. }
-            | WorkloadCommand::TpccAccesses { command, .. }
-            | WorkloadCommand::Timestamps { command }
-            | WorkloadCommand::SmallBank { command, .. }
-            | WorkloadCommand::HotCold { command, .. }
-            | WorkloadCommand::Sites { command, .. }
-            | WorkloadCommand::KeyValue { command, .. }
-            | WorkloadCommand::LongReader { command, .. }
-            | WorkloadCommand::Tatp { command, .. }
-            | WorkloadCommand::Tpcb { command, .. } => command,
-        }
+        &self.command
     }
 
     /// Makes the workload and does `task` with it.
     pub fn perform<T: Task>(&self, defaults: Defaults, task: T) -> Result<T::Output, Failure> {
+        match with_workload(self.name, Performance { asked: self, defaults, task }) {
+            Ok(outcome) => outcome,
+            Err(_) => unreachable!("the command line knows the registry's workloads alone"),
+        }
+    }
+}
+
+struct Performance<'a, C, T> {
+    asked: &'a WorkloadCommand<C>,
+    defaults: Defaults,
+    task: T,
+}
+
+impl<C, T: Task> Visitor for Performance<'_, C, T> {
+    type Output = Result<T::Output, Failure>;
+
+    fn visit<W: Listed>(self) -> Self::Output {
         let refused = |error: OptionError| {
             let dashes = if error.option.contains(' ') { "" } else { "--" };
             Failure::refused(format!("{dashes}{error}"))
         };
-        match self {
-            WorkloadCommand::Ycsb { options, .. } => {
-                let options = options.over(defaults.ycsb);
-                let facts = Facts { name: "ycsb", options: settings(options.list()) };
-                task.perform(&Ycsb::new(options).map_err(refused)?, &facts)
+        let preset = self.asked.preset.as_deref().and_then(W::Options::preset);
+        let mut options = preset.unwrap_or_else(|| match self.defaults {
+            Defaults::Usual => W::Options::default(),
+            Defaults::Compared => W::Options::compared(),
+        });
+        for (word, text) in &self.asked.said {
+            options.set(word, text).map_err(refused)?;
+        }
+        let facts = Facts { name: W::NAME, options: settings(options.list()) };
+        self.task.perform(&W::with(options).map_err(refused)?, &facts)
+    }
+}
+
+/// The workload that was chosen, and what was said behind its name.
+pub(super) fn chosen(matches: &ArgMatches) -> Result<(Declaration, &ArgMatches), clap::Error> {
+    let found = matches.subcommand().and_then(|(name, said)| Some((declaration(name)?, said)));
+    found.ok_or_else(|| clap::Error::raw(ErrorKind::MissingSubcommand, "a workload is missing"))
+}
+
+impl<C: Args> FromArgMatches for WorkloadCommand<C> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (declared, matches) = chosen(matches)?;
+        let options = declared.options.iter().filter_map(|option| {
+            let word = option.word();
+            match option.placeholder() {
+                Some(_) => Some((word, matches.get_one::<String>(word)?.clone())),
+                None => matches.get_flag(word).then(|| (word, String::new())),
             }
-            WorkloadCommand::Counters { options, .. } => {
-                let options = options.over(defaults.counters);
-                let facts = Facts { name: "counters", options: settings(options.list()) };
-                task.perform(&Counters::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::Ranges { options, .. } => {
-                let options = options.over(RangesOptions::default());
-                let facts = Facts { name: "ranges", options: settings(options.list()) };
-                task.perform(&Ranges::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::Rooms { options, .. } => {
-                let options = options.over(RoomsOptions::default());
-                let facts = Facts { name: "rooms", options: settings(options.list()) };
-                task.perform(&Rooms::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::Tpcc { options, .. } => {
-                let options = options.options();
-                let facts = Facts { name: "tpcc", options: settings(options.list()) };
-                task.perform(&Tpcc::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::TpccAccesses { options, .. } => {
-                let options = options.over(TpccAccessesOptions::default());
-                let facts = Facts { name: "tpcc-accesses", options: settings(options.list()) };
-                task.perform(&TpccAccesses::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::Timestamps { .. } => {
-                let facts = Facts { name: "timestamps", options: Settings::new() };
-                task.perform(&Timestamps, &facts)
-            }
-            WorkloadCommand::SmallBank { options, .. } => {
-                let options = options.over(SmallBankOptions::default());
-                let facts = Facts { name: "smallbank", options: settings(options.list()) };
-                task.perform(&SmallBank::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::HotCold { options, .. } => {
-                let options = options.over(HotColdOptions::default());
-                let facts = Facts { name: "hot-cold", options: settings(options.list()) };
-                task.perform(&HotCold::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::Sites { options, .. } => {
-                let options = options.over(SitesOptions::default());
-                let facts = Facts { name: "sites", options: settings(options.list()) };
-                task.perform(&Sites::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::KeyValue { options, .. } => {
-                let options = options.over(KeyValueOptions::default());
-                let facts = Facts { name: "key-value", options: settings(options.list()) };
-                task.perform(&KeyValue::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::LongReader { options, .. } => {
-                let options = options.over(LongReaderOptions::default());
-                let facts = Facts { name: "long-reader", options: settings(options.list()) };
-                task.perform(&LongReader::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::Tatp { options, .. } => {
-                let options = options.over(TatpOptions::default());
-                let facts = Facts { name: "tatp", options: settings(options.list()) };
-                task.perform(&Tatp::new(options).map_err(refused)?, &facts)
-            }
-            WorkloadCommand::Tpcb { options, .. } => {
-                let options = options.over(TpcbOptions::default());
-                let facts = Facts { name: "tpcb", options: settings(options.list()) };
-                task.perform(&Tpcb::new(options).map_err(refused)?, &facts)
+        });
+        let switches = declared.switches.iter().map(|switch| switch.name);
+        let switched = switches.filter(|name| matches.get_flag(name));
+        Ok(WorkloadCommand {
+            name: declared.name,
+            preset: match declared.presets {
+                [] => None,
+                _ => matches.get_one::<String>(PRESET).cloned(),
+            },
+            said: options.chain(switched.map(|name| (name, String::new()))).collect(),
+            command: C::from_arg_matches(matches)?,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<C: Args> Subcommand for WorkloadCommand<C> {
+    fn augment_subcommands(command: Command) -> Command {
+        declarations().into_iter().fold(command, |command, declared| {
+            let workload = Command::new(declared.name)
+                .args(preset(declared.presets))
+                .args(declared.options.iter().map(|option| argument(*option)))
+                .args(declared.switches.iter().map(switch));
+            let about = capitalised(declared.summary);
+            let after_help = after_help(&declared);
+            command.subcommand(C::augment_args(workload).about(about).after_help(after_help))
+        })
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        declaration(name).is_some()
+    }
+}
+
+/// With a capital first.
+pub(super) fn capitalised(text: &str) -> String {
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
+}
+
+/// Above the options of workloads.
+const HEADING: &str = "Workload";
+
+/// The option of presets.
+const PRESET: &str = "preset";
+
+/// What there is of presets, and how one runs the workload.
+fn after_help(declared: &Declaration) -> String {
+    let mut text = String::new();
+    if !declared.presets.is_empty() {
+        let width = declared.presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
+        let row = |preset: &Bundle| format!("  {:width$}  {}\n", preset.name, preset.summary);
+        let rows: String = declared.presets.iter().map(row).collect();
+        text = format!("Presets:\n{rows}\n");
+    }
+    let name = declared.name;
+    let examples = declared.examples.iter().map(|said| format!("kilocore run {name} {said}"));
+    text + "Example: " + &examples.collect::<Vec<_>>().join("\n         ")
+}
+
+/// `--preset`, where there are presets.
+fn preset(presets: &'static [Bundle]) -> Option<Arg> {
+    let names = || presets.iter().map(|preset| preset.name).collect::<Vec<_>>();
+    let help = format!(
+        "Settings by name, to which further options are changes [possible values: {}]",
+        names().join(", ")
+    );
+    let known = move |name: &str| match names().contains(&name) {
+        true => Ok(name.to_owned()),
+        false => Err(suggestion::allowed(name, &names(), &names().join(", "))),
+    };
+    let argument = Arg::new(PRESET).long(PRESET).help(help).help_heading(HEADING);
+    (!presets.is_empty()).then(|| argument.value_name("NAME").value_parser(known))
+}
+
+fn argument(option: &'static dyn AnyOption) -> Arg {
+    let word = option.word();
+    let argument = Arg::new(word).long(word).help_heading(HEADING);
+    let Some(placeholder) = option.placeholder() else {
+        return argument.action(ArgAction::SetTrue).help(option.help());
+    };
+    let (_, default) = option.default();
+    let compared = option.compared();
+    let default = match compared == default {
+        true => short(&default),
+        false => format!("{}; compare: {}", short(&default), short(&compared)),
+    };
+    let checked = |text: &str| match option.check(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(error) => Err(suggestion::allowed(text, option.choices(), &error.allowed)),
+    };
+    argument
+        .value_name(placeholder)
+        .value_parser(move |text: &str| checked(text))
+        .help(format!("{} [default: {default}]", option.help()))
+}
+
+fn switch(switch: &Bundle) -> Arg {
+    let sets = switch.sets.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+    Arg::new(switch.name)
+        .long(switch.name)
+        .action(ArgAction::SetTrue)
+        .conflicts_with_all(sets.collect::<Vec<_>>())
+        .help(switch.summary)
+        .help_heading(HEADING)
+}
+
+/// As people write it.
+fn short(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Integer(n) if *n >= 1_000_000 && n % 1_000_000 == 0 => {
+            format!("{}M", n / 1_000_000)
+        }
+        OptionValue::Integer(n) if *n >= 10_000 && n % 1_000 == 0 => format!("{}k", n / 1_000),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &[&str]) -> Result<Settings, Failure> {
+        /// No command has fewer options.
+        #[derive(Debug, Args)]
+        struct NoOptions {}
+
+        struct Listing;
+        impl Task for Listing {
+            type Output = Settings;
+            fn perform<W: Workload>(self, _: &W, facts: &Facts) -> Result<Settings, Failure> {
+                Ok(facts.options.clone())
             }
         }
+
+        let command = WorkloadCommand::<NoOptions>::augment_subcommands(Command::new("run"));
+        let matches = command.get_matches_from([&["run"], words].concat());
+        WorkloadCommand::<NoOptions>::from_arg_matches(&matches)
+            .expect("good words")
+            .perform(Defaults::Compared, Listing)
+    }
+
+    #[test]
+    fn what_is_said_goes_before_a_preset_and_that_before_defaults() {
+        let set = |words: &[&str], name: &str| said(words).expect("good")[name].to_string();
+        assert_eq!(set(&["ycsb"], "theta"), "0.6");
+        assert_eq!(set(&["ycsb", "--preset", "a"], "theta"), "0.99");
+        assert_eq!(set(&["ycsb", "--preset", "a", "--theta", "0.1"], "theta"), "0.1");
+        assert_eq!(set(&["ycsb", "--records", "2k", "--no-distinct"], "records"), "2000");
+        assert_eq!(set(&["ycsb", "--records", "2k", "--no-distinct"], "distinct"), "false");
+        let tpcc = ["tpcc", "--preset", "abyss-4", "--warehouses", "2", "--local-only"];
+        for (name, value) in [
+            ("warehouses", "2"),
+            ("items", "10000"),
+            ("schema", "small"),
+            ("remote-payment", "0"),
+            ("remote-new-order", "0"),
+        ] {
+            assert_eq!(set(&tpcc, name), value);
+        }
+        assert!(said(&["timestamps"]).expect("good").is_empty());
+    }
+
+    #[test]
+    fn a_line_of_facts_says_what_was_said() {
+        let options = said(&["counters", "--no-distinct", "--key-order", "--sums", "0.5"]);
+        let facts = Facts { name: "counters", options: options.expect("good") };
+        let expected = "counters --counters 4096 --no-distinct --key-order --sums 0.5";
+        assert_eq!(facts.command_line(), expected);
+    }
+
+    #[test]
+    fn large_numbers_are_short() {
+        let short = |n| short(&OptionValue::Integer(n));
+        assert_eq!([short(0), short(3000), short(4096)], ["0", "3000", "4096"]);
+        assert_eq!([short(10_000), short(5_000_000), short(1_500_000)], ["10k", "5M", "1500k"]);
     }
 }

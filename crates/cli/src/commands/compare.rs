@@ -22,8 +22,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 use txn::Workload;
-use workloads::micro::counters::CountersOptions;
-use workloads::ycsb::YcsbOptions;
 
 /// Compares what `workload` and its command say.
 pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, Failure> {
@@ -60,12 +58,7 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
             configurations.push(Configuration { protocol_options, seed, ..configuration });
         }
     }
-    // With these the protocols differ; on uncontended reads there is nothing to compare.
-    let defaults = Defaults {
-        ycsb: YcsbOptions { theta: 0.6, read_ratio: 0.5, ..YcsbOptions::default() },
-        counters: CountersOptions { counters: 4096, ..CountersOptions::default() },
-    };
-    workload.perform(defaults, Job { folder: &asked.out, configurations })
+    workload.perform(Defaults::Compared, Job { folder: &asked.out, configurations })
 }
 
 struct Job<'a> {

@@ -2,50 +2,35 @@
 
 pub(super) mod blocks;
 
-use crate::arguments::{
-    ExploreArguments, ExploreCommand, KeyChoice, protocol_options, protocols_at,
-};
+use crate::arguments::{ExploreCommand, protocol_options, protocols_at};
 use crate::failure::{Ending, Failure};
 use crate::measurement::protocol_arguments;
 use crate::report::rate;
 use crate::{interrupt, screen, suggestion};
-use harness::explore::{Exploration, Finding};
-use harness::variation;
+use harness::explore::{Exploration, Explorations, Finding};
+use indicatif::ProgressBar;
 use protocols::faults::{self, Detector, Planted};
 use protocols::{Isolation, ProtocolOptions};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::time::Instant;
+use txn::Workload;
+use workloads::registry;
+use workloads::variation::{Explorer, Form, KEY_ORDER, ROLLBACKS};
 
 /// What is explored, and whether it must fail.
 struct Subject {
     /// Name of the protocol or of the planted bug.
     name: &'static str,
     exploration: Exploration,
-    /// Rows are accessed in the order of their keys.
-    in_order: bool,
-    /// Procedures are rolled back half way, now and then.
-    rolled_back: bool,
+    /// The form of the workload, if not the usual one.
+    form: Option<Form>,
     /// The detectors that must find something; None if nothing may be found.
     must_fail: Option<Vec<&'static str>>,
 }
 
 /// Explores what `command` says.
 pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
-    let (workload, asked) = match command {
-        ExploreCommand::Counters(asked) => ("counters", asked),
-        ExploreCommand::Ranges(asked) => ("ranges", asked),
-        ExploreCommand::Rooms(asked) => ("rooms", asked),
-        ExploreCommand::Ycsb(asked) => ("ycsb", asked),
-        ExploreCommand::SmallBank(asked) => ("smallbank", asked),
-        ExploreCommand::HotCold(asked) => ("hot-cold", asked),
-        ExploreCommand::Sites(asked) => ("sites", asked),
-        ExploreCommand::KeyValue(asked) => ("key-value", asked),
-        ExploreCommand::LongReader(asked) => ("long-reader", asked),
-        ExploreCommand::Tatp(asked) => ("tatp", asked),
-        ExploreCommand::Tpcb(asked) => ("tpcb", asked),
-        ExploreCommand::Tpcc(asked) => ("tpcc", asked),
-    };
-    let subjects = subjects(workload, asked)?;
+    let subjects = subjects(command)?;
     interrupt::listen()?;
     silence_explorers();
     let mut ending = Ending::Good;
@@ -54,62 +39,11 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
         let bar = screen::bar(subject.exploration.schedules);
         bar.set_message(subject.name);
         let started = Instant::now();
-        let outcome = match command {
-            ExploreCommand::Counters(_) if subject.in_order => {
-                blocks::explore(&variation::counters_in_order, &subject.exploration, &bar)
-            }
-            ExploreCommand::Counters(_) if subject.rolled_back => {
-                blocks::explore(&variation::counters_rolled_back, &subject.exploration, &bar)
-            }
-            ExploreCommand::Counters(asked) if asked.keys == KeyChoice::Bytes => {
-                blocks::explore(&variation::counters_spelled, &subject.exploration, &bar)
-            }
-            ExploreCommand::Counters(_) => {
-                blocks::explore(&variation::counters, &subject.exploration, &bar)
-            }
-            ExploreCommand::Ranges(asked) if asked.keys == KeyChoice::Bytes => {
-                blocks::explore(&variation::ranges_spelled, &subject.exploration, &bar)
-            }
-            ExploreCommand::Ranges(_) => {
-                blocks::explore(&variation::ranges, &subject.exploration, &bar)
-            }
-            ExploreCommand::Rooms(_) => {
-                blocks::explore(&variation::rooms, &subject.exploration, &bar)
-            }
-            ExploreCommand::Ycsb(_) if subject.in_order => {
-                blocks::explore(&variation::ycsb_in_order, &subject.exploration, &bar)
-            }
-            ExploreCommand::Ycsb(asked) if asked.growing => {
-                blocks::explore(&variation::ycsb_growing, &subject.exploration, &bar)
-            }
-            ExploreCommand::Ycsb(_) => {
-                blocks::explore(&variation::ycsb, &subject.exploration, &bar)
-            }
-            ExploreCommand::SmallBank(_) => {
-                blocks::explore(&variation::smallbank, &subject.exploration, &bar)
-            }
-            ExploreCommand::HotCold(_) => {
-                blocks::explore(&variation::hot_cold, &subject.exploration, &bar)
-            }
-            ExploreCommand::Sites(_) => {
-                blocks::explore(&variation::sites, &subject.exploration, &bar)
-            }
-            ExploreCommand::KeyValue(_) => {
-                blocks::explore(&variation::key_value, &subject.exploration, &bar)
-            }
-            ExploreCommand::LongReader(_) => {
-                blocks::explore(&variation::long_reader, &subject.exploration, &bar)
-            }
-            ExploreCommand::Tatp(_) => {
-                blocks::explore(&variation::tatp, &subject.exploration, &bar)
-            }
-            ExploreCommand::Tpcb(_) => {
-                blocks::explore(&variation::tpcb, &subject.exploration, &bar)
-            }
-            ExploreCommand::Tpcc(_) => {
-                blocks::explore(&variation::tpcc, &subject.exploration, &bar)
-            }
-        }?;
+        let explorer = Schedules { exploration: &subject.exploration, bar: &bar };
+        let Ok(outcome) = registry::explore(command.workload, subject.form, explorer) else {
+            unreachable!("the workload has the form")
+        };
+        let outcome = outcome?;
         let seconds = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         let verdict = match (&outcome.finding, &subject.must_fail) {
@@ -130,7 +64,7 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             rate(outcome.operations as f64 / seconds.max(1e-9)),
         );
         if let Some(finding) = &outcome.finding {
-            text.push_str(&told(finding, subject, workload, asked));
+            text.push_str(&told(finding, subject, command));
         }
         screen::say(&text)?;
         let as_it_must = match (&outcome.finding, &subject.must_fail) {
@@ -150,29 +84,27 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
     Ok(ending)
 }
 
-fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Failure> {
+/// The schedules of one subject.
+struct Schedules<'a> {
+    exploration: &'a Exploration,
+    bar: &'a ProgressBar,
+}
+
+impl Explorer for Schedules<'_> {
+    type Output = Result<Explorations, Failure>;
+
+    fn explore<W: Workload>(self, of_seed: &(dyn Fn(u64) -> W + Sync)) -> Self::Output {
+        blocks::explore(of_seed, self.exploration, self.bar)
+    }
+}
+
+fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
+    let asked = &command.asked;
     let (names, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
-    if asked.key_order && ["ranges", "rooms"].contains(&workload) {
-        let message = "--key-order: ranges are scanned in both directions; allowed: counters, ycsb";
-        return Err(Failure::refused(message));
-    }
-    if asked.growing && workload != "ycsb" {
-        return Err(Failure::refused(format!("--growing: {workload} is as it is; allowed: ycsb")));
-    }
-    if asked.keys == KeyChoice::Bytes {
-        if !["counters", "ranges"].contains(&workload) {
-            let message =
-                format!("--keys bytes: {workload} has numbers; allowed: counters, ranges");
-            return Err(Failure::refused(message));
-        }
-        if asked.key_order || asked.rollbacks {
-            return Err(Failure::refused("--keys bytes: not with --key-order or --rollbacks"));
-        }
-    }
     if asked.workers > 64 {
         let workers = asked.workers;
         return Err(Failure::refused(format!("--workers is {workers}; allowed: 1 to 64")));
@@ -193,12 +125,11 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
                 epoch_order: planted.detector == Detector::EpochOrder,
                 ..exploration.clone()
             },
-            in_order: asked.key_order || planted.detector == Detector::NoFalseDeadlock,
-            rolled_back: asked.rollbacks || planted.detector == Detector::Rollback,
+            form: form_showing(planted, command),
             must_fail: Some(planted.detector.names().to_vec()),
         };
         // All of them are those that show in this workload; by its name, any can be tried.
-        let all = |planted: &Planted| name == "all" && planted.workload == workload;
+        let all = |planted: &Planted| name == "all" && planted.workload == command.workload;
         let wanted = faults::all().filter(|planted| planted.name == name || all(planted));
         let wanted: Vec<Subject> = wanted.map(subject).collect();
         if wanted.is_empty() {
@@ -213,8 +144,7 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
     let subject = |name: &'static str| Subject {
         name,
         exploration: Exploration { protocol: name.into(), ..exploration.clone() },
-        in_order: asked.key_order,
-        rolled_back: asked.rollbacks,
+        form: command.form,
         // Without any control everything can go wrong, and whatever comes first is found.
         must_fail: promises_nothing(name)
             .then(|| vec!["certificate", "conservation law", "progress", "panic"]),
@@ -222,8 +152,19 @@ fn subjects(workload: &str, asked: &ExploreArguments) -> Result<Vec<Subject>, Fa
     Ok(names.into_iter().map(subject).collect())
 }
 
+/// The form of the workload in which `planted` shows, where there is one, or else the one that was asked for.
+fn form_showing(planted: &Planted, command: &ExploreCommand) -> Option<Form> {
+    let form = match planted.detector {
+        Detector::NoFalseDeadlock => Some(KEY_ORDER),
+        Detector::Rollback => Some(ROLLBACKS),
+        _ => None,
+    };
+    form.filter(|form| command.forms.contains(form)).or(command.form)
+}
+
 /// What was found, by whom, and how to see it again.
-fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArguments) -> String {
+fn told(finding: &Finding, subject: &Subject, command: &ExploreCommand) -> String {
+    let (workload, asked) = (command.workload, &command.asked);
     let default = Exploration::default();
     let what = match &subject.exploration.mutant {
         Some(mutant) => format!("--mutant {mutant}"),
@@ -237,17 +178,8 @@ fn told(finding: &Finding, subject: &Subject, workload: &str, asked: &ExploreArg
     if subject.exploration.procedures != default.procedures {
         replay.push_str(&format!(" --procedures {}", asked.procedures));
     }
-    if asked.key_order {
-        replay.push_str(" --key-order");
-    }
-    if asked.rollbacks {
-        replay.push_str(" --rollbacks");
-    }
-    if asked.growing {
-        replay.push_str(" --growing");
-    }
-    if asked.keys == KeyChoice::Bytes {
-        replay.push_str(" --keys bytes");
+    if let Some(form) = command.form {
+        replay.push_str(&format!(" {form}"));
     }
     if subject.exploration.protocol_options != default.protocol_options {
         let arguments = protocol_arguments(&subject.exploration.protocol_options);

@@ -8,7 +8,7 @@ use machine::Native;
 use protocols::faults;
 use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
 use serde_json::json;
-use workloads::catalogue::CATALOGUE;
+use workloads::registry::declarations as workloads;
 
 /// The only one yet.
 const ARCHITECTURE: [&str; 3] = [
@@ -53,8 +53,8 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
         vec![knob.name.to_owned(), values, knob.summary.to_owned(), heeding(knob).join(", ")]
     });
     section("Options of protocols (--cc-option NAME=VALUE) [default]", knobs.collect());
-    let workloads = CATALOGUE.iter().map(|entry| {
-        vec![entry.name.to_owned(), entry.summary.to_owned(), bracketed(entry.source)]
+    let workloads = workloads().into_iter().map(|workload| {
+        vec![workload.name.to_owned(), workload.summary.to_owned(), bracketed(workload.source)]
     });
     section("Workloads", workloads.collect());
     section("Architectures", vec![ARCHITECTURE.map(str::to_owned).to_vec()]);
@@ -98,9 +98,9 @@ fn json() -> serde_json::Value {
             "default": knob.value(&ProtocolOptions::default()), "protocols": heeding(knob),
         })
     });
-    let workloads = CATALOGUE.iter().map(
-        |entry| json!({ "name": entry.name, "summary": entry.summary, "source": entry.source }),
-    );
+    let workloads = workloads().into_iter().map(|workload| {
+        json!({ "name": workload.name, "summary": workload.summary, "source": workload.source })
+    });
     let mutants = faults::all().map(|planted| {
         json!({
             "name": planted.name, "workload": planted.workload, "story": planted.story,

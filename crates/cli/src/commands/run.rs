@@ -13,8 +13,6 @@ use harness::record::{MachineKind, RunRecord, check_writable, write_whole};
 use protocols::ProtocolOptions;
 use std::path::Path;
 use txn::{History, Workload};
-use workloads::micro::counters::CountersOptions;
-use workloads::ycsb::YcsbOptions;
 
 /// Measures what `workload` and its command say.
 pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> {
@@ -60,8 +58,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
             configurations.len() as u64 * asked.repeat
         )));
     }
-    let defaults = Defaults { ycsb: YcsbOptions::default(), counters: CountersOptions::default() };
-    workload.perform(defaults, Job { asked, configurations })
+    workload.perform(Defaults::Usual, Job { asked, configurations })
 }
 
 /// Seconds of warm-up and of measurement, when nobody says. A simulated core does some thousand transactions

@@ -9,6 +9,7 @@ use harness::{
 use machine::{Word, cold::Mutex};
 use simulator::{Simulated, SimulatedOptions};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use workloads::Options;
 use workloads::tpcc_accesses::TpccAccesses;
 
 /// A configuration and what was simulated of it.

@@ -1,9 +1,12 @@
 //! Every protocol that promises something, on the workloads that find most: a test of each pair.
 
 use crate::{exploration, passes};
-use harness::{explore::Exploration, variation};
+use harness::explore::Exploration;
 use machine::Explored;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
+use workloads::micro::counters::Counters;
+use workloads::micro::ranges::Ranges;
+use workloads::micro::rooms::Rooms;
 
 macro_rules! every_protocol {
     (
@@ -73,28 +76,28 @@ fn counters(protocol: &str) {
         let protocol_options =
             ProtocolOptions { timestamps: timestamps.parse().unwrap(), ..Default::default() };
         let asked = Exploration { protocol_options, ..exploration(protocol, &[], 400) };
-        passes(&variation::counters, &asked);
+        passes(&Counters::varied, &asked);
     }
 }
 
 /// A procedure that is rolled back leaves nothing behind.
 fn counters_rolled_back(protocol: &str) {
-    passes(&variation::counters_rolled_back, &exploration(protocol, &[], 1000));
+    passes(&Counters::varied_rolled_back, &exploration(protocol, &[], 1000));
 }
 
 /// Keys of bytes will do.
 fn counters_spelled(protocol: &str) {
-    passes(&variation::counters_spelled, &exploration(protocol, &[], 1000));
+    passes(&Counters::varied_spelled, &exploration(protocol, &[], 1000));
 }
 
 fn ranges(protocol: &str) {
-    passes(&variation::ranges, &exploration(protocol, &[], 1500));
+    passes(&Ranges::varied, &exploration(protocol, &[], 1500));
 }
 
 fn ranges_spelled(protocol: &str) {
-    passes(&variation::ranges_spelled, &exploration(protocol, &[], 1000));
+    passes(&Ranges::varied_spelled, &exploration(protocol, &[], 1000));
 }
 
 fn rooms(protocol: &str) {
-    passes(&variation::rooms, &exploration(protocol, &[], 1500));
+    passes(&Rooms::varied, &exploration(protocol, &[], 1500));
 }

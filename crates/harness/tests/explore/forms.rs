@@ -1,8 +1,12 @@
 //! Protocols in the forms that their options give them, and where each is tried hardest.
 
 use crate::{exploration, options, passes, set};
-use harness::{explore::Exploration, variation};
+use harness::explore::Exploration;
 use protocols::ProtocolOptions;
+use workloads::micro::counters::Counters;
+use workloads::micro::ranges::Ranges;
+use workloads::smallbank::SmallBank;
+use workloads::ycsb::Ycsb;
 
 /// A form of a protocol, on counters and on ranges: a test of each.
 macro_rules! forms {
@@ -47,7 +51,7 @@ forms! {
 
 fn form_passes(protocol: &str, knobs: &[(&str, &str)]) {
     let asked = Exploration { workers: 4, ..exploration(protocol, knobs, 1500) };
-    for outcome in [passes(&variation::counters, &asked), passes(&variation::ranges, &asked)] {
+    for outcome in [passes(&Counters::varied, &asked), passes(&Ranges::varied, &asked)] {
         assert!(outcome.aborts > 0, "{protocol} {knobs:?}");
     }
 }
@@ -60,7 +64,7 @@ fn readers_on_versions_take_a_counter() {
         let protocol_options =
             ProtocolOptions { timestamps, ..options(&[("readers", "versions")]) };
         let asked = Exploration { protocol_options, ..exploration("DL_DETECT", &[], 1500) };
-        passes(&variation::counters, &asked);
+        passes(&Counters::varied, &asked);
     }
 }
 
@@ -95,12 +99,12 @@ fn search(knobs: &[(&str, &str)]) -> Exploration {
 
 /// There are deadlocks, and every one finds its victim.
 fn out_of_order(knobs: &[(&str, &str)]) {
-    assert!(passes(&variation::counters, &search(knobs)).aborts > 0);
+    assert!(passes(&Counters::varied, &search(knobs)).aborts > 0);
 }
 
 /// There are no deadlocks, and no victims.
 fn in_order(knobs: &[(&str, &str)]) {
-    assert_eq!(passes(&variation::counters_in_order, &search(knobs)).aborts, 0);
+    assert_eq!(passes(&Counters::varied_in_order, &search(knobs)).aborts, 0);
 }
 
 /// Partitions whose owner an older transaction waits for, or aborts for.
@@ -125,7 +129,7 @@ partitions! {
 fn partitions_pass(older: &str, partitions: &str) {
     let knobs = [("older-at-partition", older), ("partitions", partitions)];
     let asked = Exploration { workers: 4, ..exploration("HSTORE", &knobs, 2000) };
-    let outcome = passes(&variation::counters, &asked);
+    let outcome = passes(&Counters::varied, &asked);
     match older {
         // Who waits in the order of timestamps never aborts, but for records that retire.
         "goes-first" => assert!(outcome.aborts < outcome.commits / 20, "{outcome:?}"),
@@ -136,11 +140,11 @@ fn partitions_pass(older: &str, partitions: &str) {
 /// Here write skew lives.
 #[test]
 fn ssn_keeps_accounts() {
-    passes(&variation::smallbank, &exploration("SSN", &[], 4000));
+    passes(&SmallBank::varied, &exploration("SSN", &[], 4000));
 }
 
 /// Here many are believed, and some of them abort.
 #[test]
 fn hekaton_believes_the_right_ones() {
-    passes(&variation::ycsb, &Exploration { workers: 4, ..exploration("HEKATON", &[], 4000) });
+    passes(&Ycsb::varied, &Exploration { workers: 4, ..exploration("HEKATON", &[], 4000) });
 }

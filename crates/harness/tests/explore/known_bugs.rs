@@ -1,15 +1,17 @@
 //! Every planted bug is caught by the detector that it names: a test of each.
 
 use crate::{exploration, explored, violation};
-use harness::{
-    explore::{
-        Exploration,
-        Violation::{self, Panic, Stuck},
-    },
-    variation,
+use harness::explore::{
+    Exploration,
+    Violation::{self, Panic, Stuck},
 };
 use machine::RunError::{Deadlock, StepLimit};
 use protocols::faults::{self, Detector};
+use workloads::micro::counters::Counters;
+use workloads::micro::ranges::Ranges;
+use workloads::micro::rooms::Rooms;
+use workloads::smallbank::SmallBank;
+use workloads::ycsb::Ycsb;
 
 /// Bugs by name; behind it what else is known of how they are found: of what kind the violation is, a part of what is
 /// said of it, within how many schedules.
@@ -126,13 +128,13 @@ fn caught(name: &str, schedules: u64) -> Violation {
         ..with_bug(name, schedules)
     };
     let violation = match (planted.workload, planted.detector) {
-        ("counters", Detector::Rollback) => violation(&variation::counters_rolled_back, &asked),
-        ("counters", Detector::NoFalseDeadlock) => violation(&variation::counters_in_order, &asked),
-        ("counters", _) => violation(&variation::counters, &asked),
-        ("ranges", _) => violation(&variation::ranges, &with_phantom(name, schedules)),
-        ("rooms", _) => violation(&variation::rooms, &asked),
-        ("smallbank", _) => violation(&variation::smallbank, &asked),
-        ("ycsb", _) => violation(&variation::ycsb, &asked),
+        ("counters", Detector::Rollback) => violation(&Counters::varied_rolled_back, &asked),
+        ("counters", Detector::NoFalseDeadlock) => violation(&Counters::varied_in_order, &asked),
+        ("counters", _) => violation(&Counters::varied, &asked),
+        ("ranges", _) => violation(&Ranges::varied, &with_phantom(name, schedules)),
+        ("rooms", _) => violation(&Rooms::varied, &asked),
+        ("smallbank", _) => violation(&SmallBank::varied, &asked),
+        ("ycsb", _) => violation(&Ycsb::varied, &asked),
         (other, _) => panic!("no shape for bugs that show in {other}"),
     };
     let by = violation.detector();
@@ -145,7 +147,7 @@ macro_rules! among_bytes {
     ($($test:ident: $bug:literal);* $(;)?) => {$(
         #[test]
         fn $test() {
-            let violation = violation(&variation::ranges_spelled, &with_phantom($bug, 100_000));
+            let violation = violation(&Ranges::varied_spelled, &with_phantom($bug, 100_000));
             let by = violation.detector();
             assert!(by == "certificate" || by == "conservation law", "{violation}");
         }
@@ -160,14 +162,14 @@ among_bytes! {
 /// Without any control everything can go wrong.
 #[test]
 fn no_cc_is_caught() {
-    violation(&variation::counters, &exploration("NO_CC", &[], 1000));
+    violation(&Counters::varied, &exploration("NO_CC", &[], 1000));
 }
 
 #[test]
 fn a_failing_seed_replays() {
     let bug = |first_seed, schedules| {
         let asked = with_bug("silo_without_lock_check", schedules);
-        explored(&variation::counters, &Exploration { first_seed, ..asked }).finding
+        explored(&Counters::varied, &Exploration { first_seed, ..asked }).finding
     };
     let found = bug(1, 100_000).expect("the bug is found");
     let again = bug(found.seed, 1).expect("the seed replays it");

@@ -5,7 +5,6 @@ use crate::{exploration, passes, violation};
 use harness::{
     explore::{Exploration, Violation, explore},
     run::HarnessError,
-    variation,
 };
 use machine::{Explored, Word};
 use protocols::{
@@ -13,6 +12,9 @@ use protocols::{
     ProtocolOptions,
     registry::{declarations, levels},
 };
+use workloads::micro::counters::Counters;
+use workloads::micro::ranges::Ranges;
+use workloads::smallbank::SmallBank;
 
 macro_rules! weaker {
     ($($level:ident: $protocol:literal, $isolation:ident);* $(;)?) => {
@@ -54,11 +56,11 @@ fn none_is_missing() {
 fn passes_and_is_weaker(protocol: &str, level: Isolation) {
     let protocol_options = ProtocolOptions { isolation: Some(level), ..Default::default() };
     let asked = Exploration { protocol_options, ..exploration(protocol, &[], 1500) };
-    passes(&variation::counters, &asked);
-    passes(&variation::ranges, &asked);
-    passes(&variation::smallbank, &asked);
+    passes(&Counters::varied, &asked);
+    passes(&Ranges::varied, &asked);
+    passes(&SmallBank::varied, &asked);
     let demanding = Exploration { demand_strict: true, ..asked };
-    let violation = violation(&variation::smallbank, &demanding);
+    let violation = violation(&SmallBank::varied, &demanding);
     assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
 }
 
@@ -67,7 +69,7 @@ fn levels_that_cannot_be_given_are_refused() {
     let isolation = Some(ReadCommitted);
     let protocol_options = ProtocolOptions { isolation, ..Default::default() };
     let asked = Exploration { protocol_options, ..exploration("HSTORE", &[], 1000) };
-    let outcome = explore(&variation::counters, &asked, &Word::new(0), &mut |_| {});
+    let outcome = explore(&Counters::varied, &asked, &Word::new(0), &mut |_| {});
     let error = outcome.expect_err("refused");
     assert!(matches!(error, HarnessError::Isolation(_)), "{error}");
     assert_eq!(

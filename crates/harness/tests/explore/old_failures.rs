@@ -1,8 +1,10 @@
 //! What was found once, and where more sessions or longer schedules are needed than elsewhere.
 
 use crate::{exploration, passes};
-use harness::{explore::Exploration, variation};
+use harness::explore::Exploration;
 use protocols::ProtocolOptions;
+use workloads::micro::counters::Counters;
+use workloads::ycsb::Ycsb;
 
 /// Waits have no limit, so nothing is found by their end.
 fn patient(protocol: &str, schedules: u64) -> Exploration {
@@ -16,7 +18,7 @@ fn patient(protocol: &str, schedules: u64) -> Exploration {
 #[test]
 fn an_ended_attempt_does_not_hide_the_next() {
     let asked = Exploration { workers: 8, procedures: 8, ..patient("DL_DETECT", 1500) };
-    passes(&variation::ycsb, &asked);
+    passes(&Ycsb::varied, &asked);
 }
 
 /// Queues behave otherwise when many stand in them: a circle may have many members, and a bug may need more
@@ -27,7 +29,7 @@ macro_rules! long_queues {
         fn $test() {
             for workers in [6, 8, 10] {
                 let asked = Exploration { workers, procedures: 6, ..patient($protocol, 400) };
-                passes(&variation::counters, &asked);
+                passes(&Counters::varied, &asked);
             }
         }
     )*};
@@ -50,7 +52,7 @@ macro_rules! fresh_records {
         #[test]
         fn $test() {
             let asked = exploration($protocol, &[], 8000);
-            passes(&variation::counters, &Exploration { workers: 4, procedures: 12, ..asked });
+            passes(&Counters::varied, &Exploration { workers: 4, procedures: 12, ..asked });
         }
     )*};
 }
@@ -68,6 +70,6 @@ fresh_records! {
 fn transactions_that_refuse_one_another_come_to_an_end() {
     let asked = exploration("TIMESTAMP", &[], 1);
     let asked = Exploration { first_seed: 901_440, workers: 6, procedures: 6, ..asked };
-    let aborts = passes(&variation::counters, &asked).aborts;
+    let aborts = passes(&Counters::varied, &asked).aborts;
     assert!(aborts < 10_000, "{aborts} aborts");
 }

@@ -1,18 +1,16 @@
 //! Protocols that do not promise to keep the order of real time really break it.
 
 use crate::{exploration, violation};
-use harness::{
-    explore::{Exploration, Violation},
-    variation,
-};
+use harness::explore::{Exploration, Violation};
 use protocols::ProtocolOptions;
+use workloads::micro::counters::Counters;
 
 macro_rules! not_strict {
     ($($test:ident: $protocol:literal, $timestamps:literal);* $(;)?) => {$(
         #[test]
         fn $test() {
             let timestamps = $timestamps.parse().unwrap();
-            let violation = violation(&variation::counters, &Exploration {
+            let violation = violation(&Counters::varied, &Exploration {
                 protocol_options: ProtocolOptions { timestamps, ..Default::default() },
                 // TICTOC needs a record whose rts was extended far beyond others' before it was written.
                 workers: 4,

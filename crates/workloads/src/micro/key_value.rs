@@ -13,8 +13,10 @@
 
 use super::row_set::{RowSet, TABLE, law};
 use crate::distinct::KeyDraw;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, Bundle, OptionError, OptionOf, Options, bundle, option};
+use crate::registry::Listed;
 use crate::stream::Stream;
+use crate::variation::explored;
 use crate::zipf::Zipf;
 use txn::{
     Abort, Access, Client, Column, ColumnType, Conservation, Loader, Schema, TableId, TableSchema,
@@ -26,16 +28,6 @@ const NUMBER_BYTES: u64 = 8;
 
 /// Bytes of a value that is a string.
 const STRING_BYTES: u64 = 50;
-
-/// Settings that have a name, and what they are: sizes as in section 4.2, work as in section 4.3.
-pub const PRESETS: [(&str, &str); 6] = [
-    ("1mb", "one read of 1 MB"),
-    ("10mb", "one read of 10 MB"),
-    ("10gb", "one read of 10 GB"),
-    ("100gb", "one read of 100 GB"),
-    ("10-rows", "ten reads of 100 GB"),
-    ("100-rows", "a hundred reads of 100 GB"),
-];
 
 /// All that can be set. [`KeyValue::new`] checks it.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,42 +48,31 @@ impl Default for KeyValueOptions {
     }
 }
 
-impl KeyValueOptions {
-    /// The settings called `name`, one of [`PRESETS`].
-    pub fn preset(name: &str) -> Option<KeyValueOptions> {
-        let of = |bytes: u64, accesses| KeyValueOptions {
-            records: bytes / (2 * NUMBER_BYTES),
-            accesses,
-            ..KeyValueOptions::default()
-        };
-        Some(match name {
-            "1mb" => of(1_000_000, 1),
-            "10mb" => of(10_000_000, 1),
-            "10gb" => of(10_000_000_000, 1),
-            "100gb" => of(100_000_000_000, 1),
-            "10-rows" => of(100_000_000_000, 10),
-            "100-rows" => of(100_000_000_000, 100),
-            _ => return None,
-        })
-    }
+impl Options for KeyValueOptions {
+    const OPTIONS: &'static [OptionOf<KeyValueOptions>] = &[
+        option("records", "Rows of the table", |o| &mut o.records),
+        option("accesses", "Rows of a transaction", |o| &mut o.accesses),
+        option("updates", "Update the rows; else they are read", |o| &mut o.updates),
+        option("strings", "Values are strings of 50 bytes; else numbers of 8", |o| &mut o.strings),
+    ];
+    // Sizes as in section 4.2, work as in section 4.3; a pair takes 16 bytes.
+    const PRESETS: &'static [Bundle] = &[
+        bundle("1mb", "one read of 1 MB", "--records 62500"),
+        bundle("10mb", "one read of 10 MB", "--records 625k"),
+        bundle("10gb", "one read of 10 GB", "--records 625M"),
+        bundle("100gb", "one read of 100 GB", "--records 6250M"),
+        bundle("10-rows", "ten reads of 100 GB", "--records 6250M --accesses 10"),
+        bundle("100-rows", "a hundred reads of 100 GB", "--records 6250M --accesses 100"),
+    ];
 
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("records", self.records, 1, options::MAX_ROWS)?;
         options::integer("accesses", self.accesses, 1, options::MAX_ACCESSES)?;
         options::enough_rows(self.accesses, self.records, "records")
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("records", OptionValue::Integer(self.records)),
-            ("accesses", OptionValue::Integer(self.accesses)),
-            ("updates", OptionValue::Flag(self.updates)),
-            ("strings", OptionValue::Flag(self.strings)),
-        ]
-    }
-
+impl KeyValueOptions {
     fn value_bytes(&self) -> u64 {
         if self.strings { STRING_BYTES } else { NUMBER_BYTES }
     }
@@ -113,6 +94,35 @@ impl KeyValue {
     /// The options that it was made with.
     pub fn options(&self) -> &KeyValueOptions {
         &self.options
+    }
+
+    /// Few pairs, all updated and counted, their values numbers or strings.
+    pub fn varied(seed: u64) -> KeyValue {
+        let options = KeyValueOptions {
+            records: if seed.is_multiple_of(3) { 3 } else { 6 },
+            accesses: if (seed / 16).is_multiple_of(2) { 2 } else { 3 },
+            updates: true,
+            strings: (seed / 32).is_multiple_of(2),
+        };
+        KeyValue::new(options).expect("good for every seed")
+    }
+}
+
+impl Listed for KeyValue {
+    type Options = KeyValueOptions;
+    const NAME: &'static str = "key-value";
+    const SUMMARY: &'static str = "1, 10 or 100 random rows of a table of keys and values";
+    const SOURCE: &'static str = "Micro-architecture of OLTP (2021), 3 and 4";
+    const EXAMPLES: &'static [&'static str] = &["--cc SILO --preset 10mb --accesses 10"];
+
+    explored! {
+        "keys and values whose updates must all be there",
+        "--cc OCC",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<KeyValue, OptionError> {
+        KeyValue::new(options)
     }
 }
 
@@ -203,9 +213,6 @@ mod tests {
     fn presets_are_as_large_as_they_say() {
         let bytes = |name| KeyValueOptions::preset(name).unwrap().records * 16;
         assert_eq!([bytes("1mb"), bytes("100gb")], [1_000_000, 100_000_000_000]);
-        for (name, _) in PRESETS {
-            assert_eq!(KeyValueOptions::preset(name).unwrap().validate(), Ok(()), "{name}");
-        }
     }
 
     #[test]

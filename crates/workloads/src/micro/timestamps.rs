@@ -3,11 +3,26 @@
 //! "Staring into the Abyss" (2014), section 4.3, figure 6. Run it with a protocol that draws no
 //! timestamp of its own, or every transaction draws more than one.
 
+use crate::options::OptionError;
+use crate::registry::Listed;
 use txn::{Abort, Access, Client, Loader, Schema, TableId, Workload};
 
 /// The workload. It stores nothing and has no options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timestamps;
+
+impl Listed for Timestamps {
+    type Options = ();
+    const NAME: &'static str = "timestamps";
+    const SUMMARY: &'static str = "each transaction draws one timestamp and does nothing else";
+    const SOURCE: &'static str = "Staring into the Abyss, 4.3 and figure 6";
+    const EXAMPLES: &'static [&'static str] =
+        &["--cc NO_CC --machine graphite --cores 1,64,1024 --timestamps atomic"];
+
+    fn with((): Self::Options) -> Result<Timestamps, OptionError> {
+        Ok(Timestamps)
+    }
+}
 
 impl Workload for Timestamps {
     type Client = TimestampsClient;

@@ -29,13 +29,16 @@
 //!   its worker's: one access more, and a law to check.
 
 mod client;
+mod variation;
 
 pub use client::{KIND_NAMES, SmallBankClient};
 
 use crate::cell::cell;
 use crate::index_choice::IndexChoice;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, OptionError, OptionOf, Options, option};
+use crate::registry::Listed;
 use crate::stream::mix;
+use crate::variation::explored;
 use txn::{
     Abort, Access, Column, ColumnSet, ColumnType, Conservation, Intent, Loader, Schema, TableId,
     TableSchema, Workload,
@@ -114,9 +117,38 @@ impl Default for SmallBankOptions {
     }
 }
 
-impl SmallBankOptions {
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+impl Options for SmallBankOptions {
+    const OPTIONS: &'static [OptionOf<SmallBankOptions>] = &[
+        option("accounts", "Customers, each with a savings and a checking balance", |o| {
+            &mut o.accounts
+        }),
+        option("hot-accounts", "Customers in the hot spot", |o| &mut o.hot_accounts),
+        option(
+            "hot-share",
+            "Share of the transactions for customers in the hot spot, 0 (no hot spot) to 1",
+            |o| &mut o.hot_share,
+        ),
+        option("balance", "Share of Balance", |o| &mut o.balance),
+        option("deposit-checking", "Share of DepositChecking", |o| &mut o.deposit_checking),
+        option("transact-savings", "Share of TransactSavings", |o| &mut o.transact_savings),
+        option("amalgamate", "Share of Amalgamate", |o| &mut o.amalgamate),
+        option("write-check", "Share of WriteCheck; what the shares leave is SendPayment", |o| {
+            &mut o.write_check
+        }),
+        option(
+            "withdrawals",
+            "Share of TransactSavings that withdraw, and roll back where there is too little",
+            |o| &mut o.withdrawals,
+        ),
+        option("least-balance", "The least initial balance, in cents", |o| &mut o.least_balance),
+        option("most-balance", "The largest initial balance, in cents", |o| &mut o.most_balance),
+        option("audit", "Keep books of what money comes and goes: one more row is written", |o| {
+            &mut o.audit
+        }),
+        option("index", "How rows are found: hash, perfect, btree, rbtree", |o| &mut o.index),
+    ];
+
+    fn validate(&self) -> Result<(), OptionError> {
         // A payment needs two customers, in the hot spot and outside of it.
         options::integer("accounts", self.accounts, 2, options::MAX_ROWS)?;
         options::ratio("hot-share", self.hot_share)?;
@@ -151,26 +183,9 @@ impl SmallBankOptions {
         options::integer("most-balance", self.most_balance, 0, MAX_BALANCE)?;
         options::integer("least-balance", self.least_balance, 0, self.most_balance)
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("accounts", OptionValue::Integer(self.accounts)),
-            ("hot-accounts", OptionValue::Integer(self.hot_accounts)),
-            ("hot-share", OptionValue::Number(self.hot_share)),
-            ("balance", OptionValue::Number(self.balance)),
-            ("deposit-checking", OptionValue::Number(self.deposit_checking)),
-            ("transact-savings", OptionValue::Number(self.transact_savings)),
-            ("amalgamate", OptionValue::Number(self.amalgamate)),
-            ("write-check", OptionValue::Number(self.write_check)),
-            ("withdrawals", OptionValue::Number(self.withdrawals)),
-            ("least-balance", OptionValue::Integer(self.least_balance)),
-            ("most-balance", OptionValue::Integer(self.most_balance)),
-            ("audit", OptionValue::Flag(self.audit)),
-            self.index.listed(),
-        ]
-    }
-
+impl SmallBankOptions {
     /// The shares of the procedures, in the order of their kinds.
     fn shares(&self) -> [f64; 6] {
         let said = [
@@ -209,6 +224,27 @@ impl SmallBank {
     /// The options that it was made with.
     pub fn options(&self) -> &SmallBankOptions {
         &self.options
+    }
+}
+
+impl Listed for SmallBank {
+    type Options = SmallBankOptions;
+    const NAME: &'static str = "smallbank";
+    const SUMMARY: &'static str =
+        "a bank's deposits, checks and payments, among which write skew can happen";
+    const SOURCE: &'static str =
+        "Alomari, Cahill, Fekete, Roehm, ICDE 2008; mix and amounts of H-Store's version";
+    const EXAMPLES: &'static [&'static str] =
+        &["--cc SILO --accounts 18000 --hot-accounts 1000 --hot-share 0.9"];
+
+    explored! {
+        "a bank of few customers with little money, judged by its books and by the certificate",
+        "--cc MVCC",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<SmallBank, OptionError> {
+        SmallBank::new(options)
     }
 }
 

@@ -38,11 +38,14 @@ mod client;
 mod law;
 mod options;
 mod population;
+mod variation;
 
 pub use client::{KIND_NAMES, TatpClient};
-pub use options::{PRESETS, TatpOptions};
+pub use options::TatpOptions;
 
-use crate::options::OptionError;
+use crate::options::{OptionError, Options};
+use crate::registry::Listed;
+use crate::variation::explored;
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, Partitioning, Schema, TableId,
     TableSchema, Workload,
@@ -108,6 +111,25 @@ impl Tatp {
     /// The options that it was made with.
     pub fn options(&self) -> &TatpOptions {
         &self.options
+    }
+}
+
+impl Listed for Tatp {
+    type Options = TatpOptions;
+    const NAME: &'static str = "tatp";
+    const SUMMARY: &'static str =
+        "TATP: seven transactions of a mobile network's register, many of which find nothing";
+    const SOURCE: &'static str = "TATP description 1.0, 2009; Hardware Islands, 4.5";
+    const EXAMPLES: &'static [&'static str] = &["--cc SILO --subscribers 100k"];
+
+    explored! {
+        "TATP with few subscribers, mostly written, whose changes a ledger must explain",
+        "--cc TICTOC",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<Tatp, OptionError> {
+        Tatp::new(options)
     }
 }
 

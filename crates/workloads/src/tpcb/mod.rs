@@ -21,11 +21,14 @@
 
 mod client;
 mod law;
+mod variation;
 
 pub use client::TpcbClient;
 
 use crate::index_choice::IndexChoice;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, OptionError, OptionOf, Options, option};
+use crate::registry::Listed;
+use crate::variation::explored;
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
 };
@@ -75,24 +78,26 @@ impl Default for TpcbOptions {
     }
 }
 
-impl TpcbOptions {
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+impl Options for TpcbOptions {
+    const OPTIONS: &'static [OptionOf<TpcbOptions>] = &[
+        option("branches", "Branches, each with ten tellers", |o| &mut o.branches),
+        option("accounts", "Accounts of a branch (specified: 100k)", |o| &mut o.accounts),
+        option(
+            "remote",
+            "Share of the transactions for an account of another branch, 0 to 1 (specified: 0.15)",
+            |o| &mut o.remote,
+        ),
+        option("history-rows", "Rows that the index of the history is made for", |o| {
+            &mut o.history
+        }),
+        option("index", "How rows are found: hash, perfect, btree, rbtree", |o| &mut o.index),
+    ];
+
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("branches", self.branches, 1, 1 << 20)?;
         options::integer("accounts", self.accounts, 1, options::MAX_ROWS >> 20)?;
         options::ratio("remote", self.remote)?;
         options::integer("history-rows", self.history, 1, options::MAX_ROWS)
-    }
-
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("branches", OptionValue::Integer(self.branches)),
-            ("accounts", OptionValue::Integer(self.accounts)),
-            ("remote", OptionValue::Number(self.remote)),
-            ("history-rows", OptionValue::Integer(self.history)),
-            self.index.listed(),
-        ]
     }
 }
 
@@ -112,6 +117,26 @@ impl Tpcb {
     /// The options that it was made with.
     pub fn options(&self) -> &TpcbOptions {
         &self.options
+    }
+}
+
+impl Listed for Tpcb {
+    type Options = TpcbOptions;
+    const NAME: &'static str = "tpcb";
+    const SUMMARY: &'static str =
+        "TPC-B: an account, a teller and a branch get an amount, the history a row";
+    const SOURCE: &'static str =
+        "TPC-B 2.0, 1994; Hardware Islands, 3.5.1; Micro-architecture of OLTP, 5.1";
+    const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT --branches 24 --remote 0.15"];
+
+    explored! {
+        "TPC-B with few rows, whose balances must agree with its history",
+        "--cc SILO",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<Tpcb, OptionError> {
+        Tpcb::new(options)
     }
 }
 

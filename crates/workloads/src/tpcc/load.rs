@@ -79,7 +79,7 @@ impl<'a> Population<'a> {
     fn item(&self, key: u64, row: &mut [u8]) {
         let stream = &mut self.stream(ITEM, key);
         put(row, &[100 + stream.below(9_901)]);
-        if self.options.full_schema {
+        if self.options.full_schema() {
             put(at(row, item::COLUMNS, 1), &[1 + stream.below(10_000)]);
             text::letters(stream, at(row, item::COLUMNS, 2), 14);
             text::data(stream, at(row, item::COLUMNS, 3), 26);
@@ -101,7 +101,7 @@ impl<'a> Population<'a> {
     }
 
     fn name_and_address(&self, stream: &mut Stream, row: &mut [u8], all: Columns, name: usize) {
-        if self.options.full_schema {
+        if self.options.full_schema() {
             text::letters(stream, at(row, all, name), 6);
             text::address(stream, &mut row[offset(all, name + 1)..]);
         }
@@ -122,7 +122,7 @@ impl<'a> Population<'a> {
         put(row, &[balance as u64, FIRST_PAYMENT as u64, 1, 0, stream.below(5001)]);
         let credit = if stream.below(10) == 0 { b"BC" } else { b"GC" };
         at(row, customer::COLUMNS, 5).copy_from_slice(credit);
-        if !self.options.full_schema {
+        if !self.options.full_schema() {
             return;
         }
         put(&mut row[offset(customer::COLUMNS, 6)..], &[5_000_000, FIRST_DATE]);
@@ -144,7 +144,7 @@ impl<'a> Population<'a> {
     fn stock(&self, key: u64, row: &mut [u8]) {
         let stream = &mut self.stream(STOCK, key);
         put(row, &[10 + stream.below(91), 0, 0, 0]);
-        if self.options.full_schema {
+        if self.options.full_schema() {
             for district in 0..10 {
                 text::letters(stream, at(row, stock::COLUMNS, 4 + district), 24);
             }
@@ -162,7 +162,7 @@ impl<'a> Population<'a> {
     }
 
     fn history(&self, loader: &mut dyn Loader, place: Place) {
-        let full = self.options.full_schema;
+        let full = self.options.full_schema();
         let mut row = vec![0; columns::row_bytes(HISTORY, full)];
         let Place { warehouse, district } = place;
         for customer in 0..self.options.customers_per_district {
@@ -220,7 +220,7 @@ impl<'a> Population<'a> {
         let item = stream.below(self.options.items);
         let (amount, date) = if done { (0, FIRST_DATE) } else { (1 + stream.below(999_999), 0) };
         put(&mut row, &[item, place.warehouse, 5, amount, date]);
-        let full = self.options.full_schema;
+        let full = self.options.full_schema();
         if full {
             text::letters(stream, at(&mut row, line::COLUMNS, 5), 24);
         }

@@ -1,9 +1,8 @@
 //! How often each transaction comes.
 
-use crate::options::OptionError;
+use crate::options::{OptionError, OptionKind, OptionValue};
 use crate::stream::Stream;
 use std::fmt;
-use std::str::FromStr;
 
 /// Names of the transactions, in the order of [`txn::Client::kind`].
 pub const KIND_NAMES: [&str; 5] =
@@ -72,19 +71,27 @@ impl fmt::Display for Mix {
     }
 }
 
-impl FromStr for Mix {
-    type Err = String;
+impl OptionKind for Mix {
+    fn placeholder(&self) -> Option<&'static str> {
+        Some("MIX")
+    }
 
-    fn from_str(text: &str) -> Result<Mix, String> {
+    fn value(&self) -> OptionValue {
+        OptionValue::Text(self.to_string())
+    }
+
+    fn set(&mut self, text: &str) -> Result<(), String> {
         if let Some((_, mix)) = NAMED.iter().find(|(name, _)| *name == text) {
-            return Ok(*mix);
+            *self = *mix;
+            return Ok(());
         }
         let weights: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok()).collect();
-        weights.and_then(|weights| weights.try_into().ok()).map(Mix).ok_or_else(|| {
-            "allowed: full, narrow, new-order, payment, or five weights such as 45:43:4:4:4 (New-Order, \
-             Payment, Order-Status, Delivery, Stock-Level)"
-                .to_owned()
-        })
+        let weights = weights.and_then(|weights| weights.try_into().ok());
+        *self = weights.map(Mix).ok_or(
+            "full, narrow, new-order, payment, or five weights such as 45:43:4:4:4 (New-Order, \
+             Payment, Order-Status, Delivery, Stock-Level)",
+        )?;
+        Ok(())
     }
 }
 
@@ -94,12 +101,13 @@ mod tests {
 
     #[test]
     fn a_mix_is_written_as_it_is_read() {
+        let mut mix = Mix::PAYMENT;
         for text in ["full", "narrow", "new-order", "payment", "1:2:3:4:5", "0:0:0:0:1"] {
-            assert_eq!(text.parse::<Mix>().unwrap().to_string(), text);
+            assert_eq!((mix.set(text), mix.to_string()), (Ok(()), text.to_owned()));
         }
-        assert_eq!("45:43:4:4:4".parse::<Mix>().unwrap(), Mix::FULL);
+        assert_eq!((mix.set("45:43:4:4:4"), mix), (Ok(()), Mix::FULL));
         for bad in ["", "fulll", "1:2:3:4", "1:2:3:4:5:6", "1:2:3:4:-5"] {
-            assert!(bad.parse::<Mix>().unwrap_err().contains("full, narrow"), "{bad}");
+            assert!(mix.set(bad).unwrap_err().contains("full, narrow"), "{bad}");
         }
         let none = Mix([0; 5]).validate().unwrap_err().to_string();
         assert_eq!(none, "mix is 0:0:0:0:0; allowed: weights from 0 to 1000000, not all of them 0");

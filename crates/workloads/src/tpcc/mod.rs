@@ -41,20 +41,21 @@ mod options;
 mod order_entry;
 mod order_status;
 mod payment;
-mod presets;
 mod row;
 mod stock_level;
 mod text;
+mod variation;
 
 pub use client::TpccClient;
 pub use draw::{Drawn, Line, Who};
 pub use mix::{KIND_NAMES, Mix};
-pub use options::TpccOptions;
-pub use presets::{PRESETS, Preset};
+pub use options::{SchemaSize, TpccOptions};
 pub use row::Digest;
 pub use text::last_name;
 
-use crate::options::OptionError;
+use crate::options::{OptionError, Options};
+use crate::registry::Listed;
+use crate::variation::explored;
 use columns::*;
 use txn::{Conservation, Loader, Partitioning, Schema, TableId, Workload};
 
@@ -97,12 +98,32 @@ impl Tpcc {
     }
 }
 
+impl Listed for Tpcc {
+    type Options = TpccOptions;
+    const NAME: &'static str = "tpcc";
+    const SUMMARY: &'static str =
+        "TPC-C: five transactions on the nine tables of a wholesale supplier";
+    const SOURCE: &'static str =
+        "TPC-C 5.11, 2010; Staring into the Abyss, 5.6; The Full Story of 1000 Cores";
+    const EXAMPLES: &'static [&'static str] = &["--cc SILO,TICTOC --warehouses 4 --mix narrow"];
+
+    explored! {
+        "TPC-C with few rows, judged by its consistency conditions and by the certificate",
+        "--cc SILO",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<Tpcc, OptionError> {
+        Tpcc::new(options)
+    }
+}
+
 impl Workload for Tpcc {
     type Client = TpccClient;
 
     fn schema(&self) -> Schema {
         let tables =
-            (0..).zip(columns::tables(self.options.full_schema, self.options.split_columns));
+            (0..).zip(columns::tables(self.options.full_schema(), self.options.split_columns));
         let divide = |(number, table): (u16, txn::TableSchema)| {
             table.partitioned(self.partitioning(TableId(number)))
         };

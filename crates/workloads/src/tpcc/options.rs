@@ -3,7 +3,41 @@
 use super::keys::{CUSTOMER_BITS, WAREHOUSE_BITS};
 use super::mix::Mix;
 use super::text::NAMES;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{
+    self, Bundle, OptionError, OptionKind, OptionOf, OptionValue, Options, bundle, option,
+};
+
+/// How much of the schema there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaSize {
+    /// Every column of the specification.
+    Full,
+    /// The columns by which something is decided.
+    Small,
+}
+
+impl OptionKind for SchemaSize {
+    fn placeholder(&self) -> Option<&'static str> {
+        Some("SCHEMA")
+    }
+
+    fn value(&self) -> OptionValue {
+        OptionValue::Name(self.choices()[*self as usize])
+    }
+
+    fn choices(&self) -> &'static [&'static str] {
+        &["full", "small"]
+    }
+
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        *self = match text {
+            "full" => SchemaSize::Full,
+            "small" => SchemaSize::Small,
+            _ => return Err("full, small".into()),
+        };
+        Ok(())
+    }
+}
 
 /// All that can be set. [`super::Tpcc::new`] checks it. The defaults are the specification's.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,8 +46,8 @@ pub struct TpccOptions {
     pub warehouses: u64,
     /// How often each transaction comes.
     pub mix: Mix,
-    /// All columns of the specification; else those alone by which something is decided.
-    pub full_schema: bool,
+    /// How much of the schema there is.
+    pub schema: SchemaSize,
     /// Share of an order's lines that another warehouse supplies, from 0 to 1.
     pub remote_new_order: f64,
     /// Share of the payments of another warehouse's customers, from 0 to 1.
@@ -47,7 +81,7 @@ impl Default for TpccOptions {
         TpccOptions {
             warehouses: 4,
             mix: Mix::FULL,
-            full_schema: true,
+            schema: SchemaSize::Full,
             remote_new_order: 0.01,
             remote_payment: 0.15,
             rollbacks: 0.01,
@@ -65,9 +99,100 @@ impl Default for TpccOptions {
     }
 }
 
-impl TpccOptions {
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+impl Options for TpccOptions {
+    const OPTIONS: &'static [OptionOf<TpccOptions>] = &[
+        option("warehouses", "Warehouses; a worker's home is its number modulo this", |o| {
+            &mut o.warehouses
+        }),
+        option(
+            "mix",
+            "How often each transaction comes: full (45:43:4:4:4), narrow (50:50:0:0:0), new-order, payment, or five \
+             weights, of New-Order, Payment, Order-Status, Delivery and Stock-Level",
+            |o| &mut o.mix,
+        ),
+        option(
+            "schema",
+            "All columns (full), or those alone by which something is decided (small)",
+            |o| &mut o.schema,
+        ),
+        option(
+            "remote-new-order",
+            "Share of an order's lines that another warehouse supplies, 0 to 1",
+            |o| &mut o.remote_new_order,
+        ),
+        option(
+            "remote-payment",
+            "Share of the payments of another warehouse's customers, 0 to 1",
+            |o| &mut o.remote_payment,
+        ),
+        option(
+            "rollbacks",
+            "Share of the orders rolled back because of an unused item, 0 to 1",
+            |o| &mut o.rollbacks,
+        ),
+        option("by-name", "Share of the customers who are looked up by last name, 0 to 1", |o| {
+            &mut o.by_name
+        }),
+        option("items", "Items, and rows of stock of a warehouse", |o| &mut o.items),
+        option(
+            "districts",
+            "Districts of a warehouse, fewer than the specification's for tests",
+            |o| &mut o.districts,
+        ),
+        option(
+            "customers-per-district",
+            "Customers of a district, as many orders and payments at first; fewer than the specification's for \
+             tests",
+            |o| &mut o.customers_per_district,
+        ),
+        option("least-lines", "Fewest lines of an order", |o| &mut o.least_lines),
+        option("most-lines", "Most lines of an order", |o| &mut o.most_lines),
+        option("stock-level-orders", "Latest orders that a Stock-Level looks at", |o| {
+            &mut o.stock_level_orders
+        }),
+        option("no-prefetch", "Don't announce an order's rows before the first access", |o| {
+            &mut o.prefetch
+        }),
+        option(
+            "split-columns",
+            "Columns that change often have words of concurrency control of their own (timestamp splitting)",
+            |o| &mut o.split_columns,
+        ),
+        option("load-seed", "Decides the initial population", |o| &mut o.load_seed),
+    ];
+    // abyss: Staring into the Abyss, 5.6.1 and 5.6.2; its sizes: The Full Story of 1000 Cores, text of figure 6.
+    // high-conflict and low-conflict: The Full Story of 1000 Cores, figures 9 and 12, 9 and 14 (a warehouse for each
+    // core); full: 19 and 21. islands: Hardware Islands, 3.5.3; with --local-only its other deployment. atrapos: 4.5.2.
+    const PRESETS: &'static [Bundle] = &[
+        bundle(
+            "abyss-4",
+            "4 warehouses, narrow mix, small schema, 10k items, 2000 customers a district",
+            "--warehouses 4 --mix narrow --schema small --items 10k --customers-per-district 2000",
+        ),
+        bundle(
+            "abyss-1024",
+            "1024 warehouses, otherwise the same",
+            "--warehouses 1024 --mix narrow --schema small --items 10k --customers-per-district 2000",
+        ),
+        bundle("high-conflict", "4 warehouses, narrow mix", "--warehouses 4 --mix narrow"),
+        bundle("low-conflict", "1568 warehouses, narrow mix", "--warehouses 1568 --mix narrow"),
+        bundle("high-conflict-full", "4 warehouses, full mix", "--warehouses 4 --mix full"),
+        bundle("low-conflict-full", "1568 warehouses, full mix", "--warehouses 1568 --mix full"),
+        bundle("islands-payment", "24 warehouses, Payment alone", "--warehouses 24 --mix payment"),
+        bundle(
+            "islands-new-order",
+            "24 warehouses, New-Order alone",
+            "--warehouses 24 --mix new-order",
+        ),
+        bundle("atrapos", "80 warehouses, full mix", "--warehouses 80 --mix full"),
+    ];
+    const SWITCHES: &'static [Bundle] = &[bundle(
+        "local-only",
+        "No transaction leaves its home warehouse",
+        "--remote-new-order 0 --remote-payment 0",
+    )];
+
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("warehouses", self.warehouses, 1, 1 << WAREHOUSE_BITS)?;
         self.mix.validate()?;
         options::ratio("remote-new-order", self.remote_new_order)?;
@@ -82,28 +207,12 @@ impl TpccOptions {
         options::integer("least-lines", self.least_lines, 1, self.most_lines)?;
         options::integer("stock-level-orders", self.stock_level_orders, 1, 1000)
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        let schema = if self.full_schema { "full" } else { "small" };
-        vec![
-            ("warehouses", OptionValue::Integer(self.warehouses)),
-            ("mix", OptionValue::Text(self.mix.to_string())),
-            ("schema", OptionValue::Name(schema)),
-            ("remote-new-order", OptionValue::Number(self.remote_new_order)),
-            ("remote-payment", OptionValue::Number(self.remote_payment)),
-            ("rollbacks", OptionValue::Number(self.rollbacks)),
-            ("by-name", OptionValue::Number(self.by_name)),
-            ("items", OptionValue::Integer(self.items)),
-            ("districts", OptionValue::Integer(self.districts)),
-            ("customers-per-district", OptionValue::Integer(self.customers_per_district)),
-            ("least-lines", OptionValue::Integer(self.least_lines)),
-            ("most-lines", OptionValue::Integer(self.most_lines)),
-            ("stock-level-orders", OptionValue::Integer(self.stock_level_orders)),
-            ("prefetch", OptionValue::Flag(self.prefetch)),
-            ("split-columns", OptionValue::Flag(self.split_columns)),
-            ("load-seed", OptionValue::Integer(self.load_seed)),
-        ]
+impl TpccOptions {
+    /// Every column of the specification is there.
+    pub(super) fn full_schema(&self) -> bool {
+        self.schema == SchemaSize::Full
     }
 
     /// Orders of a district that are undelivered at first: 900 of 3000 (clause 4.3.3.1), in proportion.

@@ -25,7 +25,7 @@ impl Desk {
         let stored = |line: &Line| options.stock(line.supplier, line.item);
         tell(ITEM, item::PRICE, &|line| line.item);
         tell(STOCK, stock::NUMBERS, &stored);
-        if options.full_schema {
+        if options.full_schema() {
             let texts = stock::texts(place.district);
             for line in lines {
                 access.prefetch(ITEM, &[line.item], item::TEXTS.set);
@@ -55,7 +55,7 @@ impl Desk {
         let number = word(row, 1);
         access.update(here.0, here.1, district::NEXT.set, &(number + 1).to_le_bytes())?;
         let buyer = (CUSTOMER, self.options.customer(place, customer));
-        let terms = match self.options.full_schema {
+        let terms = match self.options.full_schema() {
             true => customer::TERMS.then(customer::LAST),
             false => customer::TERMS,
         };
@@ -86,7 +86,7 @@ impl Desk {
         (number, at): (u64, u64),
         ordered: &Line,
     ) -> Result<i64, Abort> {
-        let full = self.options.full_schema;
+        let full = self.options.full_schema();
         let Line { item, supplier, quantity } = *ordered;
         let part = if full { item::PRICE.then(item::TEXTS) } else { item::PRICE };
         let row = &mut self.buffer[..part.bytes];

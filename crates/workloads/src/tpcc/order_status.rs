@@ -19,7 +19,7 @@ impl Desk {
     ) -> Result<(), Abort> {
         let number = self.number_of(access, place, who)?;
         let buyer = (CUSTOMER, self.options.customer(place, number));
-        let part = match self.options.full_schema {
+        let part = match self.options.full_schema() {
             true => customer::BALANCE.then(customer::NAMES),
             false => customer::BALANCE,
         };

@@ -36,7 +36,7 @@ impl Desk {
         let buyer = [customer, from.district, from.warehouse];
         let [c, c_d, c_w] = buyer;
         put(&mut row, &[c, c_d, c_w, of.district, of.warehouse, paid as u64, self.date]);
-        let full = self.options.full_schema;
+        let full = self.options.full_schema();
         if full {
             row[history::NUMBERS.bytes..].copy_from_slice(&remark);
         }
@@ -54,7 +54,7 @@ impl Desk {
         paid: i64,
         name: &mut [u8],
     ) -> Result<(), Abort> {
-        if !self.options.full_schema {
+        if !self.options.full_schema() {
             return increase(access, row, sum, &paid.to_le_bytes());
         }
         if access.adds_at_commit() {
@@ -81,7 +81,7 @@ impl Desk {
         place: Place,
         paid: i64,
     ) -> Result<(), Abort> {
-        let full = self.options.full_schema;
+        let full = self.options.full_schema();
         let buyer = (CUSTOMER, self.options.customer(residence, number));
         let part = match full {
             true => customer::PAID_AND_TERMS.then(customer::SHOWN),

@@ -33,7 +33,8 @@ mod options;
 pub use client::TpccAccessesClient;
 pub use options::{Records, TpccAccessesOptions};
 
-use crate::options::OptionError;
+use crate::options::{OptionError, Options};
+use crate::registry::Listed;
 use txn::{Column, ColumnType, Loader, Partitioning, Schema, TableId, TableSchema, Workload};
 
 /// Names of the kinds of procedures, in the order of their numbers.
@@ -69,6 +70,21 @@ impl TpccAccesses {
     /// The options that it was made with.
     pub fn options(&self) -> &TpccAccessesOptions {
         &self.options
+    }
+}
+
+impl Listed for TpccAccesses {
+    type Options = TpccAccessesOptions;
+    const NAME: &'static str = "tpcc-accesses";
+    const SUMMARY: &'static str =
+        "a stand-in for the accesses of TPC-C's orders and payments: no TPC-C";
+    const SOURCE: &'static str =
+        "the narrow mix of The Full Story of 1000 Cores; TPC-C itself is not this";
+    const EXAMPLES: &'static [&'static str] =
+        &["--machine superdome-flex --cores 1,56 --warehouses 4"];
+
+    fn with(options: Self::Options) -> Result<TpccAccesses, OptionError> {
+        TpccAccesses::new(options)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be set, and the sizes that follow from it.
 
 use super::DISTRICTS;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, OptionError, OptionOf, Options, option};
 
 /// The most warehouses.
 const MAX_WAREHOUSES: u64 = 1 << 20;
@@ -45,6 +45,57 @@ impl Default for TpccAccessesOptions {
             bypassed_item_cycles: 100,
             insert_line_cycles: 2,
         }
+    }
+}
+
+impl Options for TpccAccessesOptions {
+    const OPTIONS: &'static [OptionOf<TpccAccessesOptions>] = &[
+        option("warehouses", "Warehouses; each is about 84 MB of memory natively", |o| {
+            &mut o.warehouses
+        }),
+        option("no-full-schema", "DBx1000's small schema: shorter and fewer records", |o| {
+            &mut o.full_schema
+        }),
+        option(
+            "bypass",
+            "Warehouse and items are read without concurrency control, for a fixed number of cycles",
+            |o| &mut o.bypass,
+        ),
+        option(
+            "remote-lines",
+            "Share of the lines whose stock is another warehouse's, 0 to 1",
+            |o| &mut o.remote_lines,
+        ),
+        option(
+            "remote-payments",
+            "Share of the payments for a customer of another warehouse, 0 to 1",
+            |o| &mut o.remote_payments,
+        ),
+        option("item-replicas", "Copies of the item table", |o| &mut o.item_replicas),
+        option(
+            "bypassed-warehouse-cycles",
+            "Cycles of a read that bypasses concurrency control, of the warehouse",
+            |o| &mut o.bypassed_warehouse_cycles,
+        ),
+        option(
+            "bypassed-item-cycles",
+            "Cycles of a read that bypasses concurrency control, of an item",
+            |o| &mut o.bypassed_item_cycles,
+        ),
+        option("insert-line-cycles", "Cycles of 64 bytes of an inserted row", |o| {
+            &mut o.insert_line_cycles
+        }),
+    ];
+
+    fn validate(&self) -> Result<(), OptionError> {
+        options::integer("warehouses", self.warehouses, 1, MAX_WAREHOUSES)?;
+        options::ratio("remote-lines", self.remote_lines)?;
+        options::ratio("remote-payments", self.remote_payments)?;
+        options::integer("item-replicas", self.item_replicas, 1, MAX_WAREHOUSES)?;
+        let warehouse = self.bypassed_warehouse_cycles;
+        options::integer("bypassed-warehouse-cycles", warehouse, 0, MAX_CYCLES)?;
+        options::integer("bypassed-item-cycles", self.bypassed_item_cycles, 0, MAX_CYCLES)?;
+        options::integer("insert-line-cycles", self.insert_line_cycles, 0, MAX_CYCLES)
     }
 }
 
@@ -103,33 +154,6 @@ impl TpccAccessesOptions {
     /// Lengths and numbers of records.
     pub fn records(&self) -> Records {
         if self.full_schema { FULL } else { SMALL }
-    }
-
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
-        options::integer("warehouses", self.warehouses, 1, MAX_WAREHOUSES)?;
-        options::ratio("remote-lines", self.remote_lines)?;
-        options::ratio("remote-payments", self.remote_payments)?;
-        options::integer("item-replicas", self.item_replicas, 1, MAX_WAREHOUSES)?;
-        let warehouse = self.bypassed_warehouse_cycles;
-        options::integer("bypassed-warehouse-cycles", warehouse, 0, MAX_CYCLES)?;
-        options::integer("bypassed-item-cycles", self.bypassed_item_cycles, 0, MAX_CYCLES)?;
-        options::integer("insert-line-cycles", self.insert_line_cycles, 0, MAX_CYCLES)
-    }
-
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("warehouses", OptionValue::Integer(self.warehouses)),
-            ("full-schema", OptionValue::Flag(self.full_schema)),
-            ("bypass", OptionValue::Flag(self.bypass)),
-            ("remote-lines", OptionValue::Number(self.remote_lines)),
-            ("remote-payments", OptionValue::Number(self.remote_payments)),
-            ("item-replicas", OptionValue::Integer(self.item_replicas)),
-            ("bypassed-warehouse-cycles", OptionValue::Integer(self.bypassed_warehouse_cycles)),
-            ("bypassed-item-cycles", OptionValue::Integer(self.bypassed_item_cycles)),
-            ("insert-line-cycles", OptionValue::Integer(self.insert_line_cycles)),
-        ]
     }
 
     /// The key of a district.

@@ -1,7 +1,7 @@
 //! What can be set, and the papers' settings by name.
 
 use crate::index_choice::IndexChoice;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, Bundle, OptionError, OptionOf, Options, bundle, option};
 use txn::MAX_COLUMNS;
 
 /// The longest field, in bytes.
@@ -15,20 +15,6 @@ const MAX_SCAN: u64 = 1 << 20;
 
 /// The most workers that read.
 const MAX_WORKERS: u64 = 65_536;
-
-/// Settings that have a name, and what they are: the workloads A to F of Cooper et al., and what "Staring into the
-/// Abyss" (3.3 and 5.1) calls read-only, medium and high contention.
-pub const PRESETS: [(&str, &str); 9] = [
-    ("a", "half reads, half updates"),
-    ("b", "95 % reads, 5 % updates"),
-    ("c", "reads only"),
-    ("d", "95 % reads of the latest rows, 5 % inserts"),
-    ("e", "95 % scans of up to 100 rows, 5 % inserts"),
-    ("f", "half reads, half read-modify-writes"),
-    ("abyss-read-only", "20M rows, uniform, reads only"),
-    ("abyss-medium", "20M rows, theta 0.6, half updates"),
-    ("abyss-high", "20M rows, theta 0.8, half updates"),
-];
 
 /// All that can be set. [`Ycsb::new`](super::Ycsb::new) checks it.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,9 +107,137 @@ impl Default for YcsbOptions {
     }
 }
 
-impl YcsbOptions {
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+impl Options for YcsbOptions {
+    const OPTIONS: &'static [OptionOf<YcsbOptions>] = &[
+        option("records", "Rows of the table", |o| &mut o.records),
+        option("fields", "Fields of a row", |o| &mut o.fields),
+        option("field-bytes", "Bytes of a field", |o| &mut o.field_bytes),
+        option("theta", "Skew of the keys, from 0 (uniform) to less than 1", |o| &mut o.theta),
+        option(
+            "scan-ratio",
+            "Share of accesses that are scans, 0 to 1; with any the table is ordered",
+            |o| &mut o.scan_ratio,
+        ),
+        option("insert-ratio", "Share of accesses that insert a row, 0 to 1", |o| {
+            &mut o.insert_ratio
+        }),
+        option(
+            "read-ratio",
+            "Share of the other accesses that are reads, 0 to 1; the rest are updates",
+            |o| &mut o.read_ratio,
+        ),
+        option("scan-length", "The most rows of a scan", |o| &mut o.scan_length),
+        option(
+            "scan-theta",
+            "Skew of the scans' lengths towards one row, from 0 (uniform) to less than 1",
+            |o| &mut o.scan_theta,
+        ),
+        option("all-fields", "A read or a scan copies all fields of a row; else one", |o| {
+            &mut o.all_fields
+        }),
+        option("latest", "The hottest rows are those that the worker inserted last", |o| {
+            &mut o.latest
+        }),
+        option("hashed-keys", "Keys lie in the ordered table in no order", |o| &mut o.hashed_keys),
+        option("accesses", "Accesses of a transaction", |o| &mut o.accesses),
+        option(
+            "read-modify-write",
+            "An update reads the field first, and writes what it makes of it",
+            |o| &mut o.read_modify_write,
+        ),
+        option(
+            "add",
+            "An update adds to the field, whatever is in it; with --field-bytes 8",
+            |o| &mut o.add,
+        ),
+        option("no-distinct", "A transaction may access a key twice", |o| &mut o.distinct),
+        option("partitions", "Partitions of the table, by key modulo their number", |o| {
+            &mut o.partitions
+        }),
+        option(
+            "multi-partition-share",
+            "Share of the transactions that access several partitions, 0 to 1",
+            |o| &mut o.multi_partition_share,
+        ),
+        option("partitions-per-transaction", "Partitions that such a transaction accesses", |o| {
+            &mut o.partitions_per_transaction
+        }),
+        option(
+            "no-local-partition",
+            "Draw a transaction's first partition; else it is its worker's own",
+            |o| &mut o.local_partition,
+        ),
+        option("key-order", "A transaction accesses its keys in ascending order", |o| {
+            &mut o.key_order
+        }),
+        option("no-prefetch", "Don't announce a transaction's keys before the first access", |o| {
+            &mut o.prefetch
+        }),
+        option(
+            "declare-read-only",
+            "Declare transactions that drew no update read-only at their begin",
+            |o| &mut o.declare_read_only,
+        ),
+        option(
+            "read-only-share",
+            "Share of the transactions that only read and declare it, 0 to 1",
+            |o| &mut o.read_only_share,
+        ),
+        option(
+            "reader-workers",
+            "Bind workers: so many only read and declare it, the others only write; 0 binds none",
+            |o| &mut o.reader_workers,
+        ),
+        option("index", "How rows are found: hash, perfect, btree, rbtree", |o| &mut o.index),
+    ];
+    // The workloads A to F of Cooper et al., and what "Staring into the Abyss" (3.3 and 5.1) calls read-only,
+    // medium and high contention.
+    const PRESETS: &'static [Bundle] = &[
+        bundle(
+            "a",
+            "YCSB's A, of one access: half reads, half updates",
+            "--theta 0.99 --accesses 1 --all-fields --read-ratio 0.5",
+        ),
+        bundle(
+            "b",
+            "YCSB's B, of one access: 95 % reads, 5 % updates",
+            "--theta 0.99 --accesses 1 --all-fields --read-ratio 0.95",
+        ),
+        bundle(
+            "c",
+            "YCSB's C, of one access: reads only",
+            "--theta 0.99 --accesses 1 --all-fields",
+        ),
+        bundle(
+            "d",
+            "YCSB's D, of one access: 95 % reads of the latest rows, 5 % inserts",
+            "--theta 0.99 --accesses 1 --all-fields --insert-ratio 0.05 --latest",
+        ),
+        bundle(
+            "e",
+            "YCSB's E, of one access: 95 % scans of up to 100 rows, 5 % inserts",
+            "--theta 0.99 --accesses 1 --all-fields --scan-ratio 0.95 --insert-ratio 0.05 --hashed-keys",
+        ),
+        bundle(
+            "f",
+            "YCSB's F, of one access: half reads, half read-modify-writes",
+            "--theta 0.99 --accesses 1 --all-fields --read-ratio 0.5 --read-modify-write",
+        ),
+        bundle("abyss-read-only", "20M rows, uniform, reads only", "--records 20M"),
+        bundle(
+            "abyss-medium",
+            "20M rows, theta 0.6, half updates",
+            "--records 20M --theta 0.6 --read-ratio 0.5",
+        ),
+        bundle(
+            "abyss-high",
+            "20M rows, theta 0.8, half updates",
+            "--records 20M --theta 0.8 --read-ratio 0.5",
+        ),
+    ];
+    const COMPARED: &'static str = "--theta 0.6 --read-ratio 0.5";
+
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("records", self.records, 1, options::MAX_ROWS)?;
         options::integer("fields", self.fields, 1, MAX_COLUMNS as u64)?;
         options::integer("field-bytes", self.field_bytes, 1, MAX_FIELD_BYTES)?;
@@ -156,7 +270,9 @@ impl YcsbOptions {
         options::integer("reader-workers", self.reader_workers, 0, MAX_WORKERS)?;
         self.validate_together()
     }
+}
 
+impl YcsbOptions {
     /// Says which two options exclude each other, if two do.
     fn validate_together(&self) -> Result<(), OptionError> {
         let off_unless = |set: bool, option, good: bool, condition: &str| match set && !good {
@@ -204,61 +320,5 @@ impl YcsbOptions {
             IndexChoice::Hash if self.scan_ratio > 0.0 => IndexChoice::BTree,
             index => index,
         }
-    }
-
-    /// The settings called `name`, one of [`PRESETS`].
-    pub fn preset(name: &str) -> Option<YcsbOptions> {
-        let cloud =
-            YcsbOptions { theta: 0.99, accesses: 1, all_fields: true, ..YcsbOptions::default() };
-        let abyss = |theta, read_ratio| YcsbOptions {
-            records: 20_000_000,
-            theta,
-            read_ratio,
-            ..YcsbOptions::default()
-        };
-        Some(match name {
-            "a" => YcsbOptions { read_ratio: 0.5, ..cloud },
-            "b" => YcsbOptions { read_ratio: 0.95, ..cloud },
-            "c" => cloud,
-            "d" => YcsbOptions { insert_ratio: 0.05, latest: true, ..cloud },
-            "e" => YcsbOptions { scan_ratio: 0.95, insert_ratio: 0.05, hashed_keys: true, ..cloud },
-            "f" => YcsbOptions { read_ratio: 0.5, read_modify_write: true, ..cloud },
-            "abyss-read-only" => abyss(0.0, 1.0),
-            "abyss-medium" => abyss(0.6, 0.5),
-            "abyss-high" => abyss(0.8, 0.5),
-            _ => return None,
-        })
-    }
-
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("records", OptionValue::Integer(self.records)),
-            ("fields", OptionValue::Integer(self.fields)),
-            ("field-bytes", OptionValue::Integer(self.field_bytes)),
-            ("theta", OptionValue::Number(self.theta)),
-            ("scan-ratio", OptionValue::Number(self.scan_ratio)),
-            ("insert-ratio", OptionValue::Number(self.insert_ratio)),
-            ("read-ratio", OptionValue::Number(self.read_ratio)),
-            ("scan-length", OptionValue::Integer(self.scan_length)),
-            ("scan-theta", OptionValue::Number(self.scan_theta)),
-            ("all-fields", OptionValue::Flag(self.all_fields)),
-            ("latest", OptionValue::Flag(self.latest)),
-            ("hashed-keys", OptionValue::Flag(self.hashed_keys)),
-            ("accesses", OptionValue::Integer(self.accesses)),
-            ("read-modify-write", OptionValue::Flag(self.read_modify_write)),
-            ("add", OptionValue::Flag(self.add)),
-            ("distinct", OptionValue::Flag(self.distinct)),
-            ("partitions", OptionValue::Integer(self.partitions)),
-            ("multi-partition-share", OptionValue::Number(self.multi_partition_share)),
-            ("partitions-per-transaction", OptionValue::Integer(self.partitions_per_transaction)),
-            ("local-partition", OptionValue::Flag(self.local_partition)),
-            ("key-order", OptionValue::Flag(self.key_order)),
-            ("prefetch", OptionValue::Flag(self.prefetch)),
-            ("declare-read-only", OptionValue::Flag(self.declare_read_only)),
-            ("read-only-share", OptionValue::Number(self.read_only_share)),
-            ("reader-workers", OptionValue::Integer(self.reader_workers)),
-            self.index.listed(),
-        ]
     }
 }

@@ -29,12 +29,15 @@
 
 mod client;
 mod law;
+mod variation;
 
 pub use client::{CountersClient, KIND_NAMES};
 
 use crate::distinct::KeyDraw;
 use crate::index_choice::IndexChoice;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, OptionError, OptionOf, Options, option};
+use crate::registry::Listed;
+use crate::variation::explored;
 use crate::zipf::Zipf;
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, Partitioning, Schema, TableId,
@@ -116,23 +119,47 @@ impl Default for CountersOptions {
     }
 }
 
-impl CountersOptions {
-    /// Every kind of procedure, for exploration: few counters, two tables, a quarter each.
-    pub fn mixed() -> CountersOptions {
-        CountersOptions {
-            counters: 8,
-            tables: 2,
-            accesses: 4,
-            transfers: 0.25,
-            sums: 0.25,
-            moves: 0.25,
-            tokens: 4,
-            ..CountersOptions::default()
-        }
-    }
+impl Options for CountersOptions {
+    const OPTIONS: &'static [OptionOf<CountersOptions>] = &[
+        option("counters", "How many counters there are", |o| &mut o.counters),
+        option("tables", "Tables that they are spread over", |o| &mut o.tables),
+        option("accesses", "Counters of an increment or of a sum", |o| &mut o.accesses),
+        option("theta", "Skew of the choice, from 0 (uniform) to less than 1", |o| &mut o.theta),
+        option("no-distinct", "An increment may add to a counter twice", |o| &mut o.distinct),
+        option("key-order", "Rows are accessed in ascending order of table and key", |o| {
+            &mut o.key_order
+        }),
+        option(
+            "lock-upgrade",
+            "Read plainly, then update: a locking protocol has to upgrade its lock",
+            |o| &mut o.lock_upgrade,
+        ),
+        option("transfers", "Share of the procedures that are transfers", |o| &mut o.transfers),
+        option("sums", "Share of the procedures that are sums", |o| &mut o.sums),
+        option(
+            "moves",
+            "Share of the procedures that are moves; what the shares leave are increments",
+            |o| &mut o.moves,
+        ),
+        option("tokens", "Tokens, when there are moves", |o| &mut o.tokens),
+        option(
+            "rollbacks",
+            "Share of the increments, transfers and moves that are rolled back half way",
+            |o| &mut o.rollbacks,
+        ),
+        option("partitions", "Partitions of every table, by key modulo their number", |o| {
+            &mut o.partitions
+        }),
+        option(
+            "split-columns",
+            "A row's second column has words of concurrency control of its own (timestamp splitting)",
+            |o| &mut o.split_columns,
+        ),
+        option("index", "How rows are found: hash, perfect, btree, rbtree", |o| &mut o.index),
+    ];
+    const COMPARED: &'static str = "--counters 4096";
 
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("counters", self.counters, 1, options::MAX_ROWS)?;
         options::integer("tables", self.tables, 1, MAX_TABLES.min(self.counters))?;
         options::integer("accesses", self.accesses, 1, options::MAX_ACCESSES)?;
@@ -182,26 +209,21 @@ impl CountersOptions {
         }
         Ok(())
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("counters", OptionValue::Integer(self.counters)),
-            ("tables", OptionValue::Integer(self.tables)),
-            ("accesses", OptionValue::Integer(self.accesses)),
-            ("theta", OptionValue::Number(self.theta)),
-            ("distinct", OptionValue::Flag(self.distinct)),
-            ("key-order", OptionValue::Flag(self.key_order)),
-            ("lock-upgrade", OptionValue::Flag(self.lock_upgrade)),
-            ("transfers", OptionValue::Number(self.transfers)),
-            ("sums", OptionValue::Number(self.sums)),
-            ("moves", OptionValue::Number(self.moves)),
-            ("tokens", OptionValue::Integer(self.tokens)),
-            ("rollbacks", OptionValue::Number(self.rollbacks)),
-            ("partitions", OptionValue::Integer(self.partitions)),
-            ("split-columns", OptionValue::Flag(self.split_columns)),
-            self.index.listed(),
-        ]
+impl CountersOptions {
+    /// Every kind of procedure, for exploration: few counters, two tables, a quarter each.
+    pub fn mixed() -> CountersOptions {
+        CountersOptions {
+            counters: 8,
+            tables: 2,
+            accesses: 4,
+            transfers: 0.25,
+            sums: 0.25,
+            moves: 0.25,
+            tokens: 4,
+            ..CountersOptions::default()
+        }
     }
 
     /// The share of increments; three shares like 0.1 + 0.2 + 0.7 may miss 1 by rounding.
@@ -275,6 +297,28 @@ impl Counters {
     /// The options that it was made with.
     pub fn options(&self) -> &CountersOptions {
         &self.options
+    }
+}
+
+impl Listed for Counters {
+    type Options = CountersOptions;
+    const NAME: &'static str = "counters";
+    const SUMMARY: &'static str =
+        "increments, transfers, sums and moves under laws that a wrong protocol breaks";
+    const SOURCE: &'static str = "ours; it is what the explorer runs";
+    const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT --counters 64 --transfers 0.5"];
+
+    explored! {
+        Self::SUMMARY,
+        "--cc SILO",
+        Self::varied,
+        KEY_ORDER: Self::varied_in_order,
+        ROLLBACKS: Self::varied_rolled_back,
+        BYTE_KEYS: Self::varied_spelled,
+    }
+
+    fn with(options: Self::Options) -> Result<Counters, OptionError> {
+        Counters::new(options)
     }
 }
 

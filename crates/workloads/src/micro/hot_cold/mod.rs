@@ -15,11 +15,14 @@
 //! - An update increments the first integer.
 
 mod client;
+mod variation;
 
 pub use client::HotColdClient;
 
 use super::row_set::{TABLE, law};
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, Bundle, OptionError, OptionOf, Options, bundle, option};
+use crate::registry::Listed;
+use crate::variation::explored;
 use txn::{
     Column, ColumnType, Conservation, Loader, Partitioning, Schema, TableId, TableSchema, Workload,
 };
@@ -29,14 +32,6 @@ const INTEGERS: usize = 10;
 
 /// The most accesses of a transaction: more would be drawn slowly.
 const MOST_ACCESSES: u64 = 256;
-
-/// Settings that have a name, and what they are.
-pub const PRESETS: [(&str, &str); 4] = [
-    ("trireme-read", "100M records, 16 hot ones, reads (4.2)"),
-    ("trireme-update", "100M records, 16 hot ones, updates (4.3)"),
-    ("trireme-multisite", "100M records in 72 partitions, none hot, one remote read (4.2.4)"),
-    ("trireme-72", "ten updates of 72 records (5.1)"),
-];
 
 /// All that can be set. [`HotCold::new`] checks it.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,22 +72,44 @@ impl Default for HotColdOptions {
     }
 }
 
-impl HotColdOptions {
-    /// The settings called `name`, one of [`PRESETS`].
-    pub fn preset(name: &str) -> Option<HotColdOptions> {
-        let large = HotColdOptions { records: 100_000_000, ..HotColdOptions::default() };
-        let cold = HotColdOptions { hot_records: 0, hot_accesses: 0, ..large.clone() };
-        Some(match name {
-            "trireme-read" => large,
-            "trireme-update" => HotColdOptions { updates: true, ..large },
-            "trireme-multisite" => HotColdOptions { partitions: 72, remote: 1, ..cold },
-            "trireme-72" => HotColdOptions { records: 72, updates: true, ..cold },
-            _ => return None,
-        })
-    }
+impl Options for HotColdOptions {
+    const OPTIONS: &'static [OptionOf<HotColdOptions>] = &[
+        option("records", "Records", |o| &mut o.records),
+        option("hot-records", "How many of them are hot", |o| &mut o.hot_records),
+        option(
+            "packed",
+            "Hot records are next to one another; else they are spread over the table",
+            |o| &mut o.packed,
+        ),
+        option("accesses", "Records of a transaction", |o| &mut o.accesses),
+        option("hot-accesses", "How many of them are hot ones", |o| &mut o.hot_accesses),
+        option("remote", "How many of the cold ones are other partitions'", |o| &mut o.remote),
+        option("partitions", "Partitions, equal ranges of keys", |o| &mut o.partitions),
+        option("updates", "Update the records; else they are read", |o| &mut o.updates),
+        option("key-order", "A transaction accesses its records in the order of their keys", |o| {
+            &mut o.key_order
+        }),
+    ];
+    const PRESETS: &'static [Bundle] = &[
+        bundle("trireme-read", "100M records, 16 hot ones, reads (4.2)", "--records 100M"),
+        bundle(
+            "trireme-update",
+            "100M records, 16 hot ones, updates (4.3)",
+            "--records 100M --updates",
+        ),
+        bundle(
+            "trireme-multisite",
+            "100M records in 72 partitions, none hot, one remote read (4.2.4)",
+            "--records 100M --hot-records 0 --hot-accesses 0 --partitions 72 --remote 1",
+        ),
+        bundle(
+            "trireme-72",
+            "ten updates of 72 records (5.1)",
+            "--records 72 --hot-records 0 --hot-accesses 0 --updates",
+        ),
+    ];
 
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("records", self.records, 1, options::MAX_ROWS)?;
         options::integer("partitions", self.partitions, 1, self.records.min(65_536))?;
         options::integer("hot-records", self.hot_records, 0, (self.records / 2).min(65_536))?;
@@ -112,22 +129,9 @@ impl HotColdOptions {
         }
         Ok(())
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("records", OptionValue::Integer(self.records)),
-            ("hot-records", OptionValue::Integer(self.hot_records)),
-            ("packed", OptionValue::Flag(self.packed)),
-            ("accesses", OptionValue::Integer(self.accesses)),
-            ("hot-accesses", OptionValue::Integer(self.hot_accesses)),
-            ("remote", OptionValue::Integer(self.remote)),
-            ("partitions", OptionValue::Integer(self.partitions)),
-            ("updates", OptionValue::Flag(self.updates)),
-            ("key-order", OptionValue::Flag(self.key_order)),
-        ]
-    }
-
+impl HotColdOptions {
     fn partitioning(&self) -> Partitioning {
         Partitioning::Ranges { partitions: self.partitions, keys: self.records }
     }
@@ -173,6 +177,24 @@ impl HotCold {
     /// The options that it was made with.
     pub fn options(&self) -> &HotColdOptions {
         &self.options
+    }
+}
+
+impl Listed for HotCold {
+    type Options = HotColdOptions;
+    const NAME: &'static str = "hot-cold";
+    const SUMMARY: &'static str = "ten records, some of a hot set, some of other partitions";
+    const SOURCE: &'static str = "Trireme (VLDB 2017), 4 and 5.1";
+    const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT,SILO --updates"];
+
+    explored! {
+        "hot and cold records whose updates must all be there",
+        "--cc NO_WAIT",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<HotCold, OptionError> {
+        HotCold::new(options)
     }
 }
 
@@ -253,8 +275,5 @@ mod tests {
         assert!(error(|o| o.partitions = 1_000_000).starts_with("partitions is 1000000"));
         let said = error(|o| (o.records, o.partitions) = (100, 5));
         assert!(said.contains("records / partitions - hot-records (4)"), "{said}");
-        for (name, _) in PRESETS {
-            assert_eq!(HotColdOptions::preset(name).unwrap().validate(), Ok(()), "{name}");
-        }
     }
 }

@@ -13,11 +13,14 @@
 //! seen half of an update. It is declared read-only, so its worker reports that with its next procedure.
 
 mod client;
+mod variation;
 
 pub use client::{KIND_NAMES, LongReaderClient};
 
 use crate::cell::cell;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, OptionError, OptionOf, Options, option};
+use crate::registry::Listed;
+use crate::variation::explored;
 use crate::zipf::Zipf;
 use std::ops::ControlFlow;
 use txn::{
@@ -67,9 +70,29 @@ impl Default for LongReaderOptions {
     }
 }
 
-impl LongReaderOptions {
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+impl Options for LongReaderOptions {
+    const OPTIONS: &'static [OptionOf<LongReaderOptions>] = &[
+        option("records", "Rows of the table", |o| &mut o.records),
+        option("sections", "Sections, one of which a long reader scans", |o| &mut o.sections),
+        option("filler-bytes", "Bytes of a row beside its amount", |o| &mut o.filler_bytes),
+        option(
+            "long-readers",
+            "Workers that are long readers, the others only update; 0 binds none",
+            |o| &mut o.long_readers,
+        ),
+        option(
+            "long-share",
+            "Share of the transactions that are long readers, where no worker is bound",
+            |o| &mut o.long_share,
+        ),
+        option(
+            "theta",
+            "Skew of an update's rows within their section, from 0 (uniform) to less than 1",
+            |o| &mut o.theta,
+        ),
+    ];
+
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("records", self.records, 2, options::MAX_ROWS)?;
         // An update needs two rows of a section.
         options::integer("sections", self.sections, 1, self.records / 2)?;
@@ -85,19 +108,9 @@ impl LongReaderOptions {
         }
         options::theta(self.theta)
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("records", OptionValue::Integer(self.records)),
-            ("sections", OptionValue::Integer(self.sections)),
-            ("filler-bytes", OptionValue::Integer(self.filler_bytes)),
-            ("long-readers", OptionValue::Integer(self.long_readers)),
-            ("long-share", OptionValue::Number(self.long_share)),
-            ("theta", OptionValue::Number(self.theta)),
-        ]
-    }
-
+impl LongReaderOptions {
     /// Rows of each section; what is left over belongs to none and is never accessed.
     fn section_rows(&self) -> u64 {
         self.records / self.sections
@@ -128,6 +141,25 @@ impl LongReader {
     /// The options that it was made with.
     pub fn options(&self) -> &LongReaderOptions {
         &self.options
+    }
+}
+
+impl Listed for LongReader {
+    type Options = LongReaderOptions;
+    const NAME: &'static str = "long-reader";
+    const SUMMARY: &'static str = "scans over a tenth of a table beside short updates";
+    const SOURCE: &'static str = "ours; after what Staring into the Abyss, 2.2, says of versions";
+    const EXAMPLES: &'static [&'static str] =
+        &["--cc MVCC,SILO --machine graphite --cores 16 --long-readers 2"];
+
+    explored! {
+        "scans of a section beside updates within it, whose sums must stay",
+        "--cc MVCC",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<LongReader, OptionError> {
+        LongReader::new(options)
     }
 }
 

@@ -23,11 +23,14 @@
 
 mod client;
 mod law;
+mod variation;
 
 pub use client::{KIND_NAMES, RangesClient};
 
 use crate::index_choice::IndexChoice;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, OptionError, OptionOf, Options, option};
+use crate::registry::Listed;
+use crate::variation::explored;
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
 };
@@ -88,24 +91,26 @@ impl Default for RangesOptions {
     }
 }
 
-impl RangesOptions {
-    /// Every kind of procedure, for exploration: few keys, a quarter each.
-    pub fn mixed() -> RangesOptions {
-        RangesOptions {
-            keys: 12,
-            span: 4,
-            slots: 2,
-            width: 4,
-            queued: 3,
-            sums: 0.25,
-            claims: 0.25,
-            turns: 0.25,
-            index: IndexChoice::BTree,
-        }
-    }
+impl Options for RangesOptions {
+    const OPTIONS: &'static [OptionOf<RangesOptions>] = &[
+        option("keys", "Keys of the weights, of which every other one is loaded", |o| &mut o.keys),
+        option("span", "Keys in the range of a shift", |o| &mut o.span),
+        option("slots", "Ranges to be claimed", |o| &mut o.slots),
+        option("width", "Keys in each of them", |o| &mut o.width),
+        option("queued", "Rows of the queue when it is loaded", |o| &mut o.queued),
+        option("sums", "Share of the procedures that scan all weights, twice", |o| &mut o.sums),
+        option("claims", "Share of the procedures that claim a range, or give it back", |o| {
+            &mut o.claims
+        }),
+        option(
+            "turns",
+            "Share of the procedures that take from the queue or add to it; what the shares leave are shifts",
+            |o| &mut o.turns,
+        ),
+        option("index", "How rows are found: btree, rbtree", |o| &mut o.index),
+    ];
 
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("keys", self.keys, 2, options::MAX_ROWS)?;
         options::integer("span", self.span, 1, self.keys.min(options::MAX_ACCESSES))?;
         options::integer("slots", self.slots, 1, options::MAX_ROWS)?;
@@ -125,20 +130,22 @@ impl RangesOptions {
         }
         Ok(())
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("keys", OptionValue::Integer(self.keys)),
-            ("span", OptionValue::Integer(self.span)),
-            ("slots", OptionValue::Integer(self.slots)),
-            ("width", OptionValue::Integer(self.width)),
-            ("queued", OptionValue::Integer(self.queued)),
-            ("sums", OptionValue::Number(self.sums)),
-            ("claims", OptionValue::Number(self.claims)),
-            ("turns", OptionValue::Number(self.turns)),
-            self.index.listed(),
-        ]
+impl RangesOptions {
+    /// Every kind of procedure, for exploration: few keys, a quarter each.
+    pub fn mixed() -> RangesOptions {
+        RangesOptions {
+            keys: 12,
+            span: 4,
+            slots: 2,
+            width: 4,
+            queued: 3,
+            sums: 0.25,
+            claims: 0.25,
+            turns: 0.25,
+            index: IndexChoice::BTree,
+        }
     }
 
     /// What all weights add up to.
@@ -168,6 +175,26 @@ impl Ranges {
     /// The options that it was made with.
     pub fn options(&self) -> &RangesOptions {
         &self.options
+    }
+}
+
+impl Listed for Ranges {
+    type Options = RangesOptions;
+    const NAME: &'static str = "ranges";
+    const SUMMARY: &'static str =
+        "scans, and inserts and deletes that depend on them, under laws that a phantom breaks";
+    const SOURCE: &'static str = "ours; it is what the explorer runs";
+    const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT --keys 4096 --span 16 --certify"];
+
+    explored! {
+        "scans, and what is inserted and deleted by what they found: phantoms break a law",
+        "--cc SILO",
+        Self::varied,
+        BYTE_KEYS: Self::varied_spelled,
+    }
+
+    fn with(options: Self::Options) -> Result<Ranges, OptionError> {
+        Ranges::new(options)
     }
 }
 

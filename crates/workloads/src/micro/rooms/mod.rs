@@ -25,11 +25,14 @@
 
 mod client;
 mod law;
+mod variation;
 
 pub use client::{KIND_NAMES, RoomsClient};
 
 use crate::index_choice::IndexChoice;
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, OptionError, OptionOf, Options, option};
+use crate::registry::Listed;
+use crate::variation::explored;
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, Schema, SecondaryIndex, TableId,
     TableSchema, Workload,
@@ -96,23 +99,31 @@ impl Default for RoomsOptions {
     }
 }
 
-impl RoomsOptions {
-    /// Every kind of procedure, for exploration: few people and rooms, a fifth each.
-    pub fn mixed() -> RoomsOptions {
-        RoomsOptions {
-            people: 5,
-            rooms: 3,
-            spare_badges: 2,
-            payments: 0.2,
-            badges: 0.2,
-            replacements: 0.2,
-            censuses: 0.2,
-            index: IndexChoice::Hash,
-        }
-    }
+impl Options for RoomsOptions {
+    const OPTIONS: &'static [OptionOf<RoomsOptions>] = &[
+        option("people", "People", |o| &mut o.people),
+        option("rooms", "Rooms that they are in", |o| &mut o.rooms),
+        option("spare-badges", "Badges beyond those that they have", |o| &mut o.spare_badges),
+        option("payments", "Share of the procedures that move a coin within a room", |o| {
+            &mut o.payments
+        }),
+        option("badges", "Share of the procedures that change a badge, which is unique", |o| {
+            &mut o.badges
+        }),
+        option("replacements", "Share of the procedures that replace a person by another", |o| {
+            &mut o.replacements
+        }),
+        option(
+            "censuses",
+            "Share of the procedures that scan everybody; what the shares leave goes to other rooms",
+            |o| &mut o.censuses,
+        ),
+        option("index", "How people are found by number: hash, perfect, btree, rbtree", |o| {
+            &mut o.index
+        }),
+    ];
 
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+    fn validate(&self) -> Result<(), OptionError> {
         let most = 1 << (BITS - 1);
         options::integer("people", self.people, 1, most)?;
         options::integer("rooms", self.rooms, 1, most)?;
@@ -131,19 +142,21 @@ impl RoomsOptions {
         }
         Ok(())
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("people", OptionValue::Integer(self.people)),
-            ("rooms", OptionValue::Integer(self.rooms)),
-            ("spare-badges", OptionValue::Integer(self.spare_badges)),
-            ("payments", OptionValue::Number(self.payments)),
-            ("badges", OptionValue::Number(self.badges)),
-            ("replacements", OptionValue::Number(self.replacements)),
-            ("censuses", OptionValue::Number(self.censuses)),
-            self.index.listed(),
-        ]
+impl RoomsOptions {
+    /// Every kind of procedure, for exploration: few people and rooms, a fifth each.
+    pub fn mixed() -> RoomsOptions {
+        RoomsOptions {
+            people: 5,
+            rooms: 3,
+            spare_badges: 2,
+            payments: 0.2,
+            badges: 0.2,
+            replacements: 0.2,
+            censuses: 0.2,
+            index: IndexChoice::Hash,
+        }
     }
 
     /// Keys that a person may have.
@@ -218,6 +231,26 @@ impl Rooms {
     fn indexes(&self) -> [SecondaryIndex; 2] {
         let [_, by_room, by_badge, _] = self.tables();
         [by_room, by_badge].map(|table| table.index_of.expect("it is an index"))
+    }
+}
+
+impl Listed for Rooms {
+    type Options = RoomsOptions;
+    const NAME: &'static str = "rooms";
+    const SUMMARY: &'static str = "people found through secondary indexes that others change, under laws that an index \
+         breaks";
+    const SOURCE: &'static str = "ours; it is what the explorer runs";
+    const EXAMPLES: &'static [&'static str] =
+        &["--cc NO_WAIT --people 10000 --rooms 1000 --certify"];
+
+    explored! {
+        Self::SUMMARY,
+        "--cc SILO",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<Rooms, OptionError> {
+        Rooms::new(options)
     }
 }
 

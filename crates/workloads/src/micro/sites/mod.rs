@@ -10,11 +10,14 @@
 //! thesis describes; an update increments a number.
 
 mod client;
+mod variation;
 
 pub use client::{KIND_NAMES, SitesClient};
 
 use super::row_set::{TABLE, law};
-use crate::options::{self, OptionError, OptionValue};
+use crate::options::{self, Bundle, OptionError, OptionOf, Options, bundle, option};
+use crate::registry::Listed;
+use crate::variation::explored;
 use crate::zipf::Zipf;
 use txn::{
     Column, ColumnType, Conservation, Loader, Partitioning, Schema, TableId, TableSchema, Workload,
@@ -22,15 +25,6 @@ use txn::{
 
 /// The most rows of a transaction: more would be drawn slowly.
 const MOST_ACCESSES: u64 = 256;
-
-/// Settings that have a name, and what they are.
-pub const PRESETS: [(&str, &str); 5] = [
-    ("islands-read", "24 sites, ten reads, a fifth multisite (3.3)"),
-    ("islands-update", "24 sites, ten updates, a fifth multisite (3.3)"),
-    ("islands-skew", "24 sites, two updates, all multisite, theta 0.75 (3.4.3)"),
-    ("islands-memory-read", "80 sites of 100,000 rows, two reads, a fifth multisite (5.2)"),
-    ("islands-memory-update", "80 sites of 100,000 rows, two updates, 1 % multisite (5.2)"),
-];
 
 /// All that can be set. [`Sites::new`] checks it.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,26 +59,43 @@ impl Default for SitesOptions {
     }
 }
 
-impl SitesOptions {
-    /// The settings called `name`, one of [`PRESETS`].
-    pub fn preset(name: &str) -> Option<SitesOptions> {
-        let ten = SitesOptions::default();
-        let two =
-            SitesOptions { sites: 80, site_rows: 100_000, accesses: 2, ..SitesOptions::default() };
-        Some(match name {
-            "islands-read" => ten,
-            "islands-update" => SitesOptions { updates: true, ..ten },
-            "islands-skew" => {
-                SitesOptions { accesses: 2, multisite: 1.0, theta: 0.75, updates: true, ..ten }
-            }
-            "islands-memory-read" => two,
-            "islands-memory-update" => SitesOptions { multisite: 0.01, updates: true, ..two },
-            _ => return None,
-        })
-    }
+impl Options for SitesOptions {
+    const OPTIONS: &'static [OptionOf<SitesOptions>] = &[
+        option("sites", "Sites, each of them a partition", |o| &mut o.sites),
+        option("site-rows", "Rows of a site", |o| &mut o.site_rows),
+        option("row-bytes", "Bytes of a row", |o| &mut o.row_bytes),
+        option("accesses", "Rows of a transaction", |o| &mut o.accesses),
+        option("multisite", "Share of the transactions that are multisite, 0 to 1", |o| {
+            &mut o.multisite
+        }),
+        option("theta", "Skew of the rows, from 0 (uniform) to less than 1", |o| &mut o.theta),
+        option("updates", "Update the rows; else they are read", |o| &mut o.updates),
+    ];
+    const PRESETS: &'static [Bundle] = &[
+        bundle("islands-read", "24 sites, ten reads, a fifth multisite (3.3)", "--sites 24"),
+        bundle(
+            "islands-update",
+            "24 sites, ten updates, a fifth multisite (3.3)",
+            "--sites 24 --updates",
+        ),
+        bundle(
+            "islands-skew",
+            "24 sites, two updates, all multisite, theta 0.75 (3.4.3)",
+            "--sites 24 --accesses 2 --multisite 1 --theta 0.75 --updates",
+        ),
+        bundle(
+            "islands-memory-read",
+            "80 sites of 100,000 rows, two reads, a fifth multisite (5.2)",
+            "--sites 80 --site-rows 100k --accesses 2",
+        ),
+        bundle(
+            "islands-memory-update",
+            "80 sites of 100,000 rows, two updates, 1 % multisite (5.2)",
+            "--sites 80 --site-rows 100k --accesses 2 --multisite 0.01 --updates",
+        ),
+    ];
 
-    /// Says which option is wrong, if one is.
-    pub fn validate(&self) -> Result<(), OptionError> {
+    fn validate(&self) -> Result<(), OptionError> {
         options::integer("sites", self.sites, 1, 65_536)?;
         options::integer("site-rows", self.site_rows, 1, options::MAX_ROWS >> 16)?;
         options::integer("row-bytes", self.row_bytes, 8, 1 << 16)?;
@@ -92,20 +103,9 @@ impl SitesOptions {
         options::ratio("multisite", self.multisite)?;
         options::theta(self.theta)
     }
+}
 
-    /// Names (as on the command line) and values, for a run's record.
-    pub fn list(&self) -> Vec<(&'static str, OptionValue)> {
-        vec![
-            ("sites", OptionValue::Integer(self.sites)),
-            ("site-rows", OptionValue::Integer(self.site_rows)),
-            ("row-bytes", OptionValue::Integer(self.row_bytes)),
-            ("accesses", OptionValue::Integer(self.accesses)),
-            ("multisite", OptionValue::Number(self.multisite)),
-            ("theta", OptionValue::Number(self.theta)),
-            ("updates", OptionValue::Flag(self.updates)),
-        ]
-    }
-
+impl SitesOptions {
     fn rows(&self) -> u64 {
         self.sites * self.site_rows
     }
@@ -131,6 +131,24 @@ impl Sites {
     /// The options that it was made with.
     pub fn options(&self) -> &SitesOptions {
         &self.options
+    }
+}
+
+impl Listed for Sites {
+    type Options = SitesOptions;
+    const NAME: &'static str = "sites";
+    const SUMMARY: &'static str = "N rows of one site, or one of it and the others of all sites";
+    const SOURCE: &'static str = "Hardware Islands, 3.2.2 and 3.4.3";
+    const EXAMPLES: &'static [&'static str] = &["--cc SILO --sites 24 --multisite 0.2 --updates"];
+
+    explored! {
+        "rows of sites whose updates must all be there",
+        "--cc HSTORE",
+        Self::varied,
+    }
+
+    fn with(options: Self::Options) -> Result<Sites, OptionError> {
+        Sites::new(options)
     }
 }
 
@@ -185,8 +203,5 @@ mod tests {
         assert_eq!(error(|o| o.row_bytes = 7), "row-bytes is 7; allowed: 8 to 65536");
         assert_eq!(error(|o| o.site_rows = 9), "accesses is 10; allowed: 1 to 9");
         assert_eq!(error(|o| o.multisite = 1.1), "multisite is 1.1; allowed: 0 to 1");
-        for (name, _) in PRESETS {
-            assert_eq!(SitesOptions::preset(name).unwrap().validate(), Ok(()), "{name}");
-        }
     }
 }

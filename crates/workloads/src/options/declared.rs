@@ -1,0 +1,201 @@
+//! Options that declare themselves: a table for each workload says what there is to set. Help texts, what the
+//! command line understands, records and presets follow from it.
+
+use super::{OptionError, OptionKind, OptionValue};
+
+/// An option of the options `O`. [`option`] makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionOf<O> {
+    word: &'static str,
+    help: &'static str,
+    place: fn(&mut O) -> &mut dyn OptionKind,
+}
+
+/// The option that the command line calls `word`, and where it is kept. A switch whose word begins with `no-`
+/// turns off what is on by default.
+pub const fn option<O>(
+    word: &'static str,
+    help: &'static str,
+    place: fn(&mut O) -> &mut dyn OptionKind,
+) -> OptionOf<O> {
+    OptionOf { word, help, place }
+}
+
+/// Several options under one name: a preset, or a switch for some that go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// What it sets, as on the command line.
+    pub sets: &'static str,
+}
+
+/// The options that `sets` lists as on the command line, under one name.
+pub const fn bundle(name: &'static str, summary: &'static str, sets: &'static str) -> Bundle {
+    Bundle { name, summary, sets }
+}
+
+/// All that can be set of a workload.
+pub trait Options: Clone + Default + 'static {
+    /// Each single one, in the order of help texts.
+    const OPTIONS: &'static [OptionOf<Self>];
+    /// Settings by name (`--preset NAME`), over the defaults.
+    const PRESETS: &'static [Bundle] = &[];
+    /// Switches for several options at once, each of which excludes those that it sets.
+    const SWITCHES: &'static [Bundle] = &[];
+    /// What is set, as on the command line, to compare protocols, where with the defaults there is nothing to
+    /// compare.
+    const COMPARED: &'static str = "";
+
+    /// Says which option is wrong, if one is.
+    fn validate(&self) -> Result<(), OptionError>;
+
+    /// Names and values, for a run's record.
+    fn list(&self) -> Vec<(&'static str, OptionValue)> {
+        Self::OPTIONS.iter().map(|option| (option.name(), option.value(self))).collect()
+    }
+
+    /// Sets what the command line calls `word`; switches need no `text`.
+    fn set(&mut self, word: &str, text: &str) -> Result<(), OptionError> {
+        if let Some(bundle) = Self::SWITCHES.iter().find(|bundle| bundle.name == word) {
+            *self = self.clone().changed(bundle.sets)?;
+            return Ok(());
+        }
+        match Self::OPTIONS.iter().find(|option| option.word == word) {
+            Some(option) => option.set(self, text),
+            None => Err(OptionError {
+                option: "an option",
+                given: word.to_owned(),
+                allowed: Self::OPTIONS.iter().map(|o| o.word).collect::<Vec<_>>().join(", "),
+            }),
+        }
+    }
+
+    /// These with changes, as on the command line: `--records 1M --key-order`.
+    fn changed(mut self, said: &str) -> Result<Self, OptionError> {
+        for said in said.split("--").skip(1) {
+            let (word, text) = said.split_once(' ').unwrap_or((said, ""));
+            self.set(word, text.trim_end())?;
+        }
+        Ok(self)
+    }
+
+    /// The settings called `name`, one of [`Options::PRESETS`].
+    fn preset(name: &str) -> Option<Self> {
+        let preset = Self::PRESETS.iter().find(|preset| preset.name == name)?;
+        Some(Self::default().changed(preset.sets).expect("what a preset sets is there"))
+    }
+
+    /// The defaults when protocols are compared.
+    fn compared() -> Self {
+        Self::default().changed(Self::COMPARED).expect("what is compared is there")
+    }
+}
+
+/// Nothing can be set.
+impl Options for () {
+    const OPTIONS: &'static [OptionOf<()>] = &[];
+
+    fn validate(&self) -> Result<(), OptionError> {
+        Ok(())
+    }
+}
+
+impl<O: Options> OptionOf<O> {
+    /// The name in records.
+    fn name(&self) -> &'static str {
+        self.word.strip_prefix("no-").unwrap_or(self.word)
+    }
+
+    fn value(&self, options: &O) -> OptionValue {
+        (self.place)(&mut options.clone()).value()
+    }
+
+    fn set(&self, options: &mut O, text: &str) -> Result<(), OptionError> {
+        let place = (self.place)(options);
+        let switched = if self.name() == self.word { "true" } else { "false" };
+        let text = if place.placeholder().is_none() { switched } else { text };
+        place.set(text).map_err(|allowed| {
+            let given = text.to_owned();
+            OptionError { option: self.name(), given, allowed }
+        })
+    }
+}
+
+/// An option of whichever workload: what a command line has to know of it.
+pub trait AnyOption: Sync {
+    /// What the command line calls it, without dashes.
+    fn word(&self) -> &'static str;
+    /// What it does.
+    fn help(&self) -> &'static str;
+    /// What stands for its value in help texts; none for a switch.
+    fn placeholder(&self) -> Option<&'static str>;
+    /// The words that its value can be, if it is one of a few.
+    fn choices(&self) -> &'static [&'static str];
+    /// Its name in records, and its value when nobody sets it.
+    fn default(&self) -> (&'static str, OptionValue);
+    /// The same, when protocols are compared.
+    fn compared(&self) -> OptionValue;
+    /// `text` is a value of its kind.
+    fn check(&self, text: &str) -> Result<(), OptionError>;
+}
+
+impl<O: Options> AnyOption for OptionOf<O> {
+    fn word(&self) -> &'static str {
+        self.word
+    }
+
+    fn help(&self) -> &'static str {
+        self.help
+    }
+
+    fn placeholder(&self) -> Option<&'static str> {
+        (self.place)(&mut O::default()).placeholder()
+    }
+
+    fn choices(&self) -> &'static [&'static str] {
+        (self.place)(&mut O::default()).choices()
+    }
+
+    fn default(&self) -> (&'static str, OptionValue) {
+        (self.name(), self.value(&O::default()))
+    }
+
+    fn compared(&self) -> OptionValue {
+        self.value(&O::compared())
+    }
+
+    fn check(&self, text: &str) -> Result<(), OptionError> {
+        self.set(&mut O::default(), text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::micro::hot_cold::HotColdOptions;
+    use crate::ycsb::YcsbOptions;
+
+    #[test]
+    fn options_are_set_by_their_words() {
+        let options = YcsbOptions::default().changed("--records 2k --no-distinct  --theta 0.5");
+        let expected =
+            YcsbOptions { records: 2000, distinct: false, theta: 0.5, ..YcsbOptions::default() };
+        assert_eq!(options, Ok(expected));
+        let list = YcsbOptions::preset("e").expect("a preset").list();
+        assert!(list.contains(&("hashed-keys", OptionValue::Flag(true))));
+        assert!(list.contains(&("distinct", OptionValue::Flag(true))));
+    }
+
+    #[test]
+    fn an_error_names_option_value_and_what_is_allowed() {
+        let error = |said| HotColdOptions::default().changed(said).unwrap_err().to_string();
+        assert_eq!(
+            error("--records many"),
+            "records is many; allowed: whole numbers from 0, such as 1000000 or 1M"
+        );
+        assert!(error("--record 1").starts_with("an option is record; allowed: records, hot-"));
+    }
+}
