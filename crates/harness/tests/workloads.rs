@@ -10,6 +10,7 @@ use harness::{
 use machine::{Explored, Native, NativeOptions, OutOfMemory, Word, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
+use std::thread;
 use txn::Workload;
 use workloads::{
     IndexChoice, Options,
@@ -22,10 +23,12 @@ use workloads::{
         rooms::{Rooms, RoomsOptions},
         sites::{Sites, SitesOptions},
     },
+    registry::{self, declarations as listed},
     smallbank::{SmallBank, SmallBankOptions},
     tatp::{Tatp, TatpOptions},
     tpcb::{Tpcb, TpcbOptions},
     tpcc::{Mix, SchemaSize, Tpcc, TpccOptions},
+    variation::{Explored as Variation, Explorer},
     ycsb::{Ycsb, YcsbOptions},
 };
 
@@ -51,6 +54,31 @@ fn explored<W: Workload>(workload: &dyn Fn(u64) -> W) {
         assert!(outcome.schedules == 400 && outcome.commits > 0, "{protocol}");
     }
     assert!(outcome("NO_CC", 2000).finding.is_some(), "this workload would notice nothing");
+}
+
+struct Everywhere;
+
+impl Explorer for Everywhere {
+    type Output = ();
+
+    fn explore<W: Workload>(self, of_seed: &(dyn Fn(u64) -> W + Sync)) {
+        explored(of_seed);
+    }
+}
+
+/// A workload that is added to the registry is explored here, in all its forms.
+#[test]
+fn whatever_is_listed_keeps_its_law() {
+    let explored = listed().into_iter().filter_map(|listed| Some((listed.name, listed.explored?)));
+    thread::scope(|scope| {
+        for (name, Variation { forms, .. }) in explored {
+            scope.spawn(move || {
+                for form in [None].into_iter().chain(forms.iter().copied().map(Some)) {
+                    assert!(registry::explore(name, form, Everywhere).is_ok(), "{name} {form:?}");
+                }
+            });
+        }
+    });
 }
 
 fn certified<W: Workload>(workload: &W) {
@@ -110,7 +138,6 @@ fn certified_on<M: Measurable, W: Workload>(
 
 #[test]
 fn smallbank_is_kept_from_skewing() {
-    explored(&SmallBank::varied);
     let options = SmallBankOptions {
         accounts: 200,
         hot_accounts: 10,
@@ -128,7 +155,6 @@ fn smallbank_is_kept_from_skewing() {
 
 #[test]
 fn balances_of_tpcb_are_sums_of_its_history() {
-    explored(&Tpcb::varied);
     let options = TpcbOptions { branches: 2, accounts: 50, history: 10_000, ..Default::default() };
     certified(&Tpcb::new(options.clone()).expect("good options"));
     let perfect = TpcbOptions { index: IndexChoice::Perfect, ..options };
@@ -138,7 +164,6 @@ fn balances_of_tpcb_are_sums_of_its_history() {
 /// People are found where they are, whoever else moves them.
 #[test]
 fn indexes_agree_with_their_tables() {
-    explored(&Rooms::varied);
     let options = RoomsOptions { people: 60, rooms: 8, censuses: 0.02, ..Default::default() };
     certified(&Rooms::new(options).expect("good options"));
 }
@@ -166,7 +191,6 @@ fn every_index_will_do() {
 
 #[test]
 fn rows_that_are_inserted_into_scanned_ranges_are_no_phantoms() {
-    explored(&Ycsb::varied_growing);
     for preset in ["d", "e"] {
         let options = YcsbOptions::preset(preset).expect("one of them");
         let options = YcsbOptions { records: 200, accesses: 4, scan_length: 20, ..options };
@@ -176,7 +200,6 @@ fn rows_that_are_inserted_into_scanned_ranges_are_no_phantoms() {
 
 #[test]
 fn long_readers_see_no_half_of_an_update() {
-    explored(&LongReader::varied);
     for long_readers in [1, 0] {
         let long_share = if long_readers == 0 { 0.2 } else { 0.0 };
         let options =
@@ -216,7 +239,6 @@ fn a_long_reader_bounds_what_versions_take() {
 
 #[test]
 fn the_register_changes_as_its_ledger_says() {
-    explored(&Tatp::varied);
     for audit in [false, true] {
         let options =
             TatpOptions { subscribers: 300, partitions: 4, audit, ..TatpOptions::default() };
@@ -226,9 +248,6 @@ fn the_register_changes_as_its_ledger_says() {
 
 #[test]
 fn no_update_of_the_papers_micro_benchmarks_is_lost() {
-    explored(&HotCold::varied);
-    explored(&Sites::varied);
-    explored(&KeyValue::varied);
     let hot = HotColdOptions {
         records: 1000,
         partitions: 8,
@@ -245,7 +264,6 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
 
 #[test]
 fn tpcc_keeps_its_consistency_conditions() {
-    explored(&Tpcc::varied);
     let options = TpccOptions {
         warehouses: 2,
         districts: 3,
