@@ -1,7 +1,7 @@
 //! One record: concurrency-control words, key, row state, body. And the one place that copies rows.
 //!
 //! ```text
-//! | line | C: protocol's words | key | row state | line of the body | [version] | columns ... | [key] |
+//! | line | key | row state | line of the body | C: protocol's words | [version] | columns ... | [key] |
 //! ```
 //!
 //! An optimistic reader copies a body while its writer may be at work. In Rust that is a data race, and
@@ -21,10 +21,10 @@ const COPY_WORDS: usize = 32;
 #[repr(C)]
 pub struct Header<M: Machine, C> {
     line: M::Line,
-    cc: C,
     key: Word,
     row: Word,
     body_line: M::Line,
+    cc: C,
     machine: PhantomData<M>,
 }
 
