@@ -4,6 +4,7 @@ use crate::arguments::{Facts, MachineChoice};
 use crate::failure::Failure;
 use crate::host;
 use checker::Counterexample;
+use engine::EngineError;
 use harness::arrivals::Arrivals;
 use harness::assemble;
 use harness::drive::BackOff;
@@ -19,6 +20,8 @@ use txn::{History, Workload};
 pub struct Configuration {
     /// On what.
     pub machine: MachineChoice,
+    /// Name of the architecture.
+    pub architecture: String,
     /// Name of the protocol.
     pub protocol: &'static str,
     /// Its options.
@@ -132,8 +135,9 @@ impl Configuration {
                 broken_law = repetition.broken_law.map(|law| (self.seed, law));
             }
         }
-        let declaration = assemble::declaration::<Native>(&plan)
-            .ok_or_else(|| HarnessError::UnknownProtocol(plan.protocol.clone()))?;
+        let declaration = assemble::declaration::<Native>(&plan).ok_or_else(|| {
+            HarnessError::from(EngineError::UnknownProtocol(plan.protocol.clone()))
+        })?;
         let mut blank = self.blank(facts, origin);
         self.describe_evidence(&mut blank);
         let certificate = certified.as_ref().map(|(_, certificate)| certificate);
@@ -173,6 +177,7 @@ impl Configuration {
     fn plan(&self) -> Plan {
         let native = self.machine.kind() == MachineKind::Native;
         Plan {
+            architecture: self.architecture.clone(),
             protocol: self.protocol.to_owned(),
             protocol_options: self.protocol_options.clone(),
             cores: self.cores,

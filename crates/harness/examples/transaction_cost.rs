@@ -1,75 +1,106 @@
-//! YCSB transactions of one worker through a native shared-everything session, a fixed number of them:
-//! for counting instructions. `transaction_cost PROTOCOL READ_RATIO TRANSACTIONS`
+//! Transactions of one worker through a native session, a fixed number of them: for counting instructions.
+//! `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`, WORKLOAD being ycsb-reads, ycsb or tpcc.
 
-use architectures::{Architecture, EngineOptions, Session, SharedEverything};
-use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
-use protocols::{
-    Protocol, ProtocolOptions, Start,
-    registry::{Visitor, with_protocol},
+use engine::{
+    EngineOptions, Session, TypedEngine,
+    registry::{self, EngineVisitor, with_engine},
 };
-use txn::{Client, Workload};
+use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
+use protocols::{ProtocolOptions, Start};
+use std::any::Any;
+use txn::{AbortReason, Client, Workload};
+use workloads::tpcc::{Tpcc, TpccOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
-struct Count {
-    read_ratio: f64,
+struct Count<'w, W> {
+    workload: &'w W,
+    protocol: &'w str,
     transactions: u64,
 }
 
-impl Visitor<Native> for Count {
+impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
     type Output = u64;
 
-    fn visit<P: Protocol<Native>>(self) -> u64 {
-        let workload = Ycsb::new(YcsbOptions {
-            records: 4096,
-            read_ratio: self.read_ratio,
-            ..YcsbOptions::default()
-        })
-        .expect("good options");
-        let arena = ArenaOptions { reserve_bytes: 256 << 20, ..ArenaOptions::default() };
+    fn visit<E: TypedEngine<Native>>(self) -> u64 {
+        let arena = ArenaOptions { reserve_bytes: 2 << 30, ..ArenaOptions::default() };
         let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };
         let machine = Arc::new(Native::new(options).expect("address space"));
+        let partitions = Some(self.workload.schema().partitions());
         let options = EngineOptions {
-            protocol: ProtocolOptions::default(),
+            protocol: ProtocolOptions { partitions, ..ProtocolOptions::default() },
             sessions: 2,
             record_history: false,
             purge_batch: 64,
             epoch_interval_ticks: machine.clock_hz(),
         };
-        let engine = SharedEverything::<Native, P>::create(machine.clone(), &options)
+        let engine = registry::native(registry::DEFAULT, self.protocol, &machine, &options)
             .expect("room for an engine");
-        engine.load(&workload, 1).expect("room for 4096 records");
+        engine.load(self.workload, 1).expect("room for the rows");
         let core = machine.core(0);
-        let mut session = engine.session(&core, 0);
-        let mut client = workload.client(0, 1, 1);
+        let engine: &dyn Any = &*engine;
+        let engine: &E = engine.downcast_ref().expect("the engine of that protocol");
+        let mut session = engine.typed_session(&core, 0);
+        let mut client = self.workload.client(0, 1, 1);
+        let mut partitions = Vec::new();
+        let mut committed = 0;
         for _ in 0..self.transactions {
             client.next();
-            session.begin(Start { attempt: 0, read_only: client.read_only(), partitions: &[] });
-            client.run(&mut session).expect("alone, nothing conflicts");
-            session.commit().expect("alone, nothing conflicts");
+            partitions.clear();
+            client.partitions(&mut partitions);
+            session.begin(Start {
+                attempt: 0,
+                read_only: client.read_only(),
+                partitions: &partitions,
+            });
+            match client.run(&mut session) {
+                Ok(()) => {
+                    session.commit().expect("alone, nothing conflicts");
+                    committed += 1;
+                }
+                Err(abort) => {
+                    assert_eq!(abort.reason, AbortReason::User, "alone, nothing conflicts");
+                    session.rollback();
+                }
+            }
             session.maintain();
         }
         drop(session);
-        client.checksum()
+        committed
     }
+}
+
+fn count<W: Workload>(workload: &W, protocol: &str, transactions: u64) -> Option<u64> {
+    let count = Count { workload, protocol, transactions };
+    with_engine::<Native, _>(registry::DEFAULT, protocol, &ProtocolOptions::default(), count).ok()
+}
+
+fn ycsb(read_ratio: f64) -> Ycsb {
+    let options = YcsbOptions { records: 4096, read_ratio, ..YcsbOptions::default() };
+    Ycsb::new(options).expect("good options")
+}
+
+fn tpcc() -> Tpcc {
+    let options = TpccOptions { items: 1000, customers_per_district: 30, ..TpccOptions::default() };
+    Tpcc::new(options).expect("good options")
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let parsed = match &arguments[..] {
-        [protocol, read_ratio, transactions] => read_ratio
-            .parse()
-            .ok()
-            .zip(transactions.parse().ok())
-            .map(|(read_ratio, transactions)| (protocol, Count { read_ratio, transactions })),
+    let outcome = match &arguments[..] {
+        [workload, protocol, transactions] => {
+            transactions.parse().ok().and_then(|transactions| match workload.as_str() {
+                "ycsb-reads" => count(&ycsb(1.0), protocol, transactions),
+                "ycsb" => count(&ycsb(0.5), protocol, transactions),
+                "tpcc" => count(&tpcc(), protocol, transactions),
+                _ => None,
+            })
+        }
         _ => None,
     };
-    let outcome = parsed.and_then(|(name, count)| {
-        with_protocol::<Native, _>(name, &ProtocolOptions::default(), count).ok()
-    });
     match outcome {
-        Some(checksum) => println!("checksum {checksum:016x}"),
+        Some(committed) => println!("{committed} committed"),
         None => {
-            eprintln!("usage: transaction_cost PROTOCOL READ_RATIO TRANSACTIONS");
+            eprintln!("usage: transaction_cost ycsb-reads|ycsb|tpcc PROTOCOL TRANSACTIONS");
             std::process::exit(2);
         }
     }

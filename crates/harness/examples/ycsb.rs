@@ -4,8 +4,9 @@
 use harness::{
     assemble,
     drive::BackOff,
+    engines::Engines,
     record::{MachineKind, RunRecord},
-    run::{Measurable, Plan, run},
+    run::{Plan, run},
 };
 use machine::{Native, NativeOptions, Word, cold::Arc};
 use protocols::ProtocolOptions;
@@ -27,6 +28,7 @@ fn main() {
     let workload = Ycsb::new(options).expect("good options");
     let modelled = machine != "native";
     let plan = Plan {
+        architecture: engine::registry::DEFAULT.to_owned(),
         protocol: protocol.clone(),
         protocol_options: ProtocolOptions::default(),
         cores: cores.parse().unwrap(),
@@ -54,7 +56,7 @@ fn main() {
     }
 }
 
-fn report<M: Measurable>(
+fn report<M: Engines>(
     make: &dyn Fn(u64) -> Result<M, machine::OutOfMemory>,
     kind: MachineKind,
     workload: &Ycsb,

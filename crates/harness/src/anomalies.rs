@@ -9,17 +9,16 @@ pub use catalogue::{Anomaly, Expectation};
 
 use crate::{
     assemble,
+    engines::Engines,
     explore::{Explorers, message_of},
     run::{HarnessError, fitted},
 };
-use architectures::{Architecture, EngineOptions, Session, SharedEverything};
 use catalogue::{LOADED, Seen, TABLE, rows};
 use checker::{Certificate, Requirements};
+use engine::registry;
+use engine::{Engine, EngineOptions, Session};
 use machine::{Body, Explored, Fault, Machine, RunError, cold::Mutex};
-use protocols::{
-    Isolation, Protocol, ProtocolOptions, Start,
-    registry::{Visitor, with_protocol},
-};
+use protocols::{Isolation, ProtocolOptions, Start};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::{
     Abort, Access, Client, Column, ColumnType, History, Loader, Schema, TableId, TableSchema,
@@ -91,59 +90,49 @@ impl std::fmt::Display for Failure {
 
 /// Searches under `protocol`.
 pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
-    let options = search.protocol_options.clone();
-    with_protocol::<Explored, _>(protocol, &options, search)
-        .unwrap_or_else(|_| Err(HarnessError::UnknownProtocol(protocol.to_owned())))
-}
-
-impl Visitor<Explored> for Search {
-    type Output = Result<Outcome, HarnessError>;
-
-    fn visit<P: Protocol<Explored>>(self) -> Self::Output {
-        P::check_isolation(&self.protocol_options)?;
-        let declaration = P::declare(&self.protocol_options);
-        let promised = match self.certify {
+    let mut outcome =
+        Outcome { isolation: Isolation::None, schedules: 0, seen_at: None, failure: None };
+    let mut explorers = Explorers::new(search.fault);
+    while outcome.schedules < search.schedules {
+        let seed = search.first_seed.wrapping_add(outcome.schedules);
+        let machine = explorers.take(seed, STEP_LIMIT)?;
+        let options = EngineOptions {
+            protocol: fitted(&search.protocol_options, &Rows),
+            sessions: search.anomaly.transactions() + 1,
+            record_history: true,
+            purge_batch: 1,
+            epoch_interval_ticks: 50,
+        };
+        let engine = Explored::engine(registry::DEFAULT, protocol, &machine, &options)?;
+        engine.load(&Rows, 1)?;
+        let declaration = engine.declaration();
+        let promised = match search.certify {
             true => assemble::promised(&declaration),
             false => Requirements::NOTHING,
         };
-        let isolation = declaration.isolation;
-        let mut outcome = Outcome { isolation, schedules: 0, seen_at: None, failure: None };
-        let mut explorers = Explorers::new(self.fault);
-        while outcome.schedules < self.schedules {
-            let seed = self.first_seed.wrapping_add(outcome.schedules);
-            let machine = explorers.take(seed, STEP_LIMIT)?;
-            let options = EngineOptions {
-                protocol: fitted(&self.protocol_options, &Rows),
-                sessions: self.anomaly.transactions() + 1,
-                record_history: true,
-                purge_batch: 1,
-                epoch_interval_ticks: 50,
-            };
-            let engine = SharedEverything::<Explored, P>::create(machine.clone(), &options)?;
-            engine.load(&Rows, 1)?;
-            outcome.schedules += 1;
-            match one(&machine, &engine, self.anomaly, promised)? {
-                Ok(false) => {}
-                Ok(true) => outcome.seen_at = Some(seed),
-                Err(failure) => outcome.failure = Some((seed, failure)),
-            }
-            drop(engine);
-            explorers.give(machine);
-            if outcome.seen_at.is_some() || outcome.failure.is_some() {
-                break;
-            }
+        outcome.isolation = declaration.isolation;
+        outcome.schedules += 1;
+        match one(&machine, &*engine, search.anomaly, promised)? {
+            Ok(false) => {}
+            Ok(true) => outcome.seen_at = Some(seed),
+            Err(failure) => outcome.failure = Some((seed, failure)),
         }
-        Ok(outcome)
+        drop(engine);
+        explorers.give(machine);
+        if outcome.seen_at.is_some() || outcome.failure.is_some() {
+            break;
+        }
     }
+    Ok(outcome)
 }
 
 /// Far more than three short transactions need.
 const STEP_LIMIT: u64 = 200_000;
 
 /// One schedule: whether the anomaly shows.
-fn one<A: Architecture<Explored>>(
+fn one(
     machine: &Explored,
-    engine: &A,
+    engine: &dyn Engine<Explored>,
     anomaly: Anomaly,
     promised: Requirements,
 ) -> Result<Result<bool, Failure>, HarnessError> {
@@ -153,7 +142,7 @@ fn one<A: Architecture<Explored>>(
             let ended = &ended;
             Box::new(move |core| {
                 let mut session = engine.session(core, number);
-                let session: &mut dyn Session = &mut session;
+                let session: &mut dyn Session = &mut *session;
                 let seen = attempt(session, anomaly, number);
                 ended.lock().push((number, seen, session.take_history()));
             })
@@ -171,7 +160,7 @@ fn one<A: Architecture<Explored>>(
     let left = Mutex::new(Vec::new());
     let look: Body<'_, Explored> = Box::new(|core| {
         let mut session = engine.session(core, anomaly.transactions());
-        let session: &mut dyn Session = &mut session;
+        let session: &mut dyn Session = &mut *session;
         session.begin(start(0));
         if let Ok(rows) = rows(session) {
             *left.lock() = rows;

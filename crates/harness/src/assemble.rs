@@ -80,7 +80,7 @@ pub fn record(
     let mut record = blank;
     record.protocol = plan.protocol.clone();
     record.protocol_options = protocol_settings(plan);
-    record.architecture = "shared_everything".to_owned();
+    record.architecture = plan.architecture.clone();
     record.machine_kind = kind;
     record.cores = plan.cores;
     record.seed = plan.seed;

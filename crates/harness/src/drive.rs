@@ -2,7 +2,7 @@
 
 use crate::arrivals::{ArrivalTimes, idle};
 use crate::measure::{Interval, Meter, WorkerReport};
-use architectures::Session;
+use engine::Session;
 use machine::{Category, Core, Word};
 use protocols::Start;
 use txn::{Abort, AbortReason, Client};

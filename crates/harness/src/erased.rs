@@ -9,7 +9,7 @@ use crate::{
     drive::{Length, Loop, Watcher, drive},
     measure::WorkerReport,
 };
-use architectures::{Dataset, Session};
+use engine::{Dataset, Session};
 use machine::Machine;
 use txn::{Conservation, Workload};
 

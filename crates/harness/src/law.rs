@@ -1,6 +1,6 @@
 //! A workload's conservation law, judged after a run in one more transaction, alone.
 
-use architectures::{Architecture, Session};
+use engine::Engine;
 use machine::{Body, Machine, RunError, Service, cold::Mutex};
 use protocols::Start;
 use txn::Conservation;
@@ -11,9 +11,9 @@ const MOST_ATTEMPTS: u32 = 100;
 /// What is broken of a workload's `law`, after `committed` procedures in all; None if nothing is, or if there is
 /// no law. `slot` is that of a session which nobody has. `cores` and `services` are those of the run before where
 /// time is modelled, as lines remember who had them; the first core judges, the others do nothing.
-pub(crate) fn broken<M: Machine, A: Architecture<M>>(
+pub(crate) fn broken<M: Machine>(
     machine: &M,
-    engine: &A,
+    engine: &dyn Engine<M>,
     law: Option<Conservation>,
     (cores, services): (usize, Vec<Service<'_, M>>),
     slot: usize,
@@ -25,7 +25,7 @@ pub(crate) fn broken<M: Machine, A: Architecture<M>>(
         let mut session = engine.session(core, slot);
         for attempt in 0..MOST_ATTEMPTS {
             session.begin(Start { attempt, read_only: true, partitions: &[] });
-            let outcome = law(&mut session, committed);
+            let outcome = law(&mut *session, committed);
             let ended = session.commit();
             if let (Ok(verdict), Ok(())) = (outcome, ended) {
                 *broken.lock() = verdict.err();

@@ -1,29 +1,29 @@
 //! A measurement: an engine is made and loaded, workers run for an interval, their counts are added up.
 
 use crate::{
-    arrivals::{ArrivalTimes, Arrivals},
-    drive::{BackOff, Length, Loop, Watcher, drive},
-    erased::{ErasedWorkload, Identity},
-    law,
-    measure::{Interval, Latencies, Meter, SLICES, WorkerReport},
+    arrivals::Arrivals,
+    drive::{BackOff, Loop, drive},
+    engines::Engines,
+    erased::ErasedWorkload,
+    measure::{SLICES, WorkerReport},
+    measurement::{Measurement, WorkerLoop},
 };
-use architectures::{Architecture, Dataset, EngineError, EngineOptions, Session, SharedEverything};
+use engine::{
+    Dataset, Engine, EngineError, EngineOptions, Session, TypedEngine,
+    registry::{EngineVisitor, with_engine},
+};
 use hdrhistogram::Histogram;
-use machine::{
-    Body, Core, Machine, Native, OutOfMemory, Place, RunError, Service, Word, Zeroed,
-    cold::{Arc, Mutex},
-};
-use protocols::{
-    IsolationError, Protocol, ProtocolOptions,
-    registry::{Visitor, with_protocol},
-};
-use simulator::Simulated;
-use std::{cell::Cell, fmt, time::Instant};
+use machine::{Machine, OutOfMemory, RunError, Word, cold::Arc};
+use protocols::ProtocolOptions;
+use std::{any::Any, fmt};
+use storage::StoreError;
 use txn::{History, Workload};
 
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// Name of the architecture.
+    pub architecture: String,
     /// Name of the protocol.
     pub protocol: String,
     /// Its options.
@@ -97,10 +97,6 @@ impl Repetition {
 /// A measurement that can't be made.
 #[derive(Debug)]
 pub enum HarnessError {
-    /// No protocol of that name.
-    UnknownProtocol(String),
-    /// The protocol cannot give that level of isolation.
-    Isolation(IsolationError),
     /// The engine or its tables.
     Engine(EngineError),
     /// The run itself.
@@ -110,8 +106,6 @@ pub enum HarnessError {
 impl fmt::Display for HarnessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HarnessError::UnknownProtocol(name) => write!(f, "unknown protocol {name:?}"),
-            HarnessError::Isolation(error) => error.fmt(f),
             HarnessError::Engine(error) => error.fmt(f),
             HarnessError::Run(error) => error.fmt(f),
         }
@@ -119,12 +113,6 @@ impl fmt::Display for HarnessError {
 }
 
 impl std::error::Error for HarnessError {}
-
-impl From<IsolationError> for HarnessError {
-    fn from(error: IsolationError) -> Self {
-        HarnessError::Isolation(error)
-    }
-}
 
 impl From<EngineError> for HarnessError {
     fn from(error: EngineError) -> Self {
@@ -134,7 +122,7 @@ impl From<EngineError> for HarnessError {
 
 impl From<OutOfMemory> for HarnessError {
     fn from(error: OutOfMemory) -> Self {
-        HarnessError::Engine(EngineError::OutOfMemory(error))
+        HarnessError::Engine(EngineError::Store(StoreError::OutOfMemory(error)))
     }
 }
 
@@ -144,112 +132,79 @@ impl From<RunError> for HarnessError {
     }
 }
 
-/// Machines that measurements are made on.
-pub trait Measurable: Machine {
-    /// Runs every repetition of `job`. A concrete machine's, so that it is compiled here and not once more in
-    /// every program that measures.
-    fn measure(name: &str, job: Job<'_, Self>) -> Result<Vec<Repetition>, HarnessError>;
-}
-
-macro_rules! measurable {
-    ($($machine:ty),*) => {$(
-        impl Measurable for $machine {
-            fn measure(name: &str, job: Job<'_, Self>) -> Result<Vec<Repetition>, HarnessError> {
-                let options = &job.plan.protocol_options;
-                with_protocol(name, options, job).unwrap_or_else(|_| unknown(name))
-            }
-        }
-    )*};
-}
-
-measurable!(Native, Simulated);
-
-fn unknown<T>(name: &str) -> Result<T, HarnessError> {
-    Err(HarnessError::UnknownProtocol(name.to_owned()))
-}
-
 /// Runs `plan` on machines made by `make` from a seed. `stop` ends it early; `done` hears of every
 /// repetition. Natively one engine serves all repetitions (loading is dear) unless histories are
 /// recorded or the workload [grows](Workload::grows); where time is modelled each gets a machine and a seed of
 /// its own.
-pub fn run<M: Measurable, W: Workload>(
+pub fn run<M: Engines, W: Workload>(
     make: &dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &W,
     plan: &Plan,
     stop: &Word,
     done: &mut dyn FnMut(&Repetition),
 ) -> Result<Vec<Repetition>, HarnessError> {
-    let job = Job { make, workload, plan, stop, done };
+    let job = Job { make, workload, plan, stop };
     // What is built to find mistakes, with debug assertions, measures nothing either.
     if const { M::MODELLED || !W::COMPILED || cfg!(debug_assertions) } {
-        return M::measure(&plan.protocol, job);
+        return job.repeat(&*any_loop(workload), done);
     }
-    with_protocol::<M, _>(&plan.protocol, &plan.protocol_options, Compiled { job, workload })
-        .unwrap_or_else(|_| unknown(&plan.protocol))
+    let Plan { architecture, protocol, protocol_options, .. } = plan;
+    let compiled = Compiled { workload };
+    let worker_loop = with_engine::<M, _>(architecture, protocol, protocol_options, compiled)?;
+    job.repeat(&*worker_loop, done)
+}
+
+/// The loop of `workload`'s workers in any session.
+fn any_loop<M: Machine>(workload: &dyn ErasedWorkload<M>) -> Box<WorkerLoop<'_, M>> {
+    Box::new(|engine, core, identity, open, plan| {
+        let mut session = engine.session(core, identity.worker);
+        let report = workload.drive(core, &mut *session, identity, open, plan);
+        (report, session.take_history())
+    })
+}
+
+/// A workload whose loop is compiled for an engine's type.
+struct Compiled<'w, W> {
+    workload: &'w W,
+}
+
+impl<'w, M: Machine, W: Workload> EngineVisitor<M> for Compiled<'w, W> {
+    type Output = Box<WorkerLoop<'w, M>>;
+
+    fn visit<E: TypedEngine<M>>(self) -> Self::Output {
+        let workload = self.workload;
+        if const { !E::LOOPS } {
+            return any_loop(workload);
+        }
+        Box::new(move |engine, core, identity, open, plan| {
+            let engine: &dyn Any = engine;
+            let engine: &E = engine.downcast_ref().expect("the loop is run in engines of its type");
+            let mut session = engine.typed_session(core, identity.worker);
+            let mut client = workload.client(identity.worker, identity.workers, identity.seed);
+            let Loop { back_off, seed, stop, arrivals, watcher: _, meter } = plan;
+            let plan = Loop { back_off, seed, stop, arrivals, watcher: (), meter };
+            let report = drive(core, &mut session, &mut client, open(), plan);
+            (report, session.take_history())
+        })
+    }
 }
 
 /// What to measure, on which machines.
-pub struct Job<'a, M: Machine> {
+struct Job<'a, M: Machine> {
     make: &'a dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &'a dyn ErasedWorkload<M>,
     plan: &'a Plan,
     stop: &'a Word,
-    done: &'a mut dyn FnMut(&Repetition),
 }
 
-/// One worker's loop in a session of one protocol: on whose behalf, how long, and how.
-type WorkerLoop<'w, M, A> = dyn for<'s> Fn(
-        &'s <M as Machine>::Core,
-        &mut <A as Architecture<M>>::Session<'s>,
-        Identity,
-        &dyn Fn() -> Length,
-        Loop<'_, &mut dyn Watcher>,
-    ) -> WorkerReport
-    + Sync
-    + 'w;
-
-impl<M: Machine> Visitor<M> for Job<'_, M> {
-    type Output = Result<Vec<Repetition>, HarnessError>;
-
-    fn visit<P: Protocol<M>>(self) -> Self::Output {
-        let workload = self.workload;
-        self.repeat::<P>(&|core, session, identity, open, plan| {
-            workload.drive(core, session, identity, open, plan)
-        })
-    }
-}
-
-/// A job whose loop is compiled for its protocol.
-struct Compiled<'a, M: Machine, W> {
-    job: Job<'a, M>,
-    workload: &'a W,
-}
-
-impl<M: Machine, W: Workload> Visitor<M> for Compiled<'_, M, W> {
-    type Output = Result<Vec<Repetition>, HarnessError>;
-
-    fn visit<P: Protocol<M>>(self) -> Self::Output {
-        if const { P::ONE_COPY } {
-            return self.job.visit::<P>();
-        }
-        let workload = self.workload;
-        self.job.repeat::<P>(&|core, session, identity, open, plan| {
-            let mut client = workload.client(identity.worker, identity.workers, identity.seed);
-            let Loop { back_off, seed, stop, arrivals, watcher: _, meter } = plan;
-            let plan = Loop { back_off, seed, stop, arrivals, watcher: (), meter };
-            drive(core, session, &mut client, open(), plan)
-        })
-    }
-}
-
-impl<M: Machine> Job<'_, M> {
-    fn repeat<P: Protocol<M>>(
-        self,
-        worker_loop: &WorkerLoop<'_, M, SharedEverything<M, P>>,
+impl<M: Engines> Job<'_, M> {
+    fn repeat(
+        &self,
+        worker_loop: &WorkerLoop<'_, M>,
+        done: &mut dyn FnMut(&Repetition),
     ) -> Result<Vec<Repetition>, HarnessError> {
-        P::check_isolation(&self.plan.protocol_options)?;
         let mut repetitions = Vec::new();
-        let mut kept: Option<(Arc<M>, SharedEverything<M, P>)> = None;
+        let mut kept: Option<(Arc<M>, Arc<dyn Engine<M>>)> = None;
         for number in 0..self.plan.repetitions.max(1) {
             if self.stop.peek() != 0 {
                 break;
@@ -260,41 +215,27 @@ impl<M: Machine> Job<'_, M> {
                 Some(kept) => kept,
                 None => {
                     let machine = Arc::new((self.make)(seed)?);
-                    let engine = self.engine::<P>(&machine)?;
+                    let engine = self.engine(&machine)?;
                     (machine, engine)
                 }
             };
-            let repetition = self.measure(&*machine, &engine, seed, worker_loop)?;
-            (self.done)(&repetition);
+            let measurement = Measurement {
+                plan: self.plan,
+                stop: self.stop,
+                machine: &*machine,
+                engine: &*engine,
+                workload: self.workload,
+                seed,
+            };
+            let repetition = measurement.run(worker_loop)?;
+            done(&repetition);
             repetitions.push(repetition);
             kept = Some((machine, engine));
         }
         Ok(repetitions)
     }
-}
 
-#[repr(C, align(64))]
-struct Gate<M: Machine> {
-    line: M::Line,
-    arrived: Word,
-    begun: Word,
-}
-
-// SAFETY: a line and words, valid as zeros.
-unsafe impl<M: Machine> Zeroed for Gate<M> {}
-
-/// The options of a protocol that runs `workload`: with as many partition locks as that has partitions, where
-/// no number is given.
-pub(crate) fn fitted(options: &ProtocolOptions, data: &dyn Dataset) -> ProtocolOptions {
-    let partitions = options.partitions.or_else(|| Some(data.schema().partitions()));
-    ProtocolOptions { partitions, ..options.clone() }
-}
-
-impl<M: Machine> Job<'_, M> {
-    fn engine<P: Protocol<M>>(
-        &self,
-        machine: &Arc<M>,
-    ) -> Result<SharedEverything<M, P>, HarnessError> {
+    fn engine(&self, machine: &Arc<M>) -> Result<Arc<dyn Engine<M>>, HarnessError> {
         let options = EngineOptions {
             protocol: fitted(&self.plan.protocol_options, self.workload),
             sessions: self.plan.cores + 1,
@@ -303,112 +244,15 @@ impl<M: Machine> Job<'_, M> {
             // Set again at the run, when a core can tell the clock's rate.
             epoch_interval_ticks: 0,
         };
-        let engine = SharedEverything::create(machine.clone(), &options)?;
+        let engine = M::engine(&self.plan.architecture, &self.plan.protocol, machine, &options)?;
         engine.load(self.workload, self.plan.load_threads)?;
         Ok(engine)
     }
-
-    fn measure<'w, A: Architecture<M> + 'w>(
-        &self,
-        machine: &M,
-        engine: &A,
-        seed: u64,
-        worker_loop: &WorkerLoop<'w, M, A>,
-    ) -> Result<Repetition, HarnessError> {
-        let (plan, stop) = (self.plan, self.stop);
-        let latencies = Latencies::default();
-        let gate = machine.arena().place::<Gate<M>>(Place::Any)?;
-        let reports = Mutex::new(Vec::with_capacity(plan.cores));
-        let clock = machine.clock_hz();
-        let ticks = |seconds: f64| (seconds * clock as f64) as u64;
-        let bodies = (0..plan.cores)
-            .map(|worker| -> Body<'_, M> {
-                let (latencies, gate, reports) = (&latencies, &gate, &reports);
-                Box::new(move |core| {
-                    let mut session = engine.session(core, worker);
-                    let interval = Cell::new(Interval { begin: 0, end: 0 });
-                    let length = || {
-                        let begun = if M::MODELLED { 0 } else { open(core, gate, plan.cores) };
-                        let begin = begun + ticks(plan.warm_up_s);
-                        interval.set(Interval { begin, end: begin + ticks(plan.measured_s) });
-                        Length::Until(interval.get())
-                    };
-                    let identity = Identity { worker, workers: plan.cores, seed };
-                    let plan = Loop::<&mut dyn Watcher> {
-                        back_off: plan.back_off,
-                        seed: seed ^ (worker as u64) << 32,
-                        stop,
-                        arrivals: plan.arrivals.map(|arrivals| {
-                            ArrivalTimes::new(arrivals, worker, plan.cores, seed, clock)
-                        }),
-                        watcher: &mut (),
-                        meter: Meter::new(latencies),
-                    };
-                    let report = worker_loop(core, &mut session, identity, &length, plan);
-                    let interval = interval.get();
-                    reports.lock().push((worker, interval, report, session.take_history()));
-                })
-            })
-            .collect();
-        let services = || {
-            let interval_ticks = ticks(plan.epoch_interval_s).max(1);
-            let services = engine.services().into_iter();
-            services.map(|service| Service { interval_ticks, ..service }).collect()
-        };
-        let (started, operations) = (Instant::now(), machine.operations());
-        let used_before = machine.arena().used();
-        machine.run(bodies, services())?;
-        let wall_s = started.elapsed().as_secs_f64();
-        let executed = machine.operations().map(|now| now - operations.unwrap_or(0));
-        let grown_bytes = machine.arena().used().saturating_sub(used_before);
-        let mut reports = reports.into_inner();
-        reports.sort_by_key(|(worker, ..)| *worker);
-        let mut total = WorkerReport::default();
-        let mut interval_ticks = ticks(plan.measured_s);
-        let interrupted = self.stop.peek() != 0;
-        if interrupted {
-            // The interval that all workers have in common ends with the first of them.
-            let shortest =
-                reports.iter().map(|(_, i, r, _)| r.ended_at.saturating_sub(i.begin)).min();
-            interval_ticks = shortest.unwrap_or(0).min(interval_ticks);
-        }
-        let begun = reports.first().map_or(0, |(_, i, ..)| i.begin - ticks(plan.warm_up_s));
-        reports.iter().for_each(|(_, _, report, _)| total.add(report));
-        let machine_s = total.ended_at.saturating_sub(begun) as f64 / clock as f64;
-        let throughput = total.commits() as f64 * clock as f64 / interval_ticks.max(1) as f64;
-        let (slot, committed) = (plan.cores, total.all_commits);
-        let broken_law = match plan.record_history && !interrupted {
-            true => {
-                let hands = (plan.cores, services());
-                let law = self.workload.conservation();
-                law::broken(machine, engine, law, hands, slot, committed)?
-            }
-            false => None,
-        };
-        let history = plan
-            .record_history
-            .then(|| History::of(reports.into_iter().map(|(.., history)| history).collect()));
-        Ok(Repetition {
-            total,
-            latencies: latencies.into_inner(),
-            ticks_per_second: clock,
-            interval_ticks,
-            throughput_txn_per_s: throughput,
-            history,
-            wall_s,
-            machine_s,
-            operations: executed,
-            grown_bytes,
-            interrupted,
-            broken_law,
-        })
-    }
 }
 
-/// Waits until all workers are there and returns one clock reading for all: they measure the same interval.
-fn open<M: Machine>(core: &M::Core, gate: &Gate<M>, workers: usize) -> u64 {
-    if core.fetch_add(&gate.line, &gate.arrived, 1) + 1 == workers as u64 {
-        core.store(&gate.line, &gate.begun, core.now());
-    }
-    core.wait_while(&gate.line, &gate.begun, |begun| begun == 0)
+/// The options of a protocol that runs `workload`: with as many partition locks as that has partitions, where
+/// no number is given.
+pub(crate) fn fitted(options: &ProtocolOptions, data: &dyn Dataset) -> ProtocolOptions {
+    let partitions = options.partitions.or_else(|| Some(data.schema().partitions()));
+    ProtocolOptions { partitions, ..options.clone() }
 }

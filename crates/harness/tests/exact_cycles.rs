@@ -28,6 +28,7 @@ fn protocols() -> Vec<&'static str> {
 /// One line per run.
 fn line<W: Workload>(name: &str, workload: &W, machine: &str, cores: usize, cc: &str) -> String {
     let plan = Plan {
+        architecture: engine::registry::DEFAULT.to_owned(),
         protocol: cc.into(),
         protocol_options: ProtocolOptions::default(),
         cores,

@@ -18,6 +18,7 @@ fn measured(cores: usize, arrivals: Option<Arrivals>, measured_s: f64) -> RunRec
     let options = KeyValueOptions { records: 64, accesses: 4, ..KeyValueOptions::default() };
     let workload = KeyValue::new(options).expect("good options");
     let plan = Plan {
+        architecture: engine::registry::DEFAULT.to_owned(),
         protocol: "SILO".into(),
         protocol_options: ProtocolOptions::default(),
         cores,

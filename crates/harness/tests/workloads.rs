@@ -4,8 +4,9 @@
 use harness::{
     assemble::{certify, declaration, promised},
     drive::BackOff,
+    engines::Engines,
     explore::{Exploration, explore},
-    run::{Measurable, Plan, run},
+    run::{Plan, run},
 };
 use machine::{Explored, Native, NativeOptions, OutOfMemory, Word, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
@@ -101,6 +102,7 @@ fn certified<W: Workload>(workload: &W) {
 
 fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> Plan {
     Plan {
+        architecture: engine::registry::DEFAULT.to_owned(),
         protocol: protocol.into(),
         protocol_options: ProtocolOptions::default(),
         cores,
@@ -117,7 +119,7 @@ fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> 
 }
 
 /// Whether anything was committed; what was is certified.
-fn certified_on<M: Measurable, W: Workload>(
+fn certified_on<M: Engines, W: Workload>(
     make: &dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &W,
     protocol: &str,

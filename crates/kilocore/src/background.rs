@@ -1,6 +1,7 @@
 //! The background thread: moves epochs on while the database is open.
 
-use crate::{Error, engine::Engine};
+use crate::Error;
+use engine::Engine;
 use machine::{
     Native,
     cold::{Arc, Condvar, Mutex},
@@ -26,7 +27,7 @@ impl Background {
     /// Starts the engine's services as core number `core`, every `interval`.
     pub fn start(
         machine: Arc<Native>,
-        engine: Arc<dyn Engine>,
+        engine: Arc<dyn Engine<Native>>,
         core: usize,
         interval: Duration,
     ) -> Result<Background, Error> {

@@ -5,7 +5,7 @@ use std::ops::{
     Bound, ControlFlow, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo,
     RangeToInclusive,
 };
-use txn::{ByteRange, Direction, Intent, KeyKind, RowKey, byte_key_after, byte_key_before};
+use txn::{ByteRange, Direction, Intent, Key, KeyKind, byte_key_after, byte_key_before};
 
 /// A range of keys that are bytes: `..`, or `"a".."b"` and its like, of anything that is bytes.
 pub trait ByteKeyBounds {
@@ -322,8 +322,8 @@ impl Transaction<'_> {
     ) -> Result<(), Error> {
         self.own(index.table())?.check_byte_keys()?;
         self.visit_index(index, ends, direction, |key, row| match key {
-            RowKey::Bytes(key) => visit(key, row),
-            RowKey::Number(_) => unreachable!("the table's keys are bytes"),
+            Key::Bytes(key) => visit(key, row),
+            Key::Number(_) => unreachable!("the table's keys are bytes"),
         })
     }
 }

@@ -3,11 +3,12 @@
 use crate::{
     ColumnType, Error, IndexOptions, Options, Table, Transaction, back_off,
     background::Background,
-    engine::{self, Engine, Opened},
     options, rehearsal,
+    seats::{self, Opened},
     slots::{Slots, Turn},
     transaction::Term,
 };
+use engine::Engine;
 use machine::{
     Core, Machine, Native, Word,
     cold::{Arc, Mutex},
@@ -33,7 +34,7 @@ struct Inner {
     _background: Background,
     slots: Slots,
     catalogue: Catalogue,
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn Engine<Native>>,
     machine: Arc<Native>,
     options: Options,
     memory_bytes: u64,
@@ -65,7 +66,7 @@ static OPENED: Word = Word::new(0);
 impl Database {
     /// Opens an empty database. It has one thread in the background, which moves its epochs on.
     pub fn open(options: Options) -> Result<Database, Error> {
-        let Opened { machine, engine, seats, partitions } = engine::open(&options)?;
+        let Opened { machine, engine, seats, partitions } = seats::open(&options)?;
         let sessions = options.max_sessions;
         let database = machine.core(sessions).fetch_add(&(), &OPENED, 1);
         Ok(Database(Arc::new(Inner {
@@ -390,7 +391,7 @@ impl Database {
         }
         let left = self.0.memory_bytes.saturating_sub(self.memory_used_bytes());
         let available = if must_fit { left } else { u64::MAX };
-        self.0.engine.create_table(id, &together, rows, available)?;
+        seats::create_table(&*self.0.engine, id, &together, rows, available)?;
         let database = self.0.catalogue.database;
         // The table knows the handles of its indexes, and they know where they belong.
         let of = |at, schema| Table::new(database, at, schema, Vec::new());

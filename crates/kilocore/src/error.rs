@@ -1,6 +1,7 @@
 //! Everything that can go wrong, each with what was given and what is allowed.
 
 use crate::{ColumnType, suggestion::did_you_mean};
+use engine::EngineError;
 use storage::StoreError;
 use txn::{Abort, AbortReason};
 
@@ -360,6 +361,17 @@ impl From<Abort> for Error {
             AbortReason::UndeclaredPartition => Error::UndeclaredPartition,
             AbortReason::KeyOutsideIndex => Error::KeyOutsideIndex,
             reason => Error::Conflict(reason),
+        }
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Error {
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::UnknownProtocol(_)
+            | EngineError::UnknownArchitecture(_)
+            | EngineError::Isolation(_) => unreachable!("options are checked before: {error}"),
         }
     }
 }

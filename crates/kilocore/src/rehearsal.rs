@@ -6,8 +6,10 @@
 
 use crate::{
     Error,
-    engine::{Engine, Seat},
+    seats::{Seat, create_table},
 };
+use engine::Engine;
+use machine::Native;
 use protocols::Start;
 use txn::{Abort, Column, ColumnSet, ColumnType, Intent, TableId, TableSchema};
 
@@ -18,9 +20,9 @@ pub(crate) const TABLE: TableId = TableId(0);
 const LOCKS: u64 = 32;
 
 /// Lets every session rehearse.
-pub(crate) fn rehearse(engine: &dyn Engine, seats: &mut [Seat]) -> Result<(), Error> {
+pub(crate) fn rehearse(engine: &dyn Engine<Native>, seats: &mut [Seat]) -> Result<(), Error> {
     let schema = TableSchema::new("rehearsal", vec![Column::new("nothing", ColumnType::U64)]);
-    engine.create_table(TABLE, &[schema], 0, u64::MAX)?;
+    create_table(engine, TABLE, &[schema], 0, u64::MAX)?;
     for seat in seats {
         let session = seat.session();
         session.begin(Start { attempt: 0, read_only: false, partitions: &[] });

@@ -4,7 +4,7 @@
 //! to any free slot, and when all are taken it waits. A slot is free again when its [`Turn`] drops, which
 //! rolls back what is still open: a panic takes the same way out.
 
-use crate::{Error, engine::Seat};
+use crate::{Error, seats::Seat};
 use machine::{
     Core, Word,
     cold::{Condvar, Mutex},

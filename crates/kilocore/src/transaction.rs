@@ -4,12 +4,12 @@ use crate::{
     Error, Field, FixedValue, Index, IntegerValue, Row, Table, Value, database::Catalogue,
     index::Entries, table::Definition,
 };
-use architectures::Session;
+use engine::Session;
 use std::{
     ops::{Bound, ControlFlow, RangeBounds},
     time::{Duration, Instant},
 };
-use txn::{ColumnSet, Direction, Intent, KeyRange, RowKey, TableId};
+use txn::{ColumnSet, Direction, Intent, Key, KeyRange, TableId};
 
 fn bounds(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
     (range.start_bound().cloned(), range.end_bound().cloned())
@@ -286,8 +286,8 @@ impl<'t> Transaction<'t> {
     ) -> Result<(), Error> {
         self.own(index.table())?.check_integer_keys()?;
         self.visit_index(index, (first, last), direction, |key, row| match key {
-            RowKey::Number(key) => visit(key, row),
-            RowKey::Bytes(_) => unreachable!("the table's keys are integers"),
+            Key::Number(key) => visit(key, row),
+            Key::Bytes(_) => unreachable!("the table's keys are integers"),
         })
     }
 
@@ -297,14 +297,14 @@ impl<'t> Transaction<'t> {
         index: &'r Index,
         (first, last): (&[Value<'_>], &[Value<'_>]),
         direction: Direction,
-        mut visit: impl FnMut(RowKey<'_>, &Row<'r>) -> ControlFlow<()>,
+        mut visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let (table, id) = (index.table(), index.id());
         let all = self.own(table)?.all();
         match index.range(first, last)? {
             Entries::Narrow(range) => {
                 self.session.scan_index(id, range, direction, all, &mut |key, bytes| {
-                    visit(RowKey::Number(key), &Row::packed(table, bytes))
+                    visit(Key::Number(key), &Row::packed(table, bytes))
                 })?;
             }
             Entries::Wide(range) => {

@@ -11,7 +11,7 @@ use protocols::{
     registry::{Visitor, declarations, with_protocol},
 };
 use std::time::Duration;
-use storage::{Store, StoreLoader, StoreOptions};
+use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions};
 use txn::{
     Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, TxnId, Version,
 };
@@ -40,7 +40,7 @@ impl Visitor<Native> for Bench<'_> {
         let machine = Arc::new(machine.expect("8 GiB of address space"));
         let protocol =
             P::create(machine.arena(), &ProtocolOptions::default(), 2).expect("room in the arena");
-        let store = store_of(&machine, self.records);
+        let store = store_of::<P::Record>(&machine, self.records);
         let core = machine.core(0);
         let mut worker = protocol.worker(store.epochs(), 0);
         let mut group = self.criterion.benchmark_group(format!("{}/{}", self.name, self.size));
@@ -61,9 +61,10 @@ impl Visitor<Native> for Bench<'_> {
 fn store_of<R: Zeroed + Send + Sync + 'static>(
     machine: &Arc<Native>,
     records: u64,
-) -> Store<Native, R> {
-    let store: Store<Native, R> =
-        Store::new(machine.clone(), StoreOptions { sessions: 2, keep_versions: false })
+) -> Store<Native> {
+    let words = ProtocolWords::of::<R>();
+    let store: Store<Native> =
+        Store::new(machine.clone(), StoreOptions { sessions: 2, keep_versions: false, words })
             .expect("room in the arena");
     let columns =
         (0..4).map(|i| Column::new(format!("c{i}"), ColumnType::Bytes(BYTES as u32))).collect();
@@ -90,7 +91,7 @@ fn transact<'s, P: Protocol<Native>>(
     core: &NativeCore,
     protocol: &'s P,
     worker: &mut P::Worker<'s>,
-    store: &'s Store<Native, P::Record>,
+    store: &'s Store<Native>,
     draws: &mut Draws,
 ) -> u8 {
     let table = store.table(TABLE);
@@ -103,7 +104,7 @@ fn transact<'s, P: Protocol<Native>>(
         // Keys differ within a transaction by their last bits.
         let key = (draws.random >> 24) % draws.records / ACCESSES * ACCESSES + number;
         let columns = ColumnSet::one((draws.random >> 60) as usize % 4);
-        let record = table.find(core, key).expect("every key is there");
+        let record = RecordRef::checked(table.find(core, key).expect("every key is there"));
         if number * 100 < ACCESSES * draws.updates {
             buffer[0] = number as u8;
             let change = Change { columns, values: &buffer, state: None };

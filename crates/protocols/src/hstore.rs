@@ -65,7 +65,6 @@ impl<M: Machine> Hstore<M> {
 }
 
 impl<M: Machine> Protocol<M> for Hstore<M> {
-    const LOCKS_PARTITIONS: bool = true;
     type Record = ();
     type Worker<'s>
         = Worker<'s, M>
@@ -143,13 +142,17 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         core.account(before);
     }
 
+    fn locks_partitions(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn approach<'s>(
         &'s self,
         _: &M::Core,
         worker: &mut Worker<'s, M>,
         table: &TableSchema,
-        key: u64,
+        keys: KeyRange,
     ) -> Result<(), Abort> {
         if let Some(abort) = worker.refused {
             return Err(abort);
@@ -157,30 +160,13 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         if worker.declared.is_empty() {
             return Ok(());
         }
-        // Replicated rows may be read by whoever has a partition; see `write`.
-        let Some(partition) = table.partitioning.of(key) else { return Ok(()) };
-        match worker.declared.binary_search(&self.lock_of(partition)) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(undeclared()),
-        }
-    }
-
-    fn approach_range<'s>(
-        &'s self,
-        _: &M::Core,
-        worker: &mut Worker<'s, M>,
-        table: &TableSchema,
-        range: KeyRange,
-    ) -> Result<(), Abort> {
-        if let Some(abort) = worker.refused {
-            return Err(abort);
-        }
         let has = |partition| worker.declared.binary_search(&self.lock_of(partition)).is_ok();
-        if worker.declared.is_empty() || table.partitioning.all_of_range(range, has) {
-            Ok(())
-        } else {
-            Err(undeclared())
-        }
+        // Replicated rows may be read by whoever has a partition; see `write`.
+        let has_all = match keys.first() == keys.last() {
+            true => table.partitioning.of(keys.first()).is_none_or(has),
+            false => table.partitioning.all_of_range(keys, has),
+        };
+        if has_all { Ok(()) } else { Err(undeclared()) }
     }
 
     /// The locks on its partitions keep a range as it is.

@@ -158,7 +158,7 @@ pub struct Start<'a> {
     /// Declared to write nothing.
     pub read_only: bool,
     /// The partitions of all keys that it may access, in any order and repeated at will; none for any. Only
-    /// protocols that say so in [`Protocol::LOCKS_PARTITIONS`] look at them.
+    /// protocols that [lock partitions](Protocol::locks_partitions) look at them.
     pub partitions: &'a [u64],
 }
 
@@ -189,8 +189,6 @@ pub struct CommitLog<'a> {
 /// as it protects rows. After an `Err` the caller calls [`Protocol::abort`] exactly once.
 /// Lifetimes: `'s` is the store's and the protocol's own.
 pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
-    /// Whether it locks partitions, and wants to know at the begin of a transaction which.
-    const LOCKS_PARTITIONS: bool = false;
     /// Natively one copy of the loop serves all workloads, which then make virtual calls: a form of a protocol
     /// that is there to be compared. Each copy costs the build seconds.
     const ONE_COPY: bool = false;
@@ -254,29 +252,21 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         let _ = (worker, version);
     }
 
-    /// Hears of every access before the key is looked up.
+    /// Whether it locks partitions, and wants to know at the begin of a transaction which.
+    fn locks_partitions(&self) -> bool {
+        false
+    }
+
+    /// Hears of every access before its key is looked up, and of every scan before its first leaf is.
     #[inline(always)]
     fn approach<'s>(
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
         table: &TableSchema,
-        key: u64,
+        keys: KeyRange,
     ) -> Result<(), Abort> {
-        let _ = (core, worker, table, key);
-        Ok(())
-    }
-
-    /// Hears of every scan before its first leaf is looked up.
-    #[inline(always)]
-    fn approach_range<'s>(
-        &'s self,
-        core: &M::Core,
-        worker: &mut Self::Worker<'s>,
-        table: &TableSchema,
-        range: KeyRange,
-    ) -> Result<(), Abort> {
-        let _ = (core, worker, table, range);
+        let _ = (core, worker, table, keys);
         Ok(())
     }
 

@@ -24,8 +24,8 @@ use crate::{
     wait_die::{WaitDie, WaitDieTabled},
     wound_wait::WoundWait,
 };
-use machine::{Machine, Word};
-use storage::Header;
+use machine::Machine;
+use storage::ProtocolWords;
 
 /// The protocol of an embedder who names none: it does best when transactions seldom meet, as most do.
 pub const DEFAULT: &str = "SILO";
@@ -58,8 +58,8 @@ macro_rules! registry {
         /// The bytes of a record under each protocol beside its key and its row, in the same order.
         pub fn record_bytes<$machine: Machine>() -> Vec<usize> {
             vec![$(
-                size_of::<Header<$machine, <$protocol as Protocol<$machine>>::Record>>()
-                    - size_of::<Word>()
+                ProtocolWords::of::<<$protocol as Protocol<$machine>>::Record>()
+                    .record_bytes::<$machine>()
             ),*]
         }
 

@@ -9,7 +9,7 @@ use protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Start, cicada::Cicada, hekaton::Hekaton,
     mvcc::Mvcc, ssn::Ssn,
 };
-use storage::{Store, StoreLoader, StoreOptions, Table};
+use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions, Table};
 use txn::{
     Abort, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, Version,
 };
@@ -24,7 +24,7 @@ const NO_LOG: CommitLog<'static> = CommitLog { version: Version::INITIAL, writes
 struct Rig<P: Protocol<Explored>> {
     machine: Arc<Explored>,
     protocol: P,
-    store: Store<Explored, P::Record>,
+    store: Store<Explored>,
 }
 
 impl<P: Protocol<Explored>> Rig<P> {
@@ -36,7 +36,11 @@ impl<P: Protocol<Explored>> Rig<P> {
             ExploredOptions { seed, schedule, step_limit: 2_000_000, ..Default::default() };
         let machine = Arc::new(Explored::new(options).unwrap());
         let protocol = P::create(machine.arena(), &ProtocolOptions::default(), WORKERS).unwrap();
-        let options = StoreOptions { sessions: WORKERS, keep_versions: false };
+        let options = StoreOptions {
+            sessions: WORKERS,
+            keep_versions: false,
+            words: ProtocolWords::of::<P::Record>(),
+        };
         let store = Store::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("funds", ColumnType::I64)];
         let schema = Schema { tables: vec![TableSchema::new("rows", columns)] };
@@ -49,7 +53,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         Rig { machine, protocol, store }
     }
 
-    fn table(&self) -> &Table<Explored, P::Record> {
+    fn table(&self) -> &Table<Explored> {
         self.store.table(TABLE)
     }
 
@@ -60,7 +64,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         key: u64,
         intent: Intent,
     ) -> Result<i64, Abort> {
-        let record = self.table().find(core, key).expect("loaded");
+        let record = RecordRef::checked(self.table().find(core, key).expect("loaded"));
         let mut row = [0; 8];
         self.protocol.read(core, worker, record, ColumnSet::one(0), intent, &mut row)?;
         Ok(i64::from_le_bytes(row))
@@ -73,7 +77,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         key: u64,
         funds: i64,
     ) -> Result<(), Abort> {
-        let record = self.table().find(core, key).expect("loaded");
+        let record = RecordRef::checked(self.table().find(core, key).expect("loaded"));
         let values = funds.to_le_bytes();
         let change = Change { columns: ColumnSet::one(0), values: &values, state: None };
         self.protocol.write(core, worker, record, change).map(|_| ())

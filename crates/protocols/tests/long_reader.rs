@@ -15,7 +15,7 @@ use protocols::{
     mvcc::Mvcc,
     parts::version_chain::{self, Versioned},
 };
-use storage::{RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
+use storage::{ProtocolWords, RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
 use txn::{
     Abort, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, Version,
 };
@@ -67,7 +67,7 @@ unsafe impl<M: Machine> Zeroed for Progress<M> {}
 struct Rig<M: Machine, P: Protocol<M>> {
     machine: Arc<M>,
     protocol: P,
-    store: Store<M, P::Record>,
+    store: Store<M>,
     progress: Shared<Progress<M>>,
 }
 
@@ -77,7 +77,11 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         let arena = machine.arena();
         let protocol = P::create(arena, &ProtocolOptions::default(), SESSIONS).unwrap();
         let progress = arena.place(Place::Any).unwrap();
-        let options = StoreOptions { sessions: SESSIONS, keep_versions: false };
+        let options = StoreOptions {
+            sessions: SESSIONS,
+            keep_versions: false,
+            words: ProtocolWords::of::<P::Record>(),
+        };
         let store = Store::new(machine.clone(), options).unwrap();
         let column = |i| Column::new(format!("count{i}"), ColumnType::Bytes(BYTES as u32));
         let columns = (0..COLUMNS).map(column).collect();
@@ -91,7 +95,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         Rig { machine, protocol, store, progress }
     }
 
-    fn table(&self) -> &Table<M, P::Record> {
+    fn table(&self) -> &Table<M> {
         self.store.table(TABLE)
     }
 
@@ -113,7 +117,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         key: u64,
         intent: Intent,
     ) -> Result<Counted<'s, M, P::Record>, Abort> {
-        let record = self.table().find(core, key).expect("loaded");
+        let record = RecordRef::checked(self.table().find(core, key).expect("loaded"));
         let mut row = [0; COLUMNS * BYTES];
         let columns = ColumnSet::first(COLUMNS);
         let head = self.protocol.read(core, worker, record, columns, intent, &mut row)?;

@@ -6,7 +6,7 @@
 //! keeps it once more.
 
 use crate::{
-    Found, OrderedKey, RecordRef, RowState, Space, Table,
+    Found, OrderedKey, Record, RowState, Shape, Space, Table,
     index::{
         ByteKey,
         key::{KEY_BUFFER, KeyBuffer, words_for},
@@ -14,7 +14,7 @@ use crate::{
     ordered_rows::OrderedRows,
     table::Index,
 };
-use machine::{Core, Machine, OutOfMemory, Zeroed};
+use machine::{Core, Machine, OutOfMemory};
 use txn::{KeyKind, MAX_KEY_BYTES, TableSchema};
 
 /// Words that a record of `schema` needs for its key, beside the one of all records.
@@ -35,7 +35,7 @@ pub(crate) fn ordered_width(schema: &TableSchema) -> Option<usize> {
 }
 
 impl OrderedKey for ByteKey {
-    fn rows<M: Machine, C>(index: &Index<M, C>) -> Option<&OrderedRows<M, C, ByteKey>> {
+    fn rows<M: Machine>(index: &Index<M>) -> Option<&OrderedRows<M, ByteKey>> {
         match index {
             Index::OrderedBytes(rows) => Some(rows),
             _ => None,
@@ -50,7 +50,18 @@ impl OrderedKey for ByteKey {
     }
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'_, M, C> {
+impl<M: Machine> Shape<M> {
+    /// The bytes of a key of a table in order of bytes.
+    ///
+    /// # Panics
+    /// If the table has other keys.
+    pub fn bytes_of<'b>(&self, key: ByteKey, buffer: &'b mut KeyBuffer) -> &'b [u8] {
+        let width = ordered_width(self.schema()).expect("the table's keys are bytes");
+        key.bytes(width, buffer)
+    }
+}
+
+impl<M: Machine> Record<'_, M> {
     /// Sets the key of a record that nobody can reach yet.
     fn set_key_bytes(&self, key: &[u8]) {
         let words = self.key_bytes_words();
@@ -87,7 +98,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'_, M, C> {
 }
 
 /// Tables with keys of bytes.
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
+impl<M: Machine> Table<M> {
     /// True when keys are bytes, and ranges of them can be scanned.
     #[inline(always)]
     pub fn orders_bytes(&self) -> bool {
@@ -108,14 +119,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         ByteKey::new(key, self.width::<ByteKey>())
     }
 
-    /// Room for [`Table::bytes_of`].
+    /// Room for [`Shape::bytes_of`].
     pub const fn key_buffer() -> KeyBuffer {
         KEY_BUFFER
-    }
-
-    /// The bytes of a key of a table in order of bytes.
-    pub fn bytes_of<'b>(&self, key: ByteKey, buffer: &'b mut KeyBuffer) -> &'b [u8] {
-        key.bytes(self.width::<ByteKey>(), buffer)
     }
 
     /// What stands for `key` wherever a number has to. Charged by its bytes.
@@ -146,12 +152,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
 
     /// The record of `key`, whose digest is given, if the index has one.
     #[inline]
-    pub fn find_bytes(
-        &self,
-        core: &M::Core,
-        digest: u64,
-        key: &[u8],
-    ) -> Option<RecordRef<'_, M, C>> {
+    pub fn find_bytes(&self, core: &M::Core, digest: u64, key: &[u8]) -> Option<Record<'_, M>> {
         let is_key = |offset| self.record_at(offset).has_key_bytes(core, digest, key);
         Some(self.record_at(self.bytes_index().find(core, digest, is_key)?))
     }
@@ -162,8 +163,8 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         core: &M::Core,
         space: &mut Space,
         (digest, key): (u64, &[u8]),
-        prepare: impl FnOnce(&RecordRef<'_, M, C>),
-    ) -> Result<Found<'_, M, C>, OutOfMemory> {
+        prepare: impl FnOnce(&Record<'_, M>),
+    ) -> Result<Found<'_, M>, OutOfMemory> {
         let offset = self.take_slot(space)?;
         let record = self.record_at(offset);
         record.initialise(digest, RowState::ABSENT);
@@ -212,19 +213,16 @@ fn digest(key: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Store, StoreOptions};
-    use machine::{Native, NativeOptions, cold::Arc};
+    use crate::{ProtocolWords, Store, StoreOptions};
+    use machine::{Native, NativeOptions, Word, cold::Arc};
     use txn::{Column, ColumnType, TableId};
-
-    struct Nothing;
-    // SAFETY: there is nothing in it.
-    unsafe impl Zeroed for Nothing {}
 
     #[test]
     fn keys_are_told_apart_by_all_of_their_bytes() {
         let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
-        let options = StoreOptions { sessions: 1, keep_versions: true };
-        let store = Store::<Native, Nothing>::new(machine.clone(), options).unwrap();
+        let options =
+            StoreOptions { sessions: 1, keep_versions: true, words: ProtocolWords::of::<Word>() };
+        let store = Store::<Native>::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("a", ColumnType::U64)];
         let schema = TableSchema::new("t", columns).keyed_by_bytes(64);
         store.create_table(TableId(0), &[schema], 8).unwrap();

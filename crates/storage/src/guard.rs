@@ -5,40 +5,34 @@
 //! the protocol as a record has them, and a count of the records that were made in the leaf's range. The
 //! guard is apart from the leaf's own version, which also changes when records leave.
 
-use crate::RecordRef;
-use machine::{Core, Machine, Zeroed};
+use crate::Record;
+use machine::{Core, Machine};
 
 /// The guard of a leaf. It lies where the leaf lies, and is as good as a record for whatever a protocol does
 /// with a record's words; it has no row.
-pub struct GuardRef<'s, M: Machine, C>(RecordRef<'s, M, C>);
+pub struct Guard<'s, M: Machine>(Record<'s, M>);
 
-impl<M: Machine, C> Clone for GuardRef<'_, M, C> {
+impl<M: Machine> Clone for Guard<'_, M> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: Machine, C> Copy for GuardRef<'_, M, C> {}
+impl<M: Machine> Copy for Guard<'_, M> {}
 
-impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> GuardRef<'s, M, C> {
-    pub(crate) fn new(record: RecordRef<'s, M, C>) -> Self {
-        GuardRef(record)
+impl<'s, M: Machine> Guard<'s, M> {
+    pub(crate) fn new(record: Record<'s, M>) -> Self {
+        Guard(record)
     }
 
     /// The guard as a record: for its name, its line and its words.
     #[inline(always)]
-    pub fn record(&self) -> RecordRef<'s, M, C> {
+    pub fn record(&self) -> Record<'s, M> {
         self.0
     }
 
-    /// The protocol's words.
-    #[inline(always)]
-    pub fn cc(&self) -> &'s C {
-        self.0.cc()
-    }
-
-    /// The line on which they lie, and the count of insertions.
+    /// The line on which its words lie, and the count of insertions.
     #[inline(always)]
     pub fn line(&self) -> &'s M::Line {
         self.0.line()

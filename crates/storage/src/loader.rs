@@ -1,20 +1,20 @@
 //! Loading before a run.
 
 use crate::{Store, StoreError};
-use machine::{Body, Machine, OutOfMemory, Zeroed, cold::Mutex};
-use txn::{ColumnSet, Entry, Loader, RowKey, TableId};
+use machine::{Body, Machine, OutOfMemory, cold::Mutex};
+use txn::{ColumnSet, Entry, Key, Loader, TableId};
 
 /// Loads a workload's rows into a store: natively with as many threads as told, on a modelled machine
 /// by keeping the rule instead of the rows.
-pub struct StoreLoader<'s, M: Machine, C> {
-    store: &'s Store<M, C>,
+pub struct StoreLoader<'s, M: Machine> {
+    store: &'s Store<M>,
     threads: usize,
     error: Option<OutOfMemory>,
 }
 
-impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
+impl<'s, M: Machine> StoreLoader<'s, M> {
     /// A loader with `threads` threads.
-    pub fn new(store: &'s Store<M, C>, threads: usize) -> Self {
+    pub fn new(store: &'s Store<M>, threads: usize) -> Self {
         StoreLoader { store, threads: threads.max(1), error: None }
     }
 
@@ -30,7 +30,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
     }
 
     /// Puts the entries of a row into the indexes of its table.
-    fn load_entries(&self, table: TableId, key: RowKey<'_>, row: &[u8]) -> Result<(), OutOfMemory> {
+    fn load_entries(&self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<(), OutOfMemory> {
         let table = self.store.table(table);
         for &id in &table.schema().indexes {
             let home = self.store.table(id);
@@ -115,7 +115,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> StoreLoader<'s, M, C> {
     }
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> Loader for StoreLoader<'_, M, C> {
+impl<M: Machine> Loader for StoreLoader<'_, M> {
     fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync)) {
         let done = match M::MODELLED {
             true => self.load_by_rule(table, count, row),
@@ -129,20 +129,20 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Loader for StoreLoader<'_, M
                 buffer.fill(0);
                 row(key, &mut buffer);
                 self.error =
-                    self.error.or(self.load_entries(table, RowKey::Number(key), &buffer).err());
+                    self.error.or(self.load_entries(table, Key::Number(key), &buffer).err());
             }
         }
     }
 
     fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) {
         let done = self.store.table(table).load_bytes_alone(key, row);
-        let done = done.and_then(|()| self.load_entries(table, RowKey::Bytes(key), row));
+        let done = done.and_then(|()| self.load_entries(table, Key::Bytes(key), row));
         self.error = self.error.or(done.err());
     }
 
     fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
         let done = self.store.table(table).load_alone(key, row);
-        let done = done.and_then(|()| self.load_entries(table, RowKey::Number(key), row));
+        let done = done.and_then(|()| self.load_entries(table, Key::Number(key), row));
         self.error = self.error.or(done.err());
     }
 }

@@ -1,7 +1,7 @@
 //! Tables in key order: the tree, the guards of its leaves, and what a session does with both.
 
 use crate::{
-    GuardRef, RecordRef, Space, Table,
+    Guard, ProtocolWords, Record, Shape, Space, Table,
     index::{
         Tree, TreeKey,
         ordered::{Insertion, LeafCopy, NodeSource, Unlinking},
@@ -10,10 +10,10 @@ use crate::{
     table::Index,
 };
 use machine::{
-    Arena, Machine, OutOfMemory, Zeroed,
+    Arena, Machine, OutOfMemory,
     cold::{Arc, Mutex},
 };
-use txn::{Abort, AbortReason, TableId, TableSchema};
+use txn::{Abort, AbortReason, TableId};
 
 /// Nodes that a session takes from the arena at a time.
 const NODES_PER_CHUNK: u64 = 16;
@@ -27,17 +27,16 @@ struct Loaded<K> {
 }
 
 /// The index of an ordered table. The guard of a leaf lies behind it, in the same slot.
-pub struct OrderedRows<M: Machine, C, K: TreeKey = u64> {
+pub struct OrderedRows<M: Machine, K: TreeKey = u64> {
     pub(crate) tree: Tree<M, K>,
-    /// The guards are its records. It has no rows.
-    guards: Table<M, C>,
+    guards: Shape<M>,
     loaded: Mutex<Vec<Loaded<K>>>,
 }
 
 /// A kind of key that tables in key order may have.
 pub trait OrderedKey: TreeKey {
     /// The index of a table with such keys, if it is in their order.
-    fn rows<M: Machine, C>(index: &Index<M, C>) -> Option<&OrderedRows<M, C, Self>>;
+    fn rows<M: Machine>(index: &Index<M>) -> Option<&OrderedRows<M, Self>>;
 
     /// What stands for the key in its record, and wherever a number has to.
     fn number<M: Machine>(self, core: &M::Core, width: Self::Width) -> u64;
@@ -45,7 +44,7 @@ pub trait OrderedKey: TreeKey {
 
 impl OrderedKey for u64 {
     #[inline(always)]
-    fn rows<M: Machine, C>(index: &Index<M, C>) -> Option<&OrderedRows<M, C>> {
+    fn rows<M: Machine>(index: &Index<M>) -> Option<&OrderedRows<M>> {
         match index {
             Index::Ordered(rows) => Some(rows),
             _ => None,
@@ -58,18 +57,10 @@ impl OrderedKey for u64 {
     }
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static, K: OrderedKey> OrderedRows<M, C, K> {
-    fn schema() -> TableSchema {
-        TableSchema::new("guards", Vec::new())
-    }
-
-    fn guard_bytes() -> u64 {
-        Table::<M, C>::stride_of(&Self::schema(), false)
-    }
-
+impl<M: Machine, K: OrderedKey> OrderedRows<M, K> {
     /// Bytes that the index of `rows` rows needs.
-    pub fn bytes_for(red_black: bool, rows: u64, width: K::Width) -> u64 {
-        Tree::<M, K>::bytes_for(red_black, rows, width, Self::guard_bytes())
+    pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, words: ProtocolWords) -> u64 {
+        Tree::<M, K>::bytes_for(red_black, rows, width, Shape::<M>::guard_bytes(words))
     }
 
     /// The empty index of table `id`.
@@ -78,22 +69,23 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static, K: OrderedKey> OrderedRows<M
         id: TableId,
         red_black: bool,
         width: K::Width,
+        words: ProtocolWords,
     ) -> Result<Self, OutOfMemory> {
         Ok(OrderedRows {
-            tree: Tree::new(red_black, arena, width, Self::guard_bytes())?,
-            guards: Table::indexed(arena, id, Self::schema(), Index::None, false),
+            tree: Tree::new(red_black, arena, width, Shape::<M>::guard_bytes(words))?,
+            guards: Shape::of_guards(arena, id, words),
             loaded: Mutex::new(Vec::new()),
         })
     }
 
     #[inline(always)]
-    fn guard(&self, leaf: u64) -> GuardRef<'_, M, C> {
-        // A leaf's slot has room for a guard behind the node, and holds nothing else there ever.
-        GuardRef::new(self.guards.record_at(leaf + self.tree.tail()))
+    fn guard(&self, leaf: u64) -> Guard<'_, M> {
+        // SAFETY: a leaf's slot has room for a guard behind the node, and holds nothing else there ever.
+        Guard::new(unsafe { self.guards.slot_at(leaf + self.tree.tail()) })
     }
 
     #[inline(always)]
-    fn leaf(&self, offset: u64) -> Leaf<'_, M, C> {
+    fn leaf(&self, offset: u64) -> Leaf<'_, M> {
         Leaf { offset, guard: self.guard(offset) }
     }
 
@@ -118,34 +110,34 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static, K: OrderedKey> OrderedRows<M
 }
 
 /// A leaf of an ordered table: a range of keys. What that range is may change at any time.
-pub struct Leaf<'s, M: Machine, C> {
+pub struct Leaf<'s, M: Machine> {
     offset: u64,
-    guard: GuardRef<'s, M, C>,
+    guard: Guard<'s, M>,
 }
 
-impl<M: Machine, C> Clone for Leaf<'_, M, C> {
+impl<M: Machine> Clone for Leaf<'_, M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: Machine, C> Copy for Leaf<'_, M, C> {}
+impl<M: Machine> Copy for Leaf<'_, M> {}
 
-impl<'s, M: Machine, C> Leaf<'s, M, C> {
+impl<'s, M: Machine> Leaf<'s, M> {
     /// Its guard.
     #[inline(always)]
-    pub fn guard(&self) -> GuardRef<'s, M, C> {
+    pub fn guard(&self) -> Guard<'s, M> {
         self.guard
     }
 }
 
 /// What a leaf of a table held at one moment.
-pub struct LeafRows<'s, M: Machine, C, K: OrderedKey = u64> {
-    table: &'s Table<M, C>,
+pub struct LeafRows<'s, M: Machine, K: OrderedKey = u64> {
+    table: &'s Table<M>,
     copy: LeafCopy<K>,
 }
 
-impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, K: OrderedKey> LeafRows<'s, M, C, K> {
+impl<'s, M: Machine, K: OrderedKey> LeafRows<'s, M, K> {
     /// The least and the greatest key that belong into it.
     #[inline(always)]
     pub fn range(&self) -> (K, K) {
@@ -163,26 +155,26 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, K: OrderedKey> LeafRows<
     }
 
     /// Key number `at`, ascending, and its record.
-    pub fn get(&self, at: usize) -> (K, RecordRef<'s, M, C>) {
+    pub fn get(&self, at: usize) -> (K, Record<'s, M>) {
         let (key, offset) = self.copy.entries()[at];
         (key, self.table.record_at(offset))
     }
 }
 
 /// The outcome of a look-up in an ordered table.
-pub enum Sought<'s, M: Machine, C> {
+pub enum Sought<'s, M: Machine> {
     /// The key has a record.
-    Found(RecordRef<'s, M, C>),
+    Found(Record<'s, M>),
     /// It has none, and belongs into this leaf.
-    Absent(Leaf<'s, M, C>),
+    Absent(Leaf<'s, M>),
 }
 
 /// The outcome of [`Table::make_in`].
-pub enum Placed<'s, M: Machine, C> {
+pub enum Placed<'s, M: Machine> {
     /// A record was made, its row absent.
-    Made(RecordRef<'s, M, C>),
+    Made(Record<'s, M>),
     /// There is a record.
-    Existing(RecordRef<'s, M, C>),
+    Existing(Record<'s, M>),
     /// The key belongs into another leaf by now.
     Moved,
     /// The leaf has no room.
@@ -190,13 +182,13 @@ pub enum Placed<'s, M: Machine, C> {
 }
 
 /// A session's slots for nodes of one table.
-struct Nodes<'t, M: Machine, C> {
-    table: &'t Table<M, C>,
+struct Nodes<'t, M: Machine> {
+    table: &'t Table<M>,
     space: &'t mut Space,
     bytes: u64,
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> NodeSource for Nodes<'_, M, C> {
+impl<M: Machine> NodeSource for Nodes<'_, M> {
     fn take(&mut self) -> Result<u64, OutOfMemory> {
         let bytes = self.bytes;
         if let Some(slot) = self.space.nodes.pop(bytes) {
@@ -224,7 +216,7 @@ impl From<OutOfMemory> for NotMade {
 }
 
 /// Tables in key order. A session stays pinned from the look-up of a leaf to its last use.
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
+impl<M: Machine> Table<M> {
     /// True when ranges of the table can be scanned, by keys of 64 bits.
     #[inline(always)]
     pub fn is_ordered(&self) -> bool {
@@ -232,7 +224,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     #[inline(always)]
-    fn ordered<K: OrderedKey>(&self) -> &OrderedRows<M, C, K> {
+    fn ordered<K: OrderedKey>(&self) -> &OrderedRows<M, K> {
         match K::rows(self.index()) {
             Some(rows) => rows,
             None => panic!("table {:?} has no ordered index of such keys", self.schema().name),
@@ -250,7 +242,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
 
     /// The record of `key`, or the leaf into which it belongs.
     #[inline]
-    pub fn seek<K: OrderedKey>(&self, core: &M::Core, key: K) -> Sought<'_, M, C> {
+    pub fn seek<K: OrderedKey>(&self, core: &M::Core, key: K) -> Sought<'_, M> {
         let rows = self.ordered::<K>();
         match rows.tree.seek(core, key) {
             (_, Some(offset)) => Sought::Found(self.record_at(offset)),
@@ -259,7 +251,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     /// The leaf into which `key` belongs.
-    pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M, C> {
+    pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M> {
         let rows = self.ordered::<K>();
         rows.leaf(rows.tree.seek(core, key).0)
     }
@@ -268,9 +260,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub fn read_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
-        leaf: Leaf<'_, M, C>,
+        leaf: Leaf<'_, M>,
         key: K,
-    ) -> Option<LeafRows<'_, M, C, K>> {
+    ) -> Option<LeafRows<'_, M, K>> {
         let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
         Some(LeafRows { table: self, copy })
     }
@@ -282,10 +274,10 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         &'s self,
         core: &M::Core,
         space: &mut Space,
-        leaf: Leaf<'s, M, C>,
+        leaf: Leaf<'s, M>,
         key: K,
-        prepare: impl FnOnce(RecordRef<'s, M, C>, u64) -> Result<(), Abort>,
-    ) -> Result<Placed<'s, M, C>, Abort> {
+        prepare: impl FnOnce(Record<'s, M>, u64) -> Result<(), Abort>,
+    ) -> Result<Placed<'s, M>, Abort> {
         let offset = self.take_slot(space).map_err(|error| NotMade::from(error).0)?;
         let record = self.record_at(offset);
         let rows = self.ordered::<K>();
@@ -312,9 +304,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         &'s self,
         core: &M::Core,
         space: &mut Space,
-        leaf: Leaf<'s, M, C>,
+        leaf: Leaf<'s, M>,
         key: K,
-        announce: impl FnOnce(GuardRef<'s, M, C>, u64) -> Result<(), Abort>,
+        announce: impl FnOnce(Guard<'s, M>, u64) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
         let rows = self.ordered::<K>();
         let bytes = rows.tree.slot_bytes();
@@ -331,8 +323,8 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub fn unlink_from_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
-        (key, record): (K, &RecordRef<'_, M, C>),
-        remember: impl FnOnce(GuardRef<'_, M, C>),
+        (key, record): (K, &Record<'_, M>),
+        remember: impl FnOnce(Guard<'_, M>),
     ) -> bool {
         let (rows, offset) = (self.ordered::<K>(), record.name().offset);
         let removed = rows.tree.remove(core, key, offset, |leaf| remember(rows.guard(leaf)));
@@ -340,7 +332,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     /// The leaf into which `key` belongs, if nothing is in there.
-    pub fn empty_leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Option<Leaf<'_, M, C>> {
+    pub fn empty_leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Option<Leaf<'_, M>> {
         let leaf = self.leaf_of(core, key);
         let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
         copy.entries().is_empty().then_some(leaf)
@@ -353,10 +345,10 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         &self,
         core: &M::Core,
         space: &mut Space,
-        leaf: Leaf<'_, M, C>,
+        leaf: Leaf<'_, M>,
         key: K,
         current_epoch: impl FnOnce() -> u64,
-        bequeath: impl FnOnce(GuardRef<'_, M, C>, GuardRef<'_, M, C>),
+        bequeath: impl FnOnce(Guard<'_, M>, Guard<'_, M>),
     ) -> bool {
         let rows = self.ordered::<K>();
         let outcome = rows.tree.unlink(core, leaf.offset, key, |gone, heir| {
@@ -386,7 +378,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match self.index() {
             Index::Ordered(rows) => rows.finish_loading(self.stride()),
             Index::OrderedBytes(rows) => rows.finish_loading(self.stride()),
-            Index::Hash(_) | Index::Perfect(_) | Index::None | Index::Behind => Ok(()),
+            Index::Hash(_) | Index::Perfect(_) => Ok(()),
         }
     }
 }

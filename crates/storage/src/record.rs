@@ -1,35 +1,33 @@
-//! One record: concurrency-control words, key, row state, body. And the one place that copies rows.
+//! One record: key, row state, the protocol's words, body. And the one place that copies rows.
 //!
 //! ```text
-//! | line | key | row state | line of the body | C: protocol's words | [version] | columns ... | [key] |
+//! | line | key | row state | line of the body | protocol's words | [version] | columns ... | [key] |
 //! ```
 //!
+//! Where the parts lie behind the header is the business of the record's [`Shape`]. What the protocol's words are, only
+//! the protocol knows, through its own view of the record: [`RecordRef`](crate::RecordRef).
+//!
 //! An optimistic reader copies a body while its writer may be at work. In Rust that is a data race, and
-//! undefined, unless every word is copied atomically; so bodies are words, [`RecordRef::copy_out`] and
-//! [`RecordRef::install`] copy them with relaxed operations, and who needs a consistent copy validates
+//! undefined, unless every word is copied atomically; so bodies are words, [`Record::copy_out`] and
+//! [`Record::install`] copy them with relaxed operations, and who needs a consistent copy validates
 //! it afterwards by the protocol's own word (a seqlock's argument: acquire fence, then re-read).
 
-use crate::Table;
-use machine::{Category, Core, Machine, Word, Zeroed};
-use std::{marker::PhantomData, ptr::NonNull};
-use txn::{ColumnSet, RowLayout, TableId, Version};
+use crate::shape::{Role, Shape};
+use machine::{Category, Core, Machine, Word};
+use std::ptr::NonNull;
+use txn::{ColumnSet, ColumnSpan, RowLayout, TableId, Version};
 
 /// Words that are copied from slot to slot at a time.
 const COPY_WORDS: usize = 32;
 
 /// The fixed front of a record. All zeros is a present row that nobody has touched.
 #[repr(C)]
-pub struct Header<M: Machine, C> {
+pub(crate) struct Header<M: Machine> {
     line: M::Line,
     key: Word,
     row: Word,
     body_line: M::Line,
-    cc: C,
-    machine: PhantomData<M>,
 }
-
-// SAFETY: made of parts for which zeros are valid.
-unsafe impl<M: Machine, C: Zeroed> Zeroed for Header<M, C> {}
 
 /// Whether a row is there. Zero is present, so that untouched memory holds present rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -73,56 +71,74 @@ pub struct RecordName {
     pub offset: u64,
 }
 
-/// A record and its table. Valid as long as the store: slots are reused for records of the same table
+/// A record, as all protocols see it. Valid as long as the store: slots are reused for records of the same shape
 /// only, and hold nothing but atomic words, so a stale reference reads a wrong row, never wrong memory.
-pub struct RecordRef<'s, M: Machine, C> {
-    table: &'s Table<M, C>,
-    header: NonNull<Header<M, C>>,
+pub struct Record<'s, M: Machine> {
+    shape: &'s Shape<M>,
+    header: NonNull<Header<M>>,
 }
 
-impl<M: Machine, C> Clone for RecordRef<'_, M, C> {
+impl<M: Machine> Clone for Record<'_, M> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: Machine, C> Copy for RecordRef<'_, M, C> {}
+impl<M: Machine> Copy for Record<'_, M> {}
 
-// SAFETY: it is a shared reference to a table and to words of the table's arena.
-unsafe impl<M: Machine, C: Sync> Send for RecordRef<'_, M, C> {}
+// SAFETY: it is a shared reference to a shape and to words of the shape's arena.
+unsafe impl<M: Machine> Send for Record<'_, M> {}
 // SAFETY: as above.
-unsafe impl<M: Machine, C: Sync> Sync for RecordRef<'_, M, C> {}
+unsafe impl<M: Machine> Sync for Record<'_, M> {}
 
-impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
-    /// The record at `header`.
+impl<'s, M: Machine> Record<'s, M> {
+    /// The record at `slot`.
     ///
     /// # Safety
-    /// `header` must be the start of a record slot of `table`, with the table's stride behind it.
+    /// `slot` must be the start of a record slot of `shape`, with the shape's stride behind it.
     #[inline(always)]
-    pub(crate) unsafe fn from_raw(table: &'s Table<M, C>, header: *mut u8) -> Self {
+    pub(crate) unsafe fn from_raw(shape: &'s Shape<M>, slot: *mut u8) -> Self {
         // SAFETY: inside the arena's mapping, hence not null.
-        RecordRef { table, header: unsafe { NonNull::new_unchecked(header.cast()) } }
+        Record { shape, header: unsafe { NonNull::new_unchecked(slot.cast()) } }
     }
 
     #[inline(always)]
-    fn header(&self) -> &'s Header<M, C> {
-        // SAFETY: by `from_raw` it is a record slot, and slots live as long as the table's arena.
+    fn header(&self) -> &'s Header<M> {
+        // SAFETY: by `from_raw` it is a record slot, and slots live as long as the shape's arena.
         unsafe { self.header.as_ref() }
     }
 
-    /// Words behind the header: the version where the table keeps one, then the columns.
+    /// `count` words of the slot from number `first` on, behind the header.
     #[inline(always)]
-    fn body(&self) -> &'s [Word] {
-        let words = self.table.body_words();
-        // SAFETY: the table's stride has room for that many words behind the header, all of them atomics.
-        unsafe { std::slice::from_raw_parts(self.header.as_ptr().add(1).cast::<Word>(), words) }
+    fn words(&self, first: usize, count: usize) -> &'s [Word] {
+        // SAFETY: the shape places versions, columns and keys within its stride, and all of them are words.
+        unsafe { std::slice::from_raw_parts(self.header.as_ptr().cast::<Word>().add(first), count) }
+    }
+
+    /// The words of a column.
+    #[inline(always)]
+    fn column_words(&self, span: ColumnSpan) -> &'s [Word] {
+        self.words(self.shape.columns_at() + span.word as usize, span.words())
+    }
+
+    /// The word of the version, where one is kept.
+    #[inline(always)]
+    fn version_word(&self) -> &'s Word {
+        &self.words(self.shape.version_at(), 1)[0]
+    }
+
+    /// The protocol's words: where they begin.
+    #[inline(always)]
+    pub(crate) fn protocol_words(&self) -> *const u8 {
+        // SAFETY: they lie behind the header, within the stride.
+        unsafe { self.header.as_ptr().add(1).cast() }
     }
 
     /// The words of a key of bytes, behind everything else.
     pub(crate) fn key_bytes_words(&self) -> &'s [Word] {
-        let words = self.body();
-        &words[words.len() - self.table.key_words()..]
+        let (first, count) = self.shape.key_bytes_at();
+        self.words(first, count)
     }
 
     /// The line of the body.
@@ -130,16 +146,10 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         &self.header().body_line
     }
 
-    /// The table it belongs to.
+    /// The shape of the table it belongs to.
     #[inline(always)]
-    pub fn table(&self) -> &'s Table<M, C> {
-        self.table
-    }
-
-    /// The protocol's words.
-    #[inline(always)]
-    pub fn cc(&self) -> &'s C {
-        &self.header().cc
+    pub fn table(&self) -> &'s Shape<M> {
+        self.shape
     }
 
     /// The line on which the protocol's words, the key and the row state lie.
@@ -152,8 +162,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
     #[inline(always)]
     pub fn name(&self) -> RecordName {
         RecordName {
-            table: self.table.id(),
-            offset: self.table.arena().offset_of(self.header.as_ptr().cast()),
+            table: self.shape.id(),
+            offset: self.shape.arena().offset_of(self.header.as_ptr().cast()),
         }
     }
 
@@ -166,7 +176,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
     /// Its key.
     #[inline(always)]
     pub fn key(&self, core: &M::Core) -> u64 {
-        match self.table.dense_key(self.header.as_ptr().cast()) {
+        match self.shape.dense_key(self.header.as_ptr().cast()) {
             Some(key) => key,
             None => core.load_const(&self.header().line, &self.header().key),
         }
@@ -175,7 +185,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
     /// True for the guard of a range, which has words of the protocol and no row.
     #[inline]
     pub fn is_guard(&self) -> bool {
-        self.table.holds_guards()
+        self.shape.role() == Role::Guard
     }
 
     /// The word of the key: a guard counts in it.
@@ -188,8 +198,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
     #[inline(always)]
     pub fn head(&self, core: &M::Core) -> RowHead {
         let header = self.header();
-        let version = match self.table.keeps_versions() {
-            true => Version(core.load_relaxed(&header.line, &self.body()[0])),
+        let version = match self.shape.keeps_versions() {
+            true => Version(core.load_relaxed(&header.line, self.version_word())),
             false => Version::INITIAL,
         };
         let state = RowState(core.load_relaxed(&header.line, &header.row));
@@ -219,16 +229,20 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         let before = core.account(Category::Useful);
         let mut start = 0;
         for column in columns.iter() {
-            let span = self.table.layout().span(column);
+            let span = self.shape.layout().span(column);
             let (first, bytes) = (span.word as usize, span.bytes as usize);
             let into = start..start + bytes;
             start += bytes;
             if !held.contains(ColumnSet::one(column)) {
                 continue;
             }
-            if self.table.keeps_columns() {
-                let words = &self.body()[self.table.version_words() + first..][..span.words()];
-                core.copy_out(&header.body_line, first * 8, words, &mut out[into]);
+            if self.shape.keeps_columns() {
+                core.copy_out(
+                    &header.body_line,
+                    first * 8,
+                    self.column_words(span),
+                    &mut out[into],
+                );
             } else {
                 core.touch(&header.body_line, first * 8, bytes, false);
             }
@@ -248,19 +262,19 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         version: Version,
     ) {
         let header = self.header();
-        if self.table.keeps_versions() {
-            core.store_relaxed(&header.line, &self.body()[0], version.0);
+        if self.shape.keeps_versions() {
+            core.store_relaxed(&header.line, self.version_word(), version.0);
         }
         if let Some(state) = state {
             core.store_relaxed(&header.line, &header.row, state.0);
         }
         let mut start = 0;
         for column in columns.iter() {
-            let span = self.table.layout().span(column);
+            let span = self.shape.layout().span(column);
             let (first, bytes) = (span.word as usize, span.bytes as usize);
-            if self.table.keeps_columns() {
-                let words = &self.body()[self.table.version_words() + first..][..span.words()];
-                core.copy_in(&header.body_line, first * 8, words, &values[start..start + bytes]);
+            if self.shape.keeps_columns() {
+                let from = &values[start..start + bytes];
+                core.copy_in(&header.body_line, first * 8, self.column_words(span), from);
             } else {
                 core.touch(&header.body_line, first * 8, bytes, true);
             }
@@ -270,24 +284,24 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
 
     /// Copies the row's state and version into another slot of its table. The caller excludes writers of this
     /// row and users of that slot.
-    pub fn copy_head_to(&self, core: &M::Core, slot: &RecordRef<'_, M, C>) {
+    pub fn copy_head_to(&self, core: &M::Core, slot: &Record<'_, M>) {
         let head = self.head(core);
         let line = slot.line();
         core.store_relaxed(line, &slot.header().row, head.state.0);
-        if self.table.keeps_versions() {
-            core.store_relaxed(line, &slot.body()[0], head.version.0);
+        if self.shape.keeps_versions() {
+            core.store_relaxed(line, slot.version_word(), head.version.0);
         }
     }
 
     /// Copies `columns` into another slot of its table, whether or not the row is present. The caller
     /// excludes writers of this row and users of that slot.
-    pub fn copy_columns_to(&self, core: &M::Core, slot: &RecordRef<'_, M, C>, columns: ColumnSet) {
+    pub fn copy_columns_to(&self, core: &M::Core, slot: &Record<'_, M>, columns: ColumnSet) {
         let (from, to) = (&self.header().body_line, &slot.header().body_line);
         let mut buffer = [0; COPY_WORDS * 8];
         for column in columns.iter() {
-            let span = self.table.layout().span(column);
+            let span = self.shape.layout().span(column);
             let first = span.word as usize;
-            if !self.table.keeps_columns() {
+            if !self.shape.keeps_columns() {
                 core.touch(from, first * 8, span.bytes as usize, false);
                 core.touch(to, first * 8, span.bytes as usize, true);
                 continue;
@@ -295,10 +309,10 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
             let end = first + span.words();
             for word in (first..end).step_by(COPY_WORDS) {
                 let count = (end - word).min(COPY_WORDS);
-                let at = self.table.version_words() + word;
+                let at = self.shape.columns_at() + word;
                 let bytes = &mut buffer[..count * 8];
-                core.copy_out(from, word * 8, &self.body()[at..at + count], bytes);
-                core.copy_in(to, word * 8, &slot.body()[at..at + count], bytes);
+                core.copy_out(from, word * 8, self.words(at, count), bytes);
+                core.copy_in(to, word * 8, slot.words(at, count), bytes);
             }
         }
     }
@@ -306,11 +320,11 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
     /// Asks the host to fetch what an access to `columns` will touch.
     #[inline(always)]
     pub fn prefetch(&self, core: &M::Core, columns: ColumnSet) {
-        let front = size_of::<Header<M, C>>() + self.table.version_words() * 8;
+        let front = self.shape.columns_at() * 8;
         let base = self.header.as_ptr().cast::<u8>().cast_const();
         core.prefetch(base, front);
         for column in columns.iter() {
-            let span = self.table.layout().span(column);
+            let span = self.shape.layout().span(column);
             let from = front + span.word as usize * 8;
             // Whole lines, as the last bytes of a column may lie on one more.
             let skew = (base as usize + from) % 64;
@@ -323,8 +337,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         let header = self.header();
         header.key.poke(key);
         header.row.poke(state.0);
-        if self.table.keeps_versions() {
-            self.body()[0].poke(Version::INITIAL.0);
+        if self.shape.keeps_versions() {
+            self.version_word().poke(Version::INITIAL.0);
         }
         if let Some(second) = self.second() {
             second.initialise(key, state);
@@ -333,8 +347,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
 
     /// The part of the record that lies behind this one, in a table of records in two parts.
     #[inline(always)]
-    pub fn second(&self) -> Option<RecordRef<'s, M, C>> {
-        self.table.split().map(|split| split.second(self))
+    pub fn second(&self) -> Option<Record<'s, M>> {
+        self.shape.split().map(|split| split.second(self))
     }
 
     /// Marks the memory of a record that nobody can reach any more.
@@ -347,7 +361,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
 
     /// Sets all columns of a record that nobody else uses.
     pub(crate) fn fill(&self, row: &[u8]) {
-        let whole = self.table.row_layout();
+        let whole = self.shape.row_layout();
         self.fill_from(row, whole);
         if let Some(second) = self.second() {
             second.fill_from(row, whole);
@@ -359,12 +373,12 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         let mut start = 0;
         for column in whole.all().iter() {
             let skipped = whole.span(column).bytes as usize;
-            if !self.table.layout().all().contains(ColumnSet::one(column)) {
+            if !self.shape.layout().all().contains(ColumnSet::one(column)) {
                 start += skipped;
                 continue;
             }
-            let span = self.table.layout().span(column);
-            let words = &self.body()[self.table.version_words() + span.word as usize..];
+            let span = self.shape.layout().span(column);
+            let words = self.column_words(span);
             let bytes = &row[start..start + span.bytes as usize];
             for (word, chunk) in words.iter().zip(bytes.chunks(8)) {
                 let mut last = [0; 8];

@@ -12,25 +12,25 @@
 //! Both parts have the state of the row, and inserts and deletes write both: who accesses one part needs no look
 //! at the other.
 
-use crate::{RecordRef, Table, store::MAX_TABLES};
-use machine::{Arena, Machine, Zeroed, cold::Arc};
+use crate::{Record, Shape, shape::Extras, store::MAX_TABLES};
+use machine::{Arena, Machine, cold::Arc};
 use txn::{ColumnSet, RowLayout, TableId, TableSchema};
 
 /// The parts of the records of a table.
-pub struct Split<M: Machine, C> {
-    behind: Table<M, C>,
+pub struct Split<M: Machine> {
+    behind: Shape<M>,
     /// From a record to the part behind it, in bytes.
     distance: u64,
     row: RowLayout,
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> Split<M, C> {
+impl<M: Machine> Split<M> {
     /// The parts of the records of the table `id`, if it has two.
     pub(crate) fn of(
         arena: &Arc<Arena>,
         id: TableId,
         schema: &TableSchema,
-        keep_versions: bool,
+        extras: Extras,
     ) -> Option<Self> {
         if schema.often.is_empty() {
             return None;
@@ -40,19 +40,19 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Split<M, C> {
         let second = schema.clone().split(ColumnSet::NONE);
         // Behind the numbers of all tables that there can be.
         let number = TableId(id.0 + MAX_TABLES as u16);
-        let behind = Table::behind(arena, number, second, schema.often, keep_versions);
-        let distance = Table::<M, C>::part_stride(schema, rest, keep_versions);
+        let behind = Shape::of_second_parts(arena, number, second, schema.often, extras);
+        let distance = Shape::<M>::part_stride(schema, rest, extras);
         Some(Split { behind, distance, row })
     }
 
-    /// The layout of the first part.
-    pub(crate) fn first_layout(&self, schema: &TableSchema) -> RowLayout {
-        RowLayout::of_part(schema, self.row.all().without(self.columns()))
+    /// The columns in the first part.
+    pub(crate) fn first_part(&self) -> ColumnSet {
+        self.row.all().without(self.columns())
     }
 
-    /// The table of the second parts.
+    /// The shape of the second parts.
     #[inline(always)]
-    pub(crate) fn behind(&self) -> &Table<M, C> {
+    pub(crate) fn behind(&self) -> &Shape<M> {
         &self.behind
     }
 
@@ -73,8 +73,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Split<M, C> {
 
     /// The second part of `record`, a record of the table that has these parts.
     #[inline(always)]
-    pub fn second<'s>(&'s self, record: &RecordRef<'s, M, C>) -> RecordRef<'s, M, C> {
-        self.behind.record_at(record.name().offset + self.distance)
+    pub fn second<'s>(&'s self, record: &Record<'s, M>) -> Record<'s, M> {
+        // SAFETY: the slot of a record in two parts has the second one at this distance, always.
+        unsafe { self.behind.slot_at(record.name().offset + self.distance) }
     }
 
     /// Copies the columns of `part`, packed, out of packed `values` of `columns`; returns how many bytes.
@@ -112,7 +113,9 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Split<M, C> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Found, RowState, Space, Store, StoreLoader, StoreOptions};
+    use crate::{
+        Found, ProtocolWords, RecordRef, RowState, Space, Store, StoreLoader, StoreOptions,
+    };
     use machine::{ArenaOptions, Native, NativeOptions, Word, cold::Arc};
     use txn::{Column, ColumnSet, ColumnType, Loader, Schema, TableId, TableSchema, Version};
 
@@ -125,8 +128,9 @@ mod tests {
             let arena = ArenaOptions { reserve_bytes: 1 << 26, ..ArenaOptions::default() };
             let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() });
             let machine = Arc::new(machine.unwrap());
-            let options = StoreOptions { sessions: 2, keep_versions };
-            let store: Store<Native, Word> = Store::new(machine.clone(), options).unwrap();
+            let words = ProtocolWords::of::<Word>();
+            let options = StoreOptions { sessions: 2, keep_versions, words };
+            let store: Store<Native> = Store::new(machine.clone(), options).unwrap();
             let kinds = [9, 8, 3, 17].map(ColumnType::Bytes);
             let column = |(at, kind): (usize, ColumnType)| Column::new(format!("c{at}"), kind);
             let columns = kinds.into_iter().enumerate().map(column).collect();
@@ -148,7 +152,7 @@ mod tests {
             for key in (0..9).chain([77]) {
                 let record = table.find(&core, key).unwrap();
                 let second = record.second().unwrap();
-                assert!(second.second().is_none() && second.table().is_behind());
+                assert!(second.second().is_none() && second.table().is_second_part());
                 assert_eq!((record.key(&core), second.key(&core)), (key, key));
                 names.extend([record.name(), second.name()]);
                 let (whole, all) = (bytes(key), split.row_layout().all());
@@ -164,9 +168,11 @@ mod tests {
                 assert_eq!(put_together, whole);
                 // What is written to one part stays away from the other, and from the neighbours.
                 second.install(&core, OFTEN, &[9; 25], Some(RowState::ABSENT), Version::INITIAL);
-                second.cc().poke(5);
+                // SAFETY: the store was made for words that are one word.
+                let words = [second, record].map(|part| unsafe { RecordRef::<_, Word>::new(part) });
+                words[0].cc().poke(5);
                 assert!(record.head(&core).state.is_present());
-                assert_eq!(record.cc().peek(), 0);
+                assert_eq!(words[1].cc().peek(), 0);
             }
             names.sort();
             names.dedup();

@@ -1,8 +1,8 @@
 //! All tables of one database on one machine.
 
-use crate::{Epochs, Table};
+use crate::{Epochs, ProtocolWords, Table, shape::Extras};
 use machine::{
-    Machine, OutOfMemory, Zeroed, available_memory,
+    Machine, OutOfMemory, available_memory,
     cold::{Arc, OnceLock},
 };
 use std::fmt;
@@ -19,6 +19,14 @@ pub struct StoreOptions {
     /// Keep the identity of every version beside its row, so that histories can be recorded. Records
     /// of deleted rows then stay, because their versions are evidence.
     pub keep_versions: bool,
+    /// What the protocol keeps in each record.
+    pub words: ProtocolWords,
+}
+
+impl StoreOptions {
+    pub(crate) fn extras(&self) -> Extras {
+        Extras { words: self.words, keep_versions: self.keep_versions }
+    }
 }
 
 /// A table that cannot be made.
@@ -65,22 +73,27 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// A place for a table; its address stays when others are made.
-type Slot<M, C> = OnceLock<Box<Table<M, C>>>;
+type Slot<M> = OnceLock<Box<Table<M>>>;
 
-/// The tables, their memory and their epochs. `C` is what the protocol keeps in each record.
-pub struct Store<M: Machine, C> {
+/// The tables, their memory and their epochs.
+pub struct Store<M: Machine> {
     machine: Arc<M>,
-    tables: Box<[Slot<M, C>]>,
+    tables: Box<[Slot<M>]>,
     epochs: Epochs<M>,
     options: StoreOptions,
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
+impl<M: Machine> Store<M> {
     /// A store without tables.
     pub fn new(machine: Arc<M>, options: StoreOptions) -> Result<Self, StoreError> {
         let epochs = Epochs::new(machine.arena(), options.sessions)?;
         let tables = (0..MAX_TABLES).map(|_| OnceLock::new()).collect();
         Ok(Store { machine, tables, epochs, options })
+    }
+
+    /// Bytes that `rows` rows of `schema` need, index included.
+    pub fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64 {
+        Table::<M>::bytes_for(schema, rows, self.options.extras())
     }
 
     /// Makes the tables of `schema`, each meant for `rows` of it. Says that they are too large before
@@ -94,11 +107,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
         let mut needed = 0u64;
         for (i, table) in schema.tables.iter().enumerate() {
             let rows = rows(TableId(i as u16));
-            needed = needed.saturating_add(Table::<M, C>::bytes_for(
-                table,
-                rows,
-                self.options.keep_versions,
-            ));
+            needed = needed.saturating_add(self.bytes_for(table, rows));
             // Modelled rows cost memory only when touched.
             if !M::MODELLED
                 && let Some(available) = available_memory()
@@ -143,8 +152,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
             let message = format!("table {:?}: at most {MAX_TABLES} tables", schema.name);
             return Err(StoreError::Schema(SchemaError(message)));
         };
-        let keep = self.options.keep_versions;
-        let table = Table::new(self.machine.arena(), id, schema, rows, keep)?;
+        let table = Table::new(self.machine.arena(), id, schema, rows, self.options.extras())?;
         let table = table.with_indexed_columns(indexed);
         if slot.set(Box::new(table)).is_err() {
             panic!("table number {} was made twice", id.0);
@@ -154,7 +162,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
 
     /// Table number `id`. Panics when there is none: numbers come from the schema.
     #[inline(always)]
-    pub fn table(&self, id: TableId) -> &Table<M, C> {
+    pub fn table(&self, id: TableId) -> &Table<M> {
         match self.tables[id.0 as usize].get() {
             Some(table) => table,
             None => panic!("there is no table number {}", id.0),
@@ -162,7 +170,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Store<M, C> {
     }
 
     /// All tables made so far, in order of their numbers.
-    pub fn tables(&self) -> impl Iterator<Item = &Table<M, C>> {
+    pub fn tables(&self) -> impl Iterator<Item = &Table<M>> {
         self.tables.iter().filter_map(|slot| slot.get().map(|table| &**table))
     }
 

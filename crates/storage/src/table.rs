@@ -1,18 +1,20 @@
 //! A table: its layout, its index, and the slots of its records.
 
 use crate::{
-    byte_keys::{key_words, ordered_width},
+    ProtocolWords, Record,
+    byte_keys::ordered_width,
     index::{ByteKey, HashIndex, PerfectIndex},
     ordered_rows::OrderedRows,
-    record::{Header, RecordRef, RowState},
+    record::RowState,
+    shape::{Dense, Extras, Shape},
     slots::Slots,
     split::Split,
 };
 use machine::{
-    Arena, Machine, OutOfMemory, Place, Zeroed,
-    cold::{Arc, Mutex, OnceLock},
+    Arena, Machine, OutOfMemory, Place,
+    cold::{Arc, Mutex},
 };
-use txn::{ColumnSet, IndexKind, KeyKind, Payload, RowLayout, TableId, TableSchema};
+use txn::{ColumnSet, IndexKind, KeyKind, RowLayout, TableId, TableSchema};
 
 /// Slots that a session takes from the arena at a time, unless records are very long.
 const SLOTS_PER_CHUNK: u64 = 64;
@@ -21,41 +23,22 @@ const SLOTS_PER_CHUNK: u64 = 64;
 /// fault is paid once in 2 MiB; larger tables stay sparse.
 const MOSTLY_TOUCHED: u64 = 2 << 30;
 
-/// Rows `0..count` that exist by rule at consecutive slots (modelled machines only): untouched ones cost
-/// nothing, because untouched memory already holds a present row.
-struct Dense {
-    first: u64,
-    count: u64,
-    bytes: u64,
-    stride: u64,
-}
-
-/// One table of a store; `C` is what the protocol keeps in each record.
-pub struct Table<M: Machine, C> {
-    id: TableId,
-    schema: TableSchema,
-    layout: RowLayout,
-    stride: u64,
-    version_words: usize,
-    key_words: usize,
-    byte_keys: bool,
-    keeps_columns: bool,
-    arena: Arc<Arena>,
-    index: Index<M, C>,
+/// One table of a store: how its records lie, how they are found, and where new ones go.
+pub struct Table<M: Machine> {
+    shape: Shape<M>,
+    index: Index<M>,
     indexed_columns: ColumnSet,
-    /// What its rows are in two parts.
-    split: Option<Box<Split<M, C>>>,
-    dense: OnceLock<Dense>,
+    /// Keys are numbers, and rows one record each.
+    whole_rows: bool,
     spaces: Mutex<Vec<Space>>,
-    record: std::marker::PhantomData<fn() -> C>,
 }
 
 /// The outcome of a look-up that makes absent keys present as absences.
-pub enum Found<'s, M: Machine, C> {
+pub enum Found<'s, M: Machine> {
     /// There was a record.
-    Existing(RecordRef<'s, M, C>),
+    Existing(Record<'s, M>),
     /// There was none; this one was made, its row absent.
-    Made(RecordRef<'s, M, C>),
+    Made(Record<'s, M>),
 }
 
 /// Slots that one session may use, and slots it has given up but that others may still see: those of
@@ -75,54 +58,62 @@ impl Space {
 }
 
 /// How a table's records are found. Named by nobody outside.
-pub enum Index<M: Machine, C> {
+pub enum Index<M: Machine> {
     Hash(HashIndex<M>),
     Perfect(PerfectIndex<M>),
-    Ordered(Box<OrderedRows<M, C>>),
-    OrderedBytes(Box<OrderedRows<M, C, ByteKey>>),
-    /// Its records are found by other means: it is the table of guards.
-    None,
-    /// Its records are parts of another table's, and lie behind those.
-    Behind,
+    Ordered(Box<OrderedRows<M>>),
+    OrderedBytes(Box<OrderedRows<M, ByteKey>>),
 }
 
-impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
-    /// Bytes of one record slot.
-    pub(crate) fn stride_of(schema: &TableSchema, keep_versions: bool) -> u64 {
-        let all = ColumnSet::first(schema.columns.len());
-        let first = Self::part_stride(schema, all.without(schema.often), keep_versions);
-        match schema.often.is_empty() {
-            true => first,
-            false => first + Self::part_stride(schema, schema.often, keep_versions),
-        }
+impl<M: Machine> Index<M> {
+    /// An empty index meant for `rows` rows of table `id`, whose records have the words `words`.
+    fn new(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: &TableSchema,
+        rows: u64,
+        words: ProtocolWords,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(match schema.index {
+            IndexKind::Hash => Index::Hash(HashIndex::new(arena, rows)?),
+            IndexKind::Perfect { keys } => Index::Perfect(PerfectIndex::new(arena, keys)?),
+            kind => {
+                let red_black = kind == IndexKind::RedBlack;
+                match ordered_width(schema) {
+                    None => {
+                        Index::Ordered(Box::new(OrderedRows::new(arena, id, red_black, (), words)?))
+                    }
+                    Some(width) => Index::OrderedBytes(Box::new(OrderedRows::new(
+                        arena, id, red_black, width, words,
+                    )?)),
+                }
+            }
+        })
     }
 
-    /// Bytes of a part of a record slot.
-    pub(crate) fn part_stride(schema: &TableSchema, part: ColumnSet, keep_versions: bool) -> u64 {
-        let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
-        let columns = if keeps_columns { RowLayout::of_part(schema, part).words() } else { 0 };
-        let words = columns + usize::from(keep_versions) + key_words(schema);
-        let bytes = (size_of::<Header<M, C>>() + words * 8) as u64;
-        // Natively a record starts on a line of its own, so that neighbours don't contend by accident;
-        // a modelled line is wherever its metadata is, so only the host's memory counts.
-        if M::MODELLED { bytes.next_multiple_of(16) } else { bytes.next_multiple_of(64) }
-    }
-
-    /// Bytes that `rows` rows of `schema` need, index included.
-    pub fn bytes_for(schema: &TableSchema, rows: u64, keep_versions: bool) -> u64 {
-        let stride = Self::stride_of(schema, keep_versions);
-        let index = match schema.index {
+    /// Bytes of an index for `rows` rows.
+    fn bytes_for(schema: &TableSchema, rows: u64, words: ProtocolWords) -> u64 {
+        match schema.index {
             IndexKind::Hash => HashIndex::<M>::bytes_for(rows),
             IndexKind::Perfect { keys } => PerfectIndex::<M>::bytes_for(keys),
             kind => {
                 let red_black = kind == IndexKind::RedBlack;
                 match ordered_width(schema) {
-                    None => OrderedRows::<M, C>::bytes_for(red_black, rows, ()),
-                    Some(width) => OrderedRows::<M, C, ByteKey>::bytes_for(red_black, rows, width),
+                    None => OrderedRows::<M>::bytes_for(red_black, rows, (), words),
+                    Some(width) => {
+                        OrderedRows::<M, ByteKey>::bytes_for(red_black, rows, width, words)
+                    }
                 }
             }
-        };
-        rows.saturating_mul(stride).saturating_add(index)
+        }
+    }
+}
+
+impl<M: Machine> Table<M> {
+    /// Bytes that `rows` rows of `schema` need, index included.
+    pub(crate) fn bytes_for(schema: &TableSchema, rows: u64, extras: Extras) -> u64 {
+        let index = Index::<M>::bytes_for(schema, rows, extras.words);
+        rows.saturating_mul(Shape::<M>::stride_of(schema, extras)).saturating_add(index)
     }
 
     /// An empty table meant for `rows` rows.
@@ -131,69 +122,16 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         id: TableId,
         schema: TableSchema,
         rows: u64,
-        keep_versions: bool,
+        extras: Extras,
     ) -> Result<Self, OutOfMemory> {
-        let index = match schema.index {
-            IndexKind::Hash => Index::Hash(HashIndex::new(arena, rows)?),
-            IndexKind::Perfect { keys } => Index::Perfect(PerfectIndex::new(arena, keys)?),
-            kind => {
-                let red_black = kind == IndexKind::RedBlack;
-                match ordered_width(&schema) {
-                    None => Index::Ordered(Box::new(OrderedRows::new(arena, id, red_black, ())?)),
-                    Some(width) => Index::OrderedBytes(Box::new(OrderedRows::new(
-                        arena, id, red_black, width,
-                    )?)),
-                }
-            }
-        };
-        let split = Split::of(arena, id, &schema, keep_versions);
-        let mut table = Table::indexed(arena, id, schema, index, keep_versions);
-        if let Some(split) = split {
-            table.layout = split.first_layout(&table.schema);
-            table.split = Some(Box::new(split));
-        }
-        Ok(table)
-    }
-
-    /// The part of a table's records that lies behind the first one.
-    pub(crate) fn behind(
-        arena: &Arc<Arena>,
-        id: TableId,
-        schema: TableSchema,
-        part: ColumnSet,
-        keep_versions: bool,
-    ) -> Self {
-        let layout = RowLayout::of_part(&schema, part);
-        let stride = Self::part_stride(&schema, part, keep_versions);
-        let table = Table::indexed(arena, id, schema, Index::Behind, keep_versions);
-        Table { layout, stride, ..table }
-    }
-
-    /// A table with an index that was made for it.
-    pub(crate) fn indexed(
-        arena: &Arc<Arena>,
-        id: TableId,
-        schema: TableSchema,
-        index: Index<M, C>,
-        keep_versions: bool,
-    ) -> Self {
-        Table {
-            id,
-            layout: RowLayout::of(&schema),
-            stride: Self::stride_of(&schema, keep_versions),
-            version_words: usize::from(keep_versions),
-            key_words: key_words(&schema),
-            byte_keys: schema.key != KeyKind::Integer,
-            keeps_columns: M::KEEPS_OPAQUE || schema.payload == Payload::Stored,
-            arena: arena.clone(),
-            index,
+        let whole_rows = schema.key == KeyKind::Integer && schema.often.is_empty();
+        Ok(Table {
+            index: Index::new(arena, id, &schema, rows, extras.words)?,
+            shape: Shape::of_rows(arena, id, schema, extras),
             indexed_columns: ColumnSet::NONE,
-            split: None,
-            dense: OnceLock::new(),
+            whole_rows,
             spaces: Mutex::new(Vec::new()),
-            schema,
-            record: std::marker::PhantomData,
-        }
+        })
     }
 
     /// The same table with secondary indexes on `columns`.
@@ -209,29 +147,31 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     #[inline(always)]
-    pub(crate) fn index(&self) -> &Index<M, C> {
+    pub(crate) fn index(&self) -> &Index<M> {
         &self.index
+    }
+
+    /// How its records lie.
+    #[inline(always)]
+    pub fn shape(&self) -> &Shape<M> {
+        &self.shape
     }
 
     /// The two parts of its rows, if they have two.
     #[inline(always)]
-    pub fn split(&self) -> Option<&Split<M, C>> {
-        self.split.as_deref()
+    pub fn split(&self) -> Option<&Split<M>> {
+        self.shape.split()
     }
 
     /// Where the columns of a whole row lie when they are packed.
     pub fn row_layout(&self) -> &RowLayout {
-        self.split().map_or(&self.layout, Split::row_layout)
+        self.shape.row_layout()
     }
 
-    /// True when its records are the second parts of another table's.
-    pub fn is_behind(&self) -> bool {
-        matches!(self.index, Index::Behind)
-    }
-
-    /// True when its records are the guards of another table.
-    pub(crate) fn holds_guards(&self) -> bool {
-        matches!(self.index, Index::None)
+    /// True when keys are numbers and each row is one record: then [`Table::find`] leads to all of it.
+    #[inline(always)]
+    pub fn has_whole_rows(&self) -> bool {
+        self.whole_rows
     }
 
     /// False for a key that has no place in the index, so that there can never be such a row.
@@ -239,116 +179,66 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     pub fn has_place_for(&self, key: u64) -> bool {
         match &self.index {
             Index::Perfect(index) => key < index.keys(),
-            Index::Hash(_)
-            | Index::Ordered(_)
-            | Index::OrderedBytes(_)
-            | Index::None
-            | Index::Behind => true,
+            Index::Hash(_) | Index::Ordered(_) | Index::OrderedBytes(_) => true,
         }
     }
 
     #[cold]
     fn without_hash(&self) -> ! {
-        panic!("table {:?} has neither a hash index nor a perfect one", self.schema.name)
+        panic!("table {:?} has neither a hash index nor a perfect one", self.schema().name)
     }
 
     /// Its number.
     #[inline(always)]
     pub fn id(&self) -> TableId {
-        self.id
+        self.shape.id()
     }
 
     /// Its schema.
+    #[inline(always)]
     pub fn schema(&self) -> &TableSchema {
-        &self.schema
+        self.shape.schema()
     }
 
-    /// Where its columns lie.
+    /// Where the columns lie in a record, in the first one of rows in two parts.
     #[inline(always)]
     pub fn layout(&self) -> &RowLayout {
-        &self.layout
+        self.shape.layout()
     }
 
     /// Bytes of one record slot, header and padding included.
     pub fn stride(&self) -> u64 {
-        self.stride
+        self.shape.stride()
     }
 
     /// The arena in which its records lie.
     #[inline(always)]
     pub fn arena(&self) -> &Arc<Arena> {
-        &self.arena
-    }
-
-    /// True when records keep the identity of their version (recorded runs).
-    #[inline(always)]
-    pub fn keeps_versions(&self) -> bool {
-        self.version_words != 0
-    }
-
-    #[inline(always)]
-    pub(crate) fn version_words(&self) -> usize {
-        self.version_words
+        self.shape.arena()
     }
 
     /// False when values are charged for but not kept (opaque tables on a simulated machine).
     #[inline(always)]
     pub fn keeps_columns(&self) -> bool {
-        self.keeps_columns
+        self.shape.keeps_columns()
     }
 
     /// True when keys are bytes.
     #[inline(always)]
     pub fn has_byte_keys(&self) -> bool {
-        self.byte_keys
-    }
-
-    /// Words of a key of bytes, at the end of the body.
-    #[inline(always)]
-    pub(crate) fn key_words(&self) -> usize {
-        self.key_words
+        self.shape.has_byte_keys()
     }
 
     #[inline(always)]
-    pub(crate) fn body_words(&self) -> usize {
-        let columns = if self.keeps_columns { self.layout.words() } else { 0 };
-        self.version_words + columns + self.key_words
-    }
-
-    #[inline(always)]
-    fn dense(&self) -> Option<&Dense> {
-        if M::MODELLED { self.dense.get() } else { None }
-    }
-
-    /// The key of a record that exists by rule.
-    #[inline(always)]
-    pub(crate) fn dense_key(&self, address: *const u8) -> Option<u64> {
-        let dense = self.dense()?;
-        let distance = self.arena.offset_of(address).wrapping_sub(dense.first);
-        (distance < dense.bytes).then(|| distance / dense.stride)
-    }
-
-    #[inline(always)]
-    pub(crate) fn record_at(&self, offset: u64) -> RecordRef<'_, M, C> {
+    pub(crate) fn record_at(&self, offset: u64) -> Record<'_, M> {
         // SAFETY: offsets come from this table's index, its spaces or its dense range: all slots of it.
-        unsafe { RecordRef::from_raw(self, self.arena.address(offset)) }
-    }
-
-    /// A slot outside of this table's own records, for a row that no index leads to.
-    ///
-    /// # Safety
-    /// `offset` must have been handed out by this table's arena, aligned to 16 bytes, with this table's
-    /// stride behind it, and must only ever have been used for slots of this table.
-    #[inline(always)]
-    pub unsafe fn slot_at(&self, offset: u64) -> RecordRef<'_, M, C> {
-        // SAFETY: by the caller's promise.
-        unsafe { RecordRef::from_raw(self, self.arena.address(offset)) }
+        unsafe { self.shape.slot_at(offset) }
     }
 
     /// The record of `key`, if the index has one.
     #[inline(always)]
-    pub fn find(&self, core: &M::Core, key: u64) -> Option<RecordRef<'_, M, C>> {
-        if let Some(dense) = self.dense()
+    pub fn find(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
+        if let Some(dense) = self.shape.dense()
             && key < dense.count
         {
             match &self.index {
@@ -356,14 +246,13 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
                 Index::Perfect(index) => index.touch(core, key),
                 _ => self.without_hash(),
             }
-            return Some(self.record_at(dense.first + key * self.stride));
+            return Some(self.record_at(dense.first + key * self.stride()));
         }
         let offset = match &self.index {
             Index::Hash(index) => index.find(core, key, |o| self.record_at(o).has_key(core, key)),
             Index::Perfect(index) => index.find(core, key),
             Index::Ordered(rows) => rows.tree.find(core, key),
             Index::OrderedBytes(_) => self.without_hash(),
-            Index::None | Index::Behind => None,
         }?;
         Some(self.record_at(offset))
     }
@@ -376,8 +265,8 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         core: &M::Core,
         space: &mut Space,
         key: u64,
-        prepare: impl FnOnce(&RecordRef<'_, M, C>),
-    ) -> Result<Found<'_, M, C>, OutOfMemory> {
+        prepare: impl FnOnce(&Record<'_, M>),
+    ) -> Result<Found<'_, M>, OutOfMemory> {
         if let Some(record) = self.find(core, key) {
             return Ok(Found::Existing(record));
         }
@@ -405,16 +294,16 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     pub(crate) fn take_slot(&self, space: &mut Space) -> Result<u64, OutOfMemory> {
-        if let Some(offset) = space.records.pop(self.stride) {
+        if let Some(offset) = space.records.pop(self.stride()) {
             return Ok(offset);
         }
-        let others = self.take_surplus(space, |space| space.records.pop(self.stride));
+        let others = self.take_surplus(space, |space| space.records.pop(self.stride()));
         if let Some(offset) = others {
             return Ok(offset);
         }
-        let slots = SLOTS_PER_CHUNK.min((1 << 20) / self.stride).max(1);
-        space.records.refill(&self.arena, self.stride, slots)?;
-        Ok(space.records.pop(self.stride).expect("just filled"))
+        let slots = SLOTS_PER_CHUNK.min((1 << 20) / self.stride()).max(1);
+        space.records.refill(self.arena(), self.stride(), slots)?;
+        Ok(space.records.pop(self.stride()).expect("just filled"))
     }
 
     /// A slot that another session has left over.
@@ -426,7 +315,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     ) -> Option<u64> {
         let mut spaces = self.spaces.lock();
         while let Some(other) = spaces.pop() {
-            space.records.absorb(other.records, self.stride);
+            space.records.absorb(other.records, self.stride());
             space.nodes.absorb(other.nodes, self.node_stride());
             if let Some(offset) = pop(space) {
                 return Some(offset);
@@ -440,7 +329,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match &self.index {
             Index::Ordered(rows) => rows.tree.slot_bytes(),
             Index::OrderedBytes(rows) => rows.tree.slot_bytes(),
-            Index::Hash(_) | Index::Perfect(_) | Index::None | Index::Behind => 1,
+            Index::Hash(_) | Index::Perfect(_) => 1,
         }
     }
 
@@ -460,7 +349,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         }
         space.nodes.reclaim(now, &is_past);
         if keep == 0 {
-            space.records.free_rest(self.stride);
+            space.records.free_rest(self.stride());
             space.nodes.free_rest(self.node_stride());
         }
         let surplus =
@@ -471,13 +360,13 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
     }
 
     /// True when `record` can be taken out of the index (records that exist by rule cannot).
-    pub fn is_unlinkable(&self, record: &RecordRef<'_, M, C>) -> bool {
-        self.dense_key(record.identity() as *const u8).is_none()
+    pub fn is_unlinkable(&self, record: &Record<'_, M>) -> bool {
+        self.shape.dense_key(record.identity() as *const u8).is_none()
     }
 
     /// Takes a retired record out of the index. Its slot may be used again two epochs later.
     /// Of tables without order.
-    pub fn unlink(&self, core: &M::Core, record: &RecordRef<'_, M, C>) -> bool {
+    pub fn unlink(&self, core: &M::Core, record: &Record<'_, M>) -> bool {
         let (key, offset) = (record.key(core), record.name().offset);
         match &self.index {
             Index::Hash(index) => index.remove(core, key, offset),
@@ -502,52 +391,47 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         match &self.index {
             Index::Hash(index) => index.prefetch(core, key),
             Index::Perfect(index) => index.prefetch(core, key),
-            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None | Index::Behind => {}
+            Index::Ordered(_) | Index::OrderedBytes(_) => {}
         }
     }
 
     /// The record that `key` most likely has, judged by its bucket alone: to prefetch it.
     #[inline(always)]
-    pub fn guess(&self, core: &M::Core, key: u64) -> Option<RecordRef<'_, M, C>> {
+    pub fn guess(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
         match &self.index {
             Index::Hash(index) => index.guess(core, key).map(|offset| self.record_at(offset)),
             Index::Perfect(index) => index.find(core, key).map(|offset| self.record_at(offset)),
-            Index::Ordered(_) | Index::OrderedBytes(_) | Index::None | Index::Behind => None,
+            Index::Ordered(_) | Index::OrderedBytes(_) => None,
         }
     }
 
     /// Makes rows `0..count` exist by rule. Only on modelled machines, once, before anything is inserted.
     pub(crate) fn make_dense(&self, count: u64) -> Result<(), OutOfMemory> {
         self.must_have_place_for(count);
-        let bytes = count * self.stride;
-        let first = self.arena.allocate(bytes.max(1), 64, Place::Any)?;
+        let bytes = count * self.stride();
+        let first = self.arena().allocate(bytes.max(1), 64, Place::Any)?;
         if bytes <= MOSTLY_TOUCHED {
-            self.arena.prefer_huge_pages(first, bytes);
+            self.arena().prefer_huge_pages(first, bytes);
         }
-        self.set_dense(Dense { first, count, bytes, stride: self.stride });
+        let stride = self.stride();
+        self.shape.set_dense(Dense { first, count, bytes, stride });
         if let Some(split) = self.split() {
             let first = first + split.distance();
-            split.behind().set_dense(Dense { first, count, bytes, stride: self.stride });
+            split.behind().set_dense(Dense { first, count, bytes, stride });
         }
         Ok(())
     }
 
-    fn set_dense(&self, dense: Dense) {
-        if self.dense.set(dense).is_err() {
-            panic!("table {:?} was loaded densely twice", self.schema.name);
-        }
-    }
-
     /// A loader gives a table no keys but those that it was declared for.
     fn must_have_place_for(&self, count: u64) {
-        let name = &self.schema.name;
+        let name = &self.schema().name;
         let fits = count == 0 || self.has_place_for(count - 1);
         assert!(fits, "table {name:?} is loaded with key {}, beyond its index", count - 1);
     }
 
     /// Consecutive slots for `count` records.
     pub(crate) fn take_extent(&self, count: u64) -> Result<u64, OutOfMemory> {
-        self.arena.allocate((count * self.stride).max(1), 64, Place::Any)
+        self.arena().allocate((count * self.stride()).max(1), 64, Place::Any)
     }
 
     /// Puts a row into a fresh slot and the index, while others load other keys.
@@ -582,7 +466,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
         self.return_space(space);
         let record = self.record_at(offset?);
         record.initialise(key, RowState::PRESENT);
-        if self.keeps_columns {
+        if self.keeps_columns() {
             record.fill(row);
         }
         match &self.index {
@@ -600,7 +484,7 @@ impl<M: Machine, C: Zeroed + Send + Sync + 'static> Table<M, C> {
 
     /// Sets the columns of a row that exists by rule; nothing else runs.
     pub(crate) fn fill_dense(&self, key: u64, row: &[u8]) {
-        let dense = self.dense.get().expect("loaded densely before");
-        self.record_at(dense.first + key * self.stride).fill(row);
+        let dense = self.shape.dense().expect("loaded densely before");
+        self.record_at(dense.first + key * self.stride()).fill(row);
     }
 }

@@ -1,6 +1,6 @@
 //! All that a stored procedure may do to the database.
 
-use crate::{Abort, ByteRange, ColumnSet, Direction, KeyRange, MAX_COLUMNS, RowKey, TableId};
+use crate::{Abort, ByteRange, ColumnSet, Direction, Key, KeyRange, MAX_COLUMNS, TableId};
 use std::ops::ControlFlow;
 
 /// As many columns as are commonly added to at a time.
@@ -22,7 +22,7 @@ pub type Visit<'v> = dyn FnMut(u64, &[u8]) -> ControlFlow<()> + 'v;
 pub type ByteVisit<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
 /// As [`Visit`], of rows that the entries of an index are about.
-pub type EntryVisit<'v> = dyn FnMut(RowKey<'_>, &[u8]) -> ControlFlow<()> + 'v;
+pub type EntryVisit<'v> = dyn FnMut(Key<'_>, &[u8]) -> ControlFlow<()> + 'v;
 
 /// Adds packed 64-bit integers to others, wrapping. Both are whole words.
 #[inline]

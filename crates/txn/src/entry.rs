@@ -7,9 +7,9 @@ use crate::{
     ByteRange, ColumnType, IndexedColumn, KeyKind, MAX_KEY_BYTES, ReversedByteRange, SecondaryIndex,
 };
 
-/// The key of a row, of either kind.
+/// A key of either kind: tables have keys of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowKey<'k> {
+pub enum Key<'k> {
     /// A number.
     Number(u64),
     /// Bytes.
@@ -60,6 +60,16 @@ impl Bits {
     }
 }
 
+impl Entry {
+    /// The entry's key.
+    pub fn key(&self) -> Key<'_> {
+        match self {
+            Entry::Number(key) => Key::Number(*key),
+            Entry::Bytes(key) => Key::Bytes(key),
+        }
+    }
+}
+
 impl SecondaryIndex {
     /// Bits of its columns.
     fn column_bits(&self) -> u32 {
@@ -91,12 +101,8 @@ impl SecondaryIndex {
 
     /// The key of the entry of row `key`, of whatever kind. `value_of` gives the bytes of a column's value. None if a
     /// value, or the row's key, needs more bits than the index has for it.
-    pub fn entry<'v>(
-        &self,
-        key: RowKey<'_>,
-        value_of: impl Fn(usize) -> &'v [u8],
-    ) -> Option<Entry> {
-        if let (RowKey::Number(key), false) = (key, self.is_wide()) {
+    pub fn entry<'v>(&self, key: Key<'_>, value_of: impl Fn(usize) -> &'v [u8]) -> Option<Entry> {
+        if let (Key::Number(key), false) = (key, self.is_wide()) {
             return self.entry_of(key, value_of).map(Entry::Number);
         }
         let mut bits = Bits::default();
@@ -106,20 +112,20 @@ impl SecondaryIndex {
         let mut entry = bits.bytes;
         match (self.key_bits, key) {
             (None, _) => {}
-            (Some(bits), RowKey::Number(key)) if bits < 64 && key >> bits != 0 => return None,
-            (Some(_), RowKey::Number(key)) => {
+            (Some(bits), Key::Number(key)) if bits < 64 && key >> bits != 0 => return None,
+            (Some(_), Key::Number(key)) => {
                 entry.extend(&key.to_be_bytes()[8 - self.key_bytes()..]);
             }
-            (Some(_), RowKey::Bytes(key)) => entry.extend(key),
+            (Some(_), Key::Bytes(key)) => entry.extend(key),
         }
         Some(Entry::Bytes(entry))
     }
 
     /// The row of an entry of row `key`.
-    pub fn entry_row(&self, key: RowKey<'_>) -> Vec<u8> {
+    pub fn entry_row(&self, key: Key<'_>) -> Vec<u8> {
         match key {
-            RowKey::Number(key) => key.to_le_bytes().into(),
-            RowKey::Bytes(key) => {
+            Key::Number(key) => key.to_le_bytes().into(),
+            Key::Bytes(key) => {
                 let mut row = vec![0; Self::entry_column(self.base).bytes()];
                 row[0] = key.len() as u8;
                 row[1..=key.len()].copy_from_slice(key);
@@ -130,14 +136,12 @@ impl SecondaryIndex {
 
     /// The key of the row that an entry with the row `row` is about. An entry that was read while others wrote it may
     /// name any.
-    pub fn row_key<'r>(&self, row: &'r [u8]) -> RowKey<'r> {
+    pub fn row_key<'r>(&self, row: &'r [u8]) -> Key<'r> {
         match self.base {
             KeyKind::Integer => {
-                RowKey::Number(u64::from_le_bytes(row.try_into().expect("an entry is a key")))
+                Key::Number(u64::from_le_bytes(row.try_into().expect("an entry is a key")))
             }
-            KeyKind::Bytes { most } => {
-                RowKey::Bytes(&row[1..=usize::from(row[0]).min(most.into())])
-            }
+            KeyKind::Bytes { most } => Key::Bytes(&row[1..=usize::from(row[0]).min(most.into())]),
         }
     }
 
@@ -226,8 +230,8 @@ mod tests {
                     for rate in [-1.5f64, 0.0, 2.5] {
                         for (at, key) in bytes.into_iter().enumerate() {
                             let key = match keys {
-                                KeyKind::Integer => RowKey::Number(at as u64 * 1_000_003),
-                                KeyKind::Bytes { .. } => RowKey::Bytes(key),
+                                KeyKind::Integer => Key::Number(at as u64 * 1_000_003),
+                                KeyKind::Bytes { .. } => Key::Bytes(key),
                             };
                             let (debt, rate) = (debt.to_le_bytes(), rate.to_le_bytes());
                             let values = [&debt[..], &name[..], &rate[..]];

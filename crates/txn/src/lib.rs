@@ -16,7 +16,7 @@ mod spelling;
 
 pub use abort::{Abort, AbortReason};
 pub use access::{Access, ByteVisit, EntryVisit, Intent, Visit, add_words};
-pub use entry::{Entry, EntryRange, RowKey};
+pub use entry::{Entry, EntryRange, Key};
 pub use history::{
     ByteScan, History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
 };

@@ -34,6 +34,12 @@ impl KeyRange {
     /// Every key.
     pub const ALL: KeyRange = KeyRange { first: 0, last: u64::MAX };
 
+    /// One key.
+    #[inline]
+    pub const fn one(key: u64) -> KeyRange {
+        KeyRange { first: key, last: key }
+    }
+
     /// The keys from `first` to `last`, both included.
     pub const fn new(first: u64, last: u64) -> Result<KeyRange, ReversedRange> {
         if first <= last {

@@ -1,11 +1,8 @@
 //! Whole transactions of every protocol, in every execution of two cores within the bounds.
 
-use architectures::{Architecture, Dataset, EngineOptions, Session, SharedEverything};
+use engine::{Dataset, Engine, EngineOptions, registry};
 use machine::{Body, Machine, Word, cold::Arc};
-use protocols::{
-    Isolation, Protocol, ProtocolOptions, Start,
-    registry::{Visitor, declarations, with_protocol},
-};
+use protocols::{Isolation, ProtocolOptions, Start, registry::declarations};
 use txn::{Abort, Access, Column, ColumnSet, ColumnType, Loader, Schema, TableId, TableSchema};
 use weak_memory::{Bounds, Fault, WeakMemory, check};
 
@@ -103,29 +100,7 @@ const SKEW: Scene = Scene {
 
 const UNCOMMITTED: u64 = u64::MAX;
 
-/// In how many executions of `scene` it did not hold, of how many.
-struct Failures {
-    scene: &'static Scene,
-    bounds: Bounds,
-}
-
-impl Visitor<WeakMemory> for Failures {
-    type Output = (u64, u64);
-
-    fn visit<P: Protocol<WeakMemory>>(self) -> (u64, u64) {
-        let Failures { scene, bounds } = self;
-        let failures = std::sync::Arc::new(Word::new(0));
-        let counted = failures.clone();
-        let verdict = check(bounds, move |machine| {
-            if !stage::<P>(scene, machine) {
-                counted.poke(counted.peek() + 1);
-            }
-        });
-        (failures.peek(), verdict.executions)
-    }
-}
-
-fn stage<P: Protocol<WeakMemory>>(scene: &Scene, machine: Arc<WeakMemory>) -> bool {
+fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
     let options = EngineOptions {
         protocol: ProtocolOptions::default(),
         sessions: 3,
@@ -133,16 +108,16 @@ fn stage<P: Protocol<WeakMemory>>(scene: &Scene, machine: Arc<WeakMemory>) -> bo
         purge_batch: 64,
         epoch_interval_ticks: 1 << 40,
     };
-    let engine =
-        SharedEverything::<WeakMemory, P>::create(machine.clone(), &options).expect("room");
+    let engine: Arc<dyn Engine<WeakMemory>> =
+        registry::create(registry::DEFAULT, protocol, &machine, &options).expect("room");
     engine.load(&TwoRows, 1).expect("room");
     let seen = [Word::new(UNCOMMITTED), Word::new(UNCOMMITTED)];
     let body = |slot: usize, side: Side| -> Body<'_, WeakMemory> {
-        let (engine, seen) = (&engine, &seen);
+        let (engine, seen) = (&*engine, &seen);
         Box::new(move |core| {
             let mut session = engine.session(core, slot);
             session.begin(Start { attempt: 0, read_only: false, partitions: &[0] });
-            let Ok(value) = side(&mut session) else { return session.rollback() };
+            let Ok(value) = side(&mut *session) else { return session.rollback() };
             if session.commit().is_ok() {
                 seen[slot].poke(value);
             }
@@ -152,16 +127,22 @@ fn stage<P: Protocol<WeakMemory>>(scene: &Scene, machine: Arc<WeakMemory>) -> bo
     let core = machine.core(2);
     let mut session = engine.session(&core, 2);
     session.begin(Start { attempt: 0, read_only: true, partitions: &[0] });
-    let rows = [0, 1].map(|key| read(&mut session, key).expect("nobody is in the way"));
+    let rows = [0, 1].map(|key| read(&mut *session, key).expect("nobody is in the way"));
     session.commit().expect("nobody is in the way");
     let seen = [0, 1].map(|slot| Some(seen[slot].peek()).filter(|value| *value != UNCOMMITTED));
     (scene.holds)(seen, rows)
 }
 
-fn failures(protocol: &str, scene: &'static Scene, bounds: Bounds) -> (u64, u64) {
-    let options = ProtocolOptions::default();
-    with_protocol::<WeakMemory, _>(protocol, &options, Failures { scene, bounds })
-        .unwrap_or_else(|_| panic!("{protocol} is in the registry"))
+/// In how many executions of `scene` it did not hold, of how many.
+fn failures(protocol: &'static str, scene: &'static Scene, bounds: Bounds) -> (u64, u64) {
+    let failures = std::sync::Arc::new(Word::new(0));
+    let counted = failures.clone();
+    let verdict = check(bounds, move |machine| {
+        if !stage(protocol, scene, machine) {
+            counted.poke(counted.peek() + 1);
+        }
+    });
+    (failures.peek(), verdict.executions)
 }
 
 fn every_protocol_keeps(scene: &'static Scene, from: Isolation) {

@@ -6,8 +6,8 @@
 
 use txn::{
     Abort, Access, ByteRange, ByteVisit, Client, ColumnSet, Conservation, Direction, EntryVisit,
-    IndexKind, Intent, KeyRange, Loader, MAX_KEY_BYTES, RowKey, Schema, TableId, TableSchema,
-    Visit, Workload,
+    IndexKind, Intent, Key, KeyRange, Loader, MAX_KEY_BYTES, Schema, TableId, TableSchema, Visit,
+    Workload,
 };
 
 /// `workload`, with keys of bytes. In secondary indexes it looks for values alone, not for parts of keys, and the keys of
@@ -208,8 +208,8 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         let (first, last) = (form.end(range.first(), 0), form.end(range.last(), u8::MAX));
         let range = ByteRange::new(&first, &last).expect("the order of the numbers");
         self.access.scan_wide_index(index, range, direction, columns, &mut |key, row| match key {
-            RowKey::Bytes(key) => visit(number(key), row),
-            RowKey::Number(_) => unreachable!("keys are bytes"),
+            Key::Bytes(key) => visit(number(key), row),
+            Key::Number(_) => unreachable!("keys are bytes"),
         })
     }
 

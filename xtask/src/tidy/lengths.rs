@@ -11,13 +11,7 @@ const FILE_LINES: usize = 800;
 const FUNCTION_LINES: usize = 70;
 
 /// Functions that may be longer, with the reason.
-const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
-    ("crates/harness/src/run.rs", "measure", "to be cut"),
-    ("crates/harness/src/explore.rs", "judge", "to be cut"),
-    ("crates/cli/src/commands/explore.rs", "explore", "to be cut"),
-    ("crates/cli/src/commands/explore.rs", "subjects", "to be cut"),
-    ("crates/cli/src/arguments/workload.rs", "perform", "to be cut"),
-];
+const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();

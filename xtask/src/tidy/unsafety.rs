@@ -26,6 +26,10 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("crates/simulator/src/slab.rs", "maps memory that costs nothing until touched"),
     ("crates/storage/src/record.rs", "records are words at offsets of an arena"),
+    ("crates/storage/src/shape.rs", "names records by their slots"),
+    ("crates/storage/src/split.rs", "second parts lie at a distance in their slots"),
+    ("crates/storage/src/ordered_rows.rs", "guards lie behind their leaves"),
+    ("crates/storage/src/view.rs", "a record's words are seen as what a protocol keeps in them"),
     ("crates/storage/src/reclaim.rs", "zeros are valid: epoch slots"),
     ("crates/storage/src/table.rs", "names records by their slots"),
     ("crates/storage/src/index/hash.rs", "buckets are words at offsets of an arena"),
@@ -35,6 +39,8 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/index/red_black/node.rs", "nodes are words at offsets of an arena"),
     ("crates/storage/src/index/ordered/mod.rs", "zeros are valid: the head of the tree"),
     ("crates/storage/src/index/ordered/node.rs", "nodes are words at offsets of an arena"),
+    ("crates/engine/src/part.rs", "records found in an owner's store are its protocol's"),
+    ("crates/engine/src/site/mod.rs", "records found in an owner's store are its protocol's"),
     ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),
     ("crates/protocols/src/parts/critical_section.rs", "zeros are valid: a latch"),
     ("crates/protocols/src/parts/temperature.rs", "zeros are valid: a word"),
@@ -62,8 +68,8 @@ const LISTED: &[(&str, &str)] = &[
         "chases pointers through a buffer that it has laid out",
     ),
     ("crates/simulator/src/probe/threads.rs", "pins threads by system calls"),
-    ("crates/kilocore/src/engine.rs", "a session and the engine that it borrows, in one seat"),
-    ("crates/harness/src/run.rs", "zeros are valid: the gate at which workers meet"),
+    ("crates/kilocore/src/seats.rs", "a session and the engine that it borrows, in one seat"),
+    ("crates/harness/src/measurement.rs", "zeros are valid: the gate at which workers meet"),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {

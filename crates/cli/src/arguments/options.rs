@@ -1,8 +1,19 @@
 //! The options of commands. Those of workloads are declared by the workloads.
 
 use super::numbers::{count, rate, seconds, seconds_or_none, whole};
+use crate::suggestion;
 use clap::Args;
+use engine::registry::{DEFAULT, declarations};
 use std::path::PathBuf;
+
+/// An architecture's name.
+fn architecture(text: &str) -> Result<String, String> {
+    let known: Vec<_> = declarations().into_iter().map(|declaration| declaration.name).collect();
+    match known.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(suggestion::unknown("architecture", text, &known)),
+    }
+}
 
 /// What `run` measures, how, and where the records go.
 #[derive(Clone, Debug, Args)]
@@ -11,6 +22,9 @@ pub struct RunArguments {
     /// Protocols, separated by commas, or all (NO_CC too: it checks nothing and measures the harness)
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "all")]
     pub cc: Vec<String>,
+    /// Who executes an access; kilocore list names them all
+    #[arg(long, value_name = "NAME", default_value = DEFAULT, value_parser = architecture)]
+    pub architecture: String,
     /// Numbers of cores, separated by commas [default: all natively, 64 simulated]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
     pub cores: Vec<u64>,
@@ -141,6 +155,9 @@ pub struct ExploreArguments {
     /// Instead of protocols: a planted bug, or all of them, which must be found
     #[arg(long, value_name = "NAME", conflicts_with = "cc")]
     pub mutant: Option<String>,
+    /// Who executes an access; kilocore list names them all
+    #[arg(long, value_name = "NAME", default_value = DEFAULT, value_parser = architecture)]
+    pub architecture: String,
     /// Schedules for each
     #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
     pub schedules: u64,

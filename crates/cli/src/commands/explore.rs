@@ -110,6 +110,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         return Err(Failure::refused(format!("--workers is {workers}; allowed: 1 to 64")));
     }
     let exploration = Exploration {
+        architecture: asked.architecture.clone(),
         protocol_options: protocol_options.clone(),
         first_seed: asked.seed,
         schedules: asked.schedules,
@@ -177,6 +178,9 @@ fn told(finding: &Finding, subject: &Subject, command: &ExploreCommand) -> Strin
     }
     if subject.exploration.procedures != default.procedures {
         replay.push_str(&format!(" --procedures {}", asked.procedures));
+    }
+    if subject.exploration.architecture != default.architecture {
+        replay.push_str(&format!(" --architecture {}", asked.architecture));
     }
     if let Some(form) = command.form {
         replay.push_str(&format!(" {form}"));

@@ -4,18 +4,12 @@ use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{Table, presets};
+use engine::ArchitectureDeclaration;
 use machine::Native;
 use protocols::faults;
 use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
 use serde_json::json;
 use workloads::registry::declarations as workloads;
-
-/// The only one yet.
-const ARCHITECTURE: [&str; 3] = [
-    "shared_everything",
-    "each transaction stays on its core, which touches all records itself",
-    "[Trireme 3.1; the architecture of DBx1000]",
-];
 
 /// Prints protocols, workloads, architectures, machines and planted bugs.
 pub fn list(as_json: bool) -> Result<Ending, Failure> {
@@ -57,7 +51,11 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
         vec![workload.name.to_owned(), workload.summary.to_owned(), bracketed(workload.source)]
     });
     section("Workloads", workloads.collect());
-    section("Architectures", vec![ARCHITECTURE.map(str::to_owned).to_vec()]);
+    let architectures = engine::registry::declarations().into_iter();
+    let row = |d: ArchitectureDeclaration| {
+        vec![d.name.to_owned(), d.summary.to_owned(), format!("[{}]", d.source)]
+    };
+    section("Architectures", architectures.map(row).collect());
     let machines = named_machines().join(", ");
     section("Machines (--machine; see kilocore machines list)", vec![vec![machines]]);
     let mutants = faults::all().map(|planted| {
@@ -101,6 +99,10 @@ fn json() -> serde_json::Value {
     let workloads = workloads().into_iter().map(|workload| {
         json!({ "name": workload.name, "summary": workload.summary, "source": workload.source })
     });
+    let architectures = engine::registry::declarations().into_iter();
+    let architectures = architectures
+        .map(|d| json!({ "name": d.name, "summary": d.summary, "source": d.source }))
+        .collect::<Vec<_>>();
     let mutants = faults::all().map(|planted| {
         json!({
             "name": planted.name, "workload": planted.workload, "story": planted.story,
@@ -111,7 +113,7 @@ fn json() -> serde_json::Value {
         "protocols": protocols.collect::<Vec<_>>(),
         "protocol_options": knobs.collect::<Vec<_>>(),
         "workloads": workloads.collect::<Vec<_>>(),
-        "architectures": [{ "name": ARCHITECTURE[0], "summary": ARCHITECTURE[1] }],
+        "architectures": architectures,
         "machines": named_machines(),
         "mutants": mutants.collect::<Vec<_>>(),
     })

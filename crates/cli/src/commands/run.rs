@@ -38,6 +38,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         for &protocol in &protocols {
             configurations.push(Configuration {
                 machine: machine.clone(),
+                architecture: asked.architecture.clone(),
                 protocol,
                 protocol_options: protocol_options.clone(),
                 cores,

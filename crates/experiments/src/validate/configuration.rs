@@ -105,6 +105,7 @@ impl Configuration {
         Ok(Configuration {
             workload: workload(row, &used, sockets),
             plan: Plan {
+                architecture: engine::registry::DEFAULT.to_owned(),
                 protocol: row.scheme.clone(),
                 // The measured program's first optimisation step, as all later ones, has them from the clock.
                 protocol_options: ProtocolOptions {

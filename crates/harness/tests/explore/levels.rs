@@ -2,6 +2,7 @@
 //! indeed.
 
 use crate::{exploration, passes, violation};
+use engine::EngineError;
 use harness::{
     explore::{Exploration, Violation, explore},
     run::HarnessError,
@@ -71,7 +72,7 @@ fn levels_that_cannot_be_given_are_refused() {
     let asked = Exploration { protocol_options, ..exploration("HSTORE", &[], 1000) };
     let outcome = explore(&Counters::varied, &asked, &Word::new(0), &mut |_| {});
     let error = outcome.expect_err("refused");
-    assert!(matches!(error, HarnessError::Isolation(_)), "{error}");
+    assert!(matches!(error, HarnessError::Engine(EngineError::Isolation(_))), "{error}");
     assert_eq!(
         error.to_string(),
         "HSTORE cannot give isolation read-committed; it gives: serializable"

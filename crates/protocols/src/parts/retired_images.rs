@@ -66,6 +66,6 @@ impl<M: Machine> RetiringLocks<M> {
         let image = core.load_relaxed(&own.line, &own.image);
         let columns = ColumnSet(core.load_relaxed(&own.line, &own.columns));
         // SAFETY: images are slots made for this record's table; `RetiringLocks::retire` has been given one.
-        (image != 0).then(|| (unsafe { record.table().slot_at(image) }, columns))
+        (image != 0).then(|| (unsafe { record.slot_at(image) }, columns))
     }
 }

@@ -64,7 +64,7 @@ pub fn older<'s, M: Machine, C: Versioned>(
 ) -> Option<RecordRef<'s, M, C>> {
     let offset = core.load_relaxed(version.line(), &version.cc().chain().older);
     // SAFETY: offsets in chains are those of slots that `VersionSlots::take` made for this table.
-    (offset != 0).then(|| unsafe { version.table().slot_at(offset) })
+    (offset != 0).then(|| unsafe { version.slot_at(offset) })
 }
 
 fn link<M: Machine, C: Versioned>(core: &M::Core, from: &RecordRef<'_, M, C>, to: u64) {
@@ -276,7 +276,7 @@ impl<'s> VersionSlots<'s> {
             None => self.fetch(at, table.stride(), table.arena())?,
         };
         // SAFETY: a slot of this table: `fetch` took it with its stride, `give` took it back under its number.
-        Ok(unsafe { table.slot_at(offset) })
+        Ok(unsafe { record.slot_at(offset) })
     }
 
     /// Slots that others have left over, or fresh ones; all but one go to the free ones.

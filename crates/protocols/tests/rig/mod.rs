@@ -3,7 +3,7 @@
 
 use machine::{Body, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{Change, CommitLog, Protocol, ProtocolOptions, Start};
-use storage::{RecordRef, Store, StoreLoader, StoreOptions};
+use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions};
 use txn::{
     Abort, AbortReason, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId,
     TableSchema, Version,
@@ -19,7 +19,7 @@ type NativeCore = <Native as Machine>::Core;
 pub struct Rig<P: Protocol<Native>> {
     machine: Arc<Native>,
     protocol: P,
-    store: Store<Native, P::Record>,
+    store: Store<Native>,
 }
 
 /// One session of the rig.
@@ -34,7 +34,11 @@ impl<P: Protocol<Native>> Rig<P> {
     pub fn new(options: &ProtocolOptions) -> Rig<P> {
         let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
         let protocol = P::create(machine.arena(), options, SESSIONS).unwrap();
-        let options = StoreOptions { sessions: SESSIONS, keep_versions: false };
+        let options = StoreOptions {
+            sessions: SESSIONS,
+            keep_versions: false,
+            words: ProtocolWords::of::<P::Record>(),
+        };
         let store = Store::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("value", ColumnType::U64)];
         let schema = Schema { tables: vec![TableSchema::new("rows", columns)] };
@@ -67,7 +71,7 @@ impl<'s, P: Protocol<Native>> Session<'s, P> {
     }
 
     fn record(&self, key: u64) -> RecordRef<'s, Native, P::Record> {
-        self.rig.store.table(TABLE).find(self.core, key).expect("loaded")
+        RecordRef::checked(self.rig.store.table(TABLE).find(self.core, key).expect("loaded"))
     }
 
     /// What the row holds; none if there is no row.

@@ -45,6 +45,7 @@ pub fn native_configuration(
     let (warm_up_s, measured_s) = if quick { (0.1, 0.2) } else { (0.2, 0.5) };
     Configuration {
         machine: MachineChoice::Native,
+        architecture: engine::registry::DEFAULT.to_owned(),
         protocol,
         protocol_options: ProtocolOptions::default(),
         cores,
@@ -71,6 +72,7 @@ pub fn simulated_configuration(
     let measured_s = (core_seconds / cores as f64).clamp(least_s, 0.03);
     Configuration {
         machine: machine.clone(),
+        architecture: engine::registry::DEFAULT.to_owned(),
         protocol,
         protocol_options: ProtocolOptions::default(),
         cores,

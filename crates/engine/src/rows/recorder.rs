@@ -9,7 +9,7 @@ use txn::{
 
 /// The history of one session, with the running attempt at its end.
 #[derive(Default)]
-pub(crate) struct Recorder {
+pub(super) struct Recorder {
     history: WorkerHistory,
     begin: u64,
     first_read: usize,

@@ -1,0 +1,218 @@
+//! An engine: an architecture under a protocol on a machine, with or without these types in its name.
+
+use crate::{
+    architecture::Architecture,
+    rows::Rows,
+    session::{Session, SessionOf},
+};
+use machine::{Machine, Service, cold::Arc};
+use protocols::{Declaration, IsolationError, Protocol, ProtocolOptions};
+use std::{any::Any, fmt};
+use storage::{Store, StoreError, StoreLoader};
+use txn::{Loader, Schema, TableId, TableSchema, Workload};
+
+/// How an engine is made.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// The protocol's knobs.
+    pub protocol: ProtocolOptions,
+    /// Sessions at a time, services included.
+    pub sessions: usize,
+    /// Record histories, for certificates.
+    pub record_history: bool,
+    /// Absent rows that a session lets gather before it takes them out of their indexes.
+    pub purge_batch: usize,
+    /// Ticks between two attempts to advance the epoch.
+    pub epoch_interval_ticks: u64,
+}
+
+/// An engine that can't be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineError {
+    /// No protocol of that name.
+    UnknownProtocol(String),
+    /// No architecture of that name.
+    UnknownArchitecture(String),
+    /// The protocol cannot give that level of isolation.
+    Isolation(IsolationError),
+    /// Its tables.
+    Store(StoreError),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EngineError::UnknownProtocol(name) => write!(f, "unknown protocol {name:?}"),
+            EngineError::UnknownArchitecture(name) => write!(f, "unknown architecture {name:?}"),
+            EngineError::Isolation(error) => error.fmt(f),
+            EngineError::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        EngineError::Store(error)
+    }
+}
+
+impl From<IsolationError> for EngineError {
+    fn from(error: IsolationError) -> Self {
+        EngineError::Isolation(error)
+    }
+}
+
+/// What of a workload an engine is loaded from: its data, without its clients.
+pub trait Dataset: Send + Sync {
+    /// As [`Workload::schema`].
+    fn schema(&self) -> Schema;
+
+    /// As [`Workload::rows`].
+    fn rows(&self, table: TableId) -> u64;
+
+    /// As [`Workload::load`].
+    fn load(&self, loader: &mut dyn Loader);
+}
+
+impl<W: Workload> Dataset for W {
+    fn schema(&self) -> Schema {
+        Workload::schema(self)
+    }
+
+    fn rows(&self, table: TableId) -> u64 {
+        Workload::rows(self, table)
+    }
+
+    fn load(&self, loader: &mut dyn Loader) {
+        Workload::load(self, loader);
+    }
+}
+
+/// Tables, a protocol, and a way to execute accesses. Made by [`crate::registry`].
+pub trait Engine<M: Machine>: Any + Send + Sync {
+    /// Makes and loads the tables of `data`, natively with `threads` threads.
+    fn load(&self, data: &dyn Dataset, threads: usize) -> Result<(), EngineError>;
+
+    /// Makes a table and its secondary indexes, under the numbers from `first` on, meant for `rows` rows. The caller
+    /// gives every number once.
+    fn create_table(
+        &self,
+        first: TableId,
+        tables: &[TableSchema],
+        rows: u64,
+    ) -> Result<(), EngineError>;
+
+    /// Bytes that `rows` rows of `schema` need, index included.
+    fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64;
+
+    /// Session number `slot`, to be used by `core`. A slot is used by one session at a time.
+    fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Box<dyn Session + 's>;
+
+    /// Background work that a run should do on service cores.
+    fn services(&self) -> Vec<Service<'_, M>>;
+
+    /// What its transactions are promised.
+    fn declaration(&self) -> Declaration;
+
+    /// The epoch in a commit timestamp, where commits are told apart by epochs: see [`Protocol::epoch_of`].
+    fn epoch_of(&self, commit_timestamp: u64) -> Option<u64>;
+}
+
+/// An engine whose sessions have a type: for loops that are compiled for it.
+pub trait TypedEngine<M: Machine>: Engine<M> {
+    /// False for a form of a protocol of which one copy of a loop serves all workloads.
+    const LOOPS: bool;
+
+    /// Its sessions.
+    type Session<'s>: Session
+    where
+        Self: 's;
+
+    /// As [`Engine::session`].
+    fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Self::Session<'s>;
+}
+
+/// An architecture `A` under protocol `P`.
+pub struct EngineOf<M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
+    architecture: A,
+    options: EngineOptions,
+    protocol: std::marker::PhantomData<fn() -> (M, P)>,
+}
+
+impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
+    /// An engine without tables. Fails where `options` ask for what the protocol cannot give.
+    pub(crate) fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
+        P::check_isolation(&options.protocol)?;
+        let architecture = A::create(machine, options)?;
+        let (options, protocol) = (options.clone(), std::marker::PhantomData);
+        Ok(EngineOf { architecture, options, protocol })
+    }
+
+    fn stores(&self) -> Vec<&Store<M>> {
+        self.architecture.stores().collect()
+    }
+}
+
+fn load<M: Machine>(
+    stores: &[&Store<M>],
+    data: &dyn Dataset,
+    threads: usize,
+) -> Result<(), EngineError> {
+    for store in stores {
+        store.create_tables(&data.schema(), |table| data.rows(table))?;
+        let mut loader = StoreLoader::new(store, threads);
+        data.load(&mut loader);
+        loader.finish()?;
+    }
+    Ok(())
+}
+
+impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M, P, A> {
+    fn load(&self, data: &dyn Dataset, threads: usize) -> Result<(), EngineError> {
+        load(&self.stores(), data, threads)
+    }
+
+    fn create_table(
+        &self,
+        first: TableId,
+        tables: &[TableSchema],
+        rows: u64,
+    ) -> Result<(), EngineError> {
+        for store in self.stores() {
+            store.create_table(first, tables, rows)?;
+        }
+        Ok(())
+    }
+
+    fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64 {
+        self.stores().iter().map(|store| store.bytes_for(schema, rows)).sum()
+    }
+
+    fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Box<dyn Session + 's> {
+        Box::new(self.typed_session(core, slot))
+    }
+
+    fn services(&self) -> Vec<Service<'_, M>> {
+        self.architecture.services()
+    }
+
+    fn declaration(&self) -> Declaration {
+        A::promise(P::declare(&self.options.protocol))
+    }
+
+    fn epoch_of(&self, commit_timestamp: u64) -> Option<u64> {
+        P::epoch_of(commit_timestamp)
+    }
+}
+
+impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> TypedEngine<M> for EngineOf<M, P, A> {
+    const LOOPS: bool = !P::ONE_COPY;
+    type Session<'s> = SessionOf<'s, M, P, A>;
+
+    fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> SessionOf<'s, M, P, A> {
+        let rows = Rows::new(core, slot, &self.options);
+        SessionOf::new(rows, self.architecture.sites(core, slot))
+    }
+}

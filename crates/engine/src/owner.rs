@@ -1,0 +1,57 @@
+//! One owner of data: tables, and the protocol that isolates transactions on them.
+
+use crate::EngineOptions;
+use machine::{Machine, Service, cold::Arc};
+use protocols::{Protocol, parts::timestamp_allocator::TimestampAllocator};
+use storage::{ProtocolWords, Store, StoreError, StoreOptions};
+
+/// A store and its protocol, made for each other: records hold the protocol's words.
+pub(crate) struct Owner<M: Machine, P: Protocol<M>> {
+    store: Store<M>,
+    protocol: P,
+    /// For workloads that measure how timestamps are drawn.
+    allocator: TimestampAllocator<M>,
+}
+
+impl<M: Machine, P: Protocol<M>> Owner<M, P> {
+    /// An owner without tables.
+    pub fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
+        let store_options = StoreOptions {
+            sessions: options.sessions,
+            keep_versions: options.record_history,
+            words: ProtocolWords::of::<P::Record>(),
+        };
+        let (arena, timestamps) = (machine.arena(), options.protocol.timestamps);
+        Ok(Owner {
+            protocol: P::create(arena, &options.protocol, options.sessions)?,
+            allocator: TimestampAllocator::new(arena, timestamps, options.sessions)?,
+            store: Store::new(machine.clone(), store_options)?,
+        })
+    }
+
+    /// Its tables.
+    pub fn store(&self) -> &Store<M> {
+        &self.store
+    }
+
+    /// Its protocol.
+    pub fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    /// Its allocator of timestamps.
+    pub fn allocator(&self) -> &TimestampAllocator<M> {
+        &self.allocator
+    }
+
+    /// Moves its epochs on, at the interval of `options`.
+    pub fn epochs_service(&self, options: &EngineOptions) -> Service<'_, M> {
+        Service {
+            name: "epochs",
+            interval_ticks: options.epoch_interval_ticks,
+            tick: Box::new(|core| {
+                self.store.epochs().try_advance(core);
+            }),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! A protocol and its state for one session, seen without their types.
+//!
+//! What a row is, how it is found and how ranges are kept is the same text whatever the protocol, so it is compiled
+//! once for a machine, and calls the protocol through [`Part`]. Natively the short ways of reading, updating, adding and
+//! committing call [`ProtocolPart`] itself, whose methods are inlined there.
+
+use crate::owner::Owner;
+use machine::Machine;
+use protocols::{Change, CommitLog, Protocol, Start};
+use storage::{Guard, GuardRef, Record, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, Version};
+
+/// A protocol's part in one session: [`Protocol`], with the state that it works on.
+///
+/// Each method is the protocol's of that name, which says what it does. Records and guards must be of the owner's own
+/// store; others panic.
+pub(crate) trait Part<'s, M: Machine> {
+    fn locks_partitions(&self) -> bool;
+    fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort>;
+    fn read(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort>;
+    fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort>;
+    fn adds_at_commit(&self) -> bool;
+    fn add(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort>;
+    fn scan(&mut self, guard: Guard<'s, M>) -> Result<(), Abort>;
+    fn begin_insertion(&mut self, guard: Guard<'s, M>) -> Result<(), Abort>;
+    fn insert(
+        &mut self,
+        guard: Guard<'s, M>,
+        record: Record<'s, M>,
+        counted: u64,
+    ) -> Result<(), Abort>;
+    fn end_insertion(&mut self, guard: Guard<'s, M>);
+    fn split(
+        &mut self,
+        guard: Guard<'s, M>,
+        right: Guard<'s, M>,
+        counted: u64,
+    ) -> Result<(), Abort>;
+    fn merge(&self, gone: Guard<'_, M>, heir: Guard<'_, M>);
+    fn prepare_record(&self, record: Record<'_, M>);
+    fn retire(&self, record: Record<'_, M>, guard: Option<Guard<'_, M>>);
+    fn abort(&mut self);
+    fn priority(&self) -> Option<u64>;
+}
+
+/// The part of protocol `P` in one session.
+pub(crate) struct ProtocolPart<'s, M: Machine, P: Protocol<M>> {
+    core: &'s M::Core,
+    protocol: &'s P,
+    worker: P::Worker<'s>,
+}
+
+impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
+    /// The part of `owner`'s protocol in session number `slot`, which `core` uses.
+    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, slot: usize) -> Self {
+        let protocol = owner.protocol();
+        ProtocolPart { core, protocol, worker: protocol.worker(owner.store().epochs(), slot) }
+    }
+
+    /// An attempt begins, whose writes will be of `version`.
+    #[inline(always)]
+    pub fn begin(&mut self, start: Start<'_>, version: Version) {
+        self.protocol.begin(self.core, &mut self.worker, start);
+        self.protocol.identify(&mut self.worker, version);
+    }
+
+    /// As [`Part::approach`].
+    #[inline(always)]
+    pub fn approach_directly(&mut self, table: &TableSchema, key: u64) -> Result<(), Abort> {
+        self.protocol.approach(self.core, &mut self.worker, table, KeyRange::one(key))
+    }
+
+    /// As [`Part::read`].
+    ///
+    /// # Safety
+    /// The record must be of the store that the part's owner was made with.
+    #[inline(always)]
+    pub unsafe fn read_directly(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        // SAFETY: by the caller's promise; the owner's store was made for the protocol's words.
+        let record = unsafe { RecordRef::new(record) };
+        self.protocol.read(self.core, &mut self.worker, record, columns, intent, out)
+    }
+
+    /// As [`Part::write`].
+    ///
+    /// # Safety
+    /// As for [`ProtocolPart::read_directly`].
+    #[inline(always)]
+    pub unsafe fn write_directly(
+        &mut self,
+        record: Record<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        // SAFETY: by the caller's promise; the owner's store was made for the protocol's words.
+        let record = unsafe { RecordRef::new(record) };
+        self.protocol.write(self.core, &mut self.worker, record, change)
+    }
+
+    /// As [`Part::add`].
+    ///
+    /// # Safety
+    /// As for [`ProtocolPart::read_directly`].
+    #[inline(always)]
+    pub unsafe fn add_directly(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        // SAFETY: by the caller's promise; the owner's store was made for the protocol's words.
+        let record = unsafe { RecordRef::new(record) };
+        self.protocol.add(self.core, &mut self.worker, record, columns, deltas)
+    }
+
+    /// As [`Protocol::prepare`].
+    #[inline(always)]
+    pub fn prepare(&mut self) -> Result<u64, Abort> {
+        self.protocol.prepare(self.core, &mut self.worker)
+    }
+
+    /// As [`Protocol::commit`].
+    #[inline(always)]
+    pub fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
+        self.protocol.commit(self.core, &mut self.worker, timestamp, log);
+    }
+}
+
+impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
+    fn locks_partitions(&self) -> bool {
+        self.protocol.locks_partitions()
+    }
+
+    fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort> {
+        self.protocol.approach(self.core, &mut self.worker, table, keys)
+    }
+
+    fn read(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        self.protocol.read(
+            self.core,
+            &mut self.worker,
+            RecordRef::checked(record),
+            columns,
+            intent,
+            out,
+        )
+    }
+
+    fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
+        self.protocol.write(self.core, &mut self.worker, RecordRef::checked(record), change)
+    }
+
+    fn adds_at_commit(&self) -> bool {
+        self.protocol.adds_at_commit()
+    }
+
+    fn add(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.protocol.add(self.core, &mut self.worker, RecordRef::checked(record), columns, deltas)
+    }
+
+    fn scan(&mut self, guard: Guard<'s, M>) -> Result<(), Abort> {
+        self.protocol.scan(self.core, &mut self.worker, GuardRef::checked(guard))
+    }
+
+    fn begin_insertion(&mut self, guard: Guard<'s, M>) -> Result<(), Abort> {
+        self.protocol.begin_insertion(self.core, &mut self.worker, GuardRef::checked(guard))
+    }
+
+    fn insert(
+        &mut self,
+        guard: Guard<'s, M>,
+        record: Record<'s, M>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        let (guard, record) = (GuardRef::checked(guard), RecordRef::checked(record));
+        self.protocol.insert(self.core, &mut self.worker, guard, record, counted)
+    }
+
+    fn end_insertion(&mut self, guard: Guard<'s, M>) {
+        self.protocol.end_insertion(self.core, &mut self.worker, GuardRef::checked(guard));
+    }
+
+    fn split(
+        &mut self,
+        guard: Guard<'s, M>,
+        right: Guard<'s, M>,
+        counted: u64,
+    ) -> Result<(), Abort> {
+        let (guard, right) = (GuardRef::checked(guard), GuardRef::checked(right));
+        self.protocol.split(self.core, &mut self.worker, guard, right, counted)
+    }
+
+    fn merge(&self, gone: Guard<'_, M>, heir: Guard<'_, M>) {
+        self.protocol.merge(self.core, GuardRef::checked(gone), GuardRef::checked(heir));
+    }
+
+    fn prepare_record(&self, record: Record<'_, M>) {
+        self.protocol.prepare_record(self.core, &RecordRef::checked(record), None);
+    }
+
+    fn retire(&self, record: Record<'_, M>, guard: Option<Guard<'_, M>>) {
+        self.protocol.retire(self.core, &RecordRef::checked(record), guard.map(GuardRef::checked));
+    }
+
+    fn abort(&mut self) {
+        self.protocol.abort(self.core, &mut self.worker);
+    }
+
+    fn priority(&self) -> Option<u64> {
+        self.protocol.priority(&self.worker)
+    }
+}

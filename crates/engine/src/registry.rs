@@ -1,0 +1,118 @@
+//! The list of architectures: the one place, besides an architecture's own module, where its name stands.
+//!
+//! An engine is made by the names of an architecture and of a protocol. [`native`] makes engines on real hardware
+//! here, once for all programs; [`create`] does so for any machine.
+
+use crate::{
+    architecture::ArchitectureDeclaration,
+    engine::{Engine, EngineError, EngineOf, EngineOptions, TypedEngine},
+};
+use machine::{Machine, Native, cold::Arc};
+use protocols::{
+    Protocol, ProtocolOptions,
+    registry::{Visitor, with_protocol},
+};
+
+/// The architecture of whoever names none.
+pub const DEFAULT: &str = "shared_everything";
+
+/// Something to do with an engine's type, which is known by names only at run time.
+pub trait EngineVisitor<M: Machine> {
+    /// What comes of it.
+    type Output;
+    /// Does it with `E`.
+    fn visit<E: TypedEngine<M>>(self) -> Self::Output;
+}
+
+macro_rules! registry {
+    ($($module:ident :: $architecture:ident),* $(,)?) => {
+        /// What all architectures say of themselves, in the order of reports.
+        pub fn declarations() -> Vec<ArchitectureDeclaration> {
+            vec![$(crate::$module::DECLARATION),*]
+        }
+
+        impl<M: Machine> Visitor<M> for Creation<'_, M> {
+            type Output = Result<Arc<dyn Engine<M>>, EngineError>;
+
+            fn visit<P: Protocol<M>>(self) -> Self::Output {
+                $(
+                    if crate::$module::DECLARATION.name == self.architecture {
+                        let engine = EngineOf::<M, P, crate::$module::$architecture<M, P>>::create(
+                            self.machine,
+                            self.options,
+                        )?;
+                        return Ok(Arc::new(engine));
+                    }
+                )*
+                Err(EngineError::UnknownArchitecture(self.architecture.to_owned()))
+            }
+        }
+
+        impl<M: Machine, V: EngineVisitor<M>> Visitor<M> for Typed<'_, V> {
+            type Output = Result<V::Output, EngineError>;
+
+            fn visit<P: Protocol<M>>(self) -> Self::Output {
+                $(
+                    if crate::$module::DECLARATION.name == self.architecture {
+                        return Ok(self.visitor.visit::<EngineOf<M, P, crate::$module::$architecture<M, P>>>());
+                    }
+                )*
+                Err(EngineError::UnknownArchitecture(self.architecture.to_owned()))
+            }
+        }
+    };
+}
+
+// One line per architecture.
+registry! {
+    shared_everything::SharedEverything,
+}
+
+/// An engine to be made.
+struct Creation<'c, M: Machine> {
+    architecture: &'c str,
+    machine: &'c Arc<M>,
+    options: &'c EngineOptions,
+}
+
+/// An engine's type to be visited.
+struct Typed<'c, V> {
+    architecture: &'c str,
+    visitor: V,
+}
+
+/// Makes an engine without tables, by the names of its architecture and its protocol.
+///
+/// Each machine that calls it compiles every protocol anew: programs call [`native`] and its like, which are not
+/// generic.
+pub fn create<M: Machine>(
+    architecture: &str,
+    protocol: &str,
+    machine: &Arc<M>,
+    options: &EngineOptions,
+) -> Result<Arc<dyn Engine<M>>, EngineError> {
+    let creation = Creation { architecture, machine, options };
+    with_protocol(protocol, &options.protocol, creation)
+        .unwrap_or_else(|_| Err(EngineError::UnknownProtocol(protocol.to_owned())))
+}
+
+/// As [`create`], on real hardware.
+pub fn native(
+    architecture: &str,
+    protocol: &str,
+    machine: &Arc<Native>,
+    options: &EngineOptions,
+) -> Result<Arc<dyn Engine<Native>>, EngineError> {
+    create(architecture, protocol, machine, options)
+}
+
+/// Calls `visitor` with the type of the engine that [`create`] would make.
+pub fn with_engine<M: Machine, V: EngineVisitor<M>>(
+    architecture: &str,
+    protocol: &str,
+    options: &ProtocolOptions,
+    visitor: V,
+) -> Result<V::Output, EngineError> {
+    with_protocol(protocol, options, Typed { architecture, visitor })
+        .unwrap_or_else(|_| Err(EngineError::UnknownProtocol(protocol.to_owned())))
+}

@@ -1,0 +1,126 @@
+//! Rows by their keys.
+
+use super::{Sited, Work};
+use machine::Machine;
+use protocols::Change;
+use storage::RowState;
+use txn::{Abort, ColumnSet, Intent, Key, TableId};
+
+impl<'s, M: Machine> Work<'_, 's, M> {
+    /// As [`txn::Access::read_with`].
+    pub fn read(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        let (record, _) = self.locate(table, key)?;
+        self.read_row(record, columns, intent, out)
+    }
+
+    /// As [`txn::Access::update`].
+    pub fn update(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.table(table).indexed_columns().intersects(columns) {
+            return self.update_indexed(table, key, columns, values);
+        }
+        let (record, _) = self.locate(table, key)?;
+        self.write_row(record, Change { columns, values, state: None })
+    }
+
+    /// As [`txn::Access::add`], where [`Work::adds_blindly`].
+    pub fn add(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        let (record, _) = self.locate(table, key)?;
+        self.add_to_row(record, columns, deltas)
+    }
+
+    /// Whether an addition to `columns`, which hold integers, is the protocol's business. To move entries of an
+    /// index one must know the values.
+    pub fn adds_blindly(&mut self, table: TableId, columns: ColumnSet) -> bool {
+        let home = self.table(table);
+        assert!(
+            home.row_layout().integers().contains(columns),
+            "columns {columns:?} of table {:?} do not all hold integers",
+            home.schema().name
+        );
+        self.sites.site(0).adds_at_commit() && !home.indexed_columns().intersects(columns)
+    }
+
+    /// Inserts a row, whatever indexes its table has.
+    pub fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
+        self.rows.refused_by = None;
+        let (record, found) = self.locate(table, key)?;
+        let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
+        if head.state.is_present() {
+            return Ok(false);
+        }
+        let home = self.table(table);
+        if !home.schema().indexes.is_empty() && !self.insert_entries(table, key, row)? {
+            return Ok(false);
+        }
+        let state = Some(RowState::PRESENT);
+        let columns = home.row_layout().all();
+        let inserted = self.write_row(record, Change { columns, values: row, state })?;
+        self.rows.purge.inserted(found);
+        Ok(inserted)
+    }
+
+    /// Deletes a row, whatever indexes its table has.
+    pub fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
+        let (record, found) = self.locate(table, key)?;
+        let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
+        if !head.state.is_present() {
+            return Ok(false);
+        }
+        if !self.table(table).schema().indexes.is_empty() {
+            self.delete_entries(table, key, record)?;
+        }
+        self.end_row(record, RowState::ABSENT)?;
+        self.purge_later(found);
+        Ok(true)
+    }
+
+    /// Writes to a record, or to a part of one.
+    pub(super) fn write_record(
+        &mut self,
+        at: Sited<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        if self.sites.site(at.site).write(at.record, change)? {
+            return Ok(true);
+        }
+        self.note_absence(at)
+    }
+
+    /// Adds to a record, or to a part of one.
+    pub(super) fn add_to_record(
+        &mut self,
+        at: Sited<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.sites.site(at.site).add(at.record, columns, deltas)? {
+            return Ok(true);
+        }
+        self.note_absence(at)
+    }
+
+    /// The protocol has seen an absence; reading it says what kind, and puts it on record.
+    fn note_absence(&mut self, at: Sited<'s, M>) -> Result<bool, Abort> {
+        self.read_record(at, ColumnSet::NONE, Intent::Read, &mut [])?;
+        Ok(false)
+    }
+}

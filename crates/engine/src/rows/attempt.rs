@@ -1,0 +1,147 @@
+//! The life of an attempt: begin, prepare at every site, commit at every site, or abort at every site.
+
+use super::{Rows, Work};
+use machine::{Category, Core, Machine};
+use protocols::{CommitLog, Start};
+use txn::Abort;
+
+impl<'s, M: Machine> Rows<'s, M> {
+    /// An attempt begins; then it begins at its sites.
+    #[inline(always)]
+    pub fn begin(&mut self) {
+        assert!(!self.open, "begin inside a transaction");
+        let breakdown = self.core.breakdown();
+        if breakdown.enabled() {
+            breakdown.attempt_begins(self.core.now());
+        }
+        self.open = true;
+        self.attempts += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(self.core);
+        }
+        self.bare = self.recorder.is_none() && !breakdown.enabled();
+    }
+
+    /// An attempt that was [bare](Rows::is_bare) to its end has committed; its sites have been left.
+    #[inline(always)]
+    pub fn committed_barely(&mut self) {
+        self.purge.committed();
+        self.open = false;
+        self.bare = false;
+    }
+
+    /// Fails when the attempt is doomed, or when there is none.
+    #[inline]
+    fn check_alive(&self) -> Result<(), Abort> {
+        if let Some(abort) = self.doomed {
+            return Err(abort);
+        }
+        assert!(self.open, "an access outside a transaction");
+        Ok(())
+    }
+}
+
+impl<'s, M: Machine> Work<'_, 's, M> {
+    /// Begins an attempt.
+    pub fn begin(&mut self, start: Start<'_>) {
+        self.rows.begin();
+        let version = self.rows.version();
+        for at in 0..self.sites.count() {
+            self.sites.site(at).begin(start, version);
+        }
+    }
+
+    /// Runs one access of an attempt that is still alive; a failure dooms the attempt.
+    pub fn access<T>(
+        &mut self,
+        access: impl FnOnce(&mut Self) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
+        self.rows.check_alive()?;
+        let result = access(self);
+        self.rows.core.account(Category::Useful);
+        result.map_err(|abort| self.rows.doom(abort))
+    }
+
+    /// The largest of the least commit timestamps that the sites can accept.
+    fn prepare(&mut self) -> Result<u64, Abort> {
+        let mut timestamp = 0;
+        for at in 0..self.sites.count() {
+            timestamp = timestamp.max(self.sites.site(at).prepare()?);
+        }
+        Ok(timestamp)
+    }
+
+    /// Commits the attempt; on failure it is rolled back and the reason returned.
+    pub fn commit(&mut self) -> Result<(), Abort> {
+        assert!(self.rows.open, "commit outside a transaction");
+        let core = self.rows.core;
+        let prepared = match self.rows.doomed {
+            Some(abort) => Err(abort),
+            None => {
+                core.account(Category::Commit);
+                self.prepare()
+            }
+        };
+        let timestamp = match prepared {
+            Ok(timestamp) => timestamp,
+            Err(abort) => {
+                self.abort();
+                return Err(abort);
+            }
+        };
+        let (version, id) = (self.rows.version(), self.rows.id());
+        for at in 0..self.sites.count() {
+            let writes = self.rows.recorder.as_mut().map(|recorder| recorder.writes());
+            let mut log = CommitLog { version, writes };
+            self.sites.site(at).commit(timestamp, &mut log);
+        }
+        if let Some(recorder) = &mut self.rows.recorder {
+            recorder.committed(core, id, timestamp);
+        }
+        self.rows.purge.committed();
+        self.end();
+        core.account(Category::Useful);
+        Ok(())
+    }
+
+    /// Ends the attempt as if it had never been.
+    pub fn rollback(&mut self) {
+        assert!(self.rows.open, "rollback outside a transaction");
+        self.abort();
+    }
+
+    /// As [`Work::rollback`], and says whether all that the attempt has read could have been committed.
+    pub fn check_and_rollback(&mut self) -> Result<(), Abort> {
+        assert!(self.rows.open, "rollback outside a transaction");
+        let checked = match self.rows.doomed {
+            Some(abort) => Err(abort),
+            None => self.prepare().map(|_| ()),
+        };
+        self.abort();
+        checked
+    }
+
+    fn abort(&mut self) {
+        for at in 0..self.sites.count() {
+            self.sites.site(at).abort();
+        }
+        if let Some(recorder) = &mut self.rows.recorder {
+            recorder.rolled_back();
+        }
+        self.rows.purge.rolled_back();
+        self.end();
+        let core = self.rows.core;
+        if core.breakdown().enabled() {
+            core.breakdown().attempt_aborted(core.now());
+        }
+    }
+
+    fn end(&mut self) {
+        for at in 0..self.sites.count() {
+            self.sites.site(at).leave();
+        }
+        self.rows.open = false;
+        self.rows.bare = false;
+        self.rows.doomed = None;
+    }
+}

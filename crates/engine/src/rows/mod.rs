@@ -1,0 +1,198 @@
+//! What a row is: keys of both kinds, rows in two parts, secondary indexes, scans, retirement, recording.
+//!
+//! Written once above sites and compiled once for a machine: whatever the protocol, and whoever executes an access.
+//! [`Rows`] is what a session keeps for it; [`Work`] is that together with the session's sites, for one call.
+//!
+//! - `accesses.rs`: rows by their keys;
+//! - `parts.rs`: rows in two parts;
+//! - `indexes.rs`: secondary indexes;
+//! - `scans.rs`: ranges;
+//! - `retirement.rs`: absent rows leave their indexes; `purge_queue.rs`: those that may;
+//! - `attempt.rs`: begin, commit and the end of an attempt;
+//! - `recorder.rs`: the history.
+
+mod accesses;
+mod attempt;
+mod indexes;
+mod parts;
+mod purge_queue;
+mod recorder;
+mod retirement;
+mod scans;
+mod tree_key;
+
+use crate::{
+    EngineOptions,
+    site::{Located, Site},
+};
+use machine::Machine;
+use purge_queue::PurgeQueue;
+use recorder::Recorder;
+use storage::{Record, RowHead, Table};
+use txn::{Abort, ColumnSet, Intent, Key, TableId, TxnId, Version, WorkerHistory};
+
+/// The sites that a session's transactions may touch, and which of them executes an access: what an architecture is.
+pub(crate) trait Sites<'s, M: Machine> {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The number of the one that has the row `key` of `table`.
+    fn of_key(&self, table: TableId, key: Key<'_>) -> usize;
+
+    /// The number of the one that has all rows of `table`, which is in key order.
+    fn of_table(&self, table: TableId) -> usize;
+
+    /// Site number `at`.
+    fn site(&mut self, at: usize) -> &mut dyn Site<'s, M>;
+
+    /// The age by which the protocol decides who gives way, if it does.
+    fn age(&self) -> Option<u64>;
+}
+
+/// What a session keeps beside its sites.
+pub(crate) struct Rows<'s, M: Machine> {
+    core: &'s M::Core,
+    slot: usize,
+    recorder: Option<Recorder>,
+    purge: PurgeQueue,
+    attempts: u64,
+    open: bool,
+    doomed: Option<Abort>,
+    /// The attempt is alive, unrecorded and not timed: nothing has to be done around an access.
+    bare: bool,
+    /// The unique index that has refused the last insert or update.
+    refused_by: Option<TableId>,
+    /// The row that a scan is at.
+    scanned: Vec<u8>,
+    /// Values of a part of a row.
+    part: Vec<u8>,
+}
+
+impl<'s, M: Machine> Rows<'s, M> {
+    /// What session number `slot`, which `core` uses, keeps.
+    pub fn new(core: &'s M::Core, slot: usize, options: &EngineOptions) -> Self {
+        Rows {
+            core,
+            slot,
+            recorder: options.record_history.then(Recorder::default),
+            purge: PurgeQueue::new(options.purge_batch),
+            attempts: 0,
+            open: false,
+            doomed: None,
+            bare: false,
+            refused_by: None,
+            scanned: Vec::new(),
+            part: Vec::new(),
+        }
+    }
+
+    /// The core that uses the session.
+    #[inline(always)]
+    pub fn core(&self) -> &'s M::Core {
+        self.core
+    }
+
+    /// True when an access of the running attempt needs nothing around it.
+    #[inline(always)]
+    pub fn is_bare(&self) -> bool {
+        self.bare
+    }
+
+    /// An access has failed: nothing else will be done by this attempt.
+    #[cold]
+    pub fn doom(&mut self, abort: Abort) -> Abort {
+        self.doomed = Some(abort);
+        self.bare = false;
+        abort
+    }
+
+    /// True between begin and the end of the attempt.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// The unique index that has refused the last insert or update.
+    pub fn refused_by(&self) -> Option<TableId> {
+        self.refused_by
+    }
+
+    /// What its committed transactions did so far, if that is recorded.
+    pub fn take_history(&mut self) -> WorkerHistory {
+        self.recorder.as_mut().map(Recorder::take).unwrap_or_default()
+    }
+
+    /// True when it is time to retire some records.
+    #[inline]
+    pub fn is_purge_due(&self) -> bool {
+        self.purge.is_due()
+    }
+
+    /// The version of the running attempt's writes.
+    #[inline]
+    pub fn version(&self) -> Version {
+        Version::new(self.id(), 1)
+    }
+
+    #[inline]
+    fn id(&self) -> TxnId {
+        TxnId::new(self.slot, self.attempts)
+    }
+}
+
+/// A record and the number of the site that it is at.
+pub(crate) struct Sited<'s, M: Machine> {
+    site: usize,
+    record: Record<'s, M>,
+}
+
+impl<M: Machine> Clone for Sited<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for Sited<'_, M> {}
+
+/// A session at work: what it keeps, and its sites.
+pub(crate) struct Work<'w, 's, M: Machine> {
+    pub rows: &'w mut Rows<'s, M>,
+    pub sites: &'w mut dyn Sites<'s, M>,
+}
+
+impl<'s, M: Machine> Work<'_, 's, M> {
+    /// The table as everybody knows it: its schema and its layout are the same at all sites.
+    fn table(&mut self, table: TableId) -> &'s Table<M> {
+        self.sites.site(0).table(table)
+    }
+
+    /// The record of `key`, made if need be, and how it is found again.
+    fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<(Sited<'s, M>, Found), Abort> {
+        let site = self.sites.of_key(table, key);
+        let Located { record, name, made } = self.sites.site(site).locate(table, key)?;
+        let found = Found { site, table, name };
+        if made {
+            self.purge_later(found);
+        }
+        if let (Some(recorder), Key::Bytes(key)) = (&mut self.rows.recorder, key) {
+            recorder.spelled(table, record.history_key(self.rows.core), key);
+        }
+        Ok((Sited { site, record }, found))
+    }
+
+    fn read_record(
+        &mut self,
+        at: Sited<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let Sited { site, record } = at;
+        let head = self.sites.site(site).read(record, columns, intent, out)?;
+        if let Some(recorder) = &mut self.rows.recorder {
+            recorder.read(record.table().id(), record.history_key(self.rows.core), head);
+        }
+        Ok(head)
+    }
+}
+
+pub(crate) use purge_queue::Found;

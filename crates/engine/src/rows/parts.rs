@@ -1,0 +1,118 @@
+//! Whole rows, and rows in two parts: each access goes to the part or the parts whose columns it names.
+
+use super::{Sited, Work};
+use machine::{Core, Machine};
+use protocols::{Change, faults};
+use storage::{RowState, Split};
+use txn::{Abort, ColumnSet, Intent};
+
+impl<'s, M: Machine> Work<'_, 's, M> {
+    /// Reads `columns`; the first part tells whether there is a row if none are named. An attempt that finds one part and
+    /// not the other will not commit.
+    pub(super) fn read_row(
+        &mut self,
+        at: Sited<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        let Some((split, second, often)) = second_of(at, columns) else {
+            return Ok(self.read_record(at, columns, intent, out)?.state.is_present());
+        };
+        if often == columns {
+            return Ok(self.read_record(second, columns, intent, out)?.state.is_present());
+        }
+        let all = columns;
+        let mut part = std::mem::take(&mut self.rows.part);
+        part.resize(out.len(), 0);
+        let mut read = |record, columns| {
+            let bytes = split.row_layout().packed_bytes(columns);
+            let head = self.read_record(record, columns, intent, &mut part[..bytes])?;
+            if head.state.is_present() {
+                split.scatter((columns, &part), all, out);
+            }
+            Ok(head.state.is_present())
+        };
+        let found = match read(at, columns.without(often)) {
+            Ok(true) => read(second, often),
+            other => other,
+        };
+        self.rows.part = part;
+        found
+    }
+
+    /// Writes columns of either part or of both.
+    pub(super) fn write_row(
+        &mut self,
+        at: Sited<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let Change { columns, values, state } = change;
+        self.each_part(at, (columns, values), |work, at, columns, values| {
+            work.write_record(at, Change { columns, values, state })
+        })
+    }
+
+    /// Adds to columns of either part or of both.
+    pub(super) fn add_to_row(
+        &mut self,
+        at: Sited<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.each_part(at, (columns, deltas), |work, at, columns, deltas| {
+            work.add_to_record(at, columns, deltas)
+        })
+    }
+
+    /// Gives a row that is deleted, or whose record retires, that state, in both parts.
+    pub(super) fn end_row(&mut self, at: Sited<'s, M>, state: RowState) -> Result<(), Abort> {
+        let state = Some(state);
+        let change = Change { columns: ColumnSet::NONE, values: &[], state };
+        self.write_record(at, change)?;
+        let stays = state == Some(RowState::ABSENT)
+            && self.rows.core.is_planted(faults::SPLIT_ROW_HALF_DELETED);
+        if let Some(second) = at.record.second().filter(|_| !stays) {
+            self.write_record(Sited { record: second, ..at }, change)?;
+        }
+        Ok(())
+    }
+
+    /// Runs `write` on each part of which `columns` are written, with their values.
+    fn each_part(
+        &mut self,
+        at: Sited<'s, M>,
+        (columns, values): (ColumnSet, &[u8]),
+        mut write: impl FnMut(&mut Self, Sited<'s, M>, ColumnSet, &[u8]) -> Result<bool, Abort>,
+    ) -> Result<bool, Abort> {
+        let Some((split, second, often)) = second_of(at, columns) else {
+            return write(self, at, columns, values);
+        };
+        if often == columns {
+            return write(self, second, columns, values);
+        }
+        let mut part = std::mem::take(&mut self.rows.part);
+        part.resize(values.len(), 0);
+        let mut write = |record, of| {
+            let bytes = split.gather((columns, values), of, &mut part);
+            write(self, record, of, &part[..bytes])
+        };
+        let written = match write(at, columns.without(often)) {
+            Ok(true) => write(second, often),
+            other => other,
+        };
+        self.rows.part = part;
+        written
+    }
+}
+
+/// The second part of a row in two parts, if some of `columns` are in it, and which.
+fn second_of<'s, M: Machine>(
+    at: Sited<'s, M>,
+    columns: ColumnSet,
+) -> Option<(&'s Split<M>, Sited<'s, M>, ColumnSet)> {
+    let split = at.record.table().split()?;
+    let often = columns.without(columns.without(split.columns()));
+    let second = Sited { record: split.second(&at.record), ..at };
+    (!often.is_empty()).then_some((split, second, often))
+}

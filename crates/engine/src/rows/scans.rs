@@ -1,0 +1,128 @@
+//! Ranges of tables in key order.
+
+use super::{Sited, Work, tree_key::ScannedKey};
+use machine::{Category, Core, Machine};
+use std::ops::ControlFlow;
+use storage::{ByteKey, Table};
+use txn::{
+    Abort, ByteRange, ByteVisit, ColumnSet, Direction, Intent, KeyKind, KeyRange, MAX_KEY_BYTES,
+    TableId, Visit,
+};
+
+impl<'s, M: Machine> Work<'_, 's, M> {
+    /// As [`txn::Access::scan`].
+    pub fn scan(
+        &mut self,
+        table: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        let ends = (range.first(), range.last());
+        self.scan_rows(table, ends, direction, columns, &mut |_, key, row| Ok(visit(key, row)))
+    }
+
+    /// As [`txn::Access::scan_bytes`].
+    pub fn scan_bytes(
+        &mut self,
+        table: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut ByteVisit<'_>,
+    ) -> Result<(), Abort> {
+        let home = self.table(table);
+        let ends = self.byte_ends(table, range);
+        let mut buffer = Table::<M>::key_buffer();
+        self.scan_rows(table, ends, direction, columns, &mut |work, key, row| {
+            let key = home.shape().bytes_of(key, &mut buffer);
+            work.rows.core.copied(key.len());
+            Ok(visit(key, row))
+        })
+    }
+
+    /// The keys that a range of a table in order of bytes lies between.
+    pub(super) fn byte_ends(&mut self, table: TableId, range: ByteRange<'_>) -> (ByteKey, ByteKey) {
+        let (home, core) = (self.table(table), self.rows.core);
+        let greatest = [u8::MAX; MAX_KEY_BYTES];
+        let last = range.last().unwrap_or_else(|| match home.schema().key {
+            KeyKind::Bytes { most } => &greatest[..most.into()],
+            KeyKind::Integer => &[],
+        });
+        (home.byte_key(core, range.first()), home.byte_key(core, last))
+    }
+
+    /// A scan of the keys between `ends`, on record if the run is recorded. `visit` is given the session, too.
+    pub(super) fn scan_rows<K: ScannedKey>(
+        &mut self,
+        table: TableId,
+        ends: (K, K),
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut RowVisit<'_, 's, M, K>,
+    ) -> Result<(), Abort> {
+        let (own, home) = (self.rows.version(), self.table(table));
+        if let Some(recorder) = &mut self.rows.recorder {
+            recorder.begin_scan(own);
+        }
+        let mut row = std::mem::take(&mut self.rows.scanned);
+        row.clear();
+        row.resize(home.layout().packed_bytes(columns), 0);
+        let covered = self.visit_rows(table, ends, direction, (columns, &mut row), visit);
+        self.rows.scanned = row;
+        let covered = covered?;
+        if let Some(recorder) = &mut self.rows.recorder {
+            K::covered(home, covered, direction, recorder);
+        }
+        Ok(())
+    }
+
+    /// Reads the records between `ends`, leaf by leaf, and returns the ends of what was covered.
+    fn visit_rows<K: ScannedKey>(
+        &mut self,
+        table: TableId,
+        ends: (K, K),
+        direction: Direction,
+        (columns, row): (ColumnSet, &mut [u8]),
+        visit: &mut RowVisit<'_, 's, M, K>,
+    ) -> Result<(K, K), Abort> {
+        let (core, home) = (self.rows.core, self.table(table));
+        let site = self.sites.of_table(table);
+        self.sites.site(site).approach(home.schema(), K::approached(ends))?;
+        let (forward, width) = (direction == Direction::Forward, home.width::<K>());
+        let mut at = if forward { ends.0 } else { ends.1 };
+        loop {
+            let rows = K::leaf(self.sites.site(site), table, at)?;
+            for number in 0..rows.len() {
+                let number = if forward { number } else { rows.len() - 1 - number };
+                let (key, record) = rows.get(number);
+                // A leaf that has taken over a neighbour's range may begin with what was visited there.
+                let visited = if forward { key < at } else { key > at };
+                if visited || key < ends.0 || ends.1 < key {
+                    continue;
+                }
+                if let Some(recorder) = &mut self.rows.recorder {
+                    key.met(core, record, recorder);
+                }
+                let head = self.read_record(Sited { site, record }, columns, Intent::Read, row)?;
+                core.account(Category::Useful);
+                if head.state.is_present() && visit(self, key, row)?.is_break() {
+                    return Ok(if forward { (ends.0, key) } else { (key, ends.1) });
+                }
+            }
+            let (first, last) = rows.range();
+            let beyond = match forward {
+                true if last >= ends.1 => return Ok(ends),
+                true => last.after(width),
+                false if first <= ends.0 => return Ok(ends),
+                false => first.before(width),
+            };
+            at = beyond.expect("there are keys between a leaf and the end of the range");
+        }
+    }
+}
+
+/// What a scan hands each row to: the session, the key, the columns asked for.
+pub(super) type RowVisit<'v, 's, M, K> =
+    dyn FnMut(&mut Work<'_, 's, M>, K, &[u8]) -> Result<ControlFlow<()>, Abort> + 'v;

@@ -1,0 +1,110 @@
+//! The two kinds of keys that tables are ordered by, for code that is the same for both.
+
+use super::{Found, Work, recorder::Recorder};
+use crate::site::{Name, Site};
+use machine::Machine;
+use storage::{ByteKey, LeafRows, OrderedKey, Record, Table};
+use txn::{Abort, Direction, KeyRange, TableId};
+
+/// A kind of key that rows are scanned by.
+pub(super) trait ScannedKey: OrderedKey {
+    /// Announces the leaf of `at` and reads what is in it.
+    fn leaf<'s, M: Machine>(
+        site: &mut dyn Site<'s, M>,
+        table: TableId,
+        at: Self,
+    ) -> Result<LeafRows<'s, M, Self>, Abort>;
+
+    /// A range whose partitions are those of the keys between `ends`.
+    fn approached(ends: (Self, Self)) -> KeyRange;
+
+    /// A scan is about to read the record of this key.
+    fn met<M: Machine>(self, core: &M::Core, record: Record<'_, M>, recorder: &mut Recorder);
+
+    /// A scan of `home` has covered what lies between `ends`.
+    fn covered<M: Machine>(
+        home: &Table<M>,
+        ends: (Self, Self),
+        direction: Direction,
+        recorder: &mut Recorder,
+    );
+}
+
+impl ScannedKey for u64 {
+    fn leaf<'s, M: Machine>(
+        site: &mut dyn Site<'s, M>,
+        table: TableId,
+        at: u64,
+    ) -> Result<LeafRows<'s, M, u64>, Abort> {
+        site.leaf_of_number(table, at)
+    }
+
+    fn approached(ends: (u64, u64)) -> KeyRange {
+        KeyRange::new(ends.0, ends.1).expect("a range has its first key first")
+    }
+
+    fn met<M: Machine>(self, _: &M::Core, _: Record<'_, M>, _: &mut Recorder) {}
+
+    fn covered<M: Machine>(
+        home: &Table<M>,
+        ends: (u64, u64),
+        direction: Direction,
+        recorder: &mut Recorder,
+    ) {
+        recorder.end_scan(home.id(), Self::approached(ends), direction);
+    }
+}
+
+impl ScannedKey for ByteKey {
+    fn leaf<'s, M: Machine>(
+        site: &mut dyn Site<'s, M>,
+        table: TableId,
+        at: ByteKey,
+    ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
+        site.leaf_of_bytes(table, at)
+    }
+
+    /// Partitions go by digests, which are anywhere.
+    fn approached(_: (ByteKey, ByteKey)) -> KeyRange {
+        KeyRange::ALL
+    }
+
+    fn met<M: Machine>(self, core: &M::Core, record: Record<'_, M>, recorder: &mut Recorder) {
+        let mut buffer = Table::<M>::key_buffer();
+        let key = record.table().bytes_of(self, &mut buffer);
+        recorder.spelled(record.table().id(), record.history_key(core), key);
+    }
+
+    fn covered<M: Machine>(
+        home: &Table<M>,
+        ends: (ByteKey, ByteKey),
+        direction: Direction,
+        recorder: &mut Recorder,
+    ) {
+        let mut buffers = [Table::<M>::key_buffer(); 2];
+        let [first, last] = &mut buffers;
+        let shape = home.shape();
+        let ends = (shape.bytes_of(ends.0, first), shape.bytes_of(ends.1, last));
+        recorder.end_byte_scan(home.id(), ends, direction);
+    }
+}
+
+impl<'s, M: Machine> Work<'_, 's, M> {
+    /// The partition of a row; none where it is in all of them.
+    pub(super) fn partition_of(&mut self, row: Found) -> Option<u64> {
+        let home = self.table(row.table);
+        let number = match row.name {
+            Name::Number(number) => number,
+            Name::Bytes(key) => key.number::<M>(self.rows.core, home.width::<ByteKey>()),
+        };
+        home.schema().partitioning.of(number)
+    }
+
+    /// True when the row is in a table in key order.
+    pub(super) fn is_in_order(&mut self, row: Found) -> bool {
+        match row.name {
+            Name::Number(_) => self.table(row.table).is_ordered(),
+            Name::Bytes(_) => true,
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! One worker's way into the database.
+
+use crate::{
+    architecture::{Architecture, DirectSites},
+    rows::{Rows, Sites, Work},
+};
+use machine::{Core, Machine};
+use protocols::{CommitLog, Protocol, Start};
+use txn::{
+    Abort, Access, ByteRange, ByteVisit, ColumnSet, Direction, EntryVisit, Intent, Key, KeyRange,
+    TableId, Visit, WorkerHistory,
+};
+
+/// One worker's way into the database: begin, access, then commit or roll back. Any number of times.
+pub trait Session: Access {
+    /// Begins an attempt. The one before must have ended.
+    fn begin(&mut self, start: Start<'_>);
+
+    /// True when the protocol locks partitions, so that [`Start::partitions`] makes a difference.
+    fn locks_partitions(&self) -> bool;
+
+    /// Commits the attempt; on failure it is rolled back and the reason returned.
+    fn commit(&mut self) -> Result<(), Abort>;
+
+    /// Ends the attempt as if it had never been.
+    fn rollback(&mut self);
+
+    /// As [`Session::rollback`], and says whether all that the attempt has read could have been committed:
+    /// only then may an error that a procedure computed from it be believed.
+    fn check_and_rollback(&mut self) -> Result<(), Abort>;
+
+    /// True between begin and the end of the attempt.
+    fn in_transaction(&self) -> bool;
+
+    /// The age by which the protocol decides who gives way, if it does.
+    fn priority(&self) -> Option<u64>;
+
+    /// What the session's committed transactions did so far, if that is recorded.
+    fn take_history(&mut self) -> WorkerHistory;
+
+    /// Takes absent rows out of their indexes and their memory back. Between transactions, now and then.
+    fn maintain(&mut self);
+
+    /// As [`Session::maintain`], at once, and leaves the memory to whoever needs it: when there is none left.
+    fn reclaim(&mut self);
+}
+
+/// The session of any architecture under any protocol.
+///
+/// Natively accesses that need no more than one record take short ways, compiled for the protocol. All others, and
+/// where time is modelled all, go through [`crate::rows`], which is compiled once for a machine.
+pub struct SessionOf<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
+    rows: Rows<'s, M>,
+    sites: A::Sites<'s>,
+    locks_partitions: bool,
+    adds_at_commit: bool,
+}
+
+impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, A> {
+    pub(crate) fn new(rows: Rows<'s, M>, mut sites: A::Sites<'s>) -> Self {
+        let site = sites.site(0);
+        let (locks_partitions, adds_at_commit) = (site.locks_partitions(), site.adds_at_commit());
+        SessionOf { rows, sites, locks_partitions, adds_at_commit }
+    }
+
+    #[inline(always)]
+    fn work(&mut self) -> Work<'_, 's, M> {
+        Work { rows: &mut self.rows, sites: &mut self.sites }
+    }
+
+    /// True when an access may take a short way.
+    #[inline(always)]
+    fn may_be_short(&self) -> bool {
+        !M::MODELLED && self.rows.is_bare()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail<T>(&mut self, abort: Abort) -> Result<T, Abort> {
+        Err(self.rows.doom(abort))
+    }
+}
+
+impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_, M, P, A> {
+    #[inline]
+    fn read_with(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.read_number(table, key, columns, intent, out) {
+                Ok(Some(head)) => return Ok(head.state.is_present()),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
+        self.work().access(|work| work.read(table, Key::Number(key), columns, intent, out))
+    }
+
+    #[inline]
+    fn update(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.update_number(table, key, columns, values) {
+                Ok(Some(written)) => return Ok(written),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
+        self.work().access(|work| work.update(table, Key::Number(key), columns, values))
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.add_number(table, key, columns, deltas) {
+                Ok(Some(added)) => return Ok(added),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
+        if !self.work().adds_blindly(table, columns) {
+            return self.add_to_what_is_read(table, key, columns, deltas);
+        }
+        self.work().access(|work| work.add(table, Key::Number(key), columns, deltas))
+    }
+
+    #[inline]
+    fn adds_at_commit(&self) -> bool {
+        self.adds_at_commit
+    }
+
+    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
+        self.work().access(|work| work.insert(table, Key::Number(key), row))
+    }
+
+    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
+        self.work().access(|work| work.delete(table, Key::Number(key)))
+    }
+
+    fn read_bytes_with(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        self.work().access(|work| work.read(table, Key::Bytes(key), columns, intent, out))
+    }
+
+    fn update_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        self.work().access(|work| work.update(table, Key::Bytes(key), columns, values))
+    }
+
+    fn add_bytes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        if !self.work().adds_blindly(table, columns) {
+            return self.add_bytes_to_what_is_read(table, key, columns, deltas);
+        }
+        self.work().access(|work| work.add(table, Key::Bytes(key), columns, deltas))
+    }
+
+    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
+        self.work().access(|work| work.insert(table, Key::Bytes(key), row))
+    }
+
+    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort> {
+        self.work().access(|work| work.delete(table, Key::Bytes(key)))
+    }
+
+    fn scan(
+        &mut self,
+        table: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        self.work().access(|work| work.scan(table, range, direction, columns, visit))
+    }
+
+    fn scan_bytes(
+        &mut self,
+        table: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut ByteVisit<'_>,
+    ) -> Result<(), Abort> {
+        self.work().access(|work| work.scan_bytes(table, range, direction, columns, visit))
+    }
+
+    fn scan_index(
+        &mut self,
+        index: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        self.work().access(|work| work.scan_entries(index, range, direction, columns, visit))
+    }
+
+    fn scan_wide_index(
+        &mut self,
+        index: TableId,
+        range: ByteRange<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut EntryVisit<'_>,
+    ) -> Result<(), Abort> {
+        self.work().access(|work| work.scan_wide_entries(index, range, direction, columns, visit))
+    }
+
+    fn refused_by(&self) -> Option<TableId> {
+        self.rows.refused_by()
+    }
+
+    #[inline]
+    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+        if !M::MODELLED
+            && let Some(site) = self.sites.only()
+        {
+            site.prefetch(table, keys, columns);
+        }
+    }
+
+    fn allocate_timestamp(&mut self) -> u64 {
+        self.sites.site(0).draw_timestamp()
+    }
+
+    #[inline]
+    fn compute(&mut self, cycles: u64) {
+        self.rows.core().compute(cycles);
+    }
+}
+
+impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_, M, P, A> {
+    #[inline]
+    fn begin(&mut self, start: Start<'_>) {
+        match self.sites.only() {
+            Some(site) if !M::MODELLED => {
+                self.rows.begin();
+                site.begin_directly(start, self.rows.version());
+            }
+            _ => self.work().begin(start),
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<(), Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.only()
+        {
+            let timestamp = match site.part().prepare() {
+                Ok(timestamp) => timestamp,
+                Err(abort) => {
+                    // What it does with a doomed attempt is what is to be done.
+                    self.rows.doom(abort);
+                    return self.work().commit();
+                }
+            };
+            let mut log = CommitLog { version: self.rows.version(), writes: None };
+            site.part().commit(timestamp, &mut log);
+            site.leave_directly();
+            self.rows.committed_barely();
+            return Ok(());
+        }
+        self.work().commit()
+    }
+
+    fn rollback(&mut self) {
+        self.work().rollback();
+    }
+
+    fn check_and_rollback(&mut self) -> Result<(), Abort> {
+        self.work().check_and_rollback()
+    }
+
+    fn locks_partitions(&self) -> bool {
+        self.locks_partitions
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.rows.is_open()
+    }
+
+    fn priority(&self) -> Option<u64> {
+        self.sites.age()
+    }
+
+    fn take_history(&mut self) -> WorkerHistory {
+        self.rows.take_history()
+    }
+
+    #[inline]
+    fn maintain(&mut self) {
+        if self.rows.is_purge_due() {
+            self.work().purge_some();
+        }
+    }
+
+    fn reclaim(&mut self) {
+        self.work().reclaim();
+    }
+}
+
+impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Drop for SessionOf<'_, M, P, A> {
+    fn drop(&mut self) {
+        // A panic in a procedure comes through here: nothing may stay locked.
+        if self.rows.is_open() {
+            self.work().rollback();
+        }
+    }
+}

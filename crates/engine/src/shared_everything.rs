@@ -1,0 +1,85 @@
+//! Shared everything: a transaction stays on its core, and that core touches all records itself,
+//! synchronised by atomics (Trireme 3.1; the architecture of DBx1000). One owner has all data, so each session has one
+//! site.
+
+use crate::{
+    EngineOptions,
+    architecture::{Architecture, ArchitectureDeclaration, DirectSites},
+    owner::Owner,
+    rows::Sites,
+    site::{LocalSite, Site},
+};
+use machine::{Machine, Service, cold::Arc};
+use protocols::Protocol;
+use storage::{Store, StoreError};
+use txn::{Key, TableId};
+
+/// What the architecture says of itself.
+pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
+    name: "shared_everything",
+    summary: "each transaction stays on its core, which touches all records itself",
+    source: "Trireme 3.1; the architecture of DBx1000",
+};
+
+/// The one owner.
+pub(crate) struct SharedEverything<M: Machine, P: Protocol<M>> {
+    owner: Owner<M, P>,
+    options: EngineOptions,
+}
+
+impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SharedEverything<M, P> {
+    type Sites<'s> = OneSite<'s, M, P>;
+
+    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
+        Ok(SharedEverything { owner: Owner::create(machine, options)?, options: options.clone() })
+    }
+
+    fn stores(&self) -> impl Iterator<Item = &Store<M>> {
+        [self.owner.store()].into_iter()
+    }
+
+    fn sites<'s>(&'s self, core: &'s M::Core, slot: usize) -> OneSite<'s, M, P> {
+        OneSite(LocalSite::new(&self.owner, core, slot))
+    }
+
+    fn services(&self) -> Vec<Service<'_, M>> {
+        vec![self.owner.epochs_service(&self.options)]
+    }
+}
+
+/// A session's only site.
+pub(crate) struct OneSite<'s, M: Machine, P: Protocol<M>>(LocalSite<'s, M, P>);
+
+impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for OneSite<'s, M, P> {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn of_key(&self, _: TableId, _: Key<'_>) -> usize {
+        0
+    }
+
+    fn of_table(&self, _: TableId) -> usize {
+        0
+    }
+
+    fn site(&mut self, _: usize) -> &mut dyn Site<'s, M> {
+        &mut self.0
+    }
+
+    fn age(&self) -> Option<u64> {
+        self.0.priority()
+    }
+}
+
+impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for OneSite<'s, M, P> {
+    #[inline(always)]
+    fn direct(&mut self, _: TableId, _: u64) -> Option<&mut LocalSite<'s, M, P>> {
+        Some(&mut self.0)
+    }
+
+    #[inline(always)]
+    fn only(&mut self) -> Option<&mut LocalSite<'s, M, P>> {
+        Some(&mut self.0)
+    }
+}

@@ -1,0 +1,433 @@
+//! What one owner can do for one transaction on its own data.
+//!
+//! A [`Site`] is a protocol with its per-transaction state on one owner's store: it finds and makes records, reads and
+//! writes them, keeps ranges as they were scanned, prepares, commits, aborts. What a row is, and what is put on record,
+//! is decided above it ([`crate::rows`]); which site executes an access, by the architecture.
+
+mod locate;
+mod ranges;
+
+use crate::{
+    owner::Owner,
+    part::{Part, ProtocolPart},
+};
+use machine::{Category, Core, Machine};
+use protocols::{
+    Change, CommitLog, Protocol, Start, faults,
+    parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
+};
+use storage::{ByteKey, Epochs, LeafRows, Record, RowHead, RowState, Space, Store, Table};
+use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema, Version};
+
+/// How a record is found again: by its key, or by what stands for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// By a number; or by the digest of a key of bytes, in a hash index.
+    Number(u64),
+    /// By a key of bytes, in order.
+    Bytes(ByteKey),
+}
+
+/// A record that a site has found, or made.
+pub(crate) struct Located<'s, M: Machine> {
+    pub record: Record<'s, M>,
+    /// How it is found again.
+    pub name: Name,
+    /// It was made just now, for an absent key: it may be retired some day.
+    pub made: bool,
+}
+
+/// What one owner can do for one transaction. An error dooms the transaction: all its sites abort.
+pub(crate) trait Site<'s, M: Machine> {
+    /// Begins an attempt, whose writes will be of `version`.
+    fn begin(&mut self, start: Start<'_>, version: Version);
+
+    /// Makes sure that the attempt can commit here. Returns the least commit timestamp that it can accept.
+    fn prepare(&mut self) -> Result<u64, Abort>;
+
+    /// Installs everything with the agreed timestamp. After a successful [`Site::prepare`].
+    fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>);
+
+    /// Undoes everything.
+    fn abort(&mut self);
+
+    /// Leaves the epoch in which the attempt began. After commit or abort.
+    fn leave(&mut self);
+
+    /// The age by which the protocol decides who gives way, if it does.
+    fn priority(&self) -> Option<u64>;
+
+    /// True when the protocol locks partitions.
+    fn locks_partitions(&self) -> bool;
+
+    /// True when what is added is kept until commit and nothing is read for it.
+    fn adds_at_commit(&self) -> bool;
+
+    /// The owner's part of a table.
+    fn table(&self, table: TableId) -> &'s Table<M>;
+
+    /// The record of `key`, made if need be: an absent key is read and locked like a row.
+    fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<Located<'s, M>, Abort>;
+
+    /// The record of that name, if there is one, without any protection of its absence.
+    fn find(&self, table: TableId, name: Name) -> Option<Record<'s, M>>;
+
+    /// Reads `columns` of the record's row; refuses a record that is being retired.
+    fn read(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort>;
+
+    /// Writes the record's row. False when an update meets an absent row.
+    fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort>;
+
+    /// Adds to integers of the record's row, if the protocol [adds at commit](Site::adds_at_commit). False when the row
+    /// is absent.
+    fn add(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort>;
+
+    /// A scan is about to begin.
+    fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort>;
+
+    /// Announces the leaf of number `at` and reads what is in it.
+    fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort>;
+
+    /// Announces the leaf of the key of bytes `at` and reads what is in it.
+    fn leaf_of_bytes(
+        &mut self,
+        table: TableId,
+        at: ByteKey,
+    ) -> Result<LeafRows<'s, M, ByteKey>, Abort>;
+
+    /// Takes a retired record out of its index. True when a leaf is empty now, which [`Site::drop_leaf`] takes out. The
+    /// transaction that retired it is over.
+    fn unlink(&mut self, table: TableId, name: Name, record: Record<'s, M>) -> bool;
+
+    /// Takes the leaf of a key out of the index if it is empty, within an attempt that does nothing else. False when
+    /// others were in the way.
+    fn drop_leaf(&mut self, table: TableId, name: Name) -> Result<bool, Abort>;
+
+    /// Makes slots usable again that nobody can see any more; of each table `keep` stay here.
+    fn give_back(&mut self, keep: usize);
+
+    /// Moves the epoch on, if it can be.
+    fn advance(&mut self);
+
+    /// The next number of the owner's timestamp allocator.
+    fn draw_timestamp(&mut self) -> u64;
+}
+
+/// A site whose data this core reaches itself.
+pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
+    data: SiteData<'s, M>,
+    part: ProtocolPart<'s, M, P>,
+}
+
+/// The owner's data, and what one session has of it.
+struct SiteData<'s, M: Machine> {
+    core: &'s M::Core,
+    store: &'s Store<M>,
+    allocator: &'s TimestampAllocator<M>,
+    source: TimestampSource,
+    slot: usize,
+    /// Its slots of each table.
+    spaces: Vec<Option<Space>>,
+}
+
+impl<'s, M: Machine> SiteData<'s, M> {
+    #[inline(always)]
+    fn table(&self, table: TableId) -> &'s Table<M> {
+        self.store.table(table)
+    }
+
+    fn space(&mut self, table: TableId) -> &mut Space {
+        let at = table.0 as usize;
+        if self.spaces.len() <= at {
+            self.spaces.resize_with(at + 1, || None);
+        }
+        self.spaces[at].get_or_insert_with(|| self.store.table(table).take_space())
+    }
+
+    fn return_spaces(&mut self) {
+        for (at, space) in self.spaces.drain(..).enumerate() {
+            if let Some(space) = space {
+                self.store.table(TableId(at as u16)).return_space(space);
+            }
+        }
+    }
+
+    fn give_back(&mut self, keep: usize) {
+        let now = self.store.epochs().try_advance(self.core);
+        let early = self.core.is_planted(faults::MEMORY_USED_AGAIN_EARLY);
+        let is_past = |epoch, now| early || Epochs::<M>::is_past(epoch, now);
+        for (at, space) in self.spaces.iter_mut().enumerate() {
+            if let Some(space) = space {
+                let table = self.store.table(TableId(at as u16));
+                table.reclaim(space, now, is_past, keep);
+            }
+        }
+    }
+}
+
+impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
+    /// The site of `owner` for session number `slot`, which `core` uses.
+    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, slot: usize) -> Self {
+        let data = SiteData {
+            core,
+            store: owner.store(),
+            allocator: owner.allocator(),
+            source: TimestampSource::new(slot),
+            slot,
+            spaces: Vec::new(),
+        };
+        LocalSite { data, part: ProtocolPart::new(owner, core, slot) }
+    }
+
+    /// As [`Site::begin`].
+    #[inline(always)]
+    pub fn begin_directly(&mut self, start: Start<'_>, version: Version) {
+        self.data.store.epochs().pin(self.data.core, self.data.slot);
+        self.part.begin(start, version);
+    }
+
+    /// As [`Site::leave`].
+    #[inline(always)]
+    pub fn leave_directly(&mut self) {
+        self.data.store.epochs().unpin(self.data.core, self.data.slot);
+    }
+
+    /// The protocol's part, for [`ProtocolPart::prepare`] and [`ProtocolPart::commit`].
+    #[inline(always)]
+    pub fn part(&mut self) -> &mut ProtocolPart<'s, M, P> {
+        &mut self.part
+    }
+
+    /// The record of number `key` of a table with whole rows, if there is one.
+    #[inline(always)]
+    fn find_whole(
+        &mut self,
+        table: TableId,
+        key: u64,
+    ) -> Result<Option<(&'s Table<M>, Record<'s, M>)>, Abort> {
+        let home = self.data.table(table);
+        if !home.has_whole_rows() {
+            return Ok(None);
+        }
+        self.part.approach_directly(home.schema(), key)?;
+        Ok(home.find(self.data.core, key).map(|record| (home, record)))
+    }
+
+    /// Reads the row of number `key` if nothing stands in the way of doing so at once: no row in two parts, no record
+    /// that has to be made. None, with nothing done, leaves it to [`crate::rows`].
+    #[inline(always)]
+    pub fn read_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<Option<RowHead>, Abort> {
+        let Some((_, record)) = self.find_whole(table, key)? else { return Ok(None) };
+        // SAFETY: the record was found in the owner's store.
+        let head = unsafe { self.part.read_directly(record, columns, intent, out) }?;
+        refuse_retired(head).map(Some)
+    }
+
+    /// Updates the row of number `key`, as [`LocalSite::read_number`] reads it, if no index is concerned.
+    #[inline(always)]
+    pub fn update_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<Option<bool>, Abort> {
+        let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
+        if home.indexed_columns().intersects(columns) {
+            return Ok(None);
+        }
+        let change = Change { columns, values, state: None };
+        // SAFETY: the record was found in the owner's store.
+        let written = unsafe { self.part.write_directly(record, change) }?;
+        // What kind of absence it is has to be read.
+        Ok(written.then_some(true))
+    }
+
+    /// Adds to the row of number `key`, as [`LocalSite::update_number`] updates it.
+    #[inline(always)]
+    pub fn add_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<Option<bool>, Abort> {
+        if !Part::adds_at_commit(&self.part) {
+            return Ok(None);
+        }
+        let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
+        let integers = home.row_layout().integers().contains(columns);
+        if !integers || home.indexed_columns().intersects(columns) {
+            return Ok(None);
+        }
+        // SAFETY: the record was found in the owner's store.
+        let added = unsafe { self.part.add_directly(record, columns, deltas) }?;
+        Ok(added.then_some(true))
+    }
+
+    /// Asks the host to fetch what accesses to `columns` of these rows will touch.
+    #[inline(always)]
+    pub fn prefetch(&self, table: TableId, keys: &[u64], columns: ColumnSet) {
+        let (home, core) = (self.data.table(table), self.data.core);
+        // Buckets first, all of them, then what they point to. A single key was part of a list before.
+        if keys.len() > 1 {
+            for key in keys {
+                home.prefetch_bucket(core, *key);
+            }
+        }
+        for key in keys {
+            let Some(record) = home.guess(core, *key) else { continue };
+            let Some(split) = home.split() else {
+                record.prefetch(core, columns);
+                continue;
+            };
+            let often = split.columns();
+            if columns.is_empty() || !often.contains(columns) {
+                record.prefetch(core, columns.without(often));
+            }
+            if columns.intersects(often) {
+                split.second(&record).prefetch(core, columns.without(columns.without(often)));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn refuse_retired(head: RowHead) -> Result<RowHead, Abort> {
+    match head.state == RowState::RETIRED {
+        true => Err(Abort::because(AbortReason::RecordRetired)),
+        false => Ok(head),
+    }
+}
+
+impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
+    fn begin(&mut self, start: Start<'_>, version: Version) {
+        self.begin_directly(start, version);
+    }
+
+    fn prepare(&mut self) -> Result<u64, Abort> {
+        self.part.prepare()
+    }
+
+    fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
+        self.part.commit(timestamp, log);
+    }
+
+    fn abort(&mut self) {
+        Part::abort(&mut self.part);
+    }
+
+    fn leave(&mut self) {
+        self.leave_directly();
+    }
+
+    fn priority(&self) -> Option<u64> {
+        Part::priority(&self.part)
+    }
+
+    fn locks_partitions(&self) -> bool {
+        Part::locks_partitions(&self.part)
+    }
+
+    fn adds_at_commit(&self) -> bool {
+        Part::adds_at_commit(&self.part)
+    }
+
+    fn table(&self, table: TableId) -> &'s Table<M> {
+        self.data.table(table)
+    }
+
+    fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<Located<'s, M>, Abort> {
+        self.data.locate(&mut self.part, table, key)
+    }
+
+    fn find(&self, table: TableId, name: Name) -> Option<Record<'s, M>> {
+        self.data.find(table, name)
+    }
+
+    fn read(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        self.data.core.account(Category::ConcurrencyControl);
+        refuse_retired(Part::read(&mut self.part, record, columns, intent, out)?)
+    }
+
+    fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
+        self.data.core.account(Category::ConcurrencyControl);
+        Part::write(&mut self.part, record, change)
+    }
+
+    fn add(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.data.core.account(Category::ConcurrencyControl);
+        Part::add(&mut self.part, record, columns, deltas)
+    }
+
+    fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort> {
+        Part::approach(&mut self.part, table, keys)
+    }
+
+    fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort> {
+        self.data.leaf(&mut self.part, table, at)
+    }
+
+    fn leaf_of_bytes(
+        &mut self,
+        table: TableId,
+        at: ByteKey,
+    ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
+        self.data.leaf(&mut self.part, table, at)
+    }
+
+    fn unlink(&mut self, table: TableId, name: Name, record: Record<'s, M>) -> bool {
+        self.data.unlink(&mut self.part, table, name, record)
+    }
+
+    fn drop_leaf(&mut self, table: TableId, name: Name) -> Result<bool, Abort> {
+        self.data.drop_leaf_of(&mut self.part, table, name)
+    }
+
+    fn give_back(&mut self, keep: usize) {
+        self.data.give_back(keep);
+    }
+
+    fn advance(&mut self) {
+        self.data.store.epochs().try_advance(self.data.core);
+    }
+
+    fn draw_timestamp(&mut self) -> u64 {
+        self.data.allocator.draw(self.data.core, &mut self.data.source)
+    }
+}
+
+impl<M: Machine, P: Protocol<M>> Drop for LocalSite<'_, M, P> {
+    fn drop(&mut self) {
+        self.data.return_spaces();
+    }
+}

@@ -1,0 +1,187 @@
+//! One repetition of a measurement: workers run for an interval, all the same one, and their counts are added up.
+
+use crate::{
+    arrivals::ArrivalTimes,
+    drive::{Length, Loop, Watcher},
+    erased::{ErasedWorkload, Identity},
+    law,
+    measure::{Interval, Latencies, Meter, WorkerReport},
+    run::{HarnessError, Plan, Repetition},
+};
+use engine::Engine;
+use machine::{Body, Core, Machine, Place, Service, Word, Zeroed, cold::Mutex};
+use std::{cell::Cell, time::Instant};
+use txn::{History, WorkerHistory};
+
+/// Makes a session of an engine for one worker and runs its loop in it: on whose behalf, how long, and how. Returns what
+/// was counted and, if that is recorded, what was done.
+pub(crate) type WorkerLoop<'w, M> = dyn Fn(
+        &dyn Engine<M>,
+        &<M as Machine>::Core,
+        Identity,
+        &dyn Fn() -> Length,
+        Loop<'_, &mut dyn Watcher>,
+    ) -> (WorkerReport, WorkerHistory)
+    + Sync
+    + 'w;
+
+/// What is measured once.
+pub(crate) struct Measurement<'a, M: Machine> {
+    pub plan: &'a Plan,
+    /// Not zero: end as soon as possible.
+    pub stop: &'a Word,
+    pub machine: &'a M,
+    /// Its tables are loaded.
+    pub engine: &'a dyn Engine<M>,
+    pub workload: &'a dyn ErasedWorkload<M>,
+    pub seed: u64,
+}
+
+/// What one worker brings home.
+struct Outcome {
+    worker: usize,
+    interval: Interval,
+    report: WorkerReport,
+    history: WorkerHistory,
+}
+
+/// Where native workers wait for each other.
+#[repr(C, align(64))]
+struct Gate<M: Machine> {
+    line: M::Line,
+    arrived: Word,
+    begun: Word,
+}
+
+// SAFETY: a line and words, valid as zeros.
+unsafe impl<M: Machine> Zeroed for Gate<M> {}
+
+impl<M: Machine> Gate<M> {
+    /// Waits until all workers are there and returns one clock reading for all: they measure the same interval.
+    fn open(&self, core: &M::Core, workers: usize) -> u64 {
+        if core.fetch_add(&self.line, &self.arrived, 1) + 1 == workers as u64 {
+            core.store(&self.line, &self.begun, core.now());
+        }
+        core.wait_while(&self.line, &self.begun, |begun| begun == 0)
+    }
+}
+
+impl<M: Machine> Measurement<'_, M> {
+    /// Measures.
+    pub fn run(&self, worker_loop: &WorkerLoop<'_, M>) -> Result<Repetition, HarnessError> {
+        let latencies = Latencies::default();
+        let gate = self.machine.arena().place::<Gate<M>>(Place::Any)?;
+        let outcomes = Mutex::new(Vec::with_capacity(self.plan.cores));
+        let bodies = (0..self.plan.cores)
+            .map(|worker| -> Body<'_, M> {
+                let (latencies, gate, outcomes) = (&latencies, &*gate, &outcomes);
+                Box::new(move |core| {
+                    let outcome = self.work(core, worker, worker_loop, (gate, latencies));
+                    outcomes.lock().push(outcome);
+                })
+            })
+            .collect();
+        let (started, operations) = (Instant::now(), self.machine.operations());
+        let used_before = self.machine.arena().used();
+        self.machine.run(bodies, self.services())?;
+        let wall_s = started.elapsed().as_secs_f64();
+        let executed = self.machine.operations().map(|now| now - operations.unwrap_or(0));
+        let grown_bytes = self.machine.arena().used().saturating_sub(used_before);
+        let mut outcomes = outcomes.into_inner();
+        outcomes.sort_by_key(|outcome| outcome.worker);
+        let repetition = self.added_up(outcomes)?;
+        Ok(Repetition {
+            latencies: latencies.into_inner(),
+            wall_s,
+            operations: executed,
+            grown_bytes,
+            ..repetition
+        })
+    }
+
+    fn ticks(&self, seconds: f64) -> u64 {
+        (seconds * self.machine.clock_hz() as f64) as u64
+    }
+
+    /// One worker, from its session to its report.
+    fn work(
+        &self,
+        core: &M::Core,
+        worker: usize,
+        worker_loop: &WorkerLoop<'_, M>,
+        (gate, latencies): (&Gate<M>, &Latencies),
+    ) -> Outcome {
+        let (plan, seed) = (self.plan, self.seed);
+        let interval = Cell::new(Interval { begin: 0, end: 0 });
+        let length = || {
+            let begun = if M::MODELLED { 0 } else { gate.open(core, plan.cores) };
+            let begin = begun + self.ticks(plan.warm_up_s);
+            interval.set(Interval { begin, end: begin + self.ticks(plan.measured_s) });
+            Length::Until(interval.get())
+        };
+        let identity = Identity { worker, workers: plan.cores, seed };
+        let hz = self.machine.clock_hz();
+        let plan = Loop::<&mut dyn Watcher> {
+            back_off: plan.back_off,
+            seed: seed ^ (worker as u64) << 32,
+            stop: self.stop,
+            arrivals: plan
+                .arrivals
+                .map(|arrivals| ArrivalTimes::new(arrivals, worker, plan.cores, seed, hz)),
+            watcher: &mut (),
+            meter: Meter::new(latencies),
+        };
+        let (report, history) = worker_loop(self.engine, core, identity, &length, plan);
+        Outcome { worker, interval: interval.get(), report, history }
+    }
+
+    fn services(&self) -> Vec<Service<'_, M>> {
+        let interval_ticks = self.ticks(self.plan.epoch_interval_s).max(1);
+        let services = self.engine.services().into_iter();
+        services.map(|service| Service { interval_ticks, ..service }).collect()
+    }
+
+    /// What the workers did together. What only the run as a whole can tell is left blank.
+    fn added_up(&self, outcomes: Vec<Outcome>) -> Result<Repetition, HarnessError> {
+        let (plan, clock) = (self.plan, self.machine.clock_hz());
+        let mut total = WorkerReport::default();
+        let mut interval_ticks = self.ticks(plan.measured_s);
+        let interrupted = self.stop.peek() != 0;
+        if interrupted {
+            // The interval that all workers have in common ends with the first of them.
+            let measured = |o: &Outcome| o.report.ended_at.saturating_sub(o.interval.begin);
+            let shortest = outcomes.iter().map(measured).min();
+            interval_ticks = shortest.unwrap_or(0).min(interval_ticks);
+        }
+        let warm_up = self.ticks(plan.warm_up_s);
+        let begun = outcomes.first().map_or(0, |first| first.interval.begin - warm_up);
+        outcomes.iter().for_each(|outcome| total.add(&outcome.report));
+        let machine_s = total.ended_at.saturating_sub(begun) as f64 / clock as f64;
+        let throughput = total.commits() as f64 * clock as f64 / interval_ticks.max(1) as f64;
+        let broken_law = match plan.record_history && !interrupted {
+            true => self.broken_law(total.all_commits)?,
+            false => None,
+        };
+        let histories = || outcomes.into_iter().map(|outcome| outcome.history).collect();
+        Ok(Repetition {
+            total,
+            latencies: Latencies::default().into_inner(),
+            ticks_per_second: clock,
+            interval_ticks,
+            throughput_txn_per_s: throughput,
+            history: plan.record_history.then(|| History::of(histories())),
+            wall_s: 0.0,
+            machine_s,
+            operations: None,
+            grown_bytes: 0,
+            interrupted,
+            broken_law,
+        })
+    }
+
+    fn broken_law(&self, committed: u64) -> Result<Option<String>, HarnessError> {
+        let (cores, law) = (self.plan.cores, self.workload.conservation());
+        let hands = (cores, self.services());
+        Ok(law::broken(self.machine, self.engine, law, hands, cores, committed)?)
+    }
+}

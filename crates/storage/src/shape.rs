@@ -1,0 +1,318 @@
+//! How the records of one kind lie in memory: which bytes of a slot hold what.
+//!
+//! A table has one shape for its records, one for the second parts of its rows if they have two ([`crate::Split`]),
+//! and, if it keeps an order, one for the guards of its leaves. A record needs its shape and nothing else of its
+//! table, so shapes know no index.
+
+use crate::{
+    byte_keys::key_words,
+    record::{Header, Record},
+    split::Split,
+};
+use machine::{
+    Arena, Machine, Word, Zeroed,
+    cold::{Arc, OnceLock},
+};
+use std::{any::TypeId, marker::PhantomData};
+use txn::{ColumnSet, KeyKind, Payload, RowLayout, TableId, TableSchema};
+
+/// The words that a protocol keeps in each record: how many bytes, and of which type they are.
+#[derive(Clone, Copy, Debug)]
+pub struct ProtocolWords {
+    bytes: usize,
+    of: TypeId,
+}
+
+impl ProtocolWords {
+    /// Those of a protocol that keeps a `C`.
+    pub fn of<C: Zeroed + 'static>() -> ProtocolWords {
+        const {
+            assert!(align_of::<C>() <= align_of::<u64>(), "a protocol's words are words");
+            assert!(size_of::<C>().is_multiple_of(8), "a protocol's words are words");
+        }
+        ProtocolWords { bytes: size_of::<C>(), of: TypeId::of::<C>() }
+    }
+
+    /// The bytes of a record that has them, beside its key and its row.
+    pub fn record_bytes<M: Machine>(&self) -> usize {
+        size_of::<Header<M>>() - size_of::<Word>() + self.bytes
+    }
+
+    /// Whether they are a `C`.
+    #[inline(always)]
+    pub(crate) fn are<C: 'static>(&self) -> bool {
+        self.of == TypeId::of::<C>()
+    }
+}
+
+/// What a record stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A row, or the first part of one.
+    Row,
+    /// The second part of a row, behind the first in the same slot.
+    SecondPart,
+    /// A range of keys: it has words of the protocol and no row.
+    Guard,
+}
+
+/// Rows `0..count` that exist by rule at consecutive slots (modelled machines only): untouched ones cost
+/// nothing, because untouched memory already holds a present row.
+pub(crate) struct Dense {
+    pub first: u64,
+    pub count: u64,
+    pub bytes: u64,
+    pub stride: u64,
+}
+
+/// How records of one kind lie in memory.
+pub struct Shape<M: Machine> {
+    id: TableId,
+    schema: Arc<TableSchema>,
+    role: Role,
+    layout: RowLayout,
+    words: ProtocolWords,
+    keep_versions: bool,
+    keeps_columns: bool,
+    byte_keys: bool,
+    /// Word of the slot at which the version lies, where it is kept, and the columns behind it.
+    body: usize,
+    /// Word of the slot at which the columns begin.
+    columns: usize,
+    /// Word of the slot at which a key of bytes lies.
+    key_bytes: usize,
+    /// Bytes of one slot.
+    stride: u64,
+    arena: Arc<Arena>,
+    dense: OnceLock<Dense>,
+    /// What its rows are in two parts.
+    split: Option<Box<Split<M>>>,
+    machine: PhantomData<fn() -> M>,
+}
+
+/// What the records of a store have beside key, row and columns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extras {
+    pub words: ProtocolWords,
+    pub keep_versions: bool,
+}
+
+impl<M: Machine> Shape<M> {
+    /// Bytes of one record slot of `schema`.
+    pub(crate) fn stride_of(schema: &TableSchema, extras: Extras) -> u64 {
+        let all = ColumnSet::first(schema.columns.len());
+        let first = Self::part_stride(schema, all.without(schema.often), extras);
+        match schema.often.is_empty() {
+            true => first,
+            false => first + Self::part_stride(schema, schema.often, extras),
+        }
+    }
+
+    /// Bytes of a part of a record slot.
+    pub(crate) fn part_stride(schema: &TableSchema, part: ColumnSet, extras: Extras) -> u64 {
+        let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
+        let columns = if keeps_columns { RowLayout::of_part(schema, part).words() } else { 0 };
+        let words = columns + usize::from(extras.keep_versions) + key_words(schema);
+        let bytes = (size_of::<Header<M>>() + extras.words.bytes + words * 8) as u64;
+        // Natively a record starts on a line of its own, so that neighbours don't contend by accident;
+        // a modelled line is wherever its metadata is, so only the host's memory counts.
+        if M::MODELLED { bytes.next_multiple_of(16) } else { bytes.next_multiple_of(64) }
+    }
+
+    /// The records of a table.
+    pub(crate) fn of_rows(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: TableSchema,
+        extras: Extras,
+    ) -> Self {
+        let split = Split::of(arena, id, &schema, extras);
+        let part = split.as_ref().map_or(ColumnSet::first(schema.columns.len()), Split::first_part);
+        let stride = Self::stride_of(&schema, extras);
+        let shape = Shape::new(arena, id, schema, Role::Row, part, extras);
+        Shape { stride, split: split.map(Box::new), ..shape }
+    }
+
+    /// The second parts of a table's rows, which hold the columns `part`.
+    pub(crate) fn of_second_parts(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: TableSchema,
+        part: ColumnSet,
+        extras: Extras,
+    ) -> Self {
+        Shape::new(arena, id, schema, Role::SecondPart, part, extras)
+    }
+
+    /// The guards of table `id`, whose records have the words `words`.
+    pub(crate) fn of_guards(arena: &Arc<Arena>, id: TableId, words: ProtocolWords) -> Self {
+        let (schema, extras) = Self::guards(words);
+        Shape::new(arena, id, schema, Role::Guard, ColumnSet::NONE, extras)
+    }
+
+    /// Bytes of a guard.
+    pub(crate) fn guard_bytes(words: ProtocolWords) -> u64 {
+        let (schema, extras) = Self::guards(words);
+        Self::stride_of(&schema, extras)
+    }
+
+    fn guards(words: ProtocolWords) -> (TableSchema, Extras) {
+        (TableSchema::new("guards", Vec::new()), Extras { words, keep_versions: false })
+    }
+
+    fn new(
+        arena: &Arc<Arena>,
+        id: TableId,
+        schema: TableSchema,
+        role: Role,
+        part: ColumnSet,
+        extras: Extras,
+    ) -> Self {
+        let layout = RowLayout::of_part(&schema, part);
+        let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
+        let body = (size_of::<Header<M>>() + extras.words.bytes) / 8;
+        let columns = body + usize::from(extras.keep_versions);
+        let key_bytes = columns + if keeps_columns { layout.words() } else { 0 };
+        Shape {
+            id,
+            role,
+            words: extras.words,
+            keep_versions: extras.keep_versions,
+            keeps_columns,
+            byte_keys: schema.key != KeyKind::Integer,
+            body,
+            columns,
+            key_bytes,
+            stride: Self::part_stride(&schema, part, extras),
+            arena: arena.clone(),
+            dense: OnceLock::new(),
+            split: None,
+            machine: PhantomData,
+            layout,
+            schema: Arc::new(schema),
+        }
+    }
+
+    /// Number of the table. The second parts of its rows have a number of their own.
+    #[inline(always)]
+    pub fn id(&self) -> TableId {
+        self.id
+    }
+
+    /// The table's schema.
+    #[inline(always)]
+    pub fn schema(&self) -> &TableSchema {
+        &self.schema
+    }
+
+    /// Where the columns lie in a record.
+    #[inline(always)]
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// Where the columns of a whole row lie when they are packed.
+    pub fn row_layout(&self) -> &RowLayout {
+        self.split().map_or(&self.layout, Split::row_layout)
+    }
+
+    /// The two parts of its rows, if they have two.
+    #[inline(always)]
+    pub fn split(&self) -> Option<&Split<M>> {
+        self.split.as_deref()
+    }
+
+    /// True when its records are the second parts of another table's.
+    pub fn is_second_part(&self) -> bool {
+        self.role == Role::SecondPart
+    }
+
+    #[inline(always)]
+    pub(crate) fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Bytes of one record slot, header and padding included.
+    pub fn stride(&self) -> u64 {
+        self.stride
+    }
+
+    /// The arena in which the records lie.
+    #[inline(always)]
+    pub fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    /// True when records keep the identity of their version (recorded runs).
+    #[inline(always)]
+    pub fn keeps_versions(&self) -> bool {
+        self.keep_versions
+    }
+
+    /// False when values are charged for but not kept (opaque tables on a simulated machine).
+    #[inline(always)]
+    pub fn keeps_columns(&self) -> bool {
+        self.keeps_columns
+    }
+
+    /// True when keys are bytes.
+    #[inline(always)]
+    pub fn has_byte_keys(&self) -> bool {
+        self.byte_keys
+    }
+
+    /// True when the protocol keeps a `C` in these records.
+    #[inline(always)]
+    pub fn holds<C: 'static>(&self) -> bool {
+        self.words.are::<C>()
+    }
+
+    /// Word of a slot at which the version lies.
+    #[inline(always)]
+    pub(crate) fn version_at(&self) -> usize {
+        self.body
+    }
+
+    /// Word of a slot at which the columns begin.
+    #[inline(always)]
+    pub(crate) fn columns_at(&self) -> usize {
+        self.columns
+    }
+
+    /// Words of a slot that hold a key of bytes: the first, and how many.
+    #[inline(always)]
+    pub(crate) fn key_bytes_at(&self) -> (usize, usize) {
+        (self.key_bytes, key_words(&self.schema))
+    }
+
+    #[inline(always)]
+    pub(crate) fn dense(&self) -> Option<&Dense> {
+        if M::MODELLED { self.dense.get() } else { None }
+    }
+
+    /// The key of a record that exists by rule.
+    #[inline(always)]
+    pub(crate) fn dense_key(&self, address: *const u8) -> Option<u64> {
+        let dense = self.dense()?;
+        let distance = self.arena.offset_of(address).wrapping_sub(dense.first);
+        (distance < dense.bytes).then(|| distance / dense.stride)
+    }
+
+    /// Rows exist by rule from here on; said once.
+    pub(crate) fn set_dense(&self, dense: Dense) {
+        if self.dense.set(dense).is_err() {
+            panic!("table {:?} was loaded densely twice", self.schema.name);
+        }
+    }
+
+    /// The record at `offset`.
+    ///
+    /// # Safety
+    /// `offset` must have been handed out by this shape's arena, aligned to 16 bytes, with this shape's
+    /// stride behind it, and must only ever have been used for slots of this shape.
+    #[inline(always)]
+    pub unsafe fn slot_at(&self, offset: u64) -> Record<'_, M> {
+        // SAFETY: by the caller's promise.
+        unsafe { Record::from_raw(self, self.arena.address(offset)) }
+    }
+}
