@@ -2,7 +2,7 @@
 
 use crate::{EngineOptions, rows::Sites, site::LocalSite};
 use machine::{Machine, Service, cold::Arc};
-use protocols::{Declaration, Protocol};
+use protocols::Protocol;
 use storage::{Store, StoreError};
 use txn::TableId;
 
@@ -15,13 +15,19 @@ pub struct ArchitectureDeclaration {
     pub summary: &'static str,
     /// Paper and section.
     pub source: &'static str,
+    /// How many sites a transaction has: more than one only under protocols that allow it
+    /// ([`protocols::Declaration::one_site`]).
+    pub sites: usize,
 }
 
-/// An architecture under protocol `P`, beside the `DECLARATION` in its module: owners of data, and which of their sites executes an access. Everything else is
+/// An architecture under protocol `P`: owners of data, and which of their sites executes an access. Everything else is
 /// the same for all of them.
 pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
     Sized + Send + Sync + 'static
 {
+    /// What it says of itself.
+    const DECLARED: &'static ArchitectureDeclaration;
+
     /// A session's way to the sites.
     type Sites<'s>: DirectSites<'s, M, P>;
 
@@ -36,11 +42,6 @@ pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
 
     /// Background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
-
-    /// What transactions are promised under it, given what the protocol promises on one site.
-    fn promise(declaration: Declaration) -> Declaration {
-        declaration
-    }
 }
 
 /// Sites of which this core reaches some itself, by code that is compiled for the protocol.

@@ -35,6 +35,13 @@ pub enum EngineError {
     UnknownArchitecture(String),
     /// The protocol cannot give that level of isolation.
     Isolation(IsolationError),
+    /// The architecture gives transactions several sites, and the protocol cannot.
+    OneSite {
+        /// The protocol.
+        protocol: &'static str,
+        /// Why it cannot.
+        reason: &'static str,
+    },
     /// Its tables.
     Store(StoreError),
 }
@@ -45,6 +52,9 @@ impl fmt::Display for EngineError {
             EngineError::UnknownProtocol(name) => write!(f, "unknown protocol {name:?}"),
             EngineError::UnknownArchitecture(name) => write!(f, "unknown architecture {name:?}"),
             EngineError::Isolation(error) => error.fmt(f),
+            EngineError::OneSite { protocol, reason } => {
+                write!(f, "{protocol} cannot have transactions on several sites: {reason}")
+            }
             EngineError::Store(error) => error.fmt(f),
         }
     }
@@ -122,7 +132,8 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
 
 /// An engine whose sessions have a type: for loops that are compiled for it.
 pub trait TypedEngine<M: Machine>: Engine<M> {
-    /// False for a form of a protocol of which one copy of a loop serves all workloads.
+    /// False where one copy of a loop serves all workloads: for a form of a protocol, and where nothing of an access is
+    /// compiled for the protocol anyway.
     const LOOPS: bool;
 
     /// Its sessions.
@@ -145,6 +156,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
     /// An engine without tables. Fails where `options` ask for what the protocol cannot give.
     pub(crate) fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
         P::check_isolation(&options.protocol)?;
+        let Declaration { name: protocol, one_site, .. } = P::declare(&options.protocol);
+        if let Some(reason) = one_site.filter(|_| A::DECLARED.sites > 1) {
+            return Err(EngineError::OneSite { protocol, reason });
+        }
         let architecture = A::create(machine, options)?;
         let (options, protocol) = (options.clone(), std::marker::PhantomData);
         Ok(EngineOf { architecture, options, protocol })
@@ -199,20 +214,22 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     }
 
     fn declaration(&self) -> Declaration {
-        A::promise(P::declare(&self.options.protocol))
+        P::declare(&self.options.protocol)
     }
 
     fn epoch_of(&self, commit_timestamp: u64) -> Option<u64> {
-        P::epoch_of(commit_timestamp)
+        // Each site has epochs of its own.
+        P::epoch_of(commit_timestamp).filter(|_| A::DECLARED.sites == 1)
     }
 }
 
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> TypedEngine<M> for EngineOf<M, P, A> {
-    const LOOPS: bool = !P::ONE_COPY;
+    const LOOPS: bool = !P::ONE_COPY && A::DECLARED.sites == 1;
     type Session<'s> = SessionOf<'s, M, P, A>;
 
     fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> SessionOf<'s, M, P, A> {
-        let rows = Rows::new(core, slot, &self.options);
+        let store = self.architecture.stores().next().expect("there is an owner");
+        let rows = Rows::new(core, store, slot, &self.options);
         SessionOf::new(rows, self.architecture.sites(core, slot))
     }
 }

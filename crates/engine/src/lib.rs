@@ -13,9 +13,10 @@ mod part;
 pub mod registry;
 mod rows;
 mod session;
+mod several_sites;
 mod shared_everything;
 mod site;
 
 pub use architecture::ArchitectureDeclaration;
 pub use engine::{Dataset, Engine, EngineError, EngineOptions, TypedEngine};
-pub use session::Session;
+pub use session::{Session, Start};

@@ -6,9 +6,9 @@
 
 use crate::owner::Owner;
 use machine::Machine;
-use protocols::{Change, CommitLog, Protocol, Start};
-use storage::{Guard, GuardRef, Record, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, Version};
+use protocols::{Change, CommitLog, Prepared, Protocol, Txn};
+use storage::{Guard, GuardRef, ProtocolWords, Record, RecordRef, RowHead};
+use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema};
 
 /// A protocol's part in one session: [`Protocol`], with the state that it works on.
 ///
@@ -50,7 +50,9 @@ pub(crate) trait Part<'s, M: Machine> {
     fn merge(&self, gone: Guard<'_, M>, heir: Guard<'_, M>);
     fn prepare_record(&self, record: Record<'_, M>);
     fn retire(&self, record: Record<'_, M>, guard: Option<Guard<'_, M>>);
+    fn confirm(&mut self, timestamp: u64) -> Result<(), Abort>;
     fn abort(&mut self);
+    fn age(&self) -> Option<u64>;
     fn priority(&self) -> Option<u64>;
 }
 
@@ -59,20 +61,38 @@ pub(crate) struct ProtocolPart<'s, M: Machine, P: Protocol<M>> {
     core: &'s M::Core,
     protocol: &'s P,
     worker: P::Worker<'s>,
+    /// Those of the owner's store.
+    words: &'s ProtocolWords,
 }
 
 impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
     /// The part of `owner`'s protocol in session number `slot`, which `core` uses.
     pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, slot: usize) -> Self {
         let protocol = owner.protocol();
-        ProtocolPart { core, protocol, worker: protocol.worker(owner.store().epochs(), slot) }
+        let (store, words) = (owner.store(), &owner.store().options().words);
+        ProtocolPart { core, protocol, worker: protocol.worker(store.epochs(), slot), words }
     }
 
-    /// An attempt begins, whose writes will be of `version`.
+    /// The protocol's view of a record of the owner's store.
     #[inline(always)]
-    pub fn begin(&mut self, start: Start<'_>, version: Version) {
-        self.protocol.begin(self.core, &mut self.worker, start);
-        self.protocol.identify(&mut self.worker, version);
+    fn own<'r>(&self, record: Record<'r, M>) -> RecordRef<'r, M, P::Record> {
+        assert!(record.table().is_of(self.words), "a record of another store");
+        // SAFETY: the owner's store was made for the protocol's words, and the record is of it.
+        unsafe { RecordRef::new(record) }
+    }
+
+    /// The protocol's view of a guard of the owner's store.
+    #[inline(always)]
+    fn own_guard<'r>(&self, guard: Guard<'r, M>) -> GuardRef<'r, M, P::Record> {
+        assert!(guard.record().table().is_of(self.words), "a guard of another store");
+        // SAFETY: as above.
+        unsafe { GuardRef::new(guard) }
+    }
+
+    /// As [`Protocol::begin`].
+    #[inline(always)]
+    pub fn begin(&mut self, txn: Txn<'_>) {
+        self.protocol.begin(self.core, &mut self.worker, txn);
     }
 
     /// As [`Part::approach`].
@@ -131,7 +151,7 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
 
     /// As [`Protocol::prepare`].
     #[inline(always)]
-    pub fn prepare(&mut self) -> Result<u64, Abort> {
+    pub fn prepare(&mut self) -> Result<Prepared, Abort> {
         self.protocol.prepare(self.core, &mut self.worker)
     }
 
@@ -158,18 +178,13 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        self.protocol.read(
-            self.core,
-            &mut self.worker,
-            RecordRef::checked(record),
-            columns,
-            intent,
-            out,
-        )
+        let record = self.own(record);
+        self.protocol.read(self.core, &mut self.worker, record, columns, intent, out)
     }
 
     fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
-        self.protocol.write(self.core, &mut self.worker, RecordRef::checked(record), change)
+        let record = self.own(record);
+        self.protocol.write(self.core, &mut self.worker, record, change)
     }
 
     fn adds_at_commit(&self) -> bool {
@@ -182,15 +197,18 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
-        self.protocol.add(self.core, &mut self.worker, RecordRef::checked(record), columns, deltas)
+        let record = self.own(record);
+        self.protocol.add(self.core, &mut self.worker, record, columns, deltas)
     }
 
     fn scan(&mut self, guard: Guard<'s, M>) -> Result<(), Abort> {
-        self.protocol.scan(self.core, &mut self.worker, GuardRef::checked(guard))
+        let guard = self.own_guard(guard);
+        self.protocol.scan(self.core, &mut self.worker, guard)
     }
 
     fn begin_insertion(&mut self, guard: Guard<'s, M>) -> Result<(), Abort> {
-        self.protocol.begin_insertion(self.core, &mut self.worker, GuardRef::checked(guard))
+        let guard = self.own_guard(guard);
+        self.protocol.begin_insertion(self.core, &mut self.worker, guard)
     }
 
     fn insert(
@@ -199,12 +217,13 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
         record: Record<'s, M>,
         counted: u64,
     ) -> Result<(), Abort> {
-        let (guard, record) = (GuardRef::checked(guard), RecordRef::checked(record));
+        let (guard, record) = (self.own_guard(guard), self.own(record));
         self.protocol.insert(self.core, &mut self.worker, guard, record, counted)
     }
 
     fn end_insertion(&mut self, guard: Guard<'s, M>) {
-        self.protocol.end_insertion(self.core, &mut self.worker, GuardRef::checked(guard));
+        let guard = self.own_guard(guard);
+        self.protocol.end_insertion(self.core, &mut self.worker, guard);
     }
 
     fn split(
@@ -213,20 +232,32 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
         right: Guard<'s, M>,
         counted: u64,
     ) -> Result<(), Abort> {
-        let (guard, right) = (GuardRef::checked(guard), GuardRef::checked(right));
+        let (guard, right) = (self.own_guard(guard), self.own_guard(right));
         self.protocol.split(self.core, &mut self.worker, guard, right, counted)
     }
 
     fn merge(&self, gone: Guard<'_, M>, heir: Guard<'_, M>) {
-        self.protocol.merge(self.core, GuardRef::checked(gone), GuardRef::checked(heir));
+        self.protocol.merge(self.core, self.own_guard(gone), self.own_guard(heir));
     }
 
     fn prepare_record(&self, record: Record<'_, M>) {
-        self.protocol.prepare_record(self.core, &RecordRef::checked(record), None);
+        self.protocol.prepare_record(self.core, &self.own(record), None);
     }
 
     fn retire(&self, record: Record<'_, M>, guard: Option<Guard<'_, M>>) {
-        self.protocol.retire(self.core, &RecordRef::checked(record), guard.map(GuardRef::checked));
+        self.protocol.retire(
+            self.core,
+            &self.own(record),
+            guard.map(|guard| self.own_guard(guard)),
+        );
+    }
+
+    fn confirm(&mut self, timestamp: u64) -> Result<(), Abort> {
+        self.protocol.confirm(self.core, &mut self.worker, timestamp)
+    }
+
+    fn age(&self) -> Option<u64> {
+        self.protocol.age(&self.worker)
     }
 
     fn abort(&mut self) {

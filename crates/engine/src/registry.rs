@@ -66,6 +66,7 @@ macro_rules! registry {
 // One line per architecture.
 registry! {
     shared_everything::SharedEverything,
+    several_sites::SeveralSites,
 }
 
 /// An engine to be made.

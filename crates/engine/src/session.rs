@@ -5,11 +5,23 @@ use crate::{
     rows::{Rows, Sites, Work},
 };
 use machine::{Core, Machine};
-use protocols::{CommitLog, Protocol, Start};
+use protocols::{CommitLog, Protocol};
 use txn::{
     Abort, Access, ByteRange, ByteVisit, ColumnSet, Direction, EntryVisit, Intent, Key, KeyRange,
     TableId, Visit, WorkerHistory,
 };
+
+/// How an attempt starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start<'a> {
+    /// 0 for new work, then 1, 2, ... for its retries.
+    pub attempt: u32,
+    /// Declared to write nothing.
+    pub read_only: bool,
+    /// The partitions of all keys that it may access, in any order and repeated at will; none for any. Only where the
+    /// protocol [locks partitions](Session::locks_partitions) do they make a difference.
+    pub partitions: &'a [u64],
+}
 
 /// One worker's way into the database: begin, access, then commit or roll back. Any number of times.
 pub trait Session: Access {
@@ -274,7 +286,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
         match self.sites.only() {
             Some(site) if !M::MODELLED => {
                 self.rows.begin();
-                site.begin_directly(start, self.rows.version());
+                site.begin_directly(self.rows.txn(start));
             }
             _ => self.work().begin(start),
         }
@@ -286,7 +298,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
             && let Some(site) = self.sites.only()
         {
             let timestamp = match site.part().prepare() {
-                Ok(timestamp) => timestamp,
+                Ok(prepared) => prepared.least,
                 Err(abort) => {
                     // What it does with a doomed attempt is what is to be done.
                     self.rows.doom(abort);

@@ -19,6 +19,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     name: "shared_everything",
     summary: "each transaction stays on its core, which touches all records itself",
     source: "Trireme 3.1; the architecture of DBx1000",
+    sites: 1,
 };
 
 /// The one owner.
@@ -28,6 +29,7 @@ pub(crate) struct SharedEverything<M: Machine, P: Protocol<M>> {
 }
 
 impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SharedEverything<M, P> {
+    const DECLARED: &'static ArchitectureDeclaration = &DECLARATION;
     type Sites<'s> = OneSite<'s, M, P>;
 
     fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {

@@ -2,11 +2,11 @@
 //! `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`, WORKLOAD being ycsb-reads, ycsb or tpcc.
 
 use engine::{
-    EngineOptions, Session, TypedEngine,
+    EngineOptions, Session, Start, TypedEngine,
     registry::{self, EngineVisitor, with_engine},
 };
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
-use protocols::{ProtocolOptions, Start};
+use protocols::ProtocolOptions;
 use std::any::Any;
 use txn::{AbortReason, Client, Workload};
 use workloads::tpcc::{Tpcc, TpccOptions};

@@ -16,9 +16,9 @@ use crate::{
 use catalogue::{LOADED, Seen, TABLE, rows};
 use checker::{Certificate, Requirements};
 use engine::registry;
-use engine::{Engine, EngineOptions, Session};
+use engine::{Engine, EngineOptions, Session, Start};
 use machine::{Body, Explored, Fault, Machine, RunError, cold::Mutex};
-use protocols::{Isolation, ProtocolOptions, Start};
+use protocols::{Isolation, ProtocolOptions};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::{
     Abort, Access, Client, Column, ColumnType, History, Loader, Schema, TableId, TableSchema,

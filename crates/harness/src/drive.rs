@@ -2,9 +2,8 @@
 
 use crate::arrivals::{ArrivalTimes, idle};
 use crate::measure::{Interval, Meter, WorkerReport};
-use engine::Session;
+use engine::{Session, Start};
 use machine::{Category, Core, Word};
-use protocols::Start;
 use txn::{Abort, AbortReason, Client};
 
 /// How long a worker goes on.

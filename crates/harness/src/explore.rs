@@ -75,6 +75,9 @@ impl Exploration {
         let planted = faults::named(name);
         let planted = planted.ok_or_else(|| EngineError::UnknownProtocol(name.clone()))?;
         exploration.protocol = planted.protocol.to_owned();
+        if exploration.architecture == registry::DEFAULT {
+            exploration.architecture = planted.architecture.to_owned();
+        }
         exploration.protocol_options = (planted.options)(exploration.protocol_options);
         exploration.demand_strict |= planted.strict;
         Ok((exploration, Some(planted.fault())))

@@ -1,8 +1,7 @@
 //! A workload's conservation law, judged after a run in one more transaction, alone.
 
-use engine::Engine;
+use engine::{Engine, Start};
 use machine::{Body, Machine, RunError, Service, cold::Mutex};
-use protocols::Start;
 use txn::Conservation;
 
 /// Attempts before a transaction that is alone in the database counts as stuck.

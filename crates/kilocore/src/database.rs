@@ -8,12 +8,11 @@ use crate::{
     slots::{Slots, Turn},
     transaction::Term,
 };
-use engine::Engine;
+use engine::{Engine, Start};
 use machine::{
     Core, Machine, Native, Word,
     cold::{Arc, Mutex},
 };
-use protocols::Start;
 use std::fmt;
 use txn::{
     Abort, AbortReason, Column, ColumnSet, IndexKind, KeyKind, Partitioning, TableId, TableSchema,

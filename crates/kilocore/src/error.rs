@@ -371,6 +371,7 @@ impl From<EngineError> for Error {
             EngineError::Store(error) => error.into(),
             EngineError::UnknownProtocol(_)
             | EngineError::UnknownArchitecture(_)
+            | EngineError::OneSite { .. }
             | EngineError::Isolation(_) => unreachable!("options are checked before: {error}"),
         }
     }

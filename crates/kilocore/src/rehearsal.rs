@@ -8,9 +8,8 @@ use crate::{
     Error,
     seats::{Seat, create_table},
 };
-use engine::Engine;
+use engine::{Engine, Start};
 use machine::Native;
-use protocols::Start;
 use txn::{Abort, Column, ColumnSet, ColumnType, Intent, TableId, TableSchema};
 
 /// The table of the rehearsal; all others come after it.

@@ -48,7 +48,7 @@ impl Rows<'_> {
     fn add(self, tx: &mut Transaction<'_>, key: u64, deltas: &[(&str, i64)]) -> Result<(), Error> {
         match self {
             Rows(table, Keys::Integers) => tx.add(table, key, deltas),
-            Rows(table, Keys::Spelled) => tx.add_by(table, &spelled(key), deltas),
+            Rows(table, Keys::Spelled) => tx.add_by(table, spelled(key), deltas),
         }
     }
 
@@ -60,28 +60,28 @@ impl Rows<'_> {
     ) -> Result<(), Error> {
         match self {
             Rows(table, Keys::Integers) => tx.update(table, key, values),
-            Rows(table, Keys::Spelled) => tx.update_by(table, &spelled(key), values),
+            Rows(table, Keys::Spelled) => tx.update_by(table, spelled(key), values),
         }
     }
 
     fn delete(self, tx: &mut Transaction<'_>, key: u64) -> Result<bool, Error> {
         match self {
             Rows(table, Keys::Integers) => tx.delete(table, key),
-            Rows(table, Keys::Spelled) => tx.delete_by(table, &spelled(key)),
+            Rows(table, Keys::Spelled) => tx.delete_by(table, spelled(key)),
         }
     }
 
     fn put(self, tx: &mut Transaction<'_>, key: u64, values: &[Value]) -> Result<(), Error> {
         match self {
             Rows(table, Keys::Integers) => tx.put(table, key, values),
-            Rows(table, Keys::Spelled) => tx.put_by(table, &spelled(key), values),
+            Rows(table, Keys::Spelled) => tx.put_by(table, spelled(key), values),
         }
     }
 
     fn get(self, tx: &mut Transaction<'_>, key: u64) -> Result<Option<(u64, i64)>, Error> {
         let row = match self {
             Rows(table, Keys::Integers) => tx.get(table, key)?,
-            Rows(table, Keys::Spelled) => tx.get_by(table, &spelled(key))?,
+            Rows(table, Keys::Spelled) => tx.get_by(table, spelled(key))?,
         };
         row.map(|row| Ok((row.get("n")?, row.get("signed")?))).transpose()
     }

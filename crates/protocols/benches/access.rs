@@ -7,7 +7,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use machine::{ArenaOptions, Machine, Native, NativeCore, NativeOptions, Zeroed, cold::Arc};
 use protocols::{
-    Change, CommitLog, Protocol, ProtocolOptions, Start,
+    Change, CommitLog, Protocol, ProtocolOptions, Txn,
     registry::{Visitor, declarations, with_protocol},
 };
 use std::time::Duration;
@@ -98,7 +98,11 @@ fn transact<'s, P: Protocol<Native>>(
     let mut buffer = [0u8; BYTES];
     draws.transaction += 1;
     store.epochs().pin(core, 0);
-    protocol.begin(core, worker, Start { attempt: 0, read_only: false, partitions: &[] });
+    protocol.begin(
+        core,
+        worker,
+        Txn { id: TxnId::new(0, 1), age: None, attempt: 0, read_only: false, partitions: &[] },
+    );
     for number in 0..ACCESSES {
         draws.random = draws.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         // Keys differ within a transaction by their last bits.
@@ -116,10 +120,10 @@ fn transact<'s, P: Protocol<Native>>(
                 .expect("alone, nothing conflicts");
         }
     }
-    let timestamp = protocol.prepare(core, worker).expect("alone, nothing conflicts");
+    let prepared = protocol.prepare(core, worker).expect("alone, nothing conflicts");
     let version = Version::new(TxnId::new(0, draws.transaction), 1);
     let mut log = CommitLog { version, writes: None };
-    protocol.commit(core, worker, timestamp, &mut log);
+    protocol.commit(core, worker, prepared.least, &mut log);
     store.epochs().unpin(core, 0);
     buffer[1]
 }

@@ -21,7 +21,7 @@
 //! - A transaction that is to abort notices at its next access, while it waits, and when it begins to commit.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults,
+    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
     parts::{
         retiring_holdings::Holdings,
         retiring_queue::{RetiringLock, RetiringLocks},
@@ -80,6 +80,9 @@ impl<M: Machine> Protocol<M> for Bamboo<M> {
             source: "Guo et al. 2021",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: Some(
+                "what is seen before it is committed is known at one site only, and so are cascades",
+            ),
         }
     }
 
@@ -110,14 +113,10 @@ impl<M: Machine> Protocol<M> for Bamboo<M> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, start: Start<'_>) {
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, txn: Txn<'_>) {
         worker.accesses = 0;
-        worker.locks.begin(core, start.attempt == 0);
-    }
-
-    #[inline(always)]
-    fn identify<'s>(&'s self, worker: &mut Worker<'s, M>, version: Version) {
-        worker.version = version;
+        worker.locks.begin(core, txn.attempt == 0);
+        worker.version = txn.version();
     }
 
     #[inline]
@@ -234,8 +233,12 @@ impl<M: Machine> Protocol<M> for Bamboo<M> {
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        worker.locks.begin_commit(core).map(|()| 0)
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+    ) -> Result<Prepared, Abort> {
+        worker.locks.begin_commit(core).map(|()| Prepared::ANY)
     }
 
     #[inline]

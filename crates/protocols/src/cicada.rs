@@ -19,7 +19,7 @@
 //! [`loose_clocks`]: crate::parts::loose_clocks
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults,
+    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
     parts::{
         absence_times::{AbsenceTimes, Absences},
         inlined_version,
@@ -80,6 +80,9 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
             source: "Lim, Kaminsky and Andersen, SIGMOD 2017",
             isolation: Isolation::Serializable,
             strict: false,
+            one_site: Some(
+                "timestamps are of one site's clocks, which say how far versions may be collected",
+            ),
         }
     }
 
@@ -112,7 +115,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Start) {
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, _: Txn<'_>) {
         let clock = &mut worker.clock;
         let mut late = false;
         worker.footprint.pending.timestamp =
@@ -177,7 +180,11 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         Ok(true)
     }
 
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+    ) -> Result<Prepared, Abort> {
         let Worker { footprint, collector, commits, .. } = worker;
         let contended = *commits < CALM;
         footprint.set_order(core, self.sorts && contended);
@@ -195,7 +202,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         }
         let Footprint { pending, writes, .. } = footprint;
         collector.reserve_all(core, &pending.latcher, pending.timestamp, writes)?;
-        Ok(pending.timestamp)
+        Ok(Prepared::at(pending.timestamp))
     }
 
     fn commit<'s>(

@@ -19,7 +19,7 @@
 //! goes ahead of all waiters; buffered writes, see [`crate::parts::two_phase_locking`].
 
 use crate::{
-    Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Start, WaitsForGraph, faults,
+    Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Txn, WaitsForGraph, faults,
     parts::{
         cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
         lock_queue::{Held, LockQueue, Queued},
@@ -174,6 +174,7 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
             source: "Abyss 2.2, 4.2",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: Some("a circle of waits across sites is in no site's waits-for graph"),
         }
     }
 
@@ -208,7 +209,7 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
     }
 
     #[inline]
-    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, _: Start) {
+    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, _: Txn<'_>) {
         owner.locks = 0;
         owner.highest = None;
         owner.claims.begin(core);

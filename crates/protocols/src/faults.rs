@@ -67,6 +67,8 @@ pub struct Planted {
     pub story: &'static str,
     /// The protocol in which it is planted.
     pub protocol: &'static str,
+    /// The architecture under which it shows.
+    pub architecture: &'static str,
     /// The workload in which it shows.
     pub workload: &'static str,
     /// Who must catch it.
@@ -88,8 +90,8 @@ impl Planted {
 /// noticed, its story, and the options that it needs. It makes `PLANTED` of them, and a constant of each point.
 macro_rules! planted {
     ($(
-        $($point:ident =)? $name:literal in $protocol:literal on $workload:literal, $detector:ident
-        $(, called $strict:ident)?: $story:literal
+        $($point:ident =)? $name:literal in $protocol:literal $(under $architecture:literal)?
+        on $workload:literal, $detector:ident $(, called $strict:ident)?: $story:literal
         $(, given { $($option:ident: $value:expr),+ })?;
     )*) => {
         $($(
@@ -101,6 +103,7 @@ macro_rules! planted {
             name: $name,
             story: $story,
             protocol: $protocol,
+            architecture: [$($architecture,)? "shared_everything"][0],
             workload: $workload,
             detector: super::Detector::$detector,
             options: |options| crate::ProtocolOptions { $($($option: $value,)+)? ..options },

@@ -16,7 +16,7 @@
 //! [`commit_dependencies`]: crate::parts::commit_dependencies
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, Txn, faults,
     parts::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         commit_dependencies::CommitDependencies,
@@ -116,6 +116,9 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
             source: "Larson et al., VLDB 2011; Diaconu et al., SIGMOD 2013",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: Some(
+                "commit dependencies, and the clock of begins and ends, are one site's own",
+            ),
         };
         declaration.at_level_of(options)
     }
@@ -157,7 +160,8 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>) {
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, txn: Txn<'_>) {
+        own.version = txn.version();
         // The clock has passed every frontier, so a second look is enough.
         let Viewpoint { session, time, .. } = &mut own.viewpoint;
         let now = || self.dependencies.states.now(core);
@@ -166,10 +170,6 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
             Isolation::ReadCommitted => LATEST,
             _ => own.begin,
         };
-    }
-
-    fn identify(own: &mut Own<'_, M>, version: Version) {
-        own.version = version;
     }
 
     #[inline]

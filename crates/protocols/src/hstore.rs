@@ -15,8 +15,8 @@
 //! which the published code leaves out.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, OlderAtPartition, Protocol, ProtocolOptions, Start,
-    faults,
+    Change, CommitLog, Declaration, Isolation, OlderAtPartition, Prepared, Protocol,
+    ProtocolOptions, Txn, faults,
     parts::{
         partition_locks::{Claims, Older, PartitionLocks, Refusal},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
@@ -78,6 +78,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
             source: "Kallman et al. 2008; Abyss 2.2",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: None,
         }
     }
 
@@ -112,14 +113,16 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         }
     }
 
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, start: Start<'_>) {
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, txn: Txn<'_>) {
         let before = core.account(Category::ConcurrencyControl);
         // Who was refused for its age must come back younger.
-        if start.attempt == 0 || self.older == Older::IsRefused {
+        if let Some(age) = txn.age {
+            worker.timestamp = age;
+        } else if txn.attempt == 0 || self.older == Older::IsRefused {
             worker.timestamp = self.allocator.draw(core, &mut worker.source);
         }
         worker.declared.clear();
-        worker.declared.extend(start.partitions.iter().map(|partition| self.lock_of(*partition)));
+        worker.declared.extend(txn.partitions.iter().map(|partition| self.lock_of(*partition)));
         worker.declared.sort_unstable();
         worker.declared.dedup();
         let (claims, timestamp) = (&mut worker.claims, worker.timestamp);
@@ -140,6 +143,10 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
             })
         });
         core.account(before);
+    }
+
+    fn age<'s>(&'s self, worker: &Worker<'s, M>) -> Option<u64> {
+        Some(worker.timestamp)
     }
 
     fn locks_partitions(&self) -> bool {
@@ -228,8 +235,8 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, _: &M::Core, worker: &mut Worker<'s, M>) -> Result<u64, Abort> {
-        worker.refused.map_or(Ok(0), Err)
+    fn prepare<'s>(&'s self, _: &M::Core, worker: &mut Worker<'s, M>) -> Result<Prepared, Abort> {
+        worker.refused.map_or(Ok(Prepared::ANY), Err)
     }
 
     #[inline]

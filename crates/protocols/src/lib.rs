@@ -33,5 +33,6 @@ pub use options::{
     ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
-    Change, CommitLog, Declaration, Isolation, IsolationError, Protocol, Start, TimestampAllocation,
+    Change, CommitLog, Declaration, Isolation, IsolationError, Prepared, Protocol,
+    TimestampAllocation, Txn,
 };

@@ -16,7 +16,7 @@
 //! SILO's do, so that who validates without a lock sees it; a lock alone hinders nobody's reading.
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions, Start, faults,
+    CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, faults,
     parts::{
         cancellable_queue::Sessions,
         lock_queue::{LockQueue, Queued},
@@ -146,6 +146,9 @@ impl<M: Machine> Rules<M> for MoccRules<M> {
             source: "Wang and Kimura, VLDB 2016",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: Some(
+                "locks are ordered within one site only, so transactions may wait for each other in a circle",
+            ),
         }
     }
 
@@ -172,9 +175,9 @@ impl<M: Machine> Rules<M> for MoccRules<M> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, start: Start) {
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, txn: Txn<'_>) {
         own.window = window_of(own.epochs.current(core));
-        own.locks.begin(core, start.attempt == 0);
+        own.locks.begin(core, txn.attempt == 0);
     }
 
     #[inline]

@@ -18,7 +18,7 @@
 //! [`version_collector`]: crate::parts::version_collector
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
     parts::{
         absence_times::AbsenceTimes,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
@@ -71,6 +71,9 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
             source: "Reed 1978; Bernstein and Goodman 1983; Abyss 2.2",
             isolation: Isolation::Serializable,
             strict: !matches!(options.timestamps, TimestampAllocation::Batched(_)),
+            one_site: Some(
+                "a site may have collected versions that a transaction which began elsewhere needs",
+            ),
         }
     }
 
@@ -104,7 +107,7 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>) {
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, _: Txn<'_>) {
         let draw = || self.allocator.draw(core, &mut own.source);
         own.prewrites.timestamp = self.versions.active.enter(core, own.session, draw);
     }

@@ -7,7 +7,7 @@
 //! Source: none; the null member of the family, as noop is BenchBase's.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
+    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
     parts::write_set::WriteSet,
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
@@ -31,6 +31,7 @@ impl<M: Machine> Protocol<M> for NoCc {
             source: "BenchBase's noop, as a protocol",
             isolation: Isolation::None,
             strict: false,
+            one_site: None,
         }
     }
 
@@ -47,7 +48,7 @@ impl<M: Machine> Protocol<M> for NoCc {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>, _: Start) {}
+    fn begin<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>, _: Txn<'_>) {}
 
     #[inline]
     fn read<'s>(
@@ -94,8 +95,8 @@ impl<M: Machine> Protocol<M> for NoCc {
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>) -> Result<u64, Abort> {
-        Ok(0)
+    fn prepare<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>) -> Result<Prepared, Abort> {
+        Ok(Prepared::ANY)
     }
 
     #[inline]

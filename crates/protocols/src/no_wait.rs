@@ -12,7 +12,7 @@
 //! a bucket has to be latched anyway.
 
 use crate::{
-    Declaration, Isolation, LockForm, LockPlacement, ProtocolOptions, Start, WriteLocks, faults,
+    Declaration, Isolation, LockForm, LockPlacement, ProtocolOptions, Txn, WriteLocks, faults,
     parts::{
         lock_queue::{Held, InRecord, LockPlace, Requests},
         lock_table::LockTables,
@@ -51,6 +51,7 @@ fn declaration() -> Declaration {
         source: "Abyss 2.1; Trireme 3.2",
         isolation: Isolation::Serializable,
         strict: true,
+        one_site: None,
     }
 }
 
@@ -87,7 +88,7 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
     fn owner(&self, _: usize) {}
 
     #[inline(always)]
-    fn begin(&self, _: &M::Core, _: &mut (), _: Start) {}
+    fn begin(&self, _: &M::Core, _: &mut (), _: Txn<'_>) {}
 
     #[inline(always)]
     fn acquire(
@@ -206,7 +207,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         Lister { requests, name: slot as u64 }
     }
 
-    fn begin(&self, _: &M::Core, _: &mut Lister<M>, _: Start) {}
+    fn begin(&self, _: &M::Core, _: &mut Lister<M>, _: Txn<'_>) {}
 
     fn acquire(
         &self,

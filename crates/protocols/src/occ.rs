@@ -23,7 +23,7 @@
 //! absence may be later than the start (validation still guards it).
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions, Start, Validation, faults,
+    CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, Validation, faults,
     parts::{
         critical_section::{CriticalSection, Entrance},
         optimistic::{End, Footprint, Optimistic, Rules},
@@ -85,6 +85,7 @@ impl<M: Machine> Rules<M> for OccRules<M> {
             source: "Kung and Robinson 1981; Larson et al., VLDB 2011; Abyss 2.2, 4.3, 5.1",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: None,
         }
     }
 
@@ -111,7 +112,7 @@ impl<M: Machine> Rules<M> for OccRules<M> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, _: Start) {
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, _: Txn<'_>) {
         own.start = self.allocator.draw(core, &mut own.source);
     }
 

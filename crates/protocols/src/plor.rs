@@ -32,7 +32,7 @@
 //!   that instant, or to its end if it has scanned the range itself ([`crate::parts::two_phase_locking`]).
 
 use crate::{
-    Declaration, Isolation, ProtocolOptions, Start, WriteLocks, faults,
+    Declaration, Isolation, ProtocolOptions, Txn, WriteLocks, faults,
     parts::{
         cancellable_queue::{Claims, Sessions},
         registered_readers::{Held, Reader, ReaderLists, RegisteringLock},
@@ -98,6 +98,9 @@ impl<M: Machine> Locks<M> for RegisteringLocks<M> {
             source: "Chen et al. 2022",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: Some(
+                "a wound reaches a transaction at one site only, which may be waiting at another",
+            ),
         }
     }
 
@@ -132,14 +135,16 @@ impl<M: Machine> Locks<M> for RegisteringLocks<M> {
     }
 
     #[inline]
-    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, start: Start) {
-        if start.attempt == 0 {
+    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, txn: Txn<'_>) {
+        if let Some(age) = txn.age {
+            owner.timestamp = age;
+        } else if txn.attempt == 0 {
             owner.timestamp = self.allocator.draw(core, &mut owner.source);
         }
         owner.reader.claims().begin(core);
     }
 
-    #[inline]
+    #[inline(always)]
     fn acquire(
         &self,
         core: &M::Core,

@@ -4,7 +4,7 @@ use crate::ProtocolOptions;
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
 use std::{fmt, str::FromStr};
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
-use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, Version, Write};
+use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, TxnId, Version, Write};
 
 /// What a committed history is promised to look like, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,8 @@ pub struct Declaration {
     /// True when the serial order also keeps real-time order (strict serializability); under snapshot isolation
     /// when a snapshot has all that was committed at the begin (strong snapshot isolation).
     pub strict: bool,
+    /// Why a transaction cannot have several sites, each with data and a protocol of its own, if it cannot.
+    pub one_site: Option<&'static str>,
 }
 
 impl Declaration {
@@ -150,9 +152,15 @@ impl FromStr for TimestampAllocation {
     }
 }
 
-/// How an attempt starts.
+/// An attempt of a transaction, as all the sites that it touches know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start<'a> {
+pub struct Txn<'a> {
+    /// Its identity. Another attempt has another one.
+    pub id: TxnId,
+    /// The timestamp by which all its sites decide who is older, if one of them has drawn it already: see
+    /// [`Protocol::age`]. None where it begins: the protocol draws one then, if it needs any, unless a retry keeps that
+    /// of the attempt before.
+    pub age: Option<u64>,
     /// 0 for new work, then 1, 2, ... for its retries.
     pub attempt: u32,
     /// Declared to write nothing.
@@ -160,6 +168,53 @@ pub struct Start<'a> {
     /// The partitions of all keys that it may access, in any order and repeated at will; none for any. Only
     /// protocols that [lock partitions](Protocol::locks_partitions) look at them.
     pub partitions: &'a [u64],
+}
+
+impl Txn<'_> {
+    /// The version of what it writes.
+    #[inline(always)]
+    pub fn version(&self) -> Version {
+        Version::new(self.id, 1)
+    }
+}
+
+/// What an attempt that has been prepared at a site can accept there, whatever others do: any commit timestamp from
+/// `least` to `through`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// The least commit timestamp, 0 for protocols that have none.
+    pub least: u64,
+    /// The greatest. None where what was read may be overwritten as soon as it has been validated: then the site must
+    /// [confirm](Protocol::confirm) whatever is agreed on, once all sites are prepared.
+    pub through: Option<u64>,
+}
+
+impl Prepared {
+    /// Any timestamp will do: everything is locked.
+    pub const ANY: Prepared = Prepared::from(0);
+
+    /// Any from `least` on.
+    #[inline(always)]
+    pub const fn from(least: u64) -> Prepared {
+        Prepared { least, through: Some(u64::MAX) }
+    }
+
+    /// This one and no other.
+    #[inline(always)]
+    pub const fn at(timestamp: u64) -> Prepared {
+        Prepared { least: timestamp, through: Some(timestamp) }
+    }
+
+    /// One from `least` on that is to be confirmed.
+    #[inline(always)]
+    pub const fn unconfirmed(least: u64) -> Prepared {
+        Prepared { least, through: None }
+    }
+
+    /// Whether a commit at `timestamp` has to be confirmed first, if other sites were prepared later.
+    pub fn needs_confirmation(&self, timestamp: u64) -> bool {
+        self.through.is_none_or(|through| through < timestamp)
+    }
 }
 
 /// What a write does to a row.
@@ -243,13 +298,12 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Worker<'s>;
 
     /// Begins an attempt.
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, start: Start<'_>);
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, txn: Txn<'_>);
 
-    /// The attempt that has just begun is going to install versions of this identity: for those who show them to
-    /// others before they commit.
-    #[inline(always)]
-    fn identify<'s>(&'s self, worker: &mut Self::Worker<'s>, version: Version) {
-        let _ = (worker, version);
+    /// The timestamp that the running attempt has drawn at its begin, or was given, or has kept from the attempt
+    /// before, if the protocol decides by one. All sites of a transaction must have the same.
+    fn age<'s>(&'s self, worker: &Self::Worker<'s>) -> Option<u64> {
+        self.priority(worker)
     }
 
     /// Whether it locks partitions, and wants to know at the begin of a transaction which.
@@ -311,9 +365,25 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         unreachable!("the protocol does not add at commit")
     }
 
-    /// Makes sure that the transaction can commit and keeps it so. Returns the least commit timestamp
-    /// that it can accept (0 for protocols that have none).
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>) -> Result<u64, Abort>;
+    /// Makes sure that the transaction can commit, with one of the timestamps that it returns. Where the transaction has
+    /// other sites it must wait for [`Protocol::confirm`] if [`Prepared::needs_confirmation`].
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+    ) -> Result<Prepared, Abort>;
+
+    /// All sites of the transaction are prepared, and have agreed on `timestamp`: makes sure that it can commit with
+    /// that one, and keeps it so. Only after a [`Protocol::prepare`] that did not promise as much.
+    fn confirm<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        timestamp: u64,
+    ) -> Result<(), Abort> {
+        let _ = (core, worker);
+        unreachable!("{timestamp} was not to be confirmed");
+    }
 
     /// Installs everything with the agreed commit timestamp, and lets go.
     fn commit<'s>(

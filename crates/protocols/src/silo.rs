@@ -64,6 +64,7 @@ impl<M: Machine> Rules<M> for SiloRules {
             source: "Tu et al., SOSP 2013; Full story 2.1",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: None,
         }
     }
 

@@ -13,7 +13,7 @@
 //! [`commit_clock`]: crate::parts::commit_clock
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, Txn, faults,
     parts::{
         absence_times::AbsenceTimes,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
@@ -50,6 +50,7 @@ impl<M: Machine> Certifier<M> for Uncertified {
             source: "Berenson et al., SIGMOD 1995; Larson et al., VLDB 2011",
             isolation: Isolation::Snapshot,
             strict: true,
+            one_site: Some("a snapshot is a moment of one site's clock"),
         }
     }
 }
@@ -124,7 +125,7 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M, C>) {
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M, C>, _: Txn<'_>) {
         // The clock has passed every frontier, so a second look is enough.
         let Announcer { session, begin, .. } = &mut own.announcer;
         *begin = self.versions.active.enter(core, *session, || self.clock.now(core));

@@ -160,6 +160,9 @@ impl<M: Machine> Certifier<M> for SafetyNet {
             source: "Wang et al., VLDB Journal 2017",
             isolation: Isolation::Serializable,
             strict: false,
+            one_site: Some(
+                "stamps are of one site's clock, and exclude each other at one site only",
+            ),
         }
     }
 

@@ -116,6 +116,7 @@ impl<M: Machine> Rules<M> for TicTocRules<M> {
             source: "Yu et al., SIGMOD 2016; Full story 2.1",
             isolation: Isolation::Serializable,
             strict: false,
+            one_site: None,
         }
     }
 
@@ -156,6 +157,22 @@ impl<M: Machine> Rules<M> for TicTocRules<M> {
         Self::validate(core, sets, timestamp)?;
         Self::validate_ranges(core, sets, timestamp)?;
         Ok(timestamp)
+    }
+
+    /// Reads have been extended to it.
+    #[inline(always)]
+    fn valid_through(timestamp: u64) -> Option<u64> {
+        Some(timestamp)
+    }
+
+    fn confirm<'s>(
+        &'s self,
+        core: &M::Core,
+        sets: &mut Footprint<'s, M, TicTocWord>,
+        timestamp: u64,
+    ) -> Result<(), Abort> {
+        Self::validate(core, sets, timestamp)?;
+        Self::validate_ranges(core, sets, timestamp)
     }
 
     fn first_word(

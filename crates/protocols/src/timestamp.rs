@@ -11,7 +11,7 @@
 //! Strict unless timestamps come in batches: then an old one may be used after a later one has committed.
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
     parts::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::{Prewriter, Prewritten, too_late},
@@ -96,6 +96,7 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
             source: "Bernstein and Goodman 1981; Abyss 2.2",
             isolation: Isolation::Serializable,
             strict: !matches!(options.timestamps, TimestampAllocation::Batched(_)),
+            one_site: None,
         }
     }
 
@@ -128,13 +129,17 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>) {
-        let drawn = self.allocator.draw(core, &mut own.source);
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, txn: Txn<'_>) {
+        let drawn = txn.age.unwrap_or_else(|| self.allocator.draw(core, &mut own.source));
         own.prewrites.timestamp = match core.is_planted(faults::TIMESTAMPS_CUT_SHORT) {
             false => drawn,
             // Of longer ones than a short run draws.
             true => (drawn + u64::from(u32::MAX) - 10) & u64::from(u32::MAX),
         };
+    }
+
+    fn age(own: &Own<'_, M>) -> Option<u64> {
+        Some(own.prewrites.timestamp)
     }
 
     #[inline]

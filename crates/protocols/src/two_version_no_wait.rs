@@ -11,7 +11,7 @@
 //! write set's buffer; a reader that turns into a writer drops its own read lock, which its write lock covers.
 
 use crate::{
-    Declaration, Isolation, ProtocolOptions, Start,
+    Declaration, Isolation, ProtocolOptions, Txn,
     parts::two_phase_locking::{Locks, Mode, TwoPhaseLocking},
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
@@ -58,6 +58,7 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
             source: "Bernstein et al. 1987; Trireme 3.1, 3.2",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: None,
         }
     }
 
@@ -68,7 +69,7 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
     fn owner(&self, _: usize) {}
 
     #[inline(always)]
-    fn begin(&self, _: &M::Core, _: &mut (), _: Start) {}
+    fn begin(&self, _: &M::Core, _: &mut (), _: Txn<'_>) {}
 
     #[inline(always)]
     fn acquire(

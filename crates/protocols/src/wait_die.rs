@@ -11,7 +11,7 @@
 //! [`crate::parts::two_phase_locking`].
 
 use crate::{
-    Declaration, Isolation, LockPlacement, ProtocolOptions, Start, faults,
+    Declaration, Isolation, LockPlacement, ProtocolOptions, Txn, faults,
     parts::{
         lock_queue::{Held, InRecord, LockPlace, MayWait, Requests},
         lock_table::LockTables,
@@ -74,6 +74,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
             source: "Rosenkrantz et al. 1978; Abyss 2.1",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: None,
         }
     }
 
@@ -105,8 +106,10 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
     }
 
     #[inline]
-    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, start: Start) {
-        if start.attempt == 0 || core.is_planted(faults::RETRY_GETS_FRESH_TIMESTAMP) {
+    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, txn: Txn<'_>) {
+        if let Some(age) = txn.age {
+            owner.timestamp = age;
+        } else if txn.attempt == 0 || core.is_planted(faults::RETRY_GETS_FRESH_TIMESTAMP) {
             owner.timestamp = self.allocator.draw(core, &mut owner.source);
         }
     }

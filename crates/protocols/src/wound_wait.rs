@@ -10,7 +10,7 @@
 //! [`crate::parts::two_phase_locking`].
 
 use crate::{
-    Declaration, Isolation, ProtocolOptions, Start,
+    Declaration, Isolation, ProtocolOptions, Txn,
     parts::{
         cancellable_queue::{Claims, Sessions},
         lock_queue::{Held, LockQueue},
@@ -53,6 +53,9 @@ impl<M: Machine> Locks<M> for WoundingLocks<M> {
             source: "Rosenkrantz et al. 1978",
             isolation: Isolation::Serializable,
             strict: true,
+            one_site: Some(
+                "a wound reaches a transaction at one site only, which may be waiting at another",
+            ),
         }
     }
 
@@ -75,8 +78,10 @@ impl<M: Machine> Locks<M> for WoundingLocks<M> {
     }
 
     #[inline]
-    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, start: Start) {
-        if start.attempt == 0 {
+    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, txn: Txn<'_>) {
+        if let Some(age) = txn.age {
+            owner.timestamp = age;
+        } else if txn.attempt == 0 {
             owner.timestamp = self.allocator.draw(core, &mut owner.source);
         }
         owner.claims.begin(core);

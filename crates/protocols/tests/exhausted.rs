@@ -6,12 +6,13 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use protocols::{
-    Change, CommitLog, Protocol, ProtocolOptions, Start, cicada::Cicada, hekaton::Hekaton,
+    Change, CommitLog, Protocol, ProtocolOptions, Txn, cicada::Cicada, hekaton::Hekaton,
     mvcc::Mvcc, ssn::Ssn,
 };
 use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions, Table};
 use txn::{
-    Abort, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, Version,
+    Abort, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, TxnId,
+    Version,
 };
 
 const TABLE: TableId = TableId(0);
@@ -90,10 +91,14 @@ impl<P: Protocol<Explored>> Rig<P> {
         worker: &mut P::Worker<'s>,
         body: impl FnOnce(&mut P::Worker<'s>) -> Result<i64, Abort>,
     ) -> Result<i64, Abort> {
-        self.protocol.begin(core, worker, Start { attempt: 0, read_only: false, partitions: &[] });
+        self.protocol.begin(
+            core,
+            worker,
+            Txn { id: TxnId::new(0, 1), age: None, attempt: 0, read_only: false, partitions: &[] },
+        );
         let attempt = body(worker).and_then(|result| {
-            let timestamp = self.protocol.prepare(core, worker)?;
-            self.protocol.commit(core, worker, timestamp, &mut { NO_LOG });
+            let prepared = self.protocol.prepare(core, worker)?;
+            self.protocol.commit(core, worker, prepared.least, &mut { NO_LOG });
             Ok(result)
         });
         if attempt.is_err() {

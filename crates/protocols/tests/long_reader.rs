@@ -7,7 +7,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use protocols::{
-    Change, CommitLog, Protocol, ProtocolOptions, Start,
+    Change, CommitLog, Protocol, ProtocolOptions, Txn,
     cicada::Cicada,
     dl_detect::DlDetectVersions,
     faults,
@@ -17,7 +17,8 @@ use protocols::{
 };
 use storage::{ProtocolWords, RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
 use txn::{
-    Abort, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, Version,
+    Abort, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId, TableSchema, TxnId,
+    Version,
 };
 
 const TABLE: TableId = TableId(0);
@@ -100,12 +101,16 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
     }
 
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, read_only: bool) {
-        self.protocol.begin(core, worker, Start { attempt: 0, read_only, partitions: &[] });
+        self.protocol.begin(
+            core,
+            worker,
+            Txn { id: TxnId::new(0, 1), age: None, attempt: 0, read_only, partitions: &[] },
+        );
     }
 
     fn commit<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>) -> Result<(), Abort> {
-        let timestamp = self.protocol.prepare(core, worker)?;
-        self.protocol.commit(core, worker, timestamp, &mut { NO_LOG });
+        let prepared = self.protocol.prepare(core, worker)?;
+        self.protocol.commit(core, worker, prepared.least, &mut { NO_LOG });
         Ok(())
     }
 

@@ -156,7 +156,7 @@ impl World {
 
     /// When the memory of `home` has served a line whose directory is asked at `start`.
     #[inline(always)]
-    fn from_memory(&self, seat: &Seat, home: u32, start: u64) -> u64 {
+    fn served_by_memory(&self, seat: &Seat, home: u32, start: u64) -> u64 {
         let m = &self.model;
         let served = self.queue_for_memory(seat, home, start + m.directory);
         served + m.memory.max(m.directory) + m.shared.saturating_sub(m.directory) + m.transfer
@@ -214,7 +214,7 @@ impl World {
                 s.busy = if WRITE { done } else { start + m.read_occupancy };
             }
         } else {
-            done = self.from_memory(seat, home, start);
+            done = self.served_by_memory(seat, home, start);
             s.busy = done;
             s.sharers = 0;
             s.flags |= BODY_COLD;

@@ -59,7 +59,7 @@ impl OrderedKey for u64 {
 
 impl<M: Machine, K: OrderedKey> OrderedRows<M, K> {
     /// Bytes that the index of `rows` rows needs.
-    pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, words: ProtocolWords) -> u64 {
+    pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, words: &ProtocolWords) -> u64 {
         Tree::<M, K>::bytes_for(red_black, rows, width, Shape::<M>::guard_bytes(words))
     }
 
@@ -69,7 +69,7 @@ impl<M: Machine, K: OrderedKey> OrderedRows<M, K> {
         id: TableId,
         red_black: bool,
         width: K::Width,
-        words: ProtocolWords,
+        words: &ProtocolWords,
     ) -> Result<Self, OutOfMemory> {
         Ok(OrderedRows {
             tree: Tree::new(red_black, arena, width, Shape::<M>::guard_bytes(words))?,

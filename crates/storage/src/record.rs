@@ -17,6 +17,9 @@ use machine::{Category, Core, Machine, Word};
 use std::ptr::NonNull;
 use txn::{ColumnSet, ColumnSpan, RowLayout, TableId, Version};
 
+/// Bytes of a line of the host.
+const LINE_BYTES: usize = 64;
+
 /// Words that are copied from slot to slot at a time.
 const COPY_WORDS: usize = 32;
 
@@ -323,12 +326,18 @@ impl<'s, M: Machine> Record<'s, M> {
         let front = self.shape.columns_at() * 8;
         let base = self.header.as_ptr().cast::<u8>().cast_const();
         core.prefetch(base, front);
+        // Records start on lines of their own, so lines are counted from there. Columns lie in their order: what the one
+        // before has fetched is not fetched again.
+        let mut fetched = front.next_multiple_of(LINE_BYTES);
         for column in columns.iter() {
             let span = self.shape.layout().span(column);
             let from = front + span.word as usize * 8;
-            // Whole lines, as the last bytes of a column may lie on one more.
-            let skew = (base as usize + from) % 64;
-            core.prefetch(base.wrapping_add(from - skew), skew + span.bytes as usize);
+            let to = from + span.bytes as usize;
+            if fetched < to {
+                let first = fetched.max(from - from % LINE_BYTES);
+                core.prefetch(base.wrapping_add(first), to - first);
+                fetched = to.next_multiple_of(LINE_BYTES);
+            }
         }
     }
 

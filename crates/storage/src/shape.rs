@@ -16,21 +16,23 @@ use machine::{
 use std::{any::TypeId, marker::PhantomData};
 use txn::{ColumnSet, KeyKind, Payload, RowLayout, TableId, TableSchema};
 
-/// The words that a protocol keeps in each record: how many bytes, and of which type they are.
-#[derive(Clone, Copy, Debug)]
+/// The words that a protocol keeps in each record of one store: how many bytes, and of which type they are.
+#[derive(Clone, Debug)]
 pub struct ProtocolWords {
     bytes: usize,
     of: TypeId,
+    /// Tells the store's records from those of all others.
+    store: Arc<u8>,
 }
 
 impl ProtocolWords {
-    /// Those of a protocol that keeps a `C`.
+    /// Those of a protocol that keeps a `C`, for one store.
     pub fn of<C: Zeroed + 'static>() -> ProtocolWords {
         const {
             assert!(align_of::<C>() <= align_of::<u64>(), "a protocol's words are words");
             assert!(size_of::<C>().is_multiple_of(8), "a protocol's words are words");
         }
-        ProtocolWords { bytes: size_of::<C>(), of: TypeId::of::<C>() }
+        ProtocolWords { bytes: size_of::<C>(), of: TypeId::of::<C>(), store: Arc::default() }
     }
 
     /// The bytes of a record that has them, beside its key and its row.
@@ -91,7 +93,7 @@ pub struct Shape<M: Machine> {
 }
 
 /// What the records of a store have beside key, row and columns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Extras {
     pub words: ProtocolWords,
     pub keep_versions: bool,
@@ -99,7 +101,7 @@ pub(crate) struct Extras {
 
 impl<M: Machine> Shape<M> {
     /// Bytes of one record slot of `schema`.
-    pub(crate) fn stride_of(schema: &TableSchema, extras: Extras) -> u64 {
+    pub(crate) fn stride_of(schema: &TableSchema, extras: &Extras) -> u64 {
         let all = ColumnSet::first(schema.columns.len());
         let first = Self::part_stride(schema, all.without(schema.often), extras);
         match schema.often.is_empty() {
@@ -109,7 +111,7 @@ impl<M: Machine> Shape<M> {
     }
 
     /// Bytes of a part of a record slot.
-    pub(crate) fn part_stride(schema: &TableSchema, part: ColumnSet, extras: Extras) -> u64 {
+    pub(crate) fn part_stride(schema: &TableSchema, part: ColumnSet, extras: &Extras) -> u64 {
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
         let columns = if keeps_columns { RowLayout::of_part(schema, part).words() } else { 0 };
         let words = columns + usize::from(extras.keep_versions) + key_words(schema);
@@ -124,7 +126,7 @@ impl<M: Machine> Shape<M> {
         arena: &Arc<Arena>,
         id: TableId,
         schema: TableSchema,
-        extras: Extras,
+        extras: &Extras,
     ) -> Self {
         let split = Split::of(arena, id, &schema, extras);
         let part = split.as_ref().map_or(ColumnSet::first(schema.columns.len()), Split::first_part);
@@ -139,25 +141,28 @@ impl<M: Machine> Shape<M> {
         id: TableId,
         schema: TableSchema,
         part: ColumnSet,
-        extras: Extras,
+        extras: &Extras,
     ) -> Self {
         Shape::new(arena, id, schema, Role::SecondPart, part, extras)
     }
 
     /// The guards of table `id`, whose records have the words `words`.
-    pub(crate) fn of_guards(arena: &Arc<Arena>, id: TableId, words: ProtocolWords) -> Self {
+    pub(crate) fn of_guards(arena: &Arc<Arena>, id: TableId, words: &ProtocolWords) -> Self {
         let (schema, extras) = Self::guards(words);
-        Shape::new(arena, id, schema, Role::Guard, ColumnSet::NONE, extras)
+        Shape::new(arena, id, schema, Role::Guard, ColumnSet::NONE, &extras)
     }
 
     /// Bytes of a guard.
-    pub(crate) fn guard_bytes(words: ProtocolWords) -> u64 {
+    pub(crate) fn guard_bytes(words: &ProtocolWords) -> u64 {
         let (schema, extras) = Self::guards(words);
-        Self::stride_of(&schema, extras)
+        Self::stride_of(&schema, &extras)
     }
 
-    fn guards(words: ProtocolWords) -> (TableSchema, Extras) {
-        (TableSchema::new("guards", Vec::new()), Extras { words, keep_versions: false })
+    fn guards(words: &ProtocolWords) -> (TableSchema, Extras) {
+        (
+            TableSchema::new("guards", Vec::new()),
+            Extras { words: words.clone(), keep_versions: false },
+        )
     }
 
     fn new(
@@ -166,7 +171,7 @@ impl<M: Machine> Shape<M> {
         schema: TableSchema,
         role: Role,
         part: ColumnSet,
-        extras: Extras,
+        extras: &Extras,
     ) -> Self {
         let layout = RowLayout::of_part(&schema, part);
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
@@ -176,7 +181,7 @@ impl<M: Machine> Shape<M> {
         Shape {
             id,
             role,
-            words: extras.words,
+            words: extras.words.clone(),
             keep_versions: extras.keep_versions,
             keeps_columns,
             byte_keys: schema.key != KeyKind::Integer,
@@ -259,6 +264,12 @@ impl<M: Machine> Shape<M> {
     #[inline(always)]
     pub fn has_byte_keys(&self) -> bool {
         self.byte_keys
+    }
+
+    /// True when the records are of the store that was made for these words.
+    #[inline(always)]
+    pub fn is_of(&self, words: &ProtocolWords) -> bool {
+        Arc::ptr_eq(&self.words.store, &words.store)
     }
 
     /// True when the protocol keeps a `C` in these records.

@@ -30,7 +30,7 @@ impl<M: Machine> Split<M> {
         arena: &Arc<Arena>,
         id: TableId,
         schema: &TableSchema,
-        extras: Extras,
+        extras: &Extras,
     ) -> Option<Self> {
         if schema.often.is_empty() {
             return None;

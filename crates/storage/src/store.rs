@@ -25,7 +25,7 @@ pub struct StoreOptions {
 
 impl StoreOptions {
     pub(crate) fn extras(&self) -> Extras {
-        Extras { words: self.words, keep_versions: self.keep_versions }
+        Extras { words: self.words.clone(), keep_versions: self.keep_versions }
     }
 }
 
@@ -93,7 +93,7 @@ impl<M: Machine> Store<M> {
 
     /// Bytes that `rows` rows of `schema` need, index included.
     pub fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64 {
-        Table::<M>::bytes_for(schema, rows, self.options.extras())
+        Table::<M>::bytes_for(schema, rows, &self.options.extras())
     }
 
     /// Makes the tables of `schema`, each meant for `rows` of it. Says that they are too large before
@@ -152,7 +152,7 @@ impl<M: Machine> Store<M> {
             let message = format!("table {:?}: at most {MAX_TABLES} tables", schema.name);
             return Err(StoreError::Schema(SchemaError(message)));
         };
-        let table = Table::new(self.machine.arena(), id, schema, rows, self.options.extras())?;
+        let table = Table::new(self.machine.arena(), id, schema, rows, &self.options.extras())?;
         let table = table.with_indexed_columns(indexed);
         if slot.set(Box::new(table)).is_err() {
             panic!("table number {} was made twice", id.0);

@@ -72,7 +72,7 @@ impl<M: Machine> Index<M> {
         id: TableId,
         schema: &TableSchema,
         rows: u64,
-        words: ProtocolWords,
+        words: &ProtocolWords,
     ) -> Result<Self, OutOfMemory> {
         Ok(match schema.index {
             IndexKind::Hash => Index::Hash(HashIndex::new(arena, rows)?),
@@ -92,7 +92,7 @@ impl<M: Machine> Index<M> {
     }
 
     /// Bytes of an index for `rows` rows.
-    fn bytes_for(schema: &TableSchema, rows: u64, words: ProtocolWords) -> u64 {
+    fn bytes_for(schema: &TableSchema, rows: u64, words: &ProtocolWords) -> u64 {
         match schema.index {
             IndexKind::Hash => HashIndex::<M>::bytes_for(rows),
             IndexKind::Perfect { keys } => PerfectIndex::<M>::bytes_for(keys),
@@ -111,8 +111,8 @@ impl<M: Machine> Index<M> {
 
 impl<M: Machine> Table<M> {
     /// Bytes that `rows` rows of `schema` need, index included.
-    pub(crate) fn bytes_for(schema: &TableSchema, rows: u64, extras: Extras) -> u64 {
-        let index = Index::<M>::bytes_for(schema, rows, extras.words);
+    pub(crate) fn bytes_for(schema: &TableSchema, rows: u64, extras: &Extras) -> u64 {
+        let index = Index::<M>::bytes_for(schema, rows, &extras.words);
         rows.saturating_mul(Shape::<M>::stride_of(schema, extras)).saturating_add(index)
     }
 
@@ -122,11 +122,11 @@ impl<M: Machine> Table<M> {
         id: TableId,
         schema: TableSchema,
         rows: u64,
-        extras: Extras,
+        extras: &Extras,
     ) -> Result<Self, OutOfMemory> {
         let whole_rows = schema.key == KeyKind::Integer && schema.often.is_empty();
         Ok(Table {
-            index: Index::new(arena, id, &schema, rows, extras.words)?,
+            index: Index::new(arena, id, &schema, rows, &extras.words)?,
             shape: Shape::of_rows(arena, id, schema, extras),
             indexed_columns: ColumnSet::NONE,
             whole_rows,

@@ -117,17 +117,6 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> GuardRef<'s, M, C> {
         GuardRef { guard, words: PhantomData }
     }
 
-    /// As [`RecordRef::checked`].
-    ///
-    /// # Panics
-    /// If its store was made for another protocol.
-    #[inline(always)]
-    pub fn checked(guard: Guard<'s, M>) -> Self {
-        assert!(guard.record().table().holds::<C>(), "a guard of another protocol's store");
-        // SAFETY: was checked just now.
-        unsafe { GuardRef::new(guard) }
-    }
-
     /// The guard as a record: for its name, its line and its words.
     #[inline(always)]
     pub fn record(&self) -> RecordRef<'s, M, C> {

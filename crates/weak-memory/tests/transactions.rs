@@ -1,8 +1,8 @@
 //! Whole transactions of every protocol, in every execution of two cores within the bounds.
 
-use engine::{Dataset, Engine, EngineOptions, registry};
+use engine::{Dataset, Engine, EngineOptions, Start, registry};
 use machine::{Body, Machine, Word, cold::Arc};
-use protocols::{Isolation, ProtocolOptions, Start, registry::declarations};
+use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use txn::{Abort, Access, Column, ColumnSet, ColumnType, Loader, Schema, TableId, TableSchema};
 use weak_memory::{Bounds, Fault, WeakMemory, check};
 

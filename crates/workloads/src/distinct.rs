@@ -36,18 +36,27 @@ impl KeyDraw {
         self.round += 1;
         for _ in 0..count {
             let mut key = self.zipf.draw(stream);
-            if self.distinct {
-                let mut redraws = 0;
-                while !self.is_first(key, keys) {
-                    redraws += 1;
-                    key = if redraws < REDRAWS {
-                        self.zipf.draw(stream)
-                    } else {
-                        (key + 1) % self.zipf.ranks()
-                    };
-                }
+            if self.distinct && !self.is_first(key, keys) {
+                key = self.draw_another(key, keys, stream);
             }
             keys.push(key);
+        }
+    }
+
+    /// A key that is not among `keys`, as `key` is.
+    #[cold]
+    fn draw_another(&mut self, mut key: u64, keys: &[u64], stream: &mut Stream) -> u64 {
+        let mut redraws = 0;
+        loop {
+            redraws += 1;
+            key = if redraws < REDRAWS {
+                self.zipf.draw(stream)
+            } else {
+                (key + 1) % self.zipf.ranks()
+            };
+            if self.is_first(key, keys) {
+                return key;
+            }
         }
     }
 

@@ -12,7 +12,7 @@ pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
-pub use protocols::{declarations, heeding, protocol_options, protocols_at};
+pub use protocols::{declarations, heeding, protocol_options, protocols_at, protocols_under};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
 
 use crate::failure::{Ending, Failure};

@@ -3,6 +3,8 @@
 use super::MachineChoice;
 use crate::failure::Failure;
 use crate::suggestion;
+use engine::registry::declarations as architectures;
+use engine::{ArchitectureDeclaration, EngineError};
 use machine::Native;
 use protocols::{
     Declaration, Isolation, IsolationError, KNOBS, Knob, ProtocolOptions, TimestampAllocation,
@@ -56,6 +58,29 @@ pub fn protocols_at(
         names.retain(|name| *name != protocol);
     }
     Ok((names, isolation))
+}
+
+/// Those of `names` that the architecture can do with. One that was `asked` for by its name must be among them.
+pub fn protocols_under(
+    architecture: &str,
+    asked: &[String],
+    mut names: Vec<&'static str>,
+) -> Result<Vec<&'static str>, Failure> {
+    let several = |d: &ArchitectureDeclaration| d.name == architecture && d.sites > 1;
+    if !architectures().iter().any(several) {
+        return Ok(names);
+    }
+    for declaration in declarations(&ProtocolOptions::default()) {
+        let Declaration { name: protocol, one_site: Some(reason), .. } = declaration else {
+            continue;
+        };
+        if asked.iter().any(|name| name.eq_ignore_ascii_case(protocol)) {
+            let error = EngineError::OneSite { protocol, reason };
+            return Err(Failure::refused(format!("--architecture {architecture}: {error}")));
+        }
+        names.retain(|name| *name != protocol);
+    }
+    Ok(names)
 }
 
 /// The options of protocols that `--timestamps` and `--cc-option` ask for, if each of `machines` has such

@@ -2,7 +2,7 @@
 
 pub(super) mod blocks;
 
-use crate::arguments::{ExploreCommand, protocol_options, protocols_at};
+use crate::arguments::{ExploreCommand, protocol_options, protocols_at, protocols_under};
 use crate::failure::{Ending, Failure};
 use crate::measurement::protocol_arguments;
 use crate::report::rate;
@@ -101,6 +101,7 @@ impl Explorer for Schedules<'_> {
 fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let asked = &command.asked;
     let (names, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
+    let names = protocols_under(&asked.architecture, &asked.cc, names)?;
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;

@@ -87,7 +87,7 @@ fn json() -> serde_json::Value {
         json!({
             "name": d.name, "isolation": d.isolation.to_string(), "strict": d.strict,
             "weaker": weaker, "bytes_per_record": bytes,
-            "summary": d.summary, "source": d.source,
+            "summary": d.summary, "source": d.source, "one_site": d.one_site,
         })
     });
     let knobs = KNOBS.iter().map(|knob| {
@@ -101,11 +101,12 @@ fn json() -> serde_json::Value {
     });
     let architectures = engine::registry::declarations().into_iter();
     let architectures = architectures
-        .map(|d| json!({ "name": d.name, "summary": d.summary, "source": d.source }))
+        .map(|d| json!({ "name": d.name, "summary": d.summary, "source": d.source, "sites": d.sites }))
         .collect::<Vec<_>>();
     let mutants = faults::all().map(|planted| {
         json!({
-            "name": planted.name, "workload": planted.workload, "story": planted.story,
+            "name": planted.name, "protocol": planted.protocol, "architecture": planted.architecture,
+            "workload": planted.workload, "story": planted.story,
             "detector": format!("{:?}", planted.detector),
         })
     });

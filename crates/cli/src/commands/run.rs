@@ -2,7 +2,7 @@
 
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, protocol_options,
-    protocols_at,
+    protocols_at, protocols_under,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Evidence, Measured, Origin};
@@ -19,6 +19,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let asked = workload.command();
     let machine = MachineChoice::load(&asked.machine)?;
     let (protocols, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
+    let protocols = protocols_under(&asked.architecture, &asked.cc, protocols)?;
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };

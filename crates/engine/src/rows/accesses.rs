@@ -89,7 +89,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             self.delete_entries(table, key, record)?;
         }
         self.end_row(record, RowState::ABSENT)?;
-        self.purge_later(found);
+        self.purge_later(&found);
         Ok(true)
     }
 

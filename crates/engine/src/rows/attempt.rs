@@ -1,8 +1,9 @@
 //! The life of an attempt: begin, prepare at every site, commit at every site, or abort at every site.
 
 use super::{Rows, Work};
+use crate::Start;
 use machine::{Category, Core, Machine};
-use protocols::{CommitLog, Start};
+use protocols::{CommitLog, faults};
 use txn::Abort;
 
 impl<'s, M: Machine> Rows<'s, M> {
@@ -45,9 +46,13 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     /// Begins an attempt.
     pub fn begin(&mut self, start: Start<'_>) {
         self.rows.begin();
-        let version = self.rows.version();
+        let mut txn = self.rows.txn(start);
+        let own_ages = self.rows.core.is_planted(faults::SITES_DRAW_THEIR_OWN_AGES);
         for at in 0..self.sites.count() {
-            self.sites.site(at).begin(start, version);
+            let site = self.sites.site(at);
+            site.begin(txn);
+            // The first site draws a timestamp if the protocol needs one, and all others go by it.
+            txn.age = txn.age.or(site.age()).filter(|_| !own_ages);
         }
     }
 
@@ -62,13 +67,30 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         result.map_err(|abort| self.rows.doom(abort))
     }
 
-    /// The largest of the least commit timestamps that the sites can accept.
+    /// Prepares at every site, and returns the commit timestamp that all of them can accept: the first phase.
+    ///
+    /// A site that has been prepared keeps others from what the attempt writes there, until the attempt ends. Whether
+    /// it also keeps them from overwriting what was read is told by [`Prepared`]: if not, or not up to the timestamp
+    /// that is agreed on, the site confirms once all sites are prepared. What was read there was then valid at a
+    /// moment at which the attempt's writes were kept from others at every site: the moment at which it is serialized.
+    /// (Validating each site only before the next is prepared lets write skew through.)
     fn prepare(&mut self) -> Result<u64, Abort> {
-        let mut timestamp = 0;
-        for at in 0..self.sites.count() {
-            timestamp = timestamp.max(self.sites.site(at).prepare()?);
+        let count = self.sites.count();
+        if count == 1 {
+            return Ok(self.sites.site(0).prepare()?.least);
         }
-        Ok(timestamp)
+        let mut votes = Vec::with_capacity(count);
+        for at in 0..count {
+            votes.push(self.sites.site(at).prepare()?);
+        }
+        let agreed = votes.iter().map(|vote| vote.least).max().unwrap_or(0);
+        let confirms = !self.rows.core.is_planted(faults::VOTES_UNCONFIRMED);
+        for (at, vote) in votes.iter().enumerate() {
+            if confirms && vote.needs_confirmation(agreed) {
+                self.sites.site(at).confirm(agreed)?;
+            }
+        }
+        Ok(agreed)
     }
 
     /// Commits the attempt; on failure it is rolled back and the reason returned.

@@ -22,13 +22,14 @@ mod scans;
 mod tree_key;
 
 use crate::{
-    EngineOptions,
+    EngineOptions, Start,
     site::{Located, Site},
 };
 use machine::Machine;
+use protocols::Txn;
 use purge_queue::PurgeQueue;
 use recorder::Recorder;
-use storage::{Record, RowHead, Table};
+use storage::{Record, RowHead, Store, Table};
 use txn::{Abort, ColumnSet, Intent, Key, TableId, TxnId, Version, WorkerHistory};
 
 /// The sites that a session's transactions may touch, and which of them executes an access: what an architecture is.
@@ -52,6 +53,8 @@ pub(crate) trait Sites<'s, M: Machine> {
 /// What a session keeps beside its sites.
 pub(crate) struct Rows<'s, M: Machine> {
     core: &'s M::Core,
+    /// That of the first owner: tables are the same everywhere, but for what is in them.
+    store: &'s Store<M>,
     slot: usize,
     recorder: Option<Recorder>,
     purge: PurgeQueue,
@@ -70,9 +73,15 @@ pub(crate) struct Rows<'s, M: Machine> {
 
 impl<'s, M: Machine> Rows<'s, M> {
     /// What session number `slot`, which `core` uses, keeps.
-    pub fn new(core: &'s M::Core, slot: usize, options: &EngineOptions) -> Self {
+    pub fn new(
+        core: &'s M::Core,
+        store: &'s Store<M>,
+        slot: usize,
+        options: &EngineOptions,
+    ) -> Self {
         Rows {
             core,
+            store,
             slot,
             recorder: options.record_history.then(Recorder::default),
             purge: PurgeQueue::new(options.purge_batch),
@@ -133,6 +142,13 @@ impl<'s, M: Machine> Rows<'s, M> {
         Version::new(self.id(), 1)
     }
 
+    /// The attempt that has just begun, as its sites know it.
+    #[inline(always)]
+    pub fn txn<'a>(&self, start: Start<'a>) -> Txn<'a> {
+        let Start { attempt, read_only, partitions } = start;
+        Txn { id: self.id(), age: None, attempt, read_only, partitions }
+    }
+
     #[inline]
     fn id(&self) -> TxnId {
         TxnId::new(self.slot, self.attempts)
@@ -161,8 +177,9 @@ pub(crate) struct Work<'w, 's, M: Machine> {
 
 impl<'s, M: Machine> Work<'_, 's, M> {
     /// The table as everybody knows it: its schema and its layout are the same at all sites.
-    fn table(&mut self, table: TableId) -> &'s Table<M> {
-        self.sites.site(0).table(table)
+    #[inline(always)]
+    fn table(&self, table: TableId) -> &'s Table<M> {
+        self.rows.store.table(table)
     }
 
     /// The record of `key`, made if need be, and how it is found again.
@@ -171,7 +188,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let Located { record, name, made } = self.sites.site(site).locate(table, key)?;
         let found = Found { site, table, name };
         if made {
-            self.purge_later(found);
+            self.purge_later(&found);
         }
         if let (Some(recorder), Key::Bytes(key)) = (&mut self.rows.recorder, key) {
             recorder.spelled(table, record.history_key(self.rows.core), key);
@@ -187,11 +204,11 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let Sited { site, record } = at;
-        let head = self.sites.site(site).read(record, columns, intent, out)?;
-        if let Some(recorder) = &mut self.rows.recorder {
-            recorder.read(record.table().id(), record.history_key(self.rows.core), head);
+        let read = self.sites.site(site).read(record, columns, intent, out);
+        if let (Some(recorder), Ok(head)) = (&mut self.rows.recorder, &read) {
+            recorder.read(record.table().id(), record.history_key(self.rows.core), *head);
         }
-        Ok(head)
+        read
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use txn::TableId;
 
 /// Where a record is found again: by name, as it may be somebody else's by the time.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The number of its site.
     pub site: usize,

@@ -1,8 +1,8 @@
 //! Absent rows leave their indexes, in transactions of their own.
 
 use super::{Found, Sited, Work};
+use crate::Start;
 use machine::Machine;
-use protocols::Start;
 use storage::RowState;
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
@@ -12,10 +12,10 @@ const KEPT_SLOTS: usize = 128;
 
 impl<'s, M: Machine> Work<'_, 's, M> {
     /// The record of an absent row may leave its index some day.
-    pub(super) fn purge_later(&mut self, row: Found) {
+    pub(super) fn purge_later(&mut self, row: &Found) {
         // On a recorded run the version of an absence is evidence, so its record stays.
         if self.rows.recorder.is_none() {
-            self.rows.purge.add(row);
+            self.rows.purge.add(row.clone());
         }
     }
 
@@ -24,7 +24,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     pub fn purge_some(&mut self) {
         for _ in 0..self.rows.purge.len() {
             let Some(row) = self.rows.purge.pop() else { break };
-            if self.retire(row).is_err() {
+            if self.retire(&row).is_err() {
                 // Somebody is using the record; it gets another turn.
                 self.rows.purge.add(row);
             }
@@ -49,7 +49,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     /// Retires the record of an absent row. Fails when others are at it.
-    fn retire(&mut self, row: Found) -> Result<(), Abort> {
+    fn retire(&mut self, row: &Found) -> Result<(), Abort> {
         let Found { site, table, name } = row;
         let partition = self.partition_of(row);
         let partitions = partition.as_slice();
@@ -57,7 +57,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         match self.mark_retired(row) {
             Ok(Some(at)) => {
                 self.commit()?;
-                let emptied = self.sites.site(site).unlink(table, name, at.record);
+                let emptied = self.sites.site(*site).unlink(*table, name, at.record);
                 if emptied { self.drop_empty_leaf(row) } else { Ok(()) }
             }
             Ok(None) => {
@@ -73,12 +73,12 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     /// Writes down that the record of an absent row is retired; none if there is no such record.
-    fn mark_retired(&mut self, row: Found) -> Result<Option<Sited<'s, M>>, Abort> {
-        let Found { site, table, name } = row;
+    fn mark_retired(&mut self, row: &Found) -> Result<Option<Sited<'s, M>>, Abort> {
+        let (site, table) = (row.site, row.table);
         // Found again by name and under the pin: its slot can't have become another record's.
         let found = self.sites.site(site);
         let home = found.table(table);
-        let Some(record) = found.find(table, name).filter(|r| home.is_unlinkable(r)) else {
+        let Some(record) = found.find(table, &row.name).filter(|r| home.is_unlinkable(r)) else {
             return Ok(None);
         };
         let at = Sited { site, record };
@@ -92,10 +92,10 @@ impl<'s, M: Machine> Work<'_, 's, M> {
 
     /// Takes the leaf of a key out of the index if it is empty, in a transaction of its own. Fails when
     /// somebody has scanned it, or is changing the index there.
-    fn drop_empty_leaf(&mut self, row: Found) -> Result<(), Abort> {
+    fn drop_empty_leaf(&mut self, row: &Found) -> Result<(), Abort> {
         let partition = self.partition_of(row);
         self.begin(Start { attempt: 0, read_only: false, partitions: partition.as_slice() });
-        let dropped = self.sites.site(row.site).drop_leaf(row.table, row.name);
+        let dropped = self.sites.site(row.site).drop_leaf(row.table, &row.name);
         self.rollback();
         match dropped {
             Ok(true) => Ok(()),

@@ -91,17 +91,17 @@ impl ScannedKey for ByteKey {
 
 impl<'s, M: Machine> Work<'_, 's, M> {
     /// The partition of a row; none where it is in all of them.
-    pub(super) fn partition_of(&mut self, row: Found) -> Option<u64> {
+    pub(super) fn partition_of(&mut self, row: &Found) -> Option<u64> {
         let home = self.table(row.table);
-        let number = match row.name {
-            Name::Number(number) => number,
+        let number = match &row.name {
+            Name::Number(number) => *number,
             Name::Bytes(key) => key.number::<M>(self.rows.core, home.width::<ByteKey>()),
         };
         home.schema().partitioning.of(number)
     }
 
     /// True when the row is in a table in key order.
-    pub(super) fn is_in_order(&mut self, row: Found) -> bool {
+    pub(super) fn is_in_order(&mut self, row: &Found) -> bool {
         match row.name {
             Name::Number(_) => self.table(row.table).is_ordered(),
             Name::Bytes(_) => true,

@@ -21,7 +21,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 part.approach(home.schema(), KeyRange::one(number))?;
                 self.core.account(Category::Index);
                 match home.is_ordered() {
-                    true => self.locate_in_order(part, home, number, Name::Number(number)),
+                    true => self.locate_in_order(part, home, number),
                     false => self.locate_number(part, home, number),
                 }
             }
@@ -87,7 +87,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
             self.approach_digest(part, home, digest)?;
         }
         let key = home.byte_key(self.core, key);
-        self.locate_in_order(part, home, key, Name::Bytes(key))
+        self.locate_in_order(part, home, key)
     }
 
     /// Partitions of keys of bytes go by their digests.
@@ -103,11 +103,11 @@ impl<'s, M: Machine> SiteData<'s, M> {
     }
 
     /// As [`Site::find`](super::Site::find).
-    pub fn find(&self, table: TableId, name: Name) -> Option<Record<'s, M>> {
+    pub fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {
         let (home, core) = (self.table(table), self.core);
         match name {
-            Name::Number(number) => home.find(core, number),
-            Name::Bytes(key) => match home.seek(core, key) {
+            Name::Number(number) => home.find(core, *number),
+            Name::Bytes(key) => match home.seek(core, **key) {
                 Sought::Found(record) => Some(record),
                 Sought::Absent(_) => None,
             },

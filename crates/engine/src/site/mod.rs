@@ -13,19 +13,19 @@ use crate::{
 };
 use machine::{Category, Core, Machine};
 use protocols::{
-    Change, CommitLog, Protocol, Start, faults,
+    Change, CommitLog, Prepared, Protocol, Txn, faults,
     parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{ByteKey, Epochs, LeafRows, Record, RowHead, RowState, Space, Store, Table};
-use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema, Version};
+use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
 /// How a record is found again: by its key, or by what stands for it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Name {
     /// By a number; or by the digest of a key of bytes, in a hash index.
     Number(u64),
-    /// By a key of bytes, in order.
-    Bytes(ByteKey),
+    /// By a key of bytes, in order. Behind a pointer, so that names of the other kind are short.
+    Bytes(Box<ByteKey>),
 }
 
 /// A record that a site has found, or made.
@@ -39,11 +39,17 @@ pub(crate) struct Located<'s, M: Machine> {
 
 /// What one owner can do for one transaction. An error dooms the transaction: all its sites abort.
 pub(crate) trait Site<'s, M: Machine> {
-    /// Begins an attempt, whose writes will be of `version`.
-    fn begin(&mut self, start: Start<'_>, version: Version);
+    /// Begins an attempt.
+    fn begin(&mut self, txn: Txn<'_>);
 
-    /// Makes sure that the attempt can commit here. Returns the least commit timestamp that it can accept.
-    fn prepare(&mut self) -> Result<u64, Abort>;
+    /// The timestamp that the attempt has at this site, which it must have at all others: [`Protocol::age`].
+    fn age(&self) -> Option<u64>;
+
+    /// Makes sure that the attempt can commit here, and says with which timestamps: [`Protocol::prepare`].
+    fn prepare(&mut self) -> Result<Prepared, Abort>;
+
+    /// All sites are prepared and have agreed on `timestamp`: [`Protocol::confirm`].
+    fn confirm(&mut self, timestamp: u64) -> Result<(), Abort>;
 
     /// Installs everything with the agreed timestamp. After a successful [`Site::prepare`].
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>);
@@ -70,7 +76,7 @@ pub(crate) trait Site<'s, M: Machine> {
     fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<Located<'s, M>, Abort>;
 
     /// The record of that name, if there is one, without any protection of its absence.
-    fn find(&self, table: TableId, name: Name) -> Option<Record<'s, M>>;
+    fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>>;
 
     /// Reads `columns` of the record's row; refuses a record that is being retired.
     fn read(
@@ -108,11 +114,11 @@ pub(crate) trait Site<'s, M: Machine> {
 
     /// Takes a retired record out of its index. True when a leaf is empty now, which [`Site::drop_leaf`] takes out. The
     /// transaction that retired it is over.
-    fn unlink(&mut self, table: TableId, name: Name, record: Record<'s, M>) -> bool;
+    fn unlink(&mut self, table: TableId, name: &Name, record: Record<'s, M>) -> bool;
 
     /// Takes the leaf of a key out of the index if it is empty, within an attempt that does nothing else. False when
     /// others were in the way.
-    fn drop_leaf(&mut self, table: TableId, name: Name) -> Result<bool, Abort>;
+    fn drop_leaf(&mut self, table: TableId, name: &Name) -> Result<bool, Abort>;
 
     /// Makes slots usable again that nobody can see any more; of each table `keep` stay here.
     fn give_back(&mut self, keep: usize);
@@ -192,9 +198,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
 
     /// As [`Site::begin`].
     #[inline(always)]
-    pub fn begin_directly(&mut self, start: Start<'_>, version: Version) {
+    pub fn begin_directly(&mut self, txn: Txn<'_>) {
         self.data.store.epochs().pin(self.data.core, self.data.slot);
-        self.part.begin(start, version);
+        self.part.begin(txn);
     }
 
     /// As [`Site::leave`].
@@ -211,11 +217,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
 
     /// The record of number `key` of a table with whole rows, if there is one.
     #[inline(always)]
-    fn find_whole(
-        &mut self,
-        table: TableId,
-        key: u64,
-    ) -> Result<Option<(&'s Table<M>, Record<'s, M>)>, Abort> {
+    fn find_whole(&mut self, table: TableId, key: u64) -> Result<Option<Whole<'s, M>>, Abort> {
         let home = self.data.table(table);
         if !home.has_whole_rows() {
             return Ok(None);
@@ -237,8 +239,8 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     ) -> Result<Option<RowHead>, Abort> {
         let Some((_, record)) = self.find_whole(table, key)? else { return Ok(None) };
         // SAFETY: the record was found in the owner's store.
-        let head = unsafe { self.part.read_directly(record, columns, intent, out) }?;
-        refuse_retired(head).map(Some)
+        let read = unsafe { self.part.read_directly(record, columns, intent, out) };
+        refuse_retired(read).map(Some)
     }
 
     /// Updates the row of number `key`, as [`LocalSite::read_number`] reads it, if no index is concerned.
@@ -310,21 +312,34 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     }
 }
 
+/// A table, and the one record of a row in it.
+type Whole<'s, M> = (&'s Table<M>, Record<'s, M>);
+
 #[inline(always)]
-fn refuse_retired(head: RowHead) -> Result<RowHead, Abort> {
-    match head.state == RowState::RETIRED {
-        true => Err(Abort::because(AbortReason::RecordRetired)),
-        false => Ok(head),
+fn refuse_retired(read: Result<RowHead, Abort>) -> Result<RowHead, Abort> {
+    match read {
+        Ok(head) if head.state == RowState::RETIRED => {
+            Err(Abort::because(AbortReason::RecordRetired))
+        }
+        read => read,
     }
 }
 
 impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
-    fn begin(&mut self, start: Start<'_>, version: Version) {
-        self.begin_directly(start, version);
+    fn begin(&mut self, txn: Txn<'_>) {
+        self.begin_directly(txn);
     }
 
-    fn prepare(&mut self) -> Result<u64, Abort> {
+    fn age(&self) -> Option<u64> {
+        Part::age(&self.part)
+    }
+
+    fn prepare(&mut self) -> Result<Prepared, Abort> {
         self.part.prepare()
+    }
+
+    fn confirm(&mut self, timestamp: u64) -> Result<(), Abort> {
+        Part::confirm(&mut self.part, timestamp)
     }
 
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
@@ -359,7 +374,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         self.data.locate(&mut self.part, table, key)
     }
 
-    fn find(&self, table: TableId, name: Name) -> Option<Record<'s, M>> {
+    fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {
         self.data.find(table, name)
     }
 
@@ -371,7 +386,8 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         self.data.core.account(Category::ConcurrencyControl);
-        refuse_retired(Part::read(&mut self.part, record, columns, intent, out)?)
+        let read = Part::read(&mut self.part, record, columns, intent, out);
+        refuse_retired(read)
     }
 
     fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
@@ -405,11 +421,11 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         self.data.leaf(&mut self.part, table, at)
     }
 
-    fn unlink(&mut self, table: TableId, name: Name, record: Record<'s, M>) -> bool {
+    fn unlink(&mut self, table: TableId, name: &Name, record: Record<'s, M>) -> bool {
         self.data.unlink(&mut self.part, table, name, record)
     }
 
-    fn drop_leaf(&mut self, table: TableId, name: Name) -> Result<bool, Abort> {
+    fn drop_leaf(&mut self, table: TableId, name: &Name) -> Result<bool, Abort> {
         self.data.drop_leaf_of(&mut self.part, table, name)
     }
 

@@ -6,22 +6,40 @@ use super::{Located, Name, SiteData};
 use crate::part::Part;
 use machine::{Category, Core, Machine};
 use protocols::faults;
-use storage::{LeafRows, OrderedKey, Placed, Record, Sought, Table};
+use storage::{ByteKey, LeafRows, OrderedKey, Placed, Record, Sought, Table};
 use txn::{Abort, TableId};
+
+/// A key that tables are ordered by, and by which their records are found again.
+pub(super) trait NamedKey: OrderedKey {
+    fn name(self) -> Name;
+}
+
+impl NamedKey for u64 {
+    fn name(self) -> Name {
+        Name::Number(self)
+    }
+}
+
+impl NamedKey for ByteKey {
+    fn name(self) -> Name {
+        Name::Bytes(Box::new(self))
+    }
+}
 
 impl<'s, M: Machine> SiteData<'s, M> {
     /// The record of `key`, made if there is none, once the protocol allows that in the key's range.
-    pub(super) fn locate_in_order<K: OrderedKey>(
+    pub(super) fn locate_in_order<K: NamedKey>(
         &mut self,
         part: &mut dyn Part<'s, M>,
         home: &'s Table<M>,
         key: K,
-        name: Name,
     ) -> Result<Located<'s, M>, Abort> {
         let core = self.core;
         loop {
             let leaf = match home.seek(core, key) {
-                Sought::Found(record) => return Ok(Located { record, name, made: false }),
+                Sought::Found(record) => {
+                    return Ok(Located { record, name: key.name(), made: false });
+                }
                 Sought::Absent(leaf) => leaf,
             };
             let guard = leaf.guard();
@@ -33,8 +51,8 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 part.insert(guard, record, counted)
             });
             let outcome = match placed {
-                Ok(Placed::Made(record)) => Ok(Some(Located { record, name, made: true })),
-                Ok(Placed::Existing(record)) => Ok(Some(Located { record, name, made: false })),
+                Ok(Placed::Made(record)) => Ok(Some((record, true))),
+                Ok(Placed::Existing(record)) => Ok(Some((record, false))),
                 Ok(Placed::Moved) => Ok(None),
                 Ok(Placed::Full) => home
                     .split_leaf(core, space, leaf, key, |right, counted| {
@@ -44,8 +62,8 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 Err(abort) => Err(abort),
             };
             part.end_insertion(guard);
-            if let Some(located) = outcome? {
-                return Ok(located);
+            if let Some((record, made)) = outcome? {
+                return Ok(Located { record, name: key.name(), made });
             }
         }
     }
@@ -81,14 +99,14 @@ impl<'s, M: Machine> SiteData<'s, M> {
         &mut self,
         part: &mut dyn Part<'s, M>,
         table: TableId,
-        name: Name,
+        name: &Name,
         record: Record<'s, M>,
     ) -> bool {
         let home = self.table(table);
         match name {
-            Name::Bytes(key) => self.unlink_from_leaf(part, home, key, record),
+            Name::Bytes(key) => self.unlink_from_leaf(part, home, **key, record),
             Name::Number(key) if home.is_ordered() => {
-                self.unlink_from_leaf(part, home, key, record)
+                self.unlink_from_leaf(part, home, *key, record)
             }
             Name::Number(_) => {
                 part.retire(record, None);
@@ -136,12 +154,12 @@ impl<'s, M: Machine> SiteData<'s, M> {
         &mut self,
         part: &mut dyn Part<'s, M>,
         table: TableId,
-        name: Name,
+        name: &Name,
     ) -> Result<bool, Abort> {
         let home = self.table(table);
         match name {
-            Name::Number(key) => self.drop_leaf(part, home, key),
-            Name::Bytes(key) => self.drop_leaf(part, home, key),
+            Name::Number(key) => self.drop_leaf(part, home, *key),
+            Name::Bytes(key) => self.drop_leaf(part, home, **key),
         }
     }
 

@@ -39,6 +39,8 @@ bugs! {
     memory_used_again_early;
     split_row_half_deleted;
     index_entry_stays, within 1000;
+    votes_unconfirmed;
+    sites_draw_their_own_ages;
 
     no_wait_never_upgrades;
     update_without_upgrade;

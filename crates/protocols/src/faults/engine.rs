@@ -18,4 +18,13 @@ planted! {
 
     READS_PAST_OWN_WRITES = "reads_past_own_writes" in "SILO" on "counters", Conservation:
     "SILO's reads see the shared record, not what the transaction itself has written to it";
+
+    VOTES_UNCONFIRMED = "votes_unconfirmed" in "SILO" under "several_sites" on "ycsb", Certificate:
+    "a transaction commits in two phases as soon as all of its sites have been prepared: what was read at the first may \
+     have been overwritten while the last was prepared (write skew, as in published descriptions of one-shot commit)";
+
+    SITES_DRAW_THEIR_OWN_AGES = "sites_draw_their_own_ages" in "WAIT_DIE" under "several_sites" on "counters",
+    OldestNeverDies:
+    "each site of a transaction decides by a timestamp of its own who is older: the oldest dies at a site that takes it \
+     for younger, or two transactions wait for each other at two sites";
 }

@@ -8,10 +8,12 @@
 //! Who announces nothing before the commit (CICADA) reads and writes as optimistic protocols do, and is none of these.
 
 use super::{absence_times::Absences, write_set::WriteSet};
-use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults};
+use crate::{
+    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
+};
 use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent, Version};
+use txn::{Abort, ColumnSet, Intent};
 
 /// A record under the rules `R`.
 pub type Record<'s, M, R> = RecordRef<'s, M, <R as Rules<M>>::Record>;
@@ -89,12 +91,12 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     fn absences(&self) -> &Self::Absences;
 
     /// An attempt begins.
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>);
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, txn: Txn<'_>);
 
-    /// As [`Protocol::identify`].
-    #[inline(always)]
-    fn identify(own: &mut Self::Own<'_>, version: Version) {
-        let _ = (own, version);
+    /// As [`Protocol::age`].
+    fn age(own: &Self::Own<'_>) -> Option<u64> {
+        let _ = own;
+        None
     }
 
     /// Latches the record once a write to it may be announced, or says why none may be.
@@ -116,7 +118,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         out: &mut [u8],
     ) -> Result<RowHead, Abort>;
 
-    /// As [`Protocol::prepare`].
+    /// As [`Protocol::prepare`]. Returns the only commit timestamp that will do.
     fn prepare<'s>(
         &'s self,
         core: &M::Core,
@@ -210,13 +212,12 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>, _: Start) {
-        self.0.begin(core, &mut worker.own);
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>, txn: Txn<'_>) {
+        self.0.begin(core, &mut worker.own, txn);
     }
 
-    #[inline(always)]
-    fn identify<'s>(&'s self, worker: &mut Worker<'s, M, R>, version: Version) {
-        R::identify(&mut worker.own, version);
+    fn age<'s>(&'s self, worker: &Worker<'s, M, R>) -> Option<u64> {
+        R::age(&worker.own)
     }
 
     fn read<'s>(
@@ -272,8 +273,12 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
         Ok(!missing)
     }
 
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) -> Result<u64, Abort> {
-        self.0.prepare(core, &mut worker.own, &worker.writes)
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+    ) -> Result<Prepared, Abort> {
+        self.0.prepare(core, &mut worker.own, &worker.writes).map(Prepared::at)
     }
 
     fn commit<'s>(

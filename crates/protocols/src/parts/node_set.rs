@@ -25,6 +25,12 @@ impl<M: Machine, C> Default for NodeSet<'_, M, C> {
 }
 
 impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> NodeSet<'s, M, C> {
+    /// True when no leaf was scanned.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
+    }
+
     /// The leaf of `guard` is about to be read.
     pub fn observe(&mut self, core: &M::Core, guard: GuardRef<'s, M, C>) {
         // Scanned twice, it must still be as it was the first time.

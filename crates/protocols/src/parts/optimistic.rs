@@ -19,8 +19,8 @@ use super::{
     write_set::{WriteSet, write_through},
 };
 use crate::{
-    Change, CommitLocks, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
-    faults,
+    Change, CommitLocks, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions,
+    Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
@@ -67,8 +67,8 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
 
     /// An attempt begins.
     #[inline(always)]
-    fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, start: Start) {
-        let _ = (core, own, start);
+    fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, txn: Txn<'_>) {
+        let _ = (core, own, txn);
     }
 
     /// A row is about to be read.
@@ -98,6 +98,28 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         own: &mut Self::Own<'s>,
         sets: &mut Footprint<'s, M, Self::Record>,
     ) -> Result<u64, Abort>;
+
+    /// Up to which commit timestamp what was read stays valid, if it was validated for `timestamp`; none if it may be
+    /// overwritten at any time.
+    #[inline(always)]
+    fn valid_through(timestamp: u64) -> Option<u64> {
+        let _ = timestamp;
+        None
+    }
+
+    /// As [`Protocol::confirm`]: validates once more what was read, now that all that is to be written is locked at
+    /// all sites of the transaction.
+    fn confirm<'s>(
+        &'s self,
+        core: &M::Core,
+        sets: &mut Footprint<'s, M, Self::Record>,
+        timestamp: u64,
+    ) -> Result<(), Abort> {
+        let _ = timestamp;
+        // Everybody's locks must be visible before anything read is validated.
+        core.fence();
+        sets.validate(core)
+    }
 
     /// The word of a version installed at `timestamp`.
     #[inline(always)]
@@ -220,6 +242,12 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         self.leaves.validate(core)
     }
 
+    /// True when there is nothing to be validated.
+    #[inline(always)]
+    fn reads_nothing(&self) -> bool {
+        self.reads.is_empty() && self.leaves.is_empty()
+    }
+
     /// The largest of `first` and the words read.
     #[inline]
     pub fn newest_read(&self, first: u64) -> u64 {
@@ -322,8 +350,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>, start: Start) {
-        self.rules.begin(core, &mut worker.own, start);
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>, txn: Txn<'_>) {
+        self.rules.begin(core, &mut worker.own, txn);
     }
 
     #[inline]
@@ -442,11 +470,30 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) -> Result<u64, Abort> {
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+    ) -> Result<Prepared, Abort> {
         if core.is_planted(faults::SILO_ADDS_UNLOCKED) {
             (0..worker.sets.writes.len()).for_each(|at| worker.sets.writes.settle(core, at));
         }
-        self.rules.prepare(core, &mut worker.own, &mut worker.sets)
+        let least = self.rules.prepare(core, &mut worker.own, &mut worker.sets)?;
+        let through = match worker.sets.reads_nothing() {
+            // What it writes is locked.
+            true => Some(u64::MAX),
+            false => R::valid_through(least),
+        };
+        Ok(Prepared { least, through })
+    }
+
+    fn confirm<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        timestamp: u64,
+    ) -> Result<(), Abort> {
+        self.rules.confirm(core, &mut worker.sets, timestamp)
     }
 
     #[inline]

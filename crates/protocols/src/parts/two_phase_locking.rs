@@ -15,7 +15,9 @@
 //! the row is copied, ranges are not locked. What is read for update, and so inserts and deletes, are locked as ever.
 
 use super::{record_set::RecordSet, write_set::WriteSet};
-use crate::{Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start, faults};
+use crate::{
+    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
+};
 use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
@@ -81,7 +83,7 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     fn owner(&self, slot: usize) -> Self::Owner;
 
     /// An attempt begins.
-    fn begin(&self, core: &M::Core, owner: &mut Self::Owner, start: Start);
+    fn begin(&self, core: &M::Core, owner: &mut Self::Owner, txn: Txn<'_>);
 
     /// Takes the lock, or says why not.
     fn acquire(
@@ -329,8 +331,8 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     }
 
     #[inline]
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>, start: Start) {
-        self.locks.begin(core, &mut worker.owner, start);
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>, txn: Txn<'_>) {
+        self.locks.begin(core, &mut worker.owner, txn);
     }
 
     #[inline]
@@ -460,7 +462,11 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+    ) -> Result<Prepared, Abort> {
         if self.defers::<M>() {
             if L::IN_ORDER {
                 worker.writes.sort();
@@ -481,7 +487,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
             }
         }
         self.locks.prepare(core, &mut worker.owner)?;
-        Ok(0)
+        Ok(Prepared::ANY)
     }
 
     #[inline]

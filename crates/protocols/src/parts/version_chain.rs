@@ -91,6 +91,7 @@ pub fn read<M: Machine, C: Versioned>(
 }
 
 /// Copies `columns` of a version in the record's chain into `out`. Call with the record latched.
+#[inline(always)]
 pub fn copy_version<M: Machine, C: Versioned>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,

@@ -25,8 +25,8 @@ use super::{
     version_collector::{VersionCollector, Versions},
 };
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Protocol, ProtocolOptions, Start,
-    TimestampAllocation, faults,
+    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions,
+    TimestampAllocation, Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
@@ -233,11 +233,11 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         }
     }
 
-    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>, start: Start) {
-        self.locking.begin(core, &mut worker.locking, start);
+    fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>, txn: Txn<'_>) {
+        self.locking.begin(core, &mut worker.locking, txn);
         let draw = || self.allocator.draw(core, &mut worker.source);
         worker.snapshot =
-            start.read_only.then(|| self.versions.active.enter(core, worker.session, draw));
+            txn.read_only.then(|| self.versions.active.enter(core, worker.session, draw));
     }
 
     fn read<'s>(
@@ -349,13 +349,17 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         Self::start(core, record);
     }
 
-    fn prepare<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>) -> Result<u64, Abort> {
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+    ) -> Result<Prepared, Abort> {
         if let Some(snapshot) = worker.snapshot {
-            return Ok(snapshot);
+            return Ok(Prepared::at(snapshot));
         }
         self.locking.prepare(core, &mut worker.locking)?;
         if worker.locking.writes.is_empty() {
-            return Ok(0);
+            return Ok(Prepared::ANY);
         }
         for at in 0..worker.locking.writes.len() {
             let slot = worker.reserve(core, at)?;
@@ -370,7 +374,7 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
             worker.mark(core);
         }
         worker.forget_histories(core, timestamp)?;
-        Ok(timestamp)
+        Ok(Prepared::at(timestamp))
     }
 
     fn commit<'s>(

@@ -2,11 +2,11 @@
 //! had to wait would never end.
 
 use machine::{Body, Machine, Native, NativeOptions, cold::Arc};
-use protocols::{Change, CommitLog, Protocol, ProtocolOptions, Start};
+use protocols::{Change, CommitLog, Protocol, ProtocolOptions, Txn};
 use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions};
 use txn::{
     Abort, AbortReason, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId,
-    TableSchema, Version,
+    TableSchema, TxnId, Version,
 };
 
 const TABLE: TableId = TableId(0);
@@ -66,8 +66,9 @@ impl<P: Protocol<Native>> Rig<P> {
 impl<'s, P: Protocol<Native>> Session<'s, P> {
     /// An attempt begins.
     pub fn begin(&mut self, attempt: u32) {
-        let start = Start { attempt, read_only: false, partitions: &[] };
-        self.rig.protocol.begin(self.core, &mut self.worker, start);
+        let txn =
+            Txn { id: TxnId::new(0, 1), age: None, attempt, read_only: false, partitions: &[] };
+        self.rig.protocol.begin(self.core, &mut self.worker, txn);
     }
 
     fn record(&self, key: u64) -> RecordRef<'s, Native, P::Record> {
@@ -101,8 +102,8 @@ impl<'s, P: Protocol<Native>> Session<'s, P> {
     pub fn commit(&mut self) -> Result<(), AbortReason> {
         let protocol = &self.rig.protocol;
         match protocol.prepare(self.core, &mut self.worker) {
-            Ok(timestamp) => {
-                protocol.commit(self.core, &mut self.worker, timestamp, &mut { NO_LOG });
+            Ok(prepared) => {
+                protocol.commit(self.core, &mut self.worker, prepared.least, &mut { NO_LOG });
                 Ok(())
             }
             Err(abort) => {

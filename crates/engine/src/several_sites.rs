@@ -1,0 +1,108 @@
+//! Several sites: the data lie with two owners or three, each an engine of its own, and a transaction commits at all of
+//! them in two phases.
+//!
+//! Every session has a site at each owner and touches all data itself, without messages: what is left of islands
+//! (Porobic 2016, chapter 3) when communication costs nothing. It is there to prove that protocols keep their promises
+//! across sites: each transaction begins at every site under one identity and one age, prepares at every site, agrees on
+//! a commit timestamp, confirms where a site asks for it, and commits at every site. Rows of a table without order are
+//! spread over the owners by their keys; a table in key order has one owner.
+
+use crate::{
+    EngineOptions,
+    architecture::{Architecture, ArchitectureDeclaration, DirectSites},
+    owner::Owner,
+    rows::Sites,
+    site::{LocalSite, Site},
+};
+use machine::{Machine, Service, cold::Arc};
+use protocols::Protocol;
+use storage::{Store, StoreError};
+use txn::{Key, TableId};
+
+/// What the architecture says of itself.
+pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
+    name: "several_sites",
+    summary: "three owners of data, each an engine of its own; transactions commit at all of them in two phases",
+    source: "after hardware islands (Porobic 2016, chapter 3), without their messages",
+    sites: OWNERS,
+};
+
+/// Owners of data.
+const OWNERS: usize = 3;
+
+/// The owners.
+pub(crate) struct SeveralSites<M: Machine, P: Protocol<M>> {
+    owners: Vec<Owner<M, P>>,
+    options: EngineOptions,
+}
+
+impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SeveralSites<M, P> {
+    const DECLARED: &'static ArchitectureDeclaration = &DECLARATION;
+    type Sites<'s> = AllSites<'s, M, P>;
+
+    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
+        let owners =
+            (0..OWNERS).map(|_| Owner::create(machine, options)).collect::<Result<_, _>>()?;
+        Ok(SeveralSites { owners, options: options.clone() })
+    }
+
+    fn stores(&self) -> impl Iterator<Item = &Store<M>> {
+        self.owners.iter().map(Owner::store)
+    }
+
+    fn sites<'s>(&'s self, core: &'s M::Core, slot: usize) -> AllSites<'s, M, P> {
+        AllSites(self.owners.iter().map(|owner| LocalSite::new(owner, core, slot)).collect())
+    }
+
+    fn services(&self) -> Vec<Service<'_, M>> {
+        self.owners.iter().map(|owner| owner.epochs_service(&self.options)).collect()
+    }
+}
+
+/// A session's sites, one at each owner.
+pub(crate) struct AllSites<'s, M: Machine, P: Protocol<M>>(Vec<LocalSite<'s, M, P>>);
+
+/// The owner of a number in a table: neighbours have others, and so have rows of the same number in other tables.
+fn owner_of(table: TableId, number: u64) -> usize {
+    (number.wrapping_add(table.0.into()) % OWNERS as u64) as usize
+}
+
+impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for AllSites<'s, M, P> {
+    fn count(&self) -> usize {
+        OWNERS
+    }
+
+    fn of_key(&self, table: TableId, key: Key<'_>) -> usize {
+        if self.0[0].table(table).schema().index.is_ordered() {
+            return self.of_table(table);
+        }
+        match key {
+            Key::Number(number) => owner_of(table, number),
+            Key::Bytes(bytes) => owner_of(table, bytes.iter().map(|byte| u64::from(*byte)).sum()),
+        }
+    }
+
+    fn of_table(&self, table: TableId) -> usize {
+        owner_of(table, 0)
+    }
+
+    fn site(&mut self, at: usize) -> &mut dyn Site<'s, M> {
+        &mut self.0[at]
+    }
+
+    fn age(&self) -> Option<u64> {
+        self.0[0].priority()
+    }
+}
+
+impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for AllSites<'s, M, P> {
+    #[inline(always)]
+    fn direct(&mut self, _: TableId, _: u64) -> Option<&mut LocalSite<'s, M, P>> {
+        None
+    }
+
+    #[inline(always)]
+    fn only(&mut self) -> Option<&mut LocalSite<'s, M, P>> {
+        None
+    }
+}
