@@ -5,12 +5,15 @@ use crate::{Outcome, cargo, json, listing::Listing, must, number, option, target
 use std::{fs, io::Write, path::Path, process::Command, time::Instant};
 
 const RECORDS: &str = "results/explore/progress.jsonl";
+/// That of records which name none.
+const USUAL_ARCHITECTURE: &str = "shared_everything";
 
 /// Explores every protocol until `--schedules` schedules of each are on record.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let wanted = number(arguments, "--schedules", 100_000)?;
     let batch = number(arguments, "--batch", 2_000)?.max(1);
     let workload = option(arguments, "--workload").unwrap_or("counters");
+    let architecture = option(arguments, "--architecture").unwrap_or(USUAL_ARCHITECTURE);
     // Options of protocols go through as they are; each combination has batches of its own on record.
     let given = arguments.windows(2).filter(|pair| pair[0] == "--cc-option");
     let set: Vec<&str> = given.map(|pair| pair[1].as_str()).collect();
@@ -19,19 +22,19 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let program = target_directory(root).join("release").join("kilocore");
     let protocols = match option(arguments, "--cc") {
         Some(names) => names.split(',').map(str::to_owned).collect(),
-        None => Listing::of(&program)?.promising(),
+        None => Listing::of(&program)?.promising_under(architecture),
     };
     let records = root.join(RECORDS);
     fs::create_dir_all(records.parent().unwrap_or(root)).map_err(|e| e.to_string())?;
     let past = fs::read_to_string(&records).unwrap_or_default();
     for protocol in &protocols {
-        let mut done = schedules_done(&past, workload, protocol, &options);
+        let mut done = schedules_done(&past, (workload, architecture, protocol, &options));
         while done < wanted {
             let count = batch.min(wanted - done);
             let started = Instant::now();
             // Seeds count up from 1, so that a batch's first seed says where it stands.
             let output = Command::new(&program)
-                .args(["explore", workload, "--cc", protocol])
+                .args(["explore", workload, "--cc", protocol, "--architecture", architecture])
                 .args(set.iter().flat_map(|set| ["--cc-option", set]))
                 .args(["--schedules", &count.to_string(), "--seed", &(done + 1).to_string()])
                 .output()
@@ -46,10 +49,14 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
                 ));
             }
             let line = format!(
-                "{{\"workload\": {}, \"protocol\": {}{}, \"first_seed\": {}, \"schedules\": {count}, \
+                "{{\"workload\": {}, \"protocol\": {}{}{}, \"first_seed\": {}, \"schedules\": {count}, \
                  \"violations\": 0, \"seconds\": {:.1}, \"commit\": {}}}\n",
                 json::quoted(workload),
                 json::quoted(protocol),
+                match architecture {
+                    USUAL_ARCHITECTURE => String::new(),
+                    other => format!(", \"architecture\": {}", json::quoted(other)),
+                },
                 match options.as_str() {
                     "" => String::new(),
                     options => format!(", \"options\": {}", json::quoted(options)),
@@ -68,14 +75,21 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// The schedules of a protocol with these options that are on record, from seed 1 without a gap.
-fn schedules_done(records: &str, workload: &str, protocol: &str, options: &str) -> u64 {
+/// The schedules of a workload, under an architecture and a protocol with these options, that are on record: from
+/// seed 1 without a gap.
+fn schedules_done(
+    records: &str,
+    (workload, architecture, protocol, options): (&str, &str, &str, &str),
+) -> u64 {
     let number = |line: &str, key| json::field(line, key).and_then(|n| n.parse::<u64>().ok());
     let mut done = 0;
     let mut batches: Vec<(u64, u64)> = records
         .lines()
         .filter(|line| json::field(line, "workload") == Some(workload))
         .filter(|line| json::field(line, "protocol") == Some(protocol))
+        .filter(|line| {
+            json::field(line, "architecture").unwrap_or(USUAL_ARCHITECTURE) == architecture
+        })
         .filter(|line| json::field(line, "options").unwrap_or_default() == options)
         .filter_map(|line| Some((number(line, "first_seed")?, number(line, "schedules")?)))
         .collect();
@@ -107,12 +121,16 @@ mod tests {
                  \"schedules\": {count}}}\n"
             )
         };
+        let usual = |workload, protocol, options| (workload, USUAL_ARCHITECTURE, protocol, options);
         let records = line("A", 1, 10) + &line("B", 1, 5) + &line("A", 11, 10) + &line("A", 31, 10);
-        assert_eq!(schedules_done(&records, "counters", "A", ""), 20);
-        assert_eq!(schedules_done(&records, "counters", "B", ""), 5);
-        assert_eq!(schedules_done(&records, "ycsb", "A", ""), 0);
+        assert_eq!(schedules_done(&records, usual("counters", "A", "")), 20);
+        assert_eq!(schedules_done(&records, usual("counters", "B", "")), 5);
+        assert_eq!(schedules_done(&records, usual("ycsb", "A", "")), 0);
         let set = line("A", 1, 7).replace("\"A\"", "\"A\", \"options\": \"x=1 y=2\"");
-        assert_eq!(schedules_done(&set, "counters", "A", "x=1 y=2"), 7);
-        assert_eq!(schedules_done(&set, "counters", "A", ""), 0);
+        assert_eq!(schedules_done(&set, usual("counters", "A", "x=1 y=2")), 7);
+        assert_eq!(schedules_done(&set, usual("counters", "A", "")), 0);
+        let other = line("A", 1, 9).replace("\"A\"", "\"A\", \"architecture\": \"other\"");
+        assert_eq!(schedules_done(&other, ("counters", "other", "A", "")), 9);
+        assert_eq!(schedules_done(&other, usual("counters", "A", "")), 0);
     }
 }

@@ -12,17 +12,20 @@ use std::{
 const MOST_PER_CENT: f64 = 3.0;
 const RECORD: &str = "results/instructions.json";
 
-/// What is counted: a package, its example and the arguments before the number of transactions.
-const COUNTED: &[(&str, &str, &[&str])] = &[
-    ("kilocore-machine", "trait_cost", &["hand"]),
-    ("kilocore-machine", "trait_cost", &["trait"]),
-    ("kilocore-machine", "trait_cost", &["accounted"]),
-    ("kilocore-harness", "transaction_cost", &["NO_WAIT", "1.0"]),
-    ("kilocore-harness", "transaction_cost", &["NO_WAIT", "0.5"]),
-];
+/// A program, the arguments before the number of transactions, and two lengths of a run: the difference leaves
+/// start-up, loading and ending out.
+struct Counted {
+    program: PathBuf,
+    arguments: Vec<String>,
+    transactions: [u64; 2],
+}
 
-/// Two lengths of a run; the difference leaves start-up, loading and ending out.
-const TRANSACTIONS: [u64; 2] = [2_000, 12_000];
+/// What the machine trait is compared by: the same loop by hand, through the trait, and with a stopwatch that is off.
+const LOOPS: [&str; 3] = ["hand", "trait", "accounted"];
+/// Workloads whose transactions are counted, under every protocol.
+const WORKLOADS: [&str; 3] = ["ycsb-reads", "ycsb", "tpcc"];
+const LOOP_LENGTHS: [u64; 2] = [2_000, 12_000];
+const WORKLOAD_LENGTHS: [u64; 2] = [500, 2_500];
 
 /// Counts, prints, records, and fails if the trait costs too much.
 pub fn run(root: &Path, _: &[String]) -> Outcome {
@@ -31,21 +34,20 @@ pub fn run(root: &Path, _: &[String]) -> Outcome {
         return Ok(());
     }
     let mut counts = Vec::new();
-    for (package, example, arguments) in COUNTED {
-        must(cargo(root).args(["build", "--release", "--package", package, "--example", example]))?;
-        let program = target_directory(root).join("release/examples").join(example);
+    for Counted { program, arguments, transactions } in counted(root)? {
+        let example = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = format!("{example} {}", arguments.join(" "));
-        let runs = TRANSACTIONS.map(|transactions| {
+        let runs = transactions.map(|transactions| {
             let mut command = vec![program.display().to_string()];
-            command.extend(arguments.iter().map(|a| (*a).to_owned()));
+            command.extend(arguments.iter().cloned());
             command.push(transactions.to_string());
             count(&target_directory(root), &command)
         });
         let [short, long] = runs;
         let (short, long) = (short?, long?);
-        let each = per_transaction(TRANSACTIONS, [short, long]);
-        println!("{name:<28} {each:>9.1} instructions a transaction");
-        counts.push(Count { name, short, long, each });
+        let each = per_transaction(transactions, [short, long]);
+        println!("{name:<38} {each:>9.1} instructions a transaction");
+        counts.push(Count { name, transactions, short, long, each });
     }
     let cost = per_cent(counts[0].each, counts[1].each);
     println!("the trait costs {cost:+.2} % ({MOST_PER_CENT} % either way allowed)");
@@ -60,8 +62,36 @@ pub fn run(root: &Path, _: &[String]) -> Outcome {
     Ok(())
 }
 
+/// Builds what is counted.
+fn counted(root: &Path) -> Result<Vec<Counted>, String> {
+    let built = |package: &str, example: &str| {
+        must(cargo(root).args(["build", "--release", "--package", package, "--example", example]))?;
+        Ok::<_, String>(target_directory(root).join("release/examples").join(example))
+    };
+    let trait_cost = built("kilocore-machine", "trait_cost")?;
+    let loops = LOOPS.map(|name| Counted {
+        program: trait_cost.clone(),
+        arguments: vec![name.to_owned()],
+        transactions: LOOP_LENGTHS,
+    });
+    let transaction_cost = built("kilocore-harness", "transaction_cost")?;
+    let listed = Command::new(&transaction_cost).arg("protocols").output();
+    let listed = listed.map_err(|error| format!("{}: {error}", transaction_cost.display()))?;
+    let protocols = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let pairs = WORKLOADS.iter().flat_map(|workload| {
+        protocols.lines().map(|protocol| vec![(*workload).to_owned(), protocol.to_owned()])
+    });
+    let transactions = pairs.map(|arguments| Counted {
+        program: transaction_cost.clone(),
+        arguments,
+        transactions: WORKLOAD_LENGTHS,
+    });
+    Ok(loops.into_iter().chain(transactions).collect())
+}
+
 struct Count {
     name: String,
+    transactions: [u64; 2],
     short: u64,
     long: u64,
     each: f64,
@@ -102,8 +132,11 @@ fn record(counts: &[Count], cost: f64) -> String {
         .iter()
         .map(|count| {
             format!(
-                "    {{\"run\": {}, \"instructions\": [{}, {}], \"instructions_per_txn\": {:.1}}}",
+                "    {{\"run\": {}, \"transactions\": [{}, {}], \"instructions\": [{}, {}], \
+                 \"instructions_per_txn\": {:.1}}}",
                 json::quoted(&count.name),
+                count.transactions[0],
+                count.transactions[1],
                 count.short,
                 count.long,
                 count.each
@@ -111,11 +144,9 @@ fn record(counts: &[Count], cost: f64) -> String {
         })
         .collect();
     format!(
-        "{{\n  \"counter\": \"callgrind\",\n  \"architecture\": {},\n  \"transactions\": [{}, {}],\n  \
+        "{{\n  \"counter\": \"callgrind\",\n  \"architecture\": {},\n  \
          \"trait_cost_per_cent\": {cost:.3},\n  \"counts\": [\n{}\n  ]\n}}\n",
         json::quoted(std::env::consts::ARCH),
-        TRANSACTIONS[0],
-        TRANSACTIONS[1],
         rows.join(",\n")
     )
 }

@@ -7,6 +7,7 @@ use std::{path::Path, process::Command};
 #[derive(Deserialize)]
 pub struct Listing {
     protocols: Vec<Protocol>,
+    architectures: Vec<Architecture>,
     mutants: Vec<Planted>,
     workloads: Vec<Workload>,
 }
@@ -15,6 +16,15 @@ pub struct Listing {
 struct Protocol {
     name: String,
     isolation: String,
+    /// Why a transaction cannot have several sites.
+    #[serde(default)]
+    one_site: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Architecture {
+    name: String,
+    sites: usize,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +71,16 @@ impl Listing {
         promise.map(|protocol| protocol.name.clone()).collect()
     }
 
+    /// Those of them that can be run under the architecture.
+    pub fn promising_under(&self, architecture: &str) -> Vec<String> {
+        let several = |a: &Architecture| a.name == architecture && a.sites > 1;
+        let several = self.architectures.iter().any(several);
+        let mut names = self.promising();
+        let confined = self.protocols.iter().filter(|p| several && p.one_site.is_some());
+        confined.for_each(|confined| names.retain(|name| *name != confined.name));
+        names
+    }
+
     /// The planted bugs.
     pub fn planted(self) -> Vec<Planted> {
         self.mutants
@@ -77,12 +97,13 @@ mod tests {
     use super::*;
 
     const TEXT: &str = r#"{
+        "architectures": [{"name": "one", "sites": 1}, {"name": "three", "sites": 3}],
         "machines": ["m"],
         "mutants": [{"detector": "Law", "name": "b", "workload": "w", "story": "s"}],
         "protocol_options": [{"name": "k", "protocols": ["A"]}],
         "protocols": [
             {"name": "A", "isolation": "none", "weaker": []},
-            {"name": "B", "isolation": "serializable", "weaker": ["snapshot"]},
+            {"name": "B", "isolation": "serializable", "weaker": ["snapshot"], "one_site": "why"},
             {"name": "C", "isolation": "serializable", "weaker": []}
         ],
         "workloads": [{"name": "w", "options": []}]
@@ -92,6 +113,8 @@ mod tests {
     fn it_is_read_whatever_else_the_list_says() {
         let listing = Listing::read(TEXT).unwrap();
         assert_eq!(listing.promising(), ["B", "C"]);
+        assert_eq!(listing.promising_under("one"), ["B", "C"]);
+        assert_eq!(listing.promising_under("three"), ["C"]);
         assert_eq!(listing.workloads().collect::<Vec<_>>(), ["w"]);
         let planted = listing.planted();
         assert_eq!((planted[0].name.as_str(), planted[0].detector.as_str()), ("b", "Law"));

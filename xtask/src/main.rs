@@ -39,14 +39,14 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "instructions",
-        line: "what the machine trait costs, counted by valgrind, into results/ (minutes)",
+        line: "what the machine trait and transactions cost, counted by valgrind, into results/ (minutes)",
         run: instructions::run,
     },
     Chore {
         name: "explore",
         line: "schedules of every protocol, in batches, resumed where it stopped (minutes to hours): \
-               [--schedules 100000] [--batch 2000] [--workload counters] [--cc NAME,...] \
-               [--cc-option NAME=VALUE]",
+               [--schedules 100000] [--batch 2000] [--workload counters] [--architecture NAME] \
+               [--cc NAME,...] [--cc-option NAME=VALUE]",
         run: explore::run,
     },
     Chore {

@@ -50,7 +50,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SharedEverything<M, P> {
 }
 
 /// A session's only site.
-pub(crate) struct OneSite<'s, M: Machine, P: Protocol<M>>(LocalSite<'s, M, P>);
+pub(crate) struct OneSite<'s, M: Machine, P: Protocol<M>>(pub LocalSite<'s, M, P>);
 
 impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for OneSite<'s, M, P> {
     fn count(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Transactions of one worker through a native session, a fixed number of them: for counting instructions.
-//! `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`, WORKLOAD being ycsb-reads, ycsb or tpcc.
+//! `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`, WORKLOAD being ycsb-reads, ycsb or tpcc; `transaction_cost protocols`
+//! names the protocols.
 
 use engine::{
     EngineOptions, Session, Start, TypedEngine,
@@ -7,6 +8,7 @@ use engine::{
 };
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
 use protocols::ProtocolOptions;
+use protocols::registry::declarations;
 use std::any::Any;
 use txn::{AbortReason, Client, Workload};
 use workloads::tpcc::{Tpcc, TpccOptions};
@@ -86,6 +88,11 @@ fn tpcc() -> Tpcc {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments == ["protocols"] {
+        let declared = declarations::<Native>(&ProtocolOptions::default());
+        declared.iter().for_each(|declaration| println!("{}", declaration.name));
+        return;
+    }
     let outcome = match &arguments[..] {
         [workload, protocol, transactions] => {
             transactions.parse().ok().and_then(|transactions| match workload.as_str() {
