@@ -1,6 +1,9 @@
 //! The list of protocols: the one place, besides a protocol's own file, where its name stands.
 //!
 //! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
+//!
+//! Every machine compiles all of them, and some programs compile loops for each. Who works on one protocol can leave the
+//! others out: with `KILOCORE_PROTOCOLS=SILO,NO_WAIT` in the environment of the build, those two are all there are.
 
 use crate::{
     Declaration, Isolation, Protocol, ProtocolOptions,
@@ -38,29 +41,60 @@ pub trait Visitor<M: Machine> {
     fn visit<P: Protocol<M>>(self) -> Self::Output;
 }
 
+/// The protocols that are built; all of them if none is named.
+const BUILT: Option<&str> = option_env!("KILOCORE_PROTOCOLS");
+
+/// Whether `name` is among the names in `list`, with commas between them.
+const fn is_named(name: &str, list: &str) -> bool {
+    let (name, list) = (name.as_bytes(), list.as_bytes());
+    let mut at = 0;
+    while at < list.len() {
+        let mut end = at;
+        let mut same = true;
+        while end < list.len() && list[end] != b',' {
+            same = same && end - at < name.len() && list[end] == name[end - at];
+            end += 1;
+        }
+        if same && end - at == name.len() {
+            return true;
+        }
+        at = end + 1;
+    }
+    false
+}
+
+const fn is_built(name: &str) -> bool {
+    match BUILT {
+        None => true,
+        Some(list) => is_named(name, list),
+    }
+}
+
 macro_rules! registry {
-    ($machine:ident: $($protocol:ty $(| $form:ty)*),* $(,)?) => {
+    ($machine:ident: $($name:literal: $protocol:ty $(| $form:ty)*),* $(,)?) => {
         /// Declarations of all protocols, in the order of reports.
         pub fn declarations<$machine: Machine>(options: &ProtocolOptions) -> Vec<Declaration> {
-            vec![$(<$protocol as Protocol<$machine>>::declare(options)),*]
+            let all = [$((is_built($name), <$protocol as Protocol<$machine>>::declare(options))),*];
+            built(all)
         }
 
         /// The knobs that each protocol heeds, by name, in the same order.
         pub fn knobs<$machine: Machine>() -> Vec<&'static [&'static str]> {
-            vec![$(<$protocol as Protocol<$machine>>::knobs()),*]
+            built([$((is_built($name), <$protocol as Protocol<$machine>>::knobs())),*])
         }
 
         /// The levels of isolation that each protocol can give, its own first, in the same order.
         pub fn levels<$machine: Machine>() -> Vec<&'static [Isolation]> {
-            vec![$(<$protocol as Protocol<$machine>>::levels()),*]
+            built([$((is_built($name), <$protocol as Protocol<$machine>>::levels())),*])
         }
 
         /// The bytes of a record under each protocol beside its key and its row, in the same order.
         pub fn record_bytes<$machine: Machine>() -> Vec<usize> {
-            vec![$(
+            built([$((
+                is_built($name),
                 ProtocolWords::of::<<$protocol as Protocol<$machine>>::Record>()
-                    .record_bytes::<$machine>()
-            ),*]
+                    .record_bytes::<$machine>(),
+            )),*])
         }
 
         /// Calls `visitor` with the protocol `name`, in the form that `options` ask for; gives the visitor back
@@ -71,39 +105,68 @@ macro_rules! registry {
             visitor: V,
         ) -> Result<V::Output, V> {
             $(
-                if <$protocol as Protocol<$machine>>::declare(options).name == name {
-                    $(
-                        if <$form as Protocol<$machine>>::is_asked_for(options) {
-                            return Ok(visitor.visit::<$form>());
-                        }
-                    )*
-                    return Ok(visitor.visit::<$protocol>());
+                // What is not built is not compiled either.
+                if const { is_built($name) } {
+                    if name == $name {
+                        $(
+                            if <$form as Protocol<$machine>>::is_asked_for(options) {
+                                return Ok(visitor.visit::<$form>());
+                            }
+                        )*
+                        return Ok(visitor.visit::<$protocol>());
+                    }
                 }
             )*
             Err(visitor)
         }
+
+        #[cfg(test)]
+        mod tests {
+            use super::*;
+            use machine::Native;
+
+            #[test]
+            fn protocols_are_listed_by_the_names_that_they_declare() {
+                let declared = declarations::<Native>(&ProtocolOptions::default());
+                let declared: Vec<_> = declared.iter().map(|declaration| declaration.name).collect();
+                assert_eq!(declared, built([$((is_built($name), $name)),*]));
+            }
+
+            #[test]
+            fn names_are_found_whole() {
+                assert!(is_named("SILO", "SILO") && is_named("SILO", "NO_WAIT,SILO,MVCC"));
+                for list in ["", ",", "SIL", "SILOX", "XSILO", "NO_WAIT,SIL,OSILO"] {
+                    assert!(!is_named("SILO", list), "{list}");
+                }
+            }
+        }
     };
+}
+
+/// The values of those that are built.
+fn built<T, const N: usize>(all: [(bool, T); N]) -> Vec<T> {
+    all.into_iter().filter(|(is_built, _)| *is_built).map(|(_, value)| value).collect()
 }
 
 // One line per protocol; behind it its other forms, where options ask for what is a type of its own.
 registry! { M:
-    NoCc,
-    DlDetect<M> | DlDetectVersions<M>,
-    NoWait | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
-    WaitDie<M> | WaitDieTabled<M>,
-    WoundWait<M>,
-    Bamboo<M>,
-    Plor<M>,
-    TwoVersionNoWait,
-    Timestamp<M>,
-    Mvcc<M>,
-    Snapshot<M>,
-    Ssn<M>,
-    Hekaton<M>,
-    Cicada<M>,
-    Occ<M>,
-    Hstore<M>,
-    Silo,
-    TicToc<M>,
-    Mocc<M>,
+    "NO_CC": NoCc,
+    "DL_DETECT": DlDetect<M> | DlDetectVersions<M>,
+    "NO_WAIT": NoWait | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
+    "WAIT_DIE": WaitDie<M> | WaitDieTabled<M>,
+    "WOUND_WAIT": WoundWait<M>,
+    "BAMBOO": Bamboo<M>,
+    "PLOR": Plor<M>,
+    "2V_NO_WAIT": TwoVersionNoWait,
+    "TIMESTAMP": Timestamp<M>,
+    "MVCC": Mvcc<M>,
+    "SNAPSHOT": Snapshot<M>,
+    "SSN": Ssn<M>,
+    "HEKATON": Hekaton<M>,
+    "CICADA": Cicada<M>,
+    "OCC": Occ<M>,
+    "HSTORE": Hstore<M>,
+    "SILO": Silo,
+    "TICTOC": TicToc<M>,
+    "MOCC": Mocc<M>,
 }
