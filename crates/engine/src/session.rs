@@ -3,13 +3,11 @@
 use crate::{
     architecture::{Architecture, DirectSites},
     rows::{Rows, Sites, Work},
+    site::LocalSite,
 };
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
-use txn::{
-    Abort, Access, ByteRange, ByteVisit, ColumnSet, Direction, EntryVisit, Intent, Key, KeyRange,
-    TableId, Visit, WorkerHistory,
-};
+use txn::{Abort, Access, ColumnSet, Direction, Intent, Key, Keys, TableId, Visit, WorkerHistory};
 
 /// How an attempt starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +84,21 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         !M::MODELLED && self.rows.is_bare()
     }
 
+    /// The short way to a row, if there is one: keys that are numbers have one. Where a caller has a number in its hands,
+    /// nothing is left of the question after compilation.
+    #[inline(always)]
+    fn short_way(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+    ) -> Option<(&mut LocalSite<'s, M, P>, u64)> {
+        let Key::Number(number) = key else { return None };
+        if !self.may_be_short() {
+            return None;
+        }
+        self.sites.direct(table, number).map(|site| (site, number))
+    }
+
     #[cold]
     #[inline(never)]
     fn fail<T>(&mut self, abort: Abort) -> Result<T, Abort> {
@@ -98,55 +111,49 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
     fn read_with(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
-        if self.may_be_short()
-            && let Some(site) = self.sites.direct(table, key)
-        {
-            match site.read_number(table, key, columns, intent, out) {
+        if let Some((site, number)) = self.short_way(table, key) {
+            match site.read_number(table, number, columns, intent, out) {
                 Ok(Some(head)) => return Ok(head.state.is_present()),
                 Ok(None) => {}
                 Err(abort) => return self.fail(abort),
             }
         }
-        self.work().access(|work| work.read(table, Key::Number(key), columns, intent, out))
+        self.work().access(|work| work.read(table, key, columns, intent, out))
     }
 
     #[inline]
     fn update(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort> {
-        if self.may_be_short()
-            && let Some(site) = self.sites.direct(table, key)
-        {
-            match site.update_number(table, key, columns, values) {
+        if let Some((site, number)) = self.short_way(table, key) {
+            match site.update_number(table, number, columns, values) {
                 Ok(Some(written)) => return Ok(written),
                 Ok(None) => {}
                 Err(abort) => return self.fail(abort),
             }
         }
-        self.work().access(|work| work.update(table, Key::Number(key), columns, values))
+        self.work().access(|work| work.update(table, key, columns, values))
     }
 
     #[inline]
     fn add(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
-        if self.may_be_short()
-            && let Some(site) = self.sites.direct(table, key)
-        {
-            match site.add_number(table, key, columns, deltas) {
+        if let Some((site, number)) = self.short_way(table, key) {
+            match site.add_number(table, number, columns, deltas) {
                 Ok(Some(added)) => return Ok(added),
                 Ok(None) => {}
                 Err(abort) => return self.fail(abort),
@@ -155,7 +162,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         if !self.work().adds_blindly(table, columns) {
             return self.add_to_what_is_read(table, key, columns, deltas);
         }
-        self.work().access(|work| work.add(table, Key::Number(key), columns, deltas))
+        self.work().access(|work| work.add(table, key, columns, deltas))
     }
 
     #[inline]
@@ -163,60 +170,18 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         self.adds_at_commit
     }
 
-    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
-        self.work().access(|work| work.insert(table, Key::Number(key), row))
+    fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
+        self.work().access(|work| work.insert(table, key, row))
     }
 
-    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
-        self.work().access(|work| work.delete(table, Key::Number(key)))
-    }
-
-    fn read_bytes_with(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut [u8],
-    ) -> Result<bool, Abort> {
-        self.work().access(|work| work.read(table, Key::Bytes(key), columns, intent, out))
-    }
-
-    fn update_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        values: &[u8],
-    ) -> Result<bool, Abort> {
-        self.work().access(|work| work.update(table, Key::Bytes(key), columns, values))
-    }
-
-    fn add_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        deltas: &[u8],
-    ) -> Result<bool, Abort> {
-        if !self.work().adds_blindly(table, columns) {
-            return self.add_bytes_to_what_is_read(table, key, columns, deltas);
-        }
-        self.work().access(|work| work.add(table, Key::Bytes(key), columns, deltas))
-    }
-
-    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
-        self.work().access(|work| work.insert(table, Key::Bytes(key), row))
-    }
-
-    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort> {
-        self.work().access(|work| work.delete(table, Key::Bytes(key)))
+    fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
+        self.work().access(|work| work.delete(table, key))
     }
 
     fn scan(
         &mut self,
         table: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
@@ -224,37 +189,15 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         self.work().access(|work| work.scan(table, range, direction, columns, visit))
     }
 
-    fn scan_bytes(
-        &mut self,
-        table: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut ByteVisit<'_>,
-    ) -> Result<(), Abort> {
-        self.work().access(|work| work.scan_bytes(table, range, direction, columns, visit))
-    }
-
     fn scan_index(
         &mut self,
         index: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        self.work().access(|work| work.scan_entries(index, range, direction, columns, visit))
-    }
-
-    fn scan_wide_index(
-        &mut self,
-        index: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut EntryVisit<'_>,
-    ) -> Result<(), Abort> {
-        self.work().access(|work| work.scan_wide_entries(index, range, direction, columns, visit))
+        self.work().access(|work| work.scan_index(index, range, direction, columns, visit))
     }
 
     fn refused_by(&self) -> Option<TableId> {

@@ -225,7 +225,7 @@ impl Workload for Rows {
 
     fn load(&self, loader: &mut dyn Loader) {
         for (key, value) in LOADED {
-            loader.load(TABLE, key, &value.to_le_bytes());
+            loader.load(TABLE, key.into(), &value.to_le_bytes());
         }
     }
 

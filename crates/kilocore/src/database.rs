@@ -15,7 +15,8 @@ use machine::{
 };
 use std::fmt;
 use txn::{
-    Abort, AbortReason, Column, ColumnSet, IndexKind, KeyKind, Partitioning, TableId, TableSchema,
+    Abort, AbortReason, Column, ColumnSet, IndexKind, Key, KeyKind, Partitioning, TableId,
+    TableSchema,
 };
 
 /// Rows that a table is meant for when nothing is said.
@@ -134,7 +135,7 @@ impl Database {
     /// db.transact(|tx| {
     ///     found.clear();
     ///     tx.find(&by_room, &[Value::U64(3)], |key, _| {
-    ///         found.push(key);
+    ///         found.push(key.number());
     ///         ControlFlow::Continue(())
     ///     })
     /// })?;
@@ -186,15 +187,15 @@ impl Database {
         self.make_table(name, columns, 0, false, IndexKind::Ordered, &[])
     }
 
-    /// As [`Database::create_table`], with keys of bytes, text for example, `most` bytes long at most (64 at most). Its
-    /// rows are found by [`Transaction::get_by`] and its like.
+    /// As [`Database::create_table`], with keys of bytes, text for example, `most` bytes long at most (64 at
+    /// most).
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options, Value};
     /// # let db = Database::open(Options::default())?;
     /// let words = db.create_byte_keyed_table("words", &[("seen", ColumnType::U64)], 32)?;
-    /// db.transact(|tx| tx.insert_by(&words, "kilocore", &[Value::U64(1)]))?;
-    /// let seen = db.transact(|tx| tx.get_by(&words, "kilocore")?.map(|row| row.get("seen")).transpose())?;
+    /// db.transact(|tx| tx.insert(&words, "kilocore", &[Value::U64(1)]))?;
+    /// let seen = db.transact(|tx| tx.get(&words, "kilocore")?.map(|row| row.get("seen")).transpose())?;
     /// assert_eq!(seen, Some(1u64));
     /// # Ok::<(), Error>(())
     /// ```
@@ -210,8 +211,7 @@ impl Database {
         self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, &[])
     }
 
-    /// As [`Database::create_byte_keyed_table`], with secondary indexes as [`Database::create_indexed_table`] makes them. Rows
-    /// are found in them by [`Transaction::find_by`] and its like.
+    /// As [`Database::create_byte_keyed_table`], with secondary indexes as [`Database::create_indexed_table`] makes them.
     ///
     /// ```
     /// # use kilocore::{ColumnType::{Bytes, U64}, Database, Error, IndexOptions, Options, Value};
@@ -223,12 +223,12 @@ impl Database {
     ///     32,
     ///     &[IndexOptions { name: "by_town", columns: &[("town", 128), ("age", 8)], key_bits: Some(0) }],
     /// )?;
-    /// db.transact(|tx| tx.insert_by(&people, "ada@example.org", &["London".into(), Value::U64(36)]))?;
+    /// db.transact(|tx| tx.insert(&people, "ada@example.org", &["London".into(), Value::U64(36)]))?;
     /// let by_town = people.index("by_town")?;
     /// let mut found = None;
     /// db.transact(|tx| {
-    ///     tx.find_by(&by_town, &["London".into()], |key, _| {
-    ///         found = Some(key.to_vec());
+    ///     tx.find(&by_town, &["London".into()], |key, _| {
+    ///         found = Some(key.bytes().to_vec());
     ///         ControlFlow::Break(())
     ///     })
     /// })?;
@@ -249,7 +249,7 @@ impl Database {
     }
 
     /// As [`Database::create_byte_keyed_table`], with rows in the order of their keys, byte by byte, so that
-    /// [`Transaction::scan_by`] can visit ranges of them.
+    /// [`Transaction::scan`] can visit ranges of them.
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options, Value};
@@ -257,12 +257,12 @@ impl Database {
     /// # let db = Database::open(Options::default())?;
     /// let words = db.create_ordered_byte_keyed_table("words", &[("seen", ColumnType::U64)], 32)?;
     /// let keys = ["key", "kilo", "kilocore", "kind"];
-    /// db.transact(|tx| keys.iter().try_for_each(|key| tx.insert_by(&words, key, &[Value::U64(1)])))?;
+    /// db.transact(|tx| keys.iter().try_for_each(|key| tx.insert(&words, key, &[Value::U64(1)])))?;
     /// let mut found = Vec::new();
     /// db.read_only(|tx| {
     ///     found.clear();
-    ///     tx.scan_by(&words, "ki".."kj", |key, _| {
-    ///         found.push(String::from_utf8_lossy(key).into_owned());
+    ///     tx.scan(&words, "ki".."kj", |key, _| {
+    ///         found.push(String::from_utf8_lossy(key.bytes()).into_owned());
     ///         ControlFlow::Continue(())
     ///     })
     /// })?;
@@ -502,7 +502,7 @@ impl Database {
             if definition.database != self.0.catalogue.database {
                 return Err(Error::ForeignTable { table: table.name().into() }.into());
             }
-            definition.check_integer_keys()?;
+            definition.check_key(Key::Number(*key))?;
             partitions.extend(definition.schema.partitioning.of(*key));
         }
         self.run(false, &partitions, body)

@@ -3,7 +3,7 @@
 use crate::{ColumnType, suggestion::did_you_mean};
 use engine::EngineError;
 use storage::StoreError;
-use txn::{Abort, AbortReason};
+use txn::{Abort, AbortReason, OwnedKey};
 
 /// What went wrong.
 ///
@@ -172,22 +172,6 @@ pub enum Error {
         /// Bytes allowed.
         allowed: usize,
     },
-    /// There is a row with that key already, in a table whose keys are bytes.
-    #[error("table {table:?} has a row \"{}\" already", key.escape_ascii())]
-    DuplicateByteKey {
-        /// The table.
-        table: String,
-        /// The key.
-        key: Vec<u8>,
-    },
-    /// There is no row with that key, in a table whose keys are bytes.
-    #[error("table {table:?} has no row \"{}\"", key.escape_ascii())]
-    MissingByteKey {
-        /// The table.
-        table: String,
-        /// The key.
-        key: Vec<u8>,
-    },
     /// A column is given twice in one update.
     #[error("table {table:?}: column {column:?} is given twice")]
     RepeatedColumn {
@@ -239,7 +223,7 @@ pub enum Error {
         /// The table.
         table: String,
         /// The key.
-        key: u64,
+        key: OwnedKey,
     },
     /// There is no row with that key.
     #[error("table {table:?} has no row {key}")]
@@ -247,7 +231,7 @@ pub enum Error {
         /// The table.
         table: String,
         /// The key.
-        key: u64,
+        key: OwnedKey,
     },
     /// A scan of a table that was not made with [`Database::create_ordered_table`](crate::Database) or
     /// [`Database::create_ordered_byte_keyed_table`](crate::Database).
@@ -264,23 +248,9 @@ pub enum Error {
         /// The table.
         table: String,
         /// The start given.
-        first: u64,
+        first: OwnedKey,
         /// The end given.
-        last: u64,
-    },
-    /// A scan of a range of byte keys whose start lies after its end.
-    #[error(
-        "table {table:?}: a range from \"{}\" to \"{}\": the start must not lie after the end",
-        first.escape_ascii(),
-        last.escape_ascii()
-    )]
-    ReversedByteRange {
-        /// The table.
-        table: String,
-        /// The start given.
-        first: Vec<u8>,
-        /// The end given.
-        last: Vec<u8>,
+        last: OwnedKey,
     },
     /// A transaction that was declared read-only writes, or reads in order to write.
     #[error("table {table:?}: a read-only transaction must not write")]

@@ -1,15 +1,7 @@
 //! Secondary indexes: what they are made of, their handles, and ranges of their entries.
 
 use crate::{Error, Table, Value};
-use txn::{EntryRange, KeyRange, SecondaryIndex, TableId, TableSchema};
-
-/// A range of an index's entries.
-pub(crate) enum Entries {
-    /// Of one whose entries fit into 64 bits.
-    Narrow(KeyRange),
-    /// Of any other.
-    Wide(EntryRange),
-}
+use txn::{OwnedKeys, SecondaryIndex, TableId, TableSchema};
 
 /// A secondary index to be made, with [`Database::create_indexed_table`](crate::Database::create_indexed_table).
 #[derive(Clone, Copy, Debug)]
@@ -75,13 +67,16 @@ impl Index {
     }
 
     /// The entries from the first that begins with the values `first` to the last that begins with `last`.
-    pub(crate) fn range(&self, first: &[Value<'_>], last: &[Value<'_>]) -> Result<Entries, Error> {
+    pub(crate) fn range(
+        &self,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+    ) -> Result<OwnedKeys, Error> {
         let (first, last) = (self.stored(first)?, self.stored(last)?);
         let (index, reversed) =
             (self.definition(), || Error::ReversedIndexRange { index: self.name().into() });
         if index.is_wide() {
-            let range = index.between_values(&first, &last);
-            return range.map(Entries::Wide).map_err(|_| reversed());
+            return index.between_values(&first, &last).map_err(|_| reversed());
         }
         let codes = |values: &[Vec<u8>]| {
             let codes =
@@ -89,7 +84,7 @@ impl Index {
             codes.collect::<Option<Vec<u64>>>().expect("they have a place")
         };
         let range = index.between(&codes(&first), &codes(&last));
-        range.map(Entries::Narrow).map_err(|_| reversed())
+        range.map(OwnedKeys::Numbers).map_err(|_| reversed())
     }
 
     /// `values` of the first columns as rows hold them.

@@ -25,6 +25,7 @@
 //!
 //! - [`Database`]: opened with [`Options`], which also name the concurrency-control protocol.
 //! - [`Table`], [`Field`]: handles of tables and of typed columns. Keys are 64-bit integers, or bytes.
+//! - [`Key`]: what rows are found by; whatever is one ([`AsKey`]) is accepted: `7`, `"seven"`, `[7, 0, 7]`.
 //! - [`Index`]: a handle of a secondary index, made with its table.
 //! - [`Transaction`]: get, insert, put, update, add, delete, scan; [`Row`] and [`Value`] are what it reads and writes.
 //! - [`Error`]: everything that can go wrong, with what was given and what is allowed.
@@ -33,10 +34,10 @@
 
 mod back_off;
 mod background;
-mod byte_keys;
 mod database;
 mod error;
 mod index;
+mod keys;
 mod options;
 mod rehearsal;
 mod row;
@@ -47,13 +48,13 @@ mod table;
 mod transaction;
 mod value;
 
-pub use byte_keys::ByteKeyBounds;
 pub use database::Database;
 pub use error::Error;
 pub use index::{Index, IndexOptions};
+pub use keys::{AsKey, KeyBounds};
 pub use options::Options;
 pub use row::Row;
 pub use table::{Field, Table};
 pub use transaction::Transaction;
-pub use txn::{AbortReason, ColumnType};
+pub use txn::{AbortReason, ColumnType, Key, OwnedKey};
 pub use value::{ColumnValue, FixedValue, IntegerValue, Value};

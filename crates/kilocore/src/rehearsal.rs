@@ -26,7 +26,9 @@ pub(crate) fn rehearse(engine: &dyn Engine<Native>, seats: &mut [Seat]) -> Resul
         let session = seat.session();
         session.begin(Start { attempt: 0, read_only: false, partitions: &[] });
         let locked: Result<(), Abort> = (0..LOCKS).try_for_each(|key| {
-            session.read_with(TABLE, key, ColumnSet::NONE, Intent::Update, &mut []).map(|_| ())
+            session
+                .read_with(TABLE, key.into(), ColumnSet::NONE, Intent::Update, &mut [])
+                .map(|_| ())
         });
         session.rollback();
         locked?;

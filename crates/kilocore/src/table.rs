@@ -3,7 +3,7 @@
 use crate::{ColumnType, ColumnValue, Error, FixedValue, Index, Value};
 use machine::cold::Arc;
 use std::{fmt, marker::PhantomData};
-use txn::{Column, ColumnSet, TableId, TableSchema};
+use txn::{Column, ColumnSet, KeyKind, TableId, TableSchema};
 
 /// A table of one database: a handle, cheap to clone, that any thread may use.
 ///
@@ -174,7 +174,7 @@ impl Table {
         self.0.schema.columns.iter().map(|column| (column.name.as_str(), column.kind))
     }
 
-    /// A typed handle of one column of a table with integer keys, for accesses that neither look names up nor copy whole rows.
+    /// A typed handle of one column, for accesses that neither look names up nor copy whole rows.
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options};
@@ -187,9 +187,9 @@ impl Table {
     pub fn field<T: FixedValue>(&self, column: &str) -> Result<Field<T>, Error> {
         let index = self.0.column(column)?;
         self.0.check_type::<T>(index)?;
-        self.0.check_integer_keys()?;
         let Definition { database, id: table, .. } = *self.0;
-        Ok(Field { database, table, columns: ColumnSet::one(index), value: PhantomData })
+        let (keys, columns) = (self.0.schema.key, ColumnSet::one(index));
+        Ok(Field { database, table, keys, columns, value: PhantomData })
     }
 }
 
@@ -204,6 +204,7 @@ impl fmt::Debug for Table {
 pub struct Field<T> {
     pub(crate) database: u64,
     pub(crate) table: TableId,
+    pub(crate) keys: KeyKind,
     pub(crate) columns: ColumnSet,
     value: PhantomData<fn() -> T>,
 }

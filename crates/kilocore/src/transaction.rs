@@ -1,19 +1,15 @@
 //! What a closure may do to the database.
 
 use crate::{
-    Error, Field, FixedValue, Index, IntegerValue, Row, Table, Value, database::Catalogue,
-    index::Entries, table::Definition,
+    AsKey, Error, Field, FixedValue, Index, IntegerValue, KeyBounds, Row, Table, Value,
+    database::Catalogue, keys::check_key, table::Definition,
 };
 use engine::Session;
 use std::{
-    ops::{Bound, ControlFlow, RangeBounds},
+    ops::ControlFlow,
     time::{Duration, Instant},
 };
-use txn::{ColumnSet, Direction, Intent, Key, KeyRange, TableId};
-
-fn bounds(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
-    (range.start_bound().cloned(), range.end_bound().cloned())
-}
+use txn::{ColumnSet, Direction, Intent, Key, TableId};
 
 /// How long a transaction may stay open.
 #[derive(Clone, Copy)]
@@ -41,8 +37,8 @@ impl Term {
 /// A running transaction: the only way to rows. It sees its own writes, and nobody else does before it
 /// has committed.
 pub struct Transaction<'t> {
-    pub(crate) session: &'t mut dyn Session,
-    pub(crate) buffer: &'t mut Vec<u8>,
+    session: &'t mut dyn Session,
+    buffer: &'t mut Vec<u8>,
     catalogue: &'t Catalogue,
     read_only: bool,
     term: Option<Term>,
@@ -61,8 +57,8 @@ impl<'t> Transaction<'t> {
 
     /// The row `key`, if there is one.
     #[inline]
-    pub fn get<'r>(&mut self, table: &'r Table, key: u64) -> Result<Option<Row<'r>>, Error> {
-        self.read_row(table, key, Intent::Read)
+    pub fn get<'r>(&mut self, table: &'r Table, key: impl AsKey) -> Result<Option<Row<'r>>, Error> {
+        self.read_row(table, key.as_key(), Intent::Read)
     }
 
     /// As [`Transaction::get`], for a row that the transaction is going to write: protocols that lock take
@@ -71,21 +67,21 @@ impl<'t> Transaction<'t> {
     pub fn get_for_update<'r>(
         &mut self,
         table: &'r Table,
-        key: u64,
+        key: impl AsKey,
     ) -> Result<Option<Row<'r>>, Error> {
         self.check_writable(table.definition().id)?;
-        self.read_row(table, key, Intent::Update)
+        self.read_row(table, key.as_key(), Intent::Update)
     }
 
     #[inline]
     fn read_row<'r>(
         &mut self,
         table: &'r Table,
-        key: u64,
+        key: Key<'_>,
         intent: Intent,
     ) -> Result<Option<Row<'r>>, Error> {
         let definition = self.own(table)?;
-        definition.check_integer_keys()?;
+        definition.check_key(key)?;
         let mut row = Row::zeros(table);
         let (id, all) = (definition.id, definition.all());
         let present = self.session.read_with(id, key, all, intent, row.packed_mut())?;
@@ -96,28 +92,48 @@ impl<'t> Transaction<'t> {
     ///
     /// Fails with [`Error::DuplicateKey`] when there is such a row; nothing has changed then, so the closure
     /// may go on, with an update for example. See [`Transaction::put`] for both in one.
-    pub fn insert(&mut self, table: &Table, key: u64, values: &[Value<'_>]) -> Result<(), Error> {
-        let definition = self.pack_row(table, values)?;
-        definition.check_integer_keys()?;
+    pub fn insert(
+        &mut self,
+        table: &Table,
+        key: impl AsKey,
+        values: &[Value<'_>],
+    ) -> Result<(), Error> {
+        let (key, definition) = (key.as_key(), self.pack_row(table, values)?);
+        definition.check_key(key)?;
         if self.session.insert(definition.id, key, self.buffer)? {
             return Ok(());
         }
-        Err(self
-            .not_unique(table.definition().id)
-            .unwrap_or_else(|| Error::DuplicateKey { table: table.name().into(), key }))
+        let refused = self.not_unique(definition.id);
+        Err(refused.unwrap_or_else(|| Error::DuplicateKey {
+            table: table.name().into(),
+            key: key.to_owned(),
+        }))
     }
 
     /// The error that a unique index of the table has refused the last insert or update with, if one has.
     #[cold]
-    pub(crate) fn not_unique(&self, table: TableId) -> Option<Error> {
+    fn not_unique(&self, table: TableId) -> Option<Error> {
         let index = self.catalogue.name_of(self.session.refused_by()?);
         Some(Error::NotUnique { table: self.catalogue.name_of(table), index })
     }
 
+    /// Why an update has changed nothing.
+    #[cold]
+    fn nothing_to_change(&self, table: TableId, key: Key<'_>) -> Error {
+        let missing =
+            || Error::MissingKey { table: self.catalogue.name_of(table), key: key.to_owned() };
+        self.not_unique(table).unwrap_or_else(missing)
+    }
+
     /// Makes `values` the row `key`, whether there is one already or not.
-    pub fn put(&mut self, table: &Table, key: u64, values: &[Value<'_>]) -> Result<(), Error> {
-        let definition = self.pack_row(table, values)?;
-        definition.check_integer_keys()?;
+    pub fn put(
+        &mut self,
+        table: &Table,
+        key: impl AsKey,
+        values: &[Value<'_>],
+    ) -> Result<(), Error> {
+        let (key, definition) = (key.as_key(), self.pack_row(table, values)?);
+        definition.check_key(key)?;
         let (id, all) = (definition.id, definition.all());
         if !self.session.update(id, key, all, self.buffer)?
             && (self.session.refused_by().is_some()
@@ -137,19 +153,17 @@ impl<'t> Transaction<'t> {
     pub fn update(
         &mut self,
         table: &Table,
-        key: u64,
+        key: impl AsKey,
         values: &[(&str, Value<'_>)],
     ) -> Result<(), Error> {
-        let definition = self.own(table)?;
-        definition.check_integer_keys()?;
+        let (key, definition) = (key.as_key(), self.own(table)?);
+        definition.check_key(key)?;
         self.check_writable(definition.id)?;
         let columns = self.pack_columns(definition, values)?;
         if self.session.update(definition.id, key, columns, self.buffer)? {
             return Ok(());
         }
-        Err(self
-            .not_unique(table.definition().id)
-            .unwrap_or_else(|| Error::MissingKey { table: table.name().into(), key }))
+        Err(self.nothing_to_change(definition.id, key))
     }
 
     /// Adds to some columns of the row `key`, which hold integers, in any order, wrapping at 64 bits. With an
@@ -158,23 +172,26 @@ impl<'t> Transaction<'t> {
     ///
     /// Fails with [`Error::NotAnInteger`] when a column holds something else, and with [`Error::MissingKey`] when
     /// there is no such row; nothing has changed then.
-    pub fn add(&mut self, table: &Table, key: u64, deltas: &[(&str, i64)]) -> Result<(), Error> {
-        let definition = self.own(table)?;
-        definition.check_integer_keys()?;
+    pub fn add(
+        &mut self,
+        table: &Table,
+        key: impl AsKey,
+        deltas: &[(&str, i64)],
+    ) -> Result<(), Error> {
+        let (key, definition) = (key.as_key(), self.own(table)?);
+        definition.check_key(key)?;
         self.check_writable(definition.id)?;
         let columns = self.pack_deltas(definition, deltas)?;
         if self.session.add(definition.id, key, columns, self.buffer)? {
             return Ok(());
         }
-        Err(self
-            .not_unique(table.definition().id)
-            .unwrap_or_else(|| Error::MissingKey { table: table.name().into(), key }))
+        Err(self.nothing_to_change(definition.id, key))
     }
 
     /// Removes the row `key`. False when there is no such row.
-    pub fn delete(&mut self, table: &Table, key: u64) -> Result<bool, Error> {
-        let definition = self.own(table)?;
-        definition.check_integer_keys()?;
+    pub fn delete(&mut self, table: &Table, key: impl AsKey) -> Result<bool, Error> {
+        let (key, definition) = (key.as_key(), self.own(table)?);
+        definition.check_key(key)?;
         self.check_writable(definition.id)?;
         Ok(self.session.delete(definition.id, key)?)
     }
@@ -184,55 +201,43 @@ impl<'t> Transaction<'t> {
     /// either: until this transaction ends, nobody else adds rows to the part of the range that was
     /// visited, or this one does not commit.
     ///
-    /// Fails with [`Error::ReversedRange`] when the range starts after its end, and with
-    /// [`Error::NotOrdered`] when the table has no order. See [`Database::create_ordered_table`] for an example.
+    /// Bytes are in order byte by byte, where a key comes before all that begin with it.
+    ///
+    /// Fails with [`Error::ReversedRange`] when the range starts after its end, with [`Error::WrongKeyType`] or
+    /// [`Error::KeyTooLong`] when an end cannot be a key of the table, and with [`Error::NotOrdered`] when the table
+    /// has no order. See [`Database::create_ordered_table`] for an example.
     ///
     /// [`Database::create_ordered_table`]: crate::Database::create_ordered_table
     pub fn scan<'r>(
         &mut self,
         table: &'r Table,
-        range: impl RangeBounds<u64>,
-        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+        range: impl KeyBounds,
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        self.scan_towards(table, bounds(&range), Direction::Forward, visit)
+        self.scan_towards(table, &range, Direction::Forward, visit)
     }
 
     /// As [`Transaction::scan`], from the last key of the range to its first.
     pub fn scan_backward<'r>(
         &mut self,
         table: &'r Table,
-        range: impl RangeBounds<u64>,
-        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+        range: impl KeyBounds,
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        self.scan_towards(table, bounds(&range), Direction::Backward, visit)
+        self.scan_towards(table, &range, Direction::Backward, visit)
     }
 
     fn scan_towards<'r>(
         &mut self,
         table: &'r Table,
-        (start, end): (Bound<u64>, Bound<u64>),
+        range: &impl KeyBounds,
         direction: Direction,
-        mut visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+        mut visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let definition = self.own(table)?;
-        definition.check_integer_keys()?;
-        definition.check_ordered()?;
-        let given = |bound, unbounded| match bound {
-            Bound::Included(key) | Bound::Excluded(key) => key,
-            Bound::Unbounded => unbounded,
-        };
-        let (first, last) = (given(start, 0), given(end, u64::MAX));
-        if first > last {
-            return Err(Error::ReversedRange { table: table.name().into(), first, last });
-        }
-        let excluded = |bound| matches!(bound, Bound::Excluded(_));
-        let first = first.checked_add(u64::from(excluded(start)));
-        let last = last.checked_sub(u64::from(excluded(end)));
-        let (Some(first), Some(last)) = (first, last) else { return Ok(()) };
-        // Without its ends there may be nothing left, as in 5..5.
-        let Ok(range) = KeyRange::new(first, last) else { return Ok(()) };
+        let Some(range) = definition.range(range.bounds())? else { return Ok(()) };
         let (id, all) = (definition.id, definition.all());
-        self.session.scan(id, range, direction, all, &mut |key, bytes| {
+        self.session.scan(id, range.as_keys(), direction, all, &mut |key, bytes| {
             visit(key, &Row::packed(table, bytes))
         })?;
         Ok(())
@@ -245,7 +250,7 @@ impl<'t> Transaction<'t> {
         &mut self,
         index: &'r Index,
         values: &[Value<'_>],
-        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         self.scan_index(index, values, values, visit)
     }
@@ -260,7 +265,7 @@ impl<'t> Transaction<'t> {
         index: &'r Index,
         first: &[Value<'_>],
         last: &[Value<'_>],
-        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         self.scan_index_towards(index, first, last, Direction::Forward, visit)
     }
@@ -271,7 +276,7 @@ impl<'t> Transaction<'t> {
         index: &'r Index,
         first: &[Value<'_>],
         last: &[Value<'_>],
-        visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         self.scan_index_towards(index, first, last, Direction::Backward, visit)
     }
@@ -282,41 +287,18 @@ impl<'t> Transaction<'t> {
         first: &[Value<'_>],
         last: &[Value<'_>],
         direction: Direction,
-        mut visit: impl FnMut(u64, &Row<'r>) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        self.own(index.table())?.check_integer_keys()?;
-        self.visit_index(index, (first, last), direction, |key, row| match key {
-            Key::Number(key) => visit(key, row),
-            Key::Bytes(_) => unreachable!("the table's keys are integers"),
-        })
-    }
-
-    /// A scan of an index, whatever the keys of its table are.
-    pub(crate) fn visit_index<'r>(
-        &mut self,
-        index: &'r Index,
-        (first, last): (&[Value<'_>], &[Value<'_>]),
-        direction: Direction,
         mut visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let (table, id) = (index.table(), index.id());
+        let table = index.table();
         let all = self.own(table)?.all();
-        match index.range(first, last)? {
-            Entries::Narrow(range) => {
-                self.session.scan_index(id, range, direction, all, &mut |key, bytes| {
-                    visit(Key::Number(key), &Row::packed(table, bytes))
-                })?;
-            }
-            Entries::Wide(range) => {
-                self.session.scan_wide_index(
-                    id,
-                    range.keys(),
-                    direction,
-                    all,
-                    &mut |key, bytes| visit(key, &Row::packed(table, bytes)),
-                )?;
-            }
-        }
+        let range = index.range(first, last)?;
+        self.session.scan_index(
+            index.id(),
+            range.as_keys(),
+            direction,
+            all,
+            &mut |key, bytes| visit(key, &Row::packed(table, bytes)),
+        )?;
         Ok(())
     }
 
@@ -325,9 +307,9 @@ impl<'t> Transaction<'t> {
     pub fn get_field<T: FixedValue>(
         &mut self,
         field: Field<T>,
-        key: u64,
+        key: impl AsKey,
     ) -> Result<Option<T>, Error> {
-        self.read_field(field, key, Intent::Read)
+        self.read_field(field, key.as_key(), Intent::Read)
     }
 
     /// As [`Transaction::get_field`], for a row that the transaction is going to write.
@@ -335,20 +317,20 @@ impl<'t> Transaction<'t> {
     pub fn get_field_for_update<T: FixedValue>(
         &mut self,
         field: Field<T>,
-        key: u64,
+        key: impl AsKey,
     ) -> Result<Option<T>, Error> {
         self.check_writable(field.table)?;
-        self.read_field(field, key, Intent::Update)
+        self.read_field(field, key.as_key(), Intent::Update)
     }
 
     #[inline]
     fn read_field<T: FixedValue>(
         &mut self,
         field: Field<T>,
-        key: u64,
+        key: Key<'_>,
         intent: Intent,
     ) -> Result<Option<T>, Error> {
-        self.own_field(field)?;
+        self.check_field(field, key)?;
         let mut bytes = T::zeros();
         let out = bytes.as_mut();
         let present = self.session.read_with(field.table, key, field.columns, intent, out)?;
@@ -360,18 +342,16 @@ impl<'t> Transaction<'t> {
     pub fn set_field<T: FixedValue>(
         &mut self,
         field: Field<T>,
-        key: u64,
+        key: impl AsKey,
         value: T,
     ) -> Result<(), Error> {
-        self.own_field(field)?;
+        let key = key.as_key();
+        self.check_field(field, key)?;
         self.check_writable(field.table)?;
         if self.session.update(field.table, key, field.columns, value.to_bytes().as_ref())? {
             return Ok(());
         }
-        Err(self.not_unique(field.table).unwrap_or_else(|| Error::MissingKey {
-            table: self.catalogue.name_of(field.table),
-            key,
-        }))
+        Err(self.nothing_to_change(field.table, key))
     }
 
     /// Adds to one column of the row `key`, as [`Transaction::add`] does.
@@ -379,22 +359,20 @@ impl<'t> Transaction<'t> {
     pub fn add_field<T: IntegerValue>(
         &mut self,
         field: Field<T>,
-        key: u64,
+        key: impl AsKey,
         delta: i64,
     ) -> Result<(), Error> {
-        self.own_field(field)?;
+        let key = key.as_key();
+        self.check_field(field, key)?;
         self.check_writable(field.table)?;
         if self.session.add(field.table, key, field.columns, &delta.to_le_bytes())? {
             return Ok(());
         }
-        Err(self.not_unique(field.table).unwrap_or_else(|| Error::MissingKey {
-            table: self.catalogue.name_of(field.table),
-            key,
-        }))
+        Err(self.nothing_to_change(field.table, key))
     }
 
     #[inline]
-    pub(crate) fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
+    fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
         self.check_term()?;
         let definition = table.definition();
         if definition.database == self.catalogue.database {
@@ -404,10 +382,10 @@ impl<'t> Transaction<'t> {
     }
 
     #[inline]
-    fn own_field<T>(&self, field: Field<T>) -> Result<(), Error> {
+    fn check_field<T>(&self, field: Field<T>, key: Key<'_>) -> Result<(), Error> {
         self.check_term()?;
         if field.database == self.catalogue.database {
-            return Ok(());
+            return check_key(field.keys, key, || self.catalogue.name_of(field.table));
         }
         Err(Error::ForeignTable { table: format!("number {}", field.table.0) })
     }
@@ -418,7 +396,7 @@ impl<'t> Transaction<'t> {
     }
 
     #[inline]
-    pub(crate) fn check_writable(&self, table: TableId) -> Result<(), Error> {
+    fn check_writable(&self, table: TableId) -> Result<(), Error> {
         if self.read_only {
             return Err(Error::ReadOnly { table: self.catalogue.name_of(table) });
         }
@@ -426,7 +404,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Packs a whole row into the buffer.
-    pub(crate) fn pack_row<'r>(
+    fn pack_row<'r>(
         &mut self,
         table: &'r Table,
         values: &[Value<'_>],
@@ -446,7 +424,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Packs some columns into the buffer, in the order of the table.
-    pub(crate) fn pack_columns(
+    fn pack_columns(
         &mut self,
         definition: &Definition,
         values: &[(&str, Value<'_>)],
@@ -465,7 +443,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Packs what is to be added to some columns into the buffer, in the order of the table.
-    pub(crate) fn pack_deltas(
+    fn pack_deltas(
         &mut self,
         definition: &Definition,
         deltas: &[(&str, i64)],

@@ -1,6 +1,6 @@
 //! Bad input: typed errors that name what was given and what is allowed, after which everything goes on.
 
-use kilocore::{ColumnType, Database, Error, Options, Table, Value};
+use kilocore::{ColumnType, Database, Error, Options, OwnedKey, Table, Value};
 use std::time::{Duration, Instant};
 
 fn open() -> (Database, Table) {
@@ -140,26 +140,26 @@ fn keys_of_bytes() {
         let words = db.create_byte_keyed_table("words", &columns, 8).unwrap();
         let numbers = db.create_table("numbers", &columns).unwrap();
         let n = |tx: &mut kilocore::Transaction<'_>, key: &str| {
-            Ok::<_, Error>(tx.get_by(&words, key)?.map(|row| row.get::<u64>("n").unwrap()))
+            Ok::<_, Error>(tx.get(&words, key)?.map(|row| row.get::<u64>("n").unwrap()))
         };
         db.transact(|tx| {
             assert_eq!(n(tx, "one")?, None);
-            tx.insert_by(&words, "one", &[1u64.into()])?;
-            tx.insert_by(&words, "", &[0u64.into()])?;
-            let again = tx.insert_by(&words, "one", &[1u64.into()]).unwrap_err();
+            tx.insert(&words, "one", &[1u64.into()])?;
+            tx.insert(&words, "", &[0u64.into()])?;
+            let again = tx.insert(&words, "one", &[1u64.into()]).unwrap_err();
             assert_eq!(again.to_string(), "table \"words\" has a row \"one\" already");
-            tx.put_by(&words, b"one\0", &[2u64.into()])?;
-            tx.put_by(&words, "one", &[11u64.into()])?;
-            let missing = tx.update_by(&words, [0xFF], &[("n", 1u64.into())]).unwrap_err();
+            tx.put(&words, b"one\0", &[2u64.into()])?;
+            tx.put(&words, "one", &[11u64.into()])?;
+            let missing = tx.update(&words, [0xFF], &[("n", 1u64.into())]).unwrap_err();
             assert_eq!(missing.to_string(), "table \"words\" has no row \"\\xff\"");
-            tx.update_by(&words, "one\0", &[("n", 3u64.into())])?;
+            tx.update(&words, "one\0", &[("n", 3u64.into())])?;
             assert_eq!((n(tx, "one")?, n(tx, "one\0")?, n(tx, "")?), (Some(11), Some(3), Some(0)));
             Ok(())
         })
         .unwrap();
         let rolled_back = db.transact(|tx| {
-            assert!(tx.delete_by(&words, "one")?);
-            assert!(!tx.delete_by(&words, "one")? && n(tx, "one")?.is_none());
+            assert!(tx.delete(&words, "one")?);
+            assert!(!tx.delete(&words, "one")? && n(tx, "one")?.is_none());
             Err::<(), _>(Error::user("no"))
         });
         assert!(matches!(rolled_back, Err(Error::User(_))));
@@ -168,30 +168,40 @@ fn keys_of_bytes() {
         let before = db.memory_used_bytes();
         for number in 0..3_000u64 {
             let key = format!("{number:08}");
-            db.transact(|tx| tx.insert_by(&words, &key, &[number.into()])).unwrap();
-            assert!(db.transact(|tx| tx.delete_by(&words, &key)).unwrap());
+            db.transact(|tx| tx.insert(&words, &key, &[number.into()])).unwrap();
+            assert!(db.transact(|tx| tx.delete(&words, &key)).unwrap());
         }
         assert!(db.memory_used_bytes() - before < 1 << 20, "{protocol}");
         let error = |body: &dyn Fn(&mut kilocore::Transaction<'_>) -> Result<(), Error>| {
             db.transact(|tx| body(tx)).unwrap_err().to_string()
         };
-        let long = error(&|tx| tx.get_by(&words, "123456789").map(|_| ()));
+        let long = error(&|tx| tx.get(&words, "123456789").map(|_| ()));
         assert_eq!(long, "table \"words\": a key of 9 bytes given, allowed are 8 at most");
         let integer = "table \"numbers\" has keys that are 64-bit integers";
-        assert_eq!(error(&|tx| tx.get_by(&numbers, "1").map(|_| ())), integer);
+        assert_eq!(error(&|tx| tx.get(&numbers, "1").map(|_| ())), integer);
         let bytes = "table \"words\" has keys that are bytes";
         assert_eq!(error(&|tx| tx.get(&words, 1).map(|_| ())), bytes);
         assert_eq!(error(&|tx| tx.insert(&words, 1, &[1u64.into()])), bytes);
         assert_eq!(error(&|tx| tx.put(&words, 1, &[1u64.into()])), bytes);
         assert_eq!(error(&|tx| tx.update(&words, 1, &[("n", 1u64.into())])), bytes);
         assert_eq!(error(&|tx| tx.delete(&words, 1).map(|_| ())), bytes);
-        assert!(words.field::<u64>("n").is_err());
+        let field = words.field::<u64>("n").unwrap();
+        assert_eq!(error(&|tx| tx.get_field(field, 1).map(|_| ())), bytes);
+        assert_eq!(error(&|tx| tx.set_field(field, 1, 1)), bytes);
+        let missing = "table \"words\" has no row \"two\"";
+        assert_eq!(error(&|tx| tx.add_field(field, "two", 1)), missing);
+        let fields = db.transact(|tx| {
+            tx.add_field(field, "one", 1)?;
+            tx.set_field(field, "one\0", 5)?;
+            Ok([tx.get_field(field, "one")?, tx.get_field(field, "one\0")?])
+        });
+        assert_eq!(fields.unwrap(), [Some(12), Some(5)], "{protocol}");
         let stop = std::ops::ControlFlow::Break(());
-        assert_eq!(error(&|tx| tx.scan(&words, .., |_, _| stop)), bytes);
-        let scanned = db.transact(|tx| tx.scan_by(&words, .., |_, _| stop));
+        assert_eq!(error(&|tx| tx.scan(&words, 1.., |_, _| stop)), bytes);
+        let scanned = db.transact(|tx| tx.scan(&words, .., |_, _| stop));
         assert!(matches!(scanned, Err(Error::NotOrdered { .. })));
         assert!(db.create_byte_keyed_table("longer", &columns, 65).is_err());
-        db.transact(|tx| tx.delete_by(&words, "one")).unwrap();
+        db.transact(|tx| tx.delete(&words, "one")).unwrap();
     }
 }
 
@@ -312,8 +322,14 @@ fn keys() {
         tx.insert(&things, 8, &row)?;
         let again = tx.insert(&things, 8, &row).unwrap_err();
         assert_eq!(again.to_string(), "table \"things\" has a row 8 already");
-        assert!(matches!(tx.update(&things, 9, &[]), Err(Error::MissingKey { key: 9, .. })));
-        assert!(matches!(tx.set_field(id, 9, 1), Err(Error::MissingKey { key: 9, .. })));
+        assert!(matches!(
+            tx.update(&things, 9, &[]),
+            Err(Error::MissingKey { key: OwnedKey::Number(9), .. })
+        ));
+        assert!(matches!(
+            tx.set_field(id, 9, 1),
+            Err(Error::MissingKey { key: OwnedKey::Number(9), .. })
+        ));
         assert!(!tx.delete(&things, 9)?);
         Ok(())
     })
@@ -323,7 +339,7 @@ fn keys() {
         tx.delete(&things, 8)?;
         tx.insert(&things, 7, &row)
     });
-    assert!(matches!(result, Err(Error::DuplicateKey { key: 7, .. })));
+    assert!(matches!(result, Err(Error::DuplicateKey { key: OwnedKey::Number(7), .. })));
     assert_eq!(db.transact(|tx| tx.get_field(id, 8)).unwrap(), Some(8));
 
     db.transact(|tx| {

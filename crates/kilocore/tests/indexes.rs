@@ -2,7 +2,7 @@
 
 use kilocore::{
     ColumnType::{Bytes, I64, U64},
-    Database, Error, Index, IndexOptions, Options, Table, Transaction, Value,
+    Database, Error, Index, IndexOptions, Key, Options, OwnedKey, Table, Transaction, Value,
 };
 use std::{ops::ControlFlow, thread};
 
@@ -36,9 +36,9 @@ fn keys(
     forward: bool,
 ) -> Result<Vec<u64>, Error> {
     let mut keys = Vec::new();
-    let visit = |key, row: &kilocore::Row<'_>| {
+    let visit = |key: Key<'_>, row: &kilocore::Row<'_>| {
         assert_eq!(&row.bytes("note").expect("the column")[..6], b"a note");
-        keys.push(key);
+        keys.push(key.number());
         ControlFlow::Continue(())
     };
     match forward {
@@ -112,9 +112,15 @@ fn what_is_unique_stays_so_and_the_transaction_may_go_on() {
             refused(tx.put(&table, 3, &player(9, 9, "a")));
             refused(tx.set_field(table.field("code")?, 1, *b"b\0\0\0"));
             let again = tx.insert(&table, 1, &player(1, 0, "c"));
-            assert!(matches!(again, Err(Error::DuplicateKey { key: 1, .. })), "{again:?}");
+            assert!(
+                matches!(again, Err(Error::DuplicateKey { key: OwnedKey::Number(1), .. })),
+                "{again:?}"
+            );
             let missing = tx.update(&table, 4, &[("code", "b".into())]);
-            assert!(matches!(missing, Err(Error::MissingKey { key: 4, .. })), "{missing:?}");
+            assert!(
+                matches!(missing, Err(Error::MissingKey { key: OwnedKey::Number(4), .. })),
+                "{missing:?}"
+            );
             // One's own value is free for oneself, and a value that was given up for others.
             tx.update(&table, 1, &[("code", "a".into())])?;
             tx.update(&table, 2, &[("code", "c".into())])?;

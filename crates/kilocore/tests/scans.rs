@@ -1,10 +1,9 @@
 //! Ranges through the embedded face, under every protocol that promises something.
 
-use kilocore::{ColumnType::I64, Database, Error, Options, Table, Transaction, Value};
-use std::{
-    ops::{ControlFlow, RangeBounds},
-    thread,
+use kilocore::{
+    ColumnType::I64, Database, Error, Key, KeyBounds, Options, Row, Table, Transaction, Value,
 };
+use std::{ops::ControlFlow, thread};
 
 fn open(protocol: &str) -> Database {
     Database::open(Options { protocol: protocol.into(), ..Options::default() }).unwrap()
@@ -18,12 +17,12 @@ fn protocols() -> impl Iterator<Item = &'static str> {
 fn rows(
     tx: &mut Transaction<'_>,
     table: &Table,
-    range: impl RangeBounds<u64>,
+    range: impl KeyBounds,
     forward: bool,
 ) -> Result<Vec<(u64, i64)>, Error> {
     let mut rows = Vec::new();
-    let visit = |key, row: &kilocore::Row<'_>| {
-        rows.push((key, row.get::<i64>("n").expect("the column")));
+    let visit = |key: Key<'_>, row: &Row<'_>| {
+        rows.push((key.number(), row.get::<i64>("n").expect("the column")));
         ControlFlow::Continue(())
     };
     match forward {
@@ -110,7 +109,7 @@ fn mistakes_are_named_and_change_nothing() {
     db.transact(|tx| {
         tx.insert(&ordered, 1, &[Value::I64(1)])?;
         let message = |result: Result<(), Error>| result.unwrap_err().to_string();
-        let stop = |_, _: &kilocore::Row<'_>| ControlFlow::Break(());
+        let stop = |_: Key<'_>, _: &Row<'_>| ControlFlow::Break(());
         #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
         let reversed = message(tx.scan(&ordered, 9..=3, stop));
         assert!(
@@ -135,7 +134,7 @@ fn a_queue_keeps_its_order_and_its_memory() {
         let push = |tx: &mut Transaction<'_>| {
             let mut last = 0;
             tx.scan_backward(&queue, .., |key, _| {
-                last = key;
+                last = key.number();
                 ControlFlow::Break(())
             })?;
             tx.insert(&queue, last + 1, &[Value::I64(last as i64)])?;
@@ -144,7 +143,7 @@ fn a_queue_keeps_its_order_and_its_memory() {
         let pop = |tx: &mut Transaction<'_>| {
             let mut first = None;
             tx.scan(&queue, .., |key, _| {
-                first = Some(key);
+                first = Some(key.number());
                 ControlFlow::Break(())
             })?;
             let key = first.ok_or("nothing there")?;

@@ -2,7 +2,7 @@
 
 use kilocore::{
     ColumnType::{Bytes, I64, U64},
-    Database, Error, Index, IndexOptions, Options, Row, Table, Transaction, Value,
+    Database, Error, Index, IndexOptions, Key, Options, Row, Table, Transaction, Value,
 };
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -99,8 +99,8 @@ fn rows_with_integer_keys_are_found_by_long_values() {
         let by_town = table.index("by_town").unwrap();
         let found = |tx: &mut Transaction<'_>, first: &[Value<'_>], last: &[Value<'_>], forward| {
             let mut keys = Vec::new();
-            let visit = |key, _: &Row<'_>| {
-                keys.push(key);
+            let visit = |key: Key<'_>, _: &Row<'_>| {
+                keys.push(key.number());
                 ControlFlow::Continue(())
             };
             match forward {
@@ -111,7 +111,7 @@ fn rows_with_integer_keys_are_found_by_long_values() {
         };
         follow(
             &db,
-            |number| number * 0x0101_0101_0101,
+            |number| (number * 0x0101_0101_0101).into(),
             |tx, key, person| tx.insert(&table, *key, &values(person)),
             |tx, key, columns| tx.update(&table, *key, columns),
             |tx, key| tx.delete(&table, *key),
@@ -128,13 +128,13 @@ fn keys_by(
     forward: bool,
 ) -> Result<Vec<Vec<u8>>, Error> {
     let mut keys = Vec::new();
-    let visit = |key: &[u8], _: &Row<'_>| {
-        keys.push(key.to_vec());
+    let visit = |key: Key<'_>, _: &Row<'_>| {
+        keys.push(key.bytes().to_vec());
         ControlFlow::Continue(())
     };
     match forward {
-        true => tx.scan_index_by(index, first, last, visit)?,
-        false => tx.scan_index_by_backward(index, first, last, visit)?,
+        true => tx.scan_index(index, first, last, visit)?,
+        false => tx.scan_index_backward(index, first, last, visit)?,
     }
     Ok(keys)
 }
@@ -156,9 +156,9 @@ fn rows_with_keys_of_bytes_are_found_by_their_values() {
             |number| {
                 [&b"somebody"[..], &vec![b'\0'; number as usize % 30], &[number as u8]].concat()
             },
-            |tx, key, person| tx.insert_by(&table, key, &values(person)),
-            |tx, key, columns| tx.update_by(&table, key, columns),
-            |tx, key| tx.delete_by(&table, key),
+            |tx, key, person| tx.insert(&table, key, &values(person)),
+            |tx, key, columns| tx.update(&table, key, columns),
+            |tx, key| tx.delete(&table, key),
             |tx, first, last, forward| keys_by(tx, &by_town, first, last, forward),
         );
     }
@@ -170,21 +170,19 @@ fn mistakes_are_named_and_change_nothing() {
     let [by_town, by_badge] = ["by_town", "by_badge"].map(|name| table.index(name).unwrap());
     let ada = ("Ash", 3, 1007);
     db.transact(|tx| {
-        tx.insert_by(&table, "ada", &values(&ada))?;
-        tx.put_by(&table, "bob", &values(&("Ash", 3, 1008)))?;
+        tx.insert(&table, "ada", &values(&ada))?;
+        tx.put(&table, "bob", &values(&("Ash", 3, 1008)))?;
         let refused = [
-            tx.insert_by(&table, "eve", &values(&ada)),
-            tx.put_by(&table, "eve", &values(&ada)),
-            tx.put_by(&table, "bob", &values(&ada)),
-            tx.update_by(&table, "bob", &[("badge", Value::U64(1007))]),
+            tx.insert(&table, "eve", &values(&ada)),
+            tx.put(&table, "eve", &values(&ada)),
+            tx.put(&table, "bob", &values(&ada)),
+            tx.update(&table, "bob", &[("badge", Value::U64(1007))]),
         ];
         for error in refused {
             assert!(matches!(error, Err(Error::NotUnique { .. })), "{error:?}");
         }
-        let double = tx.insert_by(&table, "ada", &values(&("Ash", 3, 1009)));
-        assert!(matches!(double, Err(Error::DuplicateByteKey { .. })), "{double:?}");
-        let number = tx.find(&by_town, &["Ash".into()], |_, _| ControlFlow::Continue(()));
-        assert!(matches!(number, Err(Error::WrongKeyType { .. })), "{number:?}");
+        let double = tx.insert(&table, "ada", &values(&("Ash", 3, 1009)));
+        assert!(matches!(double, Err(Error::DuplicateKey { .. })), "{double:?}");
         let reversed = keys_by(tx, &by_town, &["b".into()], &["a".into()], true);
         assert!(matches!(reversed, Err(Error::ReversedIndexRange { .. })), "{reversed:?}");
         let kind = keys_by(tx, &by_badge, &["b".into()], &[], true);

@@ -1,8 +1,8 @@
 //! Loading before a run.
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Table};
 use machine::{Body, Machine, OutOfMemory, cold::Mutex};
-use txn::{ColumnSet, Entry, Key, Loader, TableId};
+use txn::{ColumnSet, Key, Loader, TableId};
 
 /// Loads a workload's rows into a store: natively with as many threads as told, on a modelled machine
 /// by keeping the rule instead of the rows.
@@ -10,6 +10,14 @@ pub struct StoreLoader<'s, M: Machine> {
     store: &'s Store<M>,
     threads: usize,
     error: Option<OutOfMemory>,
+}
+
+/// Adds one row, and no entries of it.
+fn load_alone<M: Machine>(table: &Table<M>, key: Key<'_>, row: &[u8]) -> Result<(), OutOfMemory> {
+    match key {
+        Key::Number(key) => table.load_alone(key, row),
+        Key::Bytes(key) => table.load_bytes_alone(key, row),
+    }
 }
 
 impl<'s, M: Machine> StoreLoader<'s, M> {
@@ -40,12 +48,9 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
                 &row[start..start + table.layout().span(column).bytes as usize]
             });
             let name = &home.schema().name;
-            let entry = entry.unwrap_or_else(|| panic!("{name:?} has no place for row {key:?}"));
+            let entry = entry.unwrap_or_else(|| panic!("{name:?} has no place for row {key}"));
             let row = index.entry_row(key);
-            match entry {
-                Entry::Number(entry) => home.load_alone(entry, &row)?,
-                Entry::Bytes(entry) => home.load_bytes_alone(&entry, &row)?,
-            }
+            load_alone(home, entry.as_key(), &row)?;
         }
         Ok(())
     }
@@ -134,15 +139,9 @@ impl<M: Machine> Loader for StoreLoader<'_, M> {
         }
     }
 
-    fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) {
-        let done = self.store.table(table).load_bytes_alone(key, row);
-        let done = done.and_then(|()| self.load_entries(table, Key::Bytes(key), row));
-        self.error = self.error.or(done.err());
-    }
-
-    fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
-        let done = self.store.table(table).load_alone(key, row);
-        let done = done.and_then(|()| self.load_entries(table, Key::Number(key), row));
+    fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
+        let home = self.store.table(table);
+        let done = load_alone(home, key, row).and_then(|()| self.load_entries(table, key, row));
         self.error = self.error.or(done.err());
     }
 }

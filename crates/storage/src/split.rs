@@ -143,7 +143,7 @@ mod tests {
             };
             let mut loader = StoreLoader::new(&store, 1);
             loader.load_dense(TABLE, 9, &|key, row| row.copy_from_slice(&bytes(key)));
-            loader.load(TABLE, 77, &bytes(77));
+            loader.load(TABLE, 77.into(), &bytes(77));
             loader.finish().unwrap();
             let (table, core) = (store.table(TABLE), machine.core(0));
             let split = table.split().unwrap();

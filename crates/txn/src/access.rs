@@ -1,6 +1,6 @@
 //! All that a stored procedure may do to the database.
 
-use crate::{Abort, ByteRange, ColumnSet, Direction, Key, KeyRange, MAX_COLUMNS, TableId};
+use crate::{Abort, ColumnSet, Direction, Key, Keys, MAX_COLUMNS, TableId};
 use std::ops::ControlFlow;
 
 /// As many columns as are commonly added to at a time.
@@ -16,13 +16,7 @@ pub enum Intent {
 }
 
 /// What a scan hands each row to: its key, and the columns asked for, packed.
-pub type Visit<'v> = dyn FnMut(u64, &[u8]) -> ControlFlow<()> + 'v;
-
-/// As [`Visit`], of a table whose keys are bytes.
-pub type ByteVisit<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
-
-/// As [`Visit`], of rows that the entries of an index are about.
-pub type EntryVisit<'v> = dyn FnMut(Key<'_>, &[u8]) -> ControlFlow<()> + 'v;
+pub type Visit<'v> = dyn FnMut(Key<'_>, &[u8]) -> ControlFlow<()> + 'v;
 
 /// Adds packed 64-bit integers to others, wrapping. Both are whole words.
 #[inline]
@@ -45,6 +39,9 @@ pub fn add_words(sums: &mut [u8], deltas: &[u8]) {
 /// (integers and floats little-endian). Every method fails with an [`Abort`] that the procedure
 /// hands up with `?`; after that the attempt is over and nothing of it remains.
 ///
+/// A table's keys are of one kind, numbers or bytes. A key of the other kind panics, and so does one longer than the
+/// table's, at an end of a range as well.
+///
 /// What has a body here is made of the other methods and means the same whoever implements those; all that
 /// somebody may answer in a way of its own is required, so that what stands before another `Access` cannot
 /// forget to hand it on.
@@ -56,7 +53,7 @@ pub trait Access {
     fn read(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
@@ -67,7 +64,7 @@ pub trait Access {
     fn read_for_update(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
@@ -78,7 +75,7 @@ pub trait Access {
     fn read_with(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
@@ -89,7 +86,7 @@ pub trait Access {
     fn update(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort>;
@@ -103,7 +100,7 @@ pub trait Access {
     fn add(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort>;
@@ -112,7 +109,7 @@ pub trait Access {
     fn add_to_what_is_read(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
@@ -140,62 +137,10 @@ pub trait Access {
 
     /// Adds the row `key` with all its columns. Returns false, changing nothing, when it exists, or when a unique
     /// index refuses: [`Access::refused_by`] tells.
-    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort>;
+    fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort>;
 
     /// Removes the row `key`. Returns false when there is no such row.
-    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort>;
-
-    /// As [`Access::read_with`], of a table whose keys are bytes. Tables have keys of one kind: the methods of
-    /// the other panic, and so does a key longer than the table's.
-    fn read_bytes_with(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut [u8],
-    ) -> Result<bool, Abort>;
-
-    /// As [`Access::update`], of a table whose keys are bytes.
-    fn update_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        values: &[u8],
-    ) -> Result<bool, Abort>;
-
-    /// As [`Access::add`], of a table whose keys are bytes.
-    fn add_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        deltas: &[u8],
-    ) -> Result<bool, Abort>;
-
-    /// [`Access::add_bytes`] for those who do not add at commit.
-    fn add_bytes_to_what_is_read(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        deltas: &[u8],
-    ) -> Result<bool, Abort> {
-        let mut room = [0; MAX_COLUMNS * 8];
-        let sums = &mut room[..deltas.len()];
-        if !self.read_bytes_with(table, key, columns, Intent::Update, sums)? {
-            return Ok(false);
-        }
-        add_words(sums, deltas);
-        self.update_bytes(table, key, columns, sums)
-    }
-
-    /// As [`Access::insert`], of a table whose keys are bytes.
-    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort>;
-
-    /// As [`Access::delete`], of a table whose keys are bytes.
-    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort>;
+    fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort>;
 
     /// Hands the rows of `table` whose keys are in `range` to `visit`, in key order, each with its `columns`;
     /// the transaction's own inserts, updates and deletes are seen like any others. That there are no
@@ -206,44 +151,23 @@ pub trait Access {
     fn scan(
         &mut self,
         table: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
-    ) -> Result<(), Abort>;
-
-    /// As [`Access::scan`], of a table whose keys are bytes, in their order. An end of the range that is longer than
-    /// the table's keys panics.
-    fn scan_bytes(
-        &mut self,
-        table: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut ByteVisit<'_>,
     ) -> Result<(), Abort>;
 
     /// As [`Access::scan`], over the entries of `index`, a secondary index: hands the rows that they are about to
     /// `visit`, each with its key and its `columns`, in the order of the entries.
-    /// [`SecondaryIndex`](crate::SecondaryIndex) makes ranges of entries. A table that is no index panics.
+    /// [`SecondaryIndex`](crate::SecondaryIndex) makes ranges of entries, whose keys are bytes where
+    /// [`SecondaryIndex::is_wide`](crate::SecondaryIndex::is_wide) says so. A table that is no index panics.
     fn scan_index(
         &mut self,
         index: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
-    ) -> Result<(), Abort>;
-
-    /// As [`Access::scan_index`], of an index whose entries' keys are bytes
-    /// ([`SecondaryIndex::is_wide`](crate::SecondaryIndex::is_wide)).
-    fn scan_wide_index(
-        &mut self,
-        index: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut EntryVisit<'_>,
     ) -> Result<(), Abort>;
 
     /// The unique index because of which the last insert or update has returned false: it has an entry of another
@@ -251,7 +175,8 @@ pub trait Access {
     fn refused_by(&self) -> Option<TableId>;
 
     /// A hint that `columns` of these rows are about to be accessed. Changes nothing but time:
-    /// independent cache misses then overlap instead of following one another.
+    /// independent cache misses then overlap instead of following one another. Of numbers alone: it computes hash
+    /// buckets ahead, and bytes would have to be read for that.
     fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet);
 
     /// The next number of the run's timestamp allocator, for workloads that measure it.

@@ -4,26 +4,9 @@
 //! of bytes in the same order: the columns' bits one after another, zeros up to a whole byte, then the row's key.
 
 use crate::{
-    ByteRange, ColumnType, IndexedColumn, KeyKind, MAX_KEY_BYTES, ReversedByteRange, SecondaryIndex,
+    ByteRange, ColumnType, IndexedColumn, Key, KeyKind, MAX_KEY_BYTES, OwnedKey, OwnedKeys,
+    ReversedByteRange, SecondaryIndex,
 };
-
-/// A key of either kind: tables have keys of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key<'k> {
-    /// A number.
-    Number(u64),
-    /// Bytes.
-    Bytes(&'k [u8]),
-}
-
-/// The key of an entry, of either kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// A number.
-    Number(u64),
-    /// Bytes.
-    Bytes(Vec<u8>),
-}
 
 /// The beginning of an entry's key: bits, the first ones first.
 #[derive(Default)]
@@ -60,16 +43,6 @@ impl Bits {
     }
 }
 
-impl Entry {
-    /// The entry's key.
-    pub fn key(&self) -> Key<'_> {
-        match self {
-            Entry::Number(key) => Key::Number(*key),
-            Entry::Bytes(key) => Key::Bytes(key),
-        }
-    }
-}
-
 impl SecondaryIndex {
     /// Bits of its columns.
     fn column_bits(&self) -> u32 {
@@ -101,9 +74,13 @@ impl SecondaryIndex {
 
     /// The key of the entry of row `key`, of whatever kind. `value_of` gives the bytes of a column's value. None if a
     /// value, or the row's key, needs more bits than the index has for it.
-    pub fn entry<'v>(&self, key: Key<'_>, value_of: impl Fn(usize) -> &'v [u8]) -> Option<Entry> {
+    pub fn entry<'v>(
+        &self,
+        key: Key<'_>,
+        value_of: impl Fn(usize) -> &'v [u8],
+    ) -> Option<OwnedKey> {
         if let (Key::Number(key), false) = (key, self.is_wide()) {
-            return self.entry_of(key, value_of).map(Entry::Number);
+            return self.entry_of(key, value_of).map(OwnedKey::Number);
         }
         let mut bits = Bits::default();
         for column in &self.columns {
@@ -118,7 +95,7 @@ impl SecondaryIndex {
             }
             (Some(_), Key::Bytes(key)) => entry.extend(key),
         }
-        Some(Entry::Bytes(entry))
+        Some(OwnedKey::Bytes(entry))
     }
 
     /// The row of an entry of row `key`.
@@ -156,7 +133,7 @@ impl SecondaryIndex {
         &self,
         first: &[Vec<u8>],
         last: &[Vec<u8>],
-    ) -> Result<EntryRange, ReversedByteRange> {
+    ) -> Result<OwnedKeys, ReversedByteRange> {
         let end = |values: &[Vec<u8>], fill: u64| {
             let mut bits = Bits::default();
             for (at, column) in self.columns.iter().enumerate() {
@@ -170,7 +147,7 @@ impl SecondaryIndex {
         let (first, mut last) = (end(first, 0), end(last, u64::MAX));
         last.resize(self.entry_bytes(), u8::MAX);
         ByteRange::new(&first, &last)?;
-        Ok(EntryRange { first, last })
+        Ok(OwnedKeys::Bytes { first, last: Some(last) })
     }
 
     /// What is wrong with the number of its bits, if anything is.
@@ -185,20 +162,6 @@ impl SecondaryIndex {
             ));
         }
         Ok(())
-    }
-}
-
-/// A range of entries whose keys are bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntryRange {
-    first: Vec<u8>,
-    last: Vec<u8>,
-}
-
-impl EntryRange {
-    /// The range of the entries' keys.
-    pub fn keys(&self) -> ByteRange<'_> {
-        ByteRange::new(&self.first, &self.last).expect("was compared")
     }
 }
 
@@ -235,7 +198,7 @@ mod tests {
                             };
                             let (debt, rate) = (debt.to_le_bytes(), rate.to_le_bytes());
                             let values = [&debt[..], &name[..], &rate[..]];
-                            let Some(Entry::Bytes(entry)) =
+                            let Some(OwnedKey::Bytes(entry)) =
                                 index.entry(key, |column| values[column])
                             else {
                                 panic!("it fits, and not into a number")
@@ -251,8 +214,10 @@ mod tests {
             assert!(all.is_sorted_by(|a, b| a < b));
             let within = |first: &[Vec<u8>], last: &[Vec<u8>]| {
                 let range = index.between_values(first, last).unwrap();
-                let (first, last) = (range.keys().first(), range.keys().last().unwrap());
-                all.iter().filter(|entry| first <= &entry[..] && &entry[..] <= last).count()
+                let OwnedKeys::Bytes { first, last: Some(last) } = range else {
+                    panic!("a range of bytes with two ends: {range:?}")
+                };
+                all.iter().filter(|entry| first <= **entry && **entry <= last).count()
             };
             let debt = |debt: i64| debt.to_le_bytes().to_vec();
             assert_eq!(within(&[], &[]), all.len());

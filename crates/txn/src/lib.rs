@@ -7,6 +7,7 @@ mod abort;
 mod access;
 mod entry;
 mod history;
+mod key;
 mod partitioning;
 mod procedure;
 mod range;
@@ -15,11 +16,11 @@ mod secondary;
 mod spelling;
 
 pub use abort::{Abort, AbortReason};
-pub use access::{Access, ByteVisit, EntryVisit, Intent, Visit, add_words};
-pub use entry::{Entry, EntryRange, Key};
+pub use access::{Access, Intent, Visit, add_words};
 pub use history::{
     ByteScan, History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
 };
+pub use key::{Key, Keys, OwnedKey, OwnedKeys};
 pub use partitioning::Partitioning;
 pub use procedure::{Client, Conservation, Loader, Workload};
 pub use range::{

@@ -1,6 +1,6 @@
 //! Workloads as the engine sees them: a schema, a loader, and clients that draw procedures.
 
-use crate::{Abort, Access, Schema, TableId};
+use crate::{Abort, Access, Key, Schema, TableId};
 
 /// Fills tables before a run. Nothing else is running, so nothing is locked.
 pub trait Loader {
@@ -9,10 +9,7 @@ pub trait Loader {
     fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync));
 
     /// Adds one row.
-    fn load(&mut self, table: TableId, key: u64, row: &[u8]);
-
-    /// Adds one row of a table whose keys are bytes.
-    fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]);
+    fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]);
 }
 
 /// A benchmark: what it stores and who uses it. All options are plain values fixed at creation.

@@ -25,14 +25,14 @@ impl Dataset for TwoRows {
 
     fn load(&self, loader: &mut dyn Loader) {
         for key in 0..2 {
-            loader.load(TABLE, key, &[0; 16]);
+            loader.load(TABLE, key.into(), &[0; 16]);
         }
     }
 }
 
 fn read(access: &mut dyn Access, key: u64) -> Result<u64, Abort> {
     let mut value = [0; 8];
-    access.read(TABLE, key, VALUE, &mut value)?;
+    access.read(TABLE, key.into(), VALUE, &mut value)?;
     Ok(u64::from_le_bytes(value))
 }
 
@@ -58,9 +58,9 @@ const LOST_UPDATE: Scene = Scene {
 
 fn add_one(access: &mut dyn Access) -> Result<u64, Abort> {
     let mut value = [0; 8];
-    access.read_for_update(TABLE, 0, VALUE, &mut value)?;
+    access.read_for_update(TABLE, 0.into(), VALUE, &mut value)?;
     let before = u64::from_le_bytes(value);
-    access.update(TABLE, 0, VALUE, &(before + 1).to_le_bytes())?;
+    access.update(TABLE, 0.into(), VALUE, &(before + 1).to_le_bytes())?;
     Ok(before)
 }
 
@@ -68,14 +68,14 @@ fn add_one(access: &mut dyn Access) -> Result<u64, Abort> {
 const TORN: Scene = Scene {
     left: |access| {
         for key in 0..2 {
-            access.update(TABLE, key, ColumnSet::first(2), &[1; 16])?;
+            access.update(TABLE, key.into(), ColumnSet::first(2), &[1; 16])?;
         }
         Ok(0)
     },
     right: |access| {
         let mut rows = [[0; 16]; 2];
         for (key, row) in rows.iter_mut().enumerate() {
-            access.read(TABLE, key as u64, ColumnSet::first(2), row)?;
+            access.read(TABLE, (key as u64).into(), ColumnSet::first(2), row)?;
         }
         let all = rows.concat();
         Ok(u64::from(all.iter().any(|byte| *byte != all[0])))
@@ -87,12 +87,12 @@ const TORN: Scene = Scene {
 const SKEW: Scene = Scene {
     left: |access| {
         let seen = read(access, 0)?;
-        access.update(TABLE, 1, VALUE, &1u64.to_le_bytes())?;
+        access.update(TABLE, 1.into(), VALUE, &1u64.to_le_bytes())?;
         Ok(seen)
     },
     right: |access| {
         let seen = read(access, 1)?;
-        access.update(TABLE, 0, VALUE, &1u64.to_le_bytes())?;
+        access.update(TABLE, 0.into(), VALUE, &1u64.to_le_bytes())?;
         Ok(seen)
     },
     holds: |seen, _| seen != [Some(0), Some(0)],

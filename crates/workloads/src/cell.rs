@@ -11,7 +11,7 @@ pub(crate) fn cell<A: Access + ?Sized>(
     intent: Intent,
 ) -> Result<i64, Abort> {
     let mut bytes = [0; 8];
-    let found = access.read_with(table, key, column, intent, &mut bytes)?;
+    let found = access.read_with(table, key.into(), column, intent, &mut bytes)?;
     check(found, table, key);
     Ok(i64::from_le_bytes(bytes))
 }
@@ -29,7 +29,7 @@ pub(crate) fn increase<A: Access + ?Sized>(
     column: ColumnSet,
     amount: i64,
 ) -> Result<(), Abort> {
-    check(access.add(table, key, column, &amount.to_le_bytes())?, table, key);
+    check(access.add(table, key.into(), column, &amount.to_le_bytes())?, table, key);
     Ok(())
 }
 
@@ -43,6 +43,6 @@ pub(crate) fn add<A: Access + ?Sized>(
     intent: Intent,
 ) -> Result<i64, Abort> {
     let before = cell(access, table, key, column, intent)?;
-    access.update(table, key, column, &before.wrapping_add(amount).to_le_bytes())?;
+    access.update(table, key.into(), column, &before.wrapping_add(amount).to_le_bytes())?;
     Ok(before)
 }

@@ -4,10 +4,10 @@
 //! neighbours are in the order of their numbers, differ in length, from 1 byte to 63, share their beginnings beyond a
 //! word, and end in zeros.
 
+use std::ops::ControlFlow;
 use txn::{
-    Abort, Access, ByteRange, ByteVisit, Client, ColumnSet, Conservation, Direction, EntryVisit,
-    IndexKind, Intent, Key, KeyRange, Loader, MAX_KEY_BYTES, Schema, TableId, TableSchema, Visit,
-    Workload,
+    Abort, Access, ByteRange, Client, ColumnSet, Conservation, Direction, IndexKind, Intent, Key,
+    Keys, Loader, MAX_KEY_BYTES, Schema, TableId, TableSchema, Visit, Workload,
 };
 
 /// `workload`, with keys of bytes. In secondary indexes it looks for values alone, not for parts of keys, and the keys of
@@ -22,7 +22,7 @@ const TAILS: [&[u8]; 8] =
 
 /// The number in as few digits as it needs, behind their count, for every eighth key; a tail tells it from the
 /// seven that follow.
-fn spell(key: u64, buffer: &mut [u8; MAX_KEY_BYTES]) -> &[u8] {
+fn spell_number(key: u64, buffer: &mut [u8; MAX_KEY_BYTES]) -> &[u8] {
     let (eighth, tail) = (key / 8, TAILS[(key % 8) as usize]);
     let digits = eighth.to_be_bytes();
     let digits = &digits[eighth.leading_zeros() as usize / 8..];
@@ -31,6 +31,24 @@ fn spell(key: u64, buffer: &mut [u8; MAX_KEY_BYTES]) -> &[u8] {
     front[1..].copy_from_slice(digits);
     rest[..tail.len()].copy_from_slice(tail);
     &buffer[..1 + digits.len() + tail.len()]
+}
+
+/// The spelling of a key that is a number; bytes stay what they are.
+fn spell<'k>(key: Key<'k>, buffer: &'k mut [u8; MAX_KEY_BYTES]) -> Key<'k> {
+    match key {
+        Key::Number(number) => Key::Bytes(spell_number(number, buffer)),
+        Key::Bytes(_) => key,
+    }
+}
+
+/// Room for a spelling.
+fn room() -> [u8; MAX_KEY_BYTES] {
+    [0; MAX_KEY_BYTES]
+}
+
+/// What hands spelled keys on to `visit` as the numbers that they stand for.
+fn numbering(visit: &mut Visit<'_>) -> impl FnMut(Key<'_>, &[u8]) -> ControlFlow<()> {
+    move |key, row| visit(number(key.bytes()).into(), row)
 }
 
 /// The number whose spelling this is.
@@ -85,143 +103,79 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
     fn read_with(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
-        let mut buffer = [0; MAX_KEY_BYTES];
-        self.access.read_bytes_with(table, spell(key, &mut buffer), columns, intent, out)
+        self.access.read_with(table, spell(key, &mut room()), columns, intent, out)
     }
 
     fn update(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort> {
-        let mut buffer = [0; MAX_KEY_BYTES];
-        self.access.update_bytes(table, spell(key, &mut buffer), columns, values)
+        self.access.update(table, spell(key, &mut room()), columns, values)
     }
 
     fn add(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
-        let mut buffer = [0; MAX_KEY_BYTES];
-        self.access.add_bytes(table, spell(key, &mut buffer), columns, deltas)
+        self.access.add(table, spell(key, &mut room()), columns, deltas)
     }
 
     fn adds_at_commit(&self) -> bool {
         self.access.adds_at_commit()
     }
 
-    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
-        let mut buffer = [0; MAX_KEY_BYTES];
-        self.access.insert_bytes(table, spell(key, &mut buffer), row)
+    fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
+        self.access.insert(table, spell(key, &mut room()), row)
     }
 
-    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
-        let mut buffer = [0; MAX_KEY_BYTES];
-        self.access.delete_bytes(table, spell(key, &mut buffer))
-    }
-
-    fn read_bytes_with(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut [u8],
-    ) -> Result<bool, Abort> {
-        self.access.read_bytes_with(table, key, columns, intent, out)
-    }
-
-    fn update_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        values: &[u8],
-    ) -> Result<bool, Abort> {
-        self.access.update_bytes(table, key, columns, values)
-    }
-
-    fn add_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        deltas: &[u8],
-    ) -> Result<bool, Abort> {
-        self.access.add_bytes(table, key, columns, deltas)
-    }
-
-    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
-        self.access.insert_bytes(table, key, row)
-    }
-
-    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort> {
-        self.access.delete_bytes(table, key)
+    fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
+        self.access.delete(table, spell(key, &mut room()))
     }
 
     fn scan(
         &mut self,
         table: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        let mut buffers = [[0; MAX_KEY_BYTES]; 2];
-        let [first, last] = &mut buffers;
-        let range = ByteRange::new(spell(range.first(), first), spell(range.last(), last));
-        let range = range.expect("spellings are in the order of the numbers");
-        let visit = &mut |key: &[u8], row: &[u8]| visit(number(key), row);
-        self.access.scan_bytes(table, range, direction, columns, visit)
-    }
-
-    fn scan_bytes(
-        &mut self,
-        table: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut ByteVisit<'_>,
-    ) -> Result<(), Abort> {
-        self.access.scan_bytes(table, range, direction, columns, visit)
+        let Keys::Numbers(range) = range else {
+            return self.access.scan(table, range, direction, columns, visit);
+        };
+        let mut rooms = [room(); 2];
+        let [first, last] = &mut rooms;
+        let ends = (spell_number(range.first(), first), spell_number(range.last(), last));
+        let range = ByteRange::new(ends.0, ends.1).expect("spellings are in numbers' order");
+        self.access.scan(table, range.into(), direction, columns, &mut numbering(visit))
     }
 
     fn scan_index(
         &mut self,
         index: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
+        let Keys::Numbers(range) = range else {
+            return self.access.scan_index(index, range, direction, columns, visit);
+        };
         let form = self.entries[index.0 as usize].expect("the table is an index");
         let (first, last) = (form.end(range.first(), 0), form.end(range.last(), u8::MAX));
         let range = ByteRange::new(&first, &last).expect("the order of the numbers");
-        self.access.scan_wide_index(index, range, direction, columns, &mut |key, row| match key {
-            Key::Bytes(key) => visit(number(key), row),
-            Key::Number(_) => unreachable!("keys are bytes"),
-        })
-    }
-
-    fn scan_wide_index(
-        &mut self,
-        index: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut EntryVisit<'_>,
-    ) -> Result<(), Abort> {
-        self.access.scan_wide_index(index, range, direction, columns, visit)
+        self.access.scan_index(index, range.into(), direction, columns, &mut numbering(visit))
     }
 
     fn refused_by(&self) -> Option<TableId> {
@@ -251,17 +205,12 @@ impl Loader for SpelledLoader<'_> {
         for key in 0..count {
             buffer.fill(0);
             row(key, &mut buffer);
-            self.load(table, key, &buffer);
+            self.load(table, key.into(), &buffer);
         }
     }
 
-    fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
-        let mut buffer = [0; MAX_KEY_BYTES];
-        self.loader.load_bytes(table, spell(key, &mut buffer), row);
-    }
-
-    fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) {
-        self.loader.load_bytes(table, key, row);
+    fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
+        self.loader.load(table, spell(key, &mut room()), row);
     }
 }
 
@@ -372,8 +321,7 @@ mod tests {
         let middle = u64::MAX / 2 - 500..u64::MAX / 2;
         let keys = (0..1000).chain(longer).chain(middle).chain(u64::MAX - 1000..=u64::MAX);
         for key in keys {
-            let mut buffer = [0; MAX_KEY_BYTES];
-            let spelled = spell(key, &mut buffer).to_vec();
+            let spelled = spell_number(key, &mut room()).to_vec();
             assert_eq!(number(&spelled), key);
             lengths.insert(spelled.len());
             assert!(before.is_none_or(|before| before < spelled), "{key}");

@@ -123,7 +123,7 @@ impl Workload for Ycsb {
         for number in 0..options.records {
             let key = Keys::place(number, true);
             value::initial(key, &mut row);
-            loader.load(USERTABLE, key, &row);
+            loader.load(USERTABLE, key.into(), &row);
         }
     }
 

@@ -100,7 +100,7 @@ fn a_sum_that_saw_a_broken_pair_reports_it_by_the_next_procedure() {
     // Something outside of every protocol damages a pair of those that are read.
     let (table, key) = (TableId(0), client.keys()[0]);
     let balance = txn::ColumnSet::one(1);
-    txn::Access::update(&mut store, table, key, balance, &7i64.to_le_bytes()).unwrap();
+    txn::Access::update(&mut store, table, key.into(), balance, &7i64.to_le_bytes()).unwrap();
     store.commit(&mut client);
     client.next();
     assert_eq!(KIND_NAMES[client.kind()], "report");

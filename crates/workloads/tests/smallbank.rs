@@ -173,11 +173,12 @@ fn charge(savings: i64, checking: i64) -> i64 {
     client.next();
     let (customer, column) = (client.customers()[0], txn::ColumnSet::one(0));
     for (table, balance) in [(SAVINGS, savings), (CHECKING, checking)] {
-        txn::Access::update(&mut store, table, customer, column, &balance.to_le_bytes()).unwrap();
+        txn::Access::update(&mut store, table, customer.into(), column, &balance.to_le_bytes())
+            .unwrap();
     }
     store.commit(&mut client);
     let mut left = [0; 8];
-    txn::Access::read(&mut store, CHECKING, customer, column, &mut left).unwrap();
+    txn::Access::read(&mut store, CHECKING, customer.into(), column, &mut left).unwrap();
     checking - i64::from_le_bytes(left)
 }
 

@@ -5,7 +5,7 @@ mod store;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use store::{Event, Mistake, Store};
-use txn::{AbortReason, Access, Client, ColumnSet, Direction, Loader, TableId, Workload};
+use txn::{AbortReason, Access, Client, ColumnSet, Direction, Key, Loader, TableId, Workload};
 use workloads::tpcc::columns::*;
 use workloads::tpcc::keys::{self, Place};
 use workloads::tpcc::{
@@ -31,17 +31,17 @@ fn made(options: TpccOptions) -> Tpcc {
 
 fn integer(store: &mut Store, table: TableId, key: u64, column: usize) -> i64 {
     let mut bytes = [0; 8];
-    assert!(store.read(table, key, ColumnSet::one(column), &mut bytes).unwrap());
+    assert!(store.read(table, key.into(), ColumnSet::one(column), &mut bytes).unwrap());
     i64::from_le_bytes(bytes)
 }
 
 fn keys_of(store: &mut Store, table: TableId, range: txn::KeyRange) -> Vec<u64> {
     let mut keys = Vec::new();
-    let visit = &mut |key: u64, _: &[u8]| {
-        keys.push(key);
+    let visit = &mut |key: Key<'_>, _: &[u8]| {
+        keys.push(key.number());
         ControlFlow::Continue(())
     };
-    store.scan(table, range, Direction::Forward, ColumnSet::NONE, visit).unwrap();
+    store.scan(table, range.into(), Direction::Forward, ColumnSet::NONE, visit).unwrap();
     keys
 }
 
@@ -85,12 +85,8 @@ impl Loader for Census {
         }
     }
 
-    fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
-        self.count(table, key, row);
-    }
-
-    fn load_bytes(&mut self, table: TableId, key: &[u8], _: &[u8]) {
-        panic!("{table:?} has keys of 64 bits, not {key:?}");
+    fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
+        self.count(table, key.number(), row);
     }
 }
 
@@ -126,7 +122,7 @@ fn a_row_is_as_the_seed_and_its_key_say() {
         let mut rows = Vec::new();
         for key in 0..180 {
             let mut row = [0; 16];
-            store.read(CUSTOMER, key, ColumnSet::one(8), &mut row).unwrap();
+            store.read(CUSTOMER, key.into(), ColumnSet::one(8), &mut row).unwrap();
             rows.push(row);
         }
         rows
@@ -330,8 +326,8 @@ fn an_order_is_entered_with_its_lines_and_its_stock() {
             let column = ColumnSet::one(4 + place.district as usize);
             let stock = options.stock(line.supplier, line.item);
             let (mut info, mut copied) = ([0; 24], [0; 24]);
-            store.read(STOCK, stock, column, &mut info).unwrap();
-            store.read(ORDER_LINE, key, ColumnSet::one(5), &mut copied).unwrap();
+            store.read(STOCK, stock.into(), column, &mut info).unwrap();
+            store.read(ORDER_LINE, key.into(), ColumnSet::one(5), &mut copied).unwrap();
             assert_eq!(info, copied);
         }
     }
@@ -389,8 +385,8 @@ fn a_name_means_the_customer_in_the_middle_of_its_first_names() {
         last_name(name, &mut text);
         for customer in 0..1500 {
             let (mut last, mut first) = ([0; 16], [0; 16]);
-            store.read(CUSTOMER, customer, ColumnSet::one(10), &mut last).unwrap();
-            store.read(CUSTOMER, customer, ColumnSet::one(8), &mut first).unwrap();
+            store.read(CUSTOMER, customer.into(), ColumnSet::one(10), &mut last).unwrap();
+            store.read(CUSTOMER, customer.into(), ColumnSet::one(8), &mut first).unwrap();
             if last == text {
                 of_name.push((first, customer));
             }
@@ -420,10 +416,10 @@ fn bad_credit_is_remarked() {
         let Who::Number(number) = who else { panic!() };
         let key = options.customer(residence, number);
         let (mut credit, mut before, mut after) = ([0; 2], [0; 500], [0; 500]);
-        store.read(CUSTOMER, key, ColumnSet::one(5), &mut credit).unwrap();
-        store.read(CUSTOMER, key, ColumnSet::one(17), &mut before).unwrap();
+        store.read(CUSTOMER, key.into(), ColumnSet::one(5), &mut credit).unwrap();
+        store.read(CUSTOMER, key.into(), ColumnSet::one(17), &mut before).unwrap();
         store.commit(&mut client);
-        store.read(CUSTOMER, key, ColumnSet::one(17), &mut after).unwrap();
+        store.read(CUSTOMER, key.into(), ColumnSet::one(17), &mut after).unwrap();
         if credit == *b"GC" {
             assert_eq!(before, after);
             continue;

@@ -78,9 +78,9 @@ fn mistakes_of_a_store_break_some() {
 /// Adds `more` to an integer of a row.
 fn add(store: &mut Store, table: TableId, key: u64, column: usize, more: i64) {
     let (column, mut bytes) = (ColumnSet::one(column), [0; 8]);
-    assert!(store.read(table, key, column, &mut bytes).unwrap(), "{table:?} {key}");
+    assert!(store.read(table, key.into(), column, &mut bytes).unwrap(), "{table:?} {key}");
     let sum = i64::from_le_bytes(bytes) + more;
-    assert!(store.update(table, key, column, &sum.to_le_bytes()).unwrap());
+    assert!(store.update(table, key.into(), column, &sum.to_le_bytes()).unwrap());
 }
 
 /// The conditions that are broken after `damage` to a database in which a lot has happened.
@@ -98,12 +98,12 @@ const PLACE: Place = Place { warehouse: 1, district: 1 };
 /// The first and the last undelivered order of [`PLACE`].
 fn undelivered(store: &mut Store) -> (u64, u64) {
     let mut numbers = Vec::new();
-    let visit = &mut |key: u64, _: &[u8]| {
-        numbers.push(keys::order_number(key));
+    let visit = &mut |key: txn::Key<'_>, _: &[u8]| {
+        numbers.push(keys::order_number(key.number()));
         std::ops::ControlFlow::Continue(())
     };
     let (range, forward) = (PLACE.orders(), txn::Direction::Forward);
-    store.scan(NEW_ORDER, range, forward, ColumnSet::NONE, visit).unwrap();
+    store.scan(NEW_ORDER, range.into(), forward, ColumnSet::NONE, visit).unwrap();
     assert!(numbers.len() > 2, "{numbers:?}");
     (numbers[0], numbers[numbers.len() - 1])
 }
@@ -120,7 +120,7 @@ fn each_fails_when_its_data_are_damaged() {
     let without = |which: fn((u64, u64)) -> u64| {
         broken_by(move |s| {
             let number = which(undelivered(s));
-            assert!(s.delete(NEW_ORDER, PLACE.order(number)).unwrap());
+            assert!(s.delete(NEW_ORDER, PLACE.order(number).into()).unwrap());
         })
     };
     assert_eq!(without(|(_, last)| last), ["3.3.2.2", "3.3.2.5", "3.3.2.11"]);
@@ -128,7 +128,7 @@ fn each_fails_when_its_data_are_damaged() {
     assert_eq!(without(|(first, _)| first), ["3.3.2.5", "3.3.2.11"]);
     // An order that says too many lines; a line too few.
     assert_eq!(broken_by(|s| add(s, ORDER, PLACE.order(2), 2, 1)), ["3.3.2.4", "3.3.2.6"]);
-    let short = broken_by(|s| assert!(s.delete(ORDER_LINE, PLACE.line(14, 0)).unwrap()));
+    let short = broken_by(|s| assert!(s.delete(ORDER_LINE, PLACE.line(14, 0).into()).unwrap()));
     assert!(short.contains(&"3.3.2.4".into()) && short.contains(&"3.3.2.6".into()), "{short:?}");
     // The sums are right, the orders are not.
     let swapped = |s: &mut Store| {
@@ -147,7 +147,7 @@ fn each_fails_when_its_data_are_damaged() {
     let (first, second) = ("3.3.2.8", "3.3.2.9");
     assert_eq!(broken_by(|s| add(s, HISTORY, paid, 5, 1)), [first, second, "3.3.2.10"]);
     assert_eq!(broken_by(|s| add(s, HISTORY, paid, 3, -1)), ["3.3.2.9"]);
-    let forgotten = broken_by(|s| assert!(s.delete(HISTORY, paid).unwrap()));
+    let forgotten = broken_by(|s| assert!(s.delete(HISTORY, paid.into()).unwrap()));
     assert_eq!(forgotten, [first, second, "3.3.2.10", "payments"]);
     assert_eq!(broken_by(|s| add(s, CUSTOMER, buyer, 0, 1)), ["3.3.2.10", "3.3.2.12"]);
     assert_eq!(broken_by(|s| add(s, CUSTOMER, buyer, 1, 1)), ["3.3.2.12"]);
@@ -158,10 +158,10 @@ fn each_fails_when_its_data_are_damaged() {
         assert_eq!(broken_by(|s| add(s, STOCK, stock, column, 1)), ["stock"], "{column}");
     }
     let unnamed = keys::Place::named(PLACE, 5, 5);
-    let told = broken_by(|s| assert!(s.delete(CUSTOMER_BY_NAME, unnamed).unwrap()));
+    let told = broken_by(|s| assert!(s.delete(CUSTOMER_BY_NAME, unnamed.into()).unwrap()));
     assert_eq!(told, ["customers by name"]);
     let told = broken_by(|s| {
-        assert!(s.insert(ORDER_BY_CUSTOMER, PLACE.order_of(3, 99_999), &[0]).unwrap())
+        assert!(s.insert(ORDER_BY_CUSTOMER, PLACE.order_of(3, 99_999).into(), &[0]).unwrap())
     });
     assert_eq!(told, ["orders by customer"]);
     assert_eq!(broken_by(|s| add(s, ORDER, PLACE.order(0), 3, -1)), ["local orders"]);

@@ -125,7 +125,7 @@ fn what_is_read_reaches_the_checksum_and_what_is_derived_from_it() {
         if damage {
             let all = ColumnSet::first(10);
             let key = client.keys()[7];
-            txn::Access::update(&mut store, TableId(0), key, all, &[1; 1000]).unwrap();
+            txn::Access::update(&mut store, TableId(0), key.into(), all, &[1; 1000]).unwrap();
         }
         store.record_events = true;
         store.commit(&mut client);
@@ -212,7 +212,7 @@ fn an_addition_adds_to_integers() {
         let mut sum = 0u64;
         for key in 0..options.records {
             let mut row = vec![0; options.fields as usize * 8];
-            assert!(store.read(TableId(0), key, columns, &mut row).unwrap());
+            assert!(store.read(TableId(0), key.into(), columns, &mut row).unwrap());
             let words = row.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
             sum = words.fold(sum, u64::wrapping_add);
         }

@@ -7,16 +7,16 @@ use protocols::{Change, faults};
 use std::ops::ControlFlow;
 use storage::Table;
 use txn::{
-    Abort, AbortReason, ByteRange, ColumnSet, Direction, ENTRY, Entry, EntryVisit, Intent, Key,
-    KeyRange, RowLayout, SecondaryIndex, TableId, Visit,
+    Abort, AbortReason, ColumnSet, Direction, ENTRY, Intent, Key, Keys, OwnedKey, RowLayout,
+    SecondaryIndex, TableId, Visit,
 };
 
 /// An entry that is to go, one that is to come, or both: the index has another key for the row.
 struct Moved {
     index: TableId,
     unique: bool,
-    from: Option<Entry>,
-    to: Option<Entry>,
+    from: Option<OwnedKey>,
+    to: Option<OwnedKey>,
 }
 
 /// The bytes of a column in packed `values` of `columns`.
@@ -73,7 +73,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     fn write_entries(&mut self, key: Key<'_>, moved: &[Moved]) -> Result<bool, Abort> {
         for entry in moved.iter().filter(|entry| entry.unique) {
             let Some(to) = &entry.to else { continue };
-            let (record, _) = self.locate(entry.index, to.key())?;
+            let (record, _) = self.locate(entry.index, to.as_key())?;
             let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
             if head.state.is_present() {
                 self.rows.refused_by = Some(entry.index);
@@ -86,11 +86,11 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             if let Some(from) = &entry.from
                 && !self.rows.core.is_planted(faults::INDEX_ENTRY_STAYS)
             {
-                self.delete(entry.index, from.key())?;
+                self.delete(entry.index, from.as_key())?;
             }
             let Some(to) = &entry.to else { continue };
             let row = self.index_of(entry.index).entry_row(key);
-            self.insert(entry.index, to.key(), &row)?;
+            self.insert(entry.index, to.as_key(), &row)?;
         }
         Ok(true)
     }
@@ -153,39 +153,30 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 
-    /// A scan of an index: the rows that its entries are about.
-    pub fn scan_entries(
+    /// As [`txn::Access::scan_index`].
+    pub fn scan_index(
         &mut self,
         index: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
         let mut row = vec![0; self.base_of(index).layout().packed_bytes(columns)];
-        let ends = (range.first(), range.last());
-        self.scan_rows(index, ends, direction, ENTRY, &mut |work, _, entry| {
-            work.visit_entry(index, entry, (columns, &mut row), &mut |key, row| match key {
-                Key::Number(key) => visit(key, row),
-                Key::Bytes(_) => unreachable!("entries about keys of bytes are bytes"),
-            })
-        })
-    }
-
-    /// As [`Work::scan_entries`], of an index whose entries' keys are bytes.
-    pub fn scan_wide_entries(
-        &mut self,
-        index: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut EntryVisit<'_>,
-    ) -> Result<(), Abort> {
-        let mut row = vec![0; self.base_of(index).layout().packed_bytes(columns)];
-        let ends = self.byte_ends(index, range);
-        self.scan_rows(index, ends, direction, ENTRY, &mut |work, _, entry| {
-            work.visit_entry(index, entry, (columns, &mut row), visit)
-        })
+        match range {
+            Keys::Numbers(range) => {
+                let ends = (range.first(), range.last());
+                self.scan_rows(index, ends, direction, ENTRY, &mut |work, _, entry| {
+                    work.visit_entry(index, entry, (columns, &mut row), visit)
+                })
+            }
+            Keys::Bytes(range) => {
+                let ends = self.byte_ends(index, range);
+                self.scan_rows(index, ends, direction, ENTRY, &mut |work, _, entry| {
+                    work.visit_entry(index, entry, (columns, &mut row), visit)
+                })
+            }
+        }
     }
 
     fn index_of(&mut self, index: TableId) -> &'s SecondaryIndex {
@@ -205,7 +196,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         index: TableId,
         entry: &[u8],
         (columns, row): (ColumnSet, &mut [u8]),
-        visit: &mut EntryVisit<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<()>, Abort> {
         let index = self.index_of(index);
         let key = index.row_key(entry);

@@ -5,8 +5,8 @@ use machine::{Category, Core, Machine};
 use std::ops::ControlFlow;
 use storage::{ByteKey, Table};
 use txn::{
-    Abort, ByteRange, ByteVisit, ColumnSet, Direction, Intent, KeyKind, KeyRange, MAX_KEY_BYTES,
-    TableId, Visit,
+    Abort, ByteRange, ColumnSet, Direction, Intent, Key, KeyKind, Keys, MAX_KEY_BYTES, TableId,
+    Visit,
 };
 
 impl<'s, M: Machine> Work<'_, 's, M> {
@@ -14,32 +14,29 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     pub fn scan(
         &mut self,
         table: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        let ends = (range.first(), range.last());
-        self.scan_rows(table, ends, direction, columns, &mut |_, key, row| Ok(visit(key, row)))
-    }
-
-    /// As [`txn::Access::scan_bytes`].
-    pub fn scan_bytes(
-        &mut self,
-        table: TableId,
-        range: ByteRange<'_>,
-        direction: Direction,
-        columns: ColumnSet,
-        visit: &mut ByteVisit<'_>,
-    ) -> Result<(), Abort> {
-        let home = self.table(table);
-        let ends = self.byte_ends(table, range);
-        let mut buffer = Table::<M>::key_buffer();
-        self.scan_rows(table, ends, direction, columns, &mut |work, key, row| {
-            let key = home.shape().bytes_of(key, &mut buffer);
-            work.rows.core.copied(key.len());
-            Ok(visit(key, row))
-        })
+        match range {
+            Keys::Numbers(range) => {
+                let ends = (range.first(), range.last());
+                self.scan_rows(table, ends, direction, columns, &mut |_, key, row| {
+                    Ok(visit(Key::Number(key), row))
+                })
+            }
+            Keys::Bytes(range) => {
+                let home = self.table(table);
+                let ends = self.byte_ends(table, range);
+                let mut buffer = Table::<M>::key_buffer();
+                self.scan_rows(table, ends, direction, columns, &mut |work, key, row| {
+                    let key = home.shape().bytes_of(key, &mut buffer);
+                    work.rows.core.copied(key.len());
+                    Ok(visit(Key::Bytes(key), row))
+                })
+            }
+        }
     }
 
     /// The keys that a range of a table in order of bytes lies between.

@@ -188,10 +188,10 @@ impl Anomaly {
                     seen.push(read(access, key, Intent::Update)?.into_iter().collect());
                 }
                 Write(key, value) => {
-                    access.update(TABLE, key, ColumnSet::one(0), &value.to_le_bytes())?;
+                    access.update(TABLE, key.into(), ColumnSet::one(0), &value.to_le_bytes())?;
                 }
                 Insert(key, value) => {
-                    let inserted = access.insert(TABLE, key, &value.to_le_bytes())?;
+                    let inserted = access.insert(TABLE, key.into(), &value.to_le_bytes())?;
                     seen.push(inserted.then_some((key, value)).into_iter().collect());
                 }
                 Scan => {
@@ -199,11 +199,11 @@ impl Anomaly {
                     let range = KeyRange::new(X, Q).expect("in order");
                     access.scan(
                         TABLE,
-                        range,
+                        range.into(),
                         Direction::Forward,
                         ColumnSet::one(0),
                         &mut |k, v| {
-                            rows.push((k, value_of(v)));
+                            rows.push((k.number(), value_of(v)));
                             std::ops::ControlFlow::Continue(())
                         },
                     )?;
@@ -266,7 +266,7 @@ fn value_of(bytes: &[u8]) -> i64 {
 
 fn read(access: &mut dyn Access, key: u64, intent: Intent) -> Result<Option<(u64, i64)>, Abort> {
     let mut value = [0; 8];
-    let found = access.read_with(TABLE, key, ColumnSet::one(0), intent, &mut value)?;
+    let found = access.read_with(TABLE, key.into(), ColumnSet::one(0), intent, &mut value)?;
     Ok(found.then(|| (key, value_of(&value))))
 }
 

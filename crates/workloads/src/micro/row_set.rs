@@ -53,7 +53,7 @@ impl RowSet {
         for &key in &self.keys {
             let row = &mut self.row[..];
             let intent = if self.updates { Intent::Update } else { Intent::Read };
-            let found = access.read_with(TABLE, key, self.columns, intent, row)?;
+            let found = access.read_with(TABLE, key.into(), self.columns, intent, row)?;
             assert!(found, "row {key} was loaded and never deleted, yet is not found");
             let (words, rest) = row.as_chunks_mut::<8>();
             for word in words.iter() {
@@ -64,7 +64,7 @@ impl RowSet {
                 // The bytes that do not count change all the same: a string is written as a whole.
                 words.iter_mut().for_each(|word| *word = count.to_le_bytes());
                 rest.iter_mut().for_each(|byte| *byte = count as u8);
-                access.update(TABLE, key, self.columns, row)?;
+                access.update(TABLE, key.into(), self.columns, row)?;
             }
         }
         Ok(())
@@ -84,7 +84,7 @@ pub(super) fn law(
             found += cell(access, TABLE, key, COUNTER, Intent::Read)? as u64;
             continue;
         }
-        access.read(TABLE, key, COUNTER, &mut row)?;
+        access.read(TABLE, key.into(), COUNTER, &mut row)?;
         let count = row.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word));
         let (words, rest) = row.as_chunks::<8>();
         let whole = words.iter().all(|word| u64::from_le_bytes(*word) == count);

@@ -84,7 +84,7 @@ impl SmallBankClient {
 
     fn account<A: Access + ?Sized>(&mut self, access: &mut A, customer: u64) -> Result<(), Abort> {
         let mut name = [0; NAME_BYTES];
-        let found = access.read(ACCOUNTS, customer, COLUMN, &mut name)?;
+        let found = access.read(ACCOUNTS, customer.into(), COLUMN, &mut name)?;
         assert!(found, "customer {customer} was loaded and never deleted, yet is not found");
         let (words, _) = name.as_chunks::<8>();
         for word in words {
@@ -192,7 +192,7 @@ fn set<A: Access + ?Sized>(
     customer: u64,
     balance: i64,
 ) -> Result<(), Abort> {
-    access.update(table, customer, COLUMN, &balance.to_le_bytes())?;
+    access.update(table, customer.into(), COLUMN, &balance.to_le_bytes())?;
     Ok(())
 }
 

@@ -127,8 +127,12 @@ impl TatpClient {
 
     fn get_subscriber_data<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<bool, Abort> {
         let mut row = [0; SUBSCRIBER_BYTES];
-        let found =
-            access.read(SUBSCRIBERS, self.inputs.subscriber, ColumnSet::first(7), &mut row)?;
+        let found = access.read(
+            SUBSCRIBERS,
+            self.inputs.subscriber.into(),
+            ColumnSet::first(7),
+            &mut row,
+        )?;
         assert!(found, "a subscriber was loaded and never deleted, yet is not found");
         self.fold(&row);
         Ok(true)
@@ -137,14 +141,14 @@ impl TatpClient {
     fn get_new_destination<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<bool, Abort> {
         let facility = self.facility();
         let mut active = [0];
-        if !access.read(FACILITIES, facility, ACTIVE, &mut active)? || active[0] == 0 {
+        if !access.read(FACILITIES, facility.into(), ACTIVE, &mut active)? || active[0] == 0 {
             return Ok(false);
         }
         let range = KeyRange::new(facility * TIMES, self.forwarding()).expect("time 0 is first");
         let (hour, mut number) = (self.inputs.hour, None);
         access.scan(
             FORWARDINGS,
-            range,
+            range.into(),
             Direction::Forward,
             ColumnSet::first(2),
             &mut |_, row| {
@@ -161,15 +165,15 @@ impl TatpClient {
     fn get_access_data<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<bool, Abort> {
         let mut row = [0; ACCESS_BYTES];
         let key = self.inputs.subscriber * TYPES + self.inputs.kind;
-        let found = access.read(ACCESS_INFO, key, ColumnSet::first(3), &mut row)?;
+        let found = access.read(ACCESS_INFO, key.into(), ColumnSet::first(3), &mut row)?;
         self.fold(&row);
         Ok(found)
     }
 
     fn update_subscriber_data<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
         let bit = [self.inputs.value as u8 & 1];
-        access.update(SUBSCRIBERS, self.inputs.subscriber, BIT, &bit)?;
-        access.update(FACILITIES, self.facility(), DATA_A, &[(self.inputs.value >> 8) as u8])
+        access.update(SUBSCRIBERS, self.inputs.subscriber.into(), BIT, &bit)?;
+        access.update(FACILITIES, self.facility().into(), DATA_A, &[(self.inputs.value >> 8) as u8])
     }
 
     fn update_location<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
@@ -179,7 +183,7 @@ impl TatpClient {
             let before = cell(access, SUBSCRIBERS, subscriber, LOCATION, Intent::Update)?;
             self.note(access, MOVED, (location as i64).wrapping_sub(before))?;
         }
-        access.update(SUBSCRIBERS, subscriber, LOCATION, &location.to_le_bytes())
+        access.update(SUBSCRIBERS, subscriber.into(), LOCATION, &location.to_le_bytes())
     }
 
     fn insert_call_forwarding<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
@@ -187,17 +191,23 @@ impl TatpClient {
         let range = KeyRange::new(subscriber * TYPES, subscriber * TYPES + TYPES - 1);
         let range = range.expect("a subscriber has types");
         let (facility, mut exists) = (self.facility(), false);
-        access.scan(FACILITIES, range, Direction::Forward, ColumnSet::NONE, &mut |key, _| {
-            exists |= key == facility;
-            ControlFlow::Continue(())
-        })?;
+        access.scan(
+            FACILITIES,
+            range.into(),
+            Direction::Forward,
+            ColumnSet::NONE,
+            &mut |key, _| {
+                exists |= key.number() == facility;
+                ControlFlow::Continue(())
+            },
+        )?;
         if !exists {
             return Ok(false);
         }
         let mut row = [0; FORWARDING_BYTES];
         row[0] = (self.inputs.start * HOURS) as u8 + self.inputs.lasts;
         row[1..].copy_from_slice(&population::digits(self.inputs.value));
-        let inserted = access.insert(FORWARDINGS, self.forwarding(), &row)?;
+        let inserted = access.insert(FORWARDINGS, self.forwarding().into(), &row)?;
         if inserted {
             self.note(access, FORWARDED, 1)?;
         }
@@ -206,7 +216,7 @@ impl TatpClient {
 
     fn delete_call_forwarding<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
         self.by_number(access)?;
-        let deleted = access.delete(FORWARDINGS, self.forwarding())?;
+        let deleted = access.delete(FORWARDINGS, self.forwarding().into())?;
         if deleted {
             self.note(access, FORWARDED, -1)?;
         }

@@ -32,26 +32,33 @@ pub(super) fn check(
     let mut facilities = Vec::new();
     access.scan(
         FACILITIES,
-        KeyRange::ALL,
+        KeyRange::ALL.into(),
         Direction::Forward,
         ColumnSet::NONE,
         &mut |key, _| {
-            facilities.push(key);
+            facilities.push(key.number());
             ControlFlow::Continue(())
         },
     )?;
     let (mut found, mut wrong) = (0, None);
     let columns = ColumnSet::first(2);
-    access.scan(FORWARDINGS, KeyRange::ALL, Direction::Forward, columns, &mut |key, row| {
-        found += 1;
-        let hours = u64::from(row[0]).wrapping_sub(key % TIMES * HOURS);
-        let whole = row.len() == FORWARDING_BYTES && row[1..].iter().all(u8::is_ascii_digit);
-        let owned = facilities.binary_search(&(key / TIMES)).is_ok();
-        if !(1..=HOURS).contains(&hours) || !whole || !owned {
-            wrong = wrong.or(Some(key));
-        }
-        ControlFlow::Continue(())
-    })?;
+    access.scan(
+        FORWARDINGS,
+        KeyRange::ALL.into(),
+        Direction::Forward,
+        columns,
+        &mut |key, row| {
+            let key = key.number();
+            found += 1;
+            let hours = u64::from(row[0]).wrapping_sub(key % TIMES * HOURS);
+            let whole = row.len() == FORWARDING_BYTES && row[1..].iter().all(u8::is_ascii_digit);
+            let owned = facilities.binary_search(&(key / TIMES)).is_ok();
+            if !(1..=HOURS).contains(&hours) || !whole || !owned {
+                wrong = wrong.or(Some(key));
+            }
+            ControlFlow::Continue(())
+        },
+    )?;
     if let Some(key) = wrong {
         return Ok(Err(format!("forwarding {key} has no facility, or is not as one is written")));
     }

@@ -211,18 +211,18 @@ impl Workload for Tatp {
             let mut row = [0; ACCESS_BYTES];
             for key in keys(subscriber, TYPES, population::access_types(subscriber)) {
                 population::fill(key, &mut row);
-                loader.load(ACCESS_INFO, key, &row);
+                loader.load(ACCESS_INFO, key.into(), &row);
             }
             for facility in keys(subscriber, TYPES, population::facility_types(subscriber)) {
                 let mut row = [0; FACILITY_BYTES];
                 population::fill(facility, &mut row);
                 row[0] = u8::from(population::is_active(facility));
-                loader.load(FACILITIES, facility, &row);
+                loader.load(FACILITIES, facility.into(), &row);
                 for key in keys(facility, TIMES, population::forwarded(facility)) {
                     let mut row = [0; FORWARDING_BYTES];
                     row[0] = population::end_time(key, key % TIMES * HOURS);
                     row[1..].copy_from_slice(&population::digits(key));
-                    loader.load(FORWARDINGS, key, &row);
+                    loader.load(FORWARDINGS, key.into(), &row);
                 }
             }
         }

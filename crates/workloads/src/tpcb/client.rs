@@ -83,7 +83,7 @@ impl Client for TpcbClient {
             *place = word.to_le_bytes();
         }
         let key = law::history_key(self.worker, self.drawn - 1);
-        let inserted = access.insert(HISTORY, key, &row)?;
+        let inserted = access.insert(HISTORY, key.into(), &row)?;
         assert!(inserted, "row {key} of the history is there before its transaction");
         increase(access, TELLERS, self.teller, BALANCE, amount)?;
         increase(access, BRANCHES, branch, BALANCE, amount)?;

@@ -61,7 +61,7 @@ pub(super) fn check(
 /// Teller, branch, account and amount of a row of the history, if it is there.
 fn history(access: &mut dyn Access, key: u64) -> Result<Option<[u64; 4]>, Abort> {
     let mut row = [0; 32];
-    if !access.read(HISTORY, key, ColumnSet::first(4), &mut row)? {
+    if !access.read(HISTORY, key.into(), ColumnSet::first(4), &mut row)? {
         return Ok(None);
     }
     let (words, _) = row.as_chunks::<8>();

@@ -23,11 +23,17 @@ impl Desk {
         let named = &mut self.named;
         named.clear();
         let (range, part) = (place.all_named(name), by_name::FIRST);
-        access.scan(CUSTOMER_BY_NAME, range, Direction::Forward, part.set, &mut |key, first| {
-            let first = first.try_into().expect("the column is as long as its type");
-            named.push((first, keys::customer_of_name(key)));
-            ControlFlow::Continue(())
-        })?;
+        access.scan(
+            CUSTOMER_BY_NAME,
+            range.into(),
+            Direction::Forward,
+            part.set,
+            &mut |key, first| {
+                let first = first.try_into().expect("the column is as long as its type");
+                named.push((first, keys::customer_of_name(key.number())));
+                ControlFlow::Continue(())
+            },
+        )?;
         assert!(!named.is_empty(), "customers with name {name} were loaded in every district");
         named.sort_unstable();
         Ok(named[named.len().div_ceil(2) - 1].1)

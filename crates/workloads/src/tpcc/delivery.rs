@@ -30,30 +30,30 @@ impl Desk {
     ) -> Result<(), Abort> {
         let mut oldest = None;
         let (orders, none) = (place.orders(), Part::NONE.set);
-        access.scan(NEW_ORDER, orders, Direction::Forward, none, &mut |key, _| {
-            oldest = Some(key);
+        access.scan(NEW_ORDER, orders.into(), Direction::Forward, none, &mut |key, _| {
+            oldest = Some(key.number());
             ControlFlow::Break(())
         })?;
         let Some(key) = oldest else { return Ok(()) };
-        access.delete(NEW_ORDER, key)?;
+        access.delete(NEW_ORDER, key.into())?;
         let mut buyer = [0; order::CUSTOMER.bytes];
-        if !access.read_for_update(ORDER, key, order::CUSTOMER.set, &mut buyer)? {
+        if !access.read_for_update(ORDER, key.into(), order::CUSTOMER.set, &mut buyer)? {
             // It came with the row that is deleted now: this attempt is doomed, or a condition will tell.
             return Ok(());
         }
-        access.update(ORDER, key, order::CARRIER.set, &carrier.to_le_bytes())?;
+        access.update(ORDER, key.into(), order::CARRIER.set, &carrier.to_le_bytes())?;
         let (found, mut sum) = (&mut self.found, 0i64);
         found.clear();
         let number = order_number(key);
         let (lines, part) = (place.lines(number, number), line::AMOUNT);
-        access.scan(ORDER_LINE, lines, Direction::Forward, part.set, &mut |key, row| {
-            found.push(key);
+        access.scan(ORDER_LINE, lines.into(), Direction::Forward, part.set, &mut |key, row| {
+            found.push(key.number());
             sum += amount(row, 0);
             ControlFlow::Continue(())
         })?;
         let date = self.date.to_le_bytes();
         for key in found.iter() {
-            access.update(ORDER_LINE, *key, line::DELIVERY.set, &date)?;
+            access.update(ORDER_LINE, (*key).into(), line::DELIVERY.set, &date)?;
         }
         let customer = self.options.customer(place, word(&buyer, 0));
         let (buyer, part) = ((CUSTOMER, customer), customer::DELIVERED);

@@ -157,7 +157,7 @@ impl<'a> Population<'a> {
             let key = self.options.customer(place, customer);
             let mut first = [0; 16];
             self.first_name(key, &mut first);
-            loader.load(CUSTOMER_BY_NAME, place.named(self.name_of(key), customer), &first);
+            loader.load(CUSTOMER_BY_NAME, place.named(self.name_of(key), customer).into(), &first);
         }
     }
 
@@ -177,7 +177,7 @@ impl<'a> Population<'a> {
                 let stream = &mut self.stream(HISTORY, key);
                 text::letters(stream, at(&mut row, history::COLUMNS, 7), 12);
             }
-            loader.load(HISTORY, key, &row);
+            loader.load(HISTORY, key.into(), &row);
         }
     }
 
@@ -202,10 +202,10 @@ impl<'a> Population<'a> {
             let carrier = if is_delivered { 1 + stream.below(10) } else { 0 };
             let mut row = [0; columns::order::ALL.bytes];
             put(&mut row, &[customer, carrier, count, 1, FIRST_DATE]);
-            loader.load(ORDER, key, &row);
-            loader.load(ORDER_BY_CUSTOMER, place.order_of(customer, order), &[0]);
+            loader.load(ORDER, key.into(), &row);
+            loader.load(ORDER_BY_CUSTOMER, place.order_of(customer, order).into(), &[0]);
             if !is_delivered {
-                loader.load(NEW_ORDER, key, &[0]);
+                loader.load(NEW_ORDER, key.into(), &[0]);
             }
             for line in 0..count {
                 self.line(loader, place, (order, line), is_delivered);
@@ -224,6 +224,6 @@ impl<'a> Population<'a> {
         if full {
             text::letters(stream, at(&mut row, line::COLUMNS, 5), 24);
         }
-        loader.load(ORDER_LINE, key, &row[..columns::row_bytes(ORDER_LINE, full)]);
+        loader.load(ORDER_LINE, key.into(), &row[..columns::row_bytes(ORDER_LINE, full)]);
     }
 }

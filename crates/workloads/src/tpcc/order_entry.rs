@@ -53,7 +53,7 @@ impl Desk {
         let row = fetch(access, here, district::TAX_AND_NEXT, Intent::Update, buffer)?;
         tax += amount(row, 0);
         let number = word(row, 1);
-        access.update(here.0, here.1, district::NEXT.set, &(number + 1).to_le_bytes())?;
+        access.update(here.0, here.1.into(), district::NEXT.set, &(number + 1).to_le_bytes())?;
         let buyer = (CUSTOMER, self.options.customer(place, customer));
         let terms = match self.options.full_schema() {
             true => customer::TERMS.then(customer::LAST),
@@ -66,9 +66,9 @@ impl Desk {
         let row: [u8; order::ALL.bytes] =
             packed([customer, 0, lines.len() as u64, u64::from(all_local), self.date]);
         // Where a row is there already, another order has its number, and this attempt is doomed.
-        access.insert(ORDER, place.order(number), &row)?;
-        access.insert(NEW_ORDER, place.order(number), &[0])?;
-        access.insert(ORDER_BY_CUSTOMER, place.order_of(customer, number), &[0])?;
+        access.insert(ORDER, place.order(number).into(), &row)?;
+        access.insert(NEW_ORDER, place.order(number).into(), &[0])?;
+        access.insert(ORDER_BY_CUSTOMER, place.order_of(customer, number).into(), &[0])?;
         let mut sum = 0;
         for (at, line) in (0..).zip(lines) {
             sum += self.enter_line(access, place, (number, at), line)?;
@@ -90,7 +90,7 @@ impl Desk {
         let Line { item, supplier, quantity } = *ordered;
         let part = if full { item::PRICE.then(item::TEXTS) } else { item::PRICE };
         let row = &mut self.buffer[..part.bytes];
-        if !access.read(ITEM, item, part.set, row)? {
+        if !access.read(ITEM, item.into(), part.set, row)? {
             // An unused number (clause 2.4.2.3).
             return Err(Abort::user());
         }
@@ -121,9 +121,9 @@ impl Desk {
             let brand = is_branded && is_original(data);
             self.digest.add(&[if brand { b'B' } else { b'G' }]);
         }
-        access.update(stored.0, stored.1, stock::NUMBERS.set, &numbers)?;
+        access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
         let entry = if full { &entry[..] } else { &entry[..NUMBERS] };
-        access.insert(ORDER_LINE, place.line(number, at), entry)?;
+        access.insert(ORDER_LINE, place.line(number, at).into(), entry)?;
         Ok(cost)
     }
 }

@@ -27,18 +27,24 @@ impl Desk {
         self.digest.add(row);
         let mut last = None;
         let (range, none) = (place.orders_of(number), Part::NONE.set);
-        access.scan(ORDER_BY_CUSTOMER, range, Direction::Backward, none, &mut |key, _| {
-            last = Some(order_number(key));
-            ControlFlow::Break(())
-        })?;
+        access.scan(
+            ORDER_BY_CUSTOMER,
+            range.into(),
+            Direction::Backward,
+            none,
+            &mut |key, _| {
+                last = Some(order_number(key.number()));
+                ControlFlow::Break(())
+            },
+        )?;
         // Every customer was loaded with an order.
         let Some(last) = last else { return Ok(()) };
         let row = &mut self.buffer[..order::ALL.bytes];
-        access.read(ORDER, place.order(last), order::ALL.set, row)?;
+        access.read(ORDER, place.order(last).into(), order::ALL.set, row)?;
         self.digest.add(row);
         let digest = &mut self.digest;
         let (range, part) = (place.lines(last, last), line::NUMBERS);
-        access.scan(ORDER_LINE, range, Direction::Forward, part.set, &mut |_, row| {
+        access.scan(ORDER_LINE, range.into(), Direction::Forward, part.set, &mut |_, row| {
             digest.add(row);
             ControlFlow::Continue(())
         })

@@ -41,7 +41,7 @@ impl Desk {
             row[history::NUMBERS.bytes..].copy_from_slice(&remark);
         }
         let row = if full { &row[..] } else { &row[..history::NUMBERS.bytes] };
-        access.insert(HISTORY, self.history, row)?;
+        access.insert(HISTORY, self.history.into(), row)?;
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl Desk {
         let total = amount(found, 0).wrapping_add(paid);
         name.copy_from_slice(&found[8..18]);
         self.digest.add(&found[8..]);
-        access.update(row.0, row.1, sum.set, &total.to_le_bytes())?;
+        access.update(row.0, row.1.into(), sum.set, &total.to_le_bytes())?;
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Desk {
         let is_bad = &row[CREDIT..CREDIT + 2] == b"BC";
         self.digest.add(&row[24..]);
         if !(full && is_bad) {
-            access.update(buyer.0, buyer.1, customer::PAID.set, &after)?;
+            access.update(buyer.0, buyer.1.into(), customer::PAID.set, &after)?;
             return Ok(());
         }
         const PAID: usize = customer::PAID.bytes;
@@ -114,7 +114,7 @@ impl Desk {
         let room = rest.len();
         rest.copy_from_slice(&data[..room]);
         self.digest.add(&row[PAID..PAID + 200]);
-        access.update(buyer.0, buyer.1, customer::PAID.then(customer::DATA).set, &row)?;
+        access.update(buyer.0, buyer.1.into(), customer::PAID.then(customer::DATA).set, &row)?;
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn fetch<'b, A: Access + ?Sized>(
     buffer: &'b mut [u8; BUFFER],
 ) -> Result<&'b mut [u8], Abort> {
     let out = &mut buffer[..part.bytes];
-    if !access.read_with(table, key, part.set, intent, out)? {
+    if !access.read_with(table, key.into(), part.set, intent, out)? {
         lost(table, key);
     }
     Ok(out)
@@ -59,7 +59,7 @@ pub(super) fn increase<A: Access + ?Sized>(
     part: Part,
     deltas: &[u8],
 ) -> Result<(), Abort> {
-    if !access.add(table, key, part.set, deltas)? {
+    if !access.add(table, key.into(), part.set, deltas)? {
         lost(table, key);
     }
     Ok(())

@@ -23,7 +23,7 @@ impl Desk {
         items.clear();
         // No district is without an order.
         let (lines, part) = (place.lines(first, next.max(1) - 1), line::ITEM);
-        access.scan(ORDER_LINE, lines, Direction::Forward, part.set, &mut |_, row| {
+        access.scan(ORDER_LINE, lines.into(), Direction::Forward, part.set, &mut |_, row| {
             items.push(word(row, 0));
             ControlFlow::Continue(())
         })?;

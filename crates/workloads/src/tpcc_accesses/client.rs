@@ -73,7 +73,7 @@ impl TpccAccessesClient {
         bytes: u64,
     ) -> Result<(), Abort> {
         let bytes = bytes as usize;
-        let found = access.read(table, key, ROW, &mut self.buffer[..bytes])?;
+        let found = access.read(table, key.into(), ROW, &mut self.buffer[..bytes])?;
         assert!(found, "row {key} of table {} was loaded and never deleted", table.0);
         self.fold(bytes);
         Ok(())
@@ -88,11 +88,11 @@ impl TpccAccessesClient {
         bytes: u64,
     ) -> Result<(), Abort> {
         let bytes = bytes as usize;
-        let found = access.read_for_update(table, key, ROW, &mut self.buffer[..bytes])?;
+        let found = access.read_for_update(table, key.into(), ROW, &mut self.buffer[..bytes])?;
         assert!(found, "row {key} of table {} was loaded and never deleted", table.0);
         self.fold(bytes);
         self.buffer[..8].copy_from_slice(&self.stamp.to_le_bytes());
-        access.update(table, key, ROW, &self.buffer[..bytes])?;
+        access.update(table, key.into(), ROW, &self.buffer[..bytes])?;
         Ok(())
     }
 

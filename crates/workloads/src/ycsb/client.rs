@@ -96,11 +96,12 @@ impl YcsbClient {
     ) -> Result<(), Abort> {
         let range = KeyRange::new(key, u64::MAX).expect("no key is greater");
         let (mut left, mut checksum) = (most, self.checksum);
-        let visited = access.scan(USERTABLE, range, Direction::Forward, columns, &mut |_, row| {
-            checksum = value::fold(checksum, row);
-            left -= 1;
-            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        let visited =
+            access.scan(USERTABLE, range.into(), Direction::Forward, columns, &mut |_, row| {
+                checksum = value::fold(checksum, row);
+                left -= 1;
+                if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
         self.checksum = checksum;
         visited
     }
@@ -158,33 +159,33 @@ impl Client for YcsbClient {
             let found = match what.action {
                 Action::Read => {
                     let row = &mut self.row[..read_bytes];
-                    let found = access.read(USERTABLE, key, read, row)?;
+                    let found = access.read(USERTABLE, key.into(), read, row)?;
                     self.checksum = value::fold(self.checksum, row);
                     found
                 }
                 Action::Update if self.options.read_modify_write => {
                     let row = &mut self.row[..read_bytes];
-                    access.read_for_update(USERTABLE, key, read, row)?;
+                    access.read_for_update(USERTABLE, key.into(), read, row)?;
                     self.checksum = value::fold(self.checksum, row);
                     // Of the fields that were read the drawn one is written.
                     let at = if whole { what.field as usize * bytes } else { 0 };
                     let field = &mut row[at..at + bytes];
                     value::derive(field, self.stamp, i);
-                    access.update(USERTABLE, key, column, field)?
+                    access.update(USERTABLE, key.into(), column, field)?
                 }
                 Action::Update if self.options.add => {
                     let field = &mut self.row[..bytes];
                     value::fresh(field, self.stamp, i);
-                    access.add(USERTABLE, key, column, field)?
+                    access.add(USERTABLE, key.into(), column, field)?
                 }
                 Action::Update => {
                     let field = &mut self.row[..bytes];
                     value::fresh(field, self.stamp, i);
-                    access.update(USERTABLE, key, column, field)?
+                    access.update(USERTABLE, key.into(), column, field)?
                 }
                 Action::Insert => {
                     value::fresh(&mut self.row, self.stamp, i);
-                    let inserted = access.insert(USERTABLE, key, &self.row)?;
+                    let inserted = access.insert(USERTABLE, key.into(), &self.row)?;
                     assert!(inserted, "row {key} of usertable is there before its transaction");
                     true
                 }

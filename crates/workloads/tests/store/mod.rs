@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use txn::{
-    Abort, AbortReason, Access, ByteRange, ByteVisit, Client, ColumnSet, Direction, EntryVisit,
-    Intent, KeyRange, Loader, RowLayout, Schema, TableId, Visit, Workload,
+    Abort, AbortReason, Access, Client, ColumnSet, Direction, Intent, Key, KeyRange, Keys, Loader,
+    RowLayout, Schema, TableId, Visit, Workload,
 };
 
 /// A mistake that the store makes.
@@ -163,9 +163,15 @@ impl Store {
         self.mistake == mistake && self.writes.is_multiple_of(97)
     }
 
-    fn number_of(&mut self, key: &[u8]) -> u64 {
-        let next = self.spelled.len() as u64;
-        *self.spelled.entry(key.to_vec()).or_insert(next)
+    /// A number for every key: those of bytes get theirs in the order in which they come.
+    fn number_of(&mut self, key: Key<'_>) -> u64 {
+        match key {
+            Key::Number(number) => number,
+            Key::Bytes(bytes) => {
+                let next = self.spelled.len() as u64;
+                *self.spelled.entry(bytes.to_vec()).or_insert(next)
+            }
+        }
     }
 
     /// The entries of a row in the indexes of its table.
@@ -225,15 +231,24 @@ impl Store {
     }
 }
 
+/// A range to scan. Keys of bytes are in no order here, and no workload has an index that needs more than 64 bits.
+fn numbers(range: Keys<'_>) -> KeyRange {
+    match range {
+        Keys::Numbers(range) => range,
+        Keys::Bytes(range) => panic!("keys of bytes have no order here: {range:?}"),
+    }
+}
+
 impl Access for Store {
     fn read_with(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
+        let key = self.number_of(key);
         self.step(|| Event::Read(table, key, columns, intent))?;
         let spans = self.spans(table, columns);
         let Some(row) = self.rows.get(&(table, key)) else { return Ok(false) };
@@ -245,10 +260,11 @@ impl Access for Store {
     fn update(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort> {
+        let key = self.number_of(key);
         self.step(|| Event::Update(table, key, columns, values.to_vec()))?;
         let place = (table, key);
         self.refused_by = None;
@@ -280,7 +296,7 @@ impl Access for Store {
     fn add(
         &mut self,
         table: TableId,
-        key: u64,
+        key: Key<'_>,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
@@ -291,7 +307,8 @@ impl Access for Store {
         self.adds_at_commit
     }
 
-    fn insert(&mut self, table: TableId, key: u64, row: &[u8]) -> Result<bool, Abort> {
+    fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
+        let key = self.number_of(key);
         self.step(|| Event::Insert(table, key))?;
         self.refused_by = None;
         if self.rows.contains_key(&(table, key)) {
@@ -305,7 +322,8 @@ impl Access for Store {
         Ok(true)
     }
 
-    fn delete(&mut self, table: TableId, key: u64) -> Result<bool, Abort> {
+    fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
+        let key = self.number_of(key);
         self.step(|| Event::Delete(table, key))?;
         if self.slips(Mistake::LostDelete) {
             return Ok(self.rows.contains_key(&(table, key)));
@@ -317,57 +335,15 @@ impl Access for Store {
         Ok(found)
     }
 
-    fn read_bytes_with(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut [u8],
-    ) -> Result<bool, Abort> {
-        let key = self.number_of(key);
-        self.read_with(table, key, columns, intent, out)
-    }
-
-    fn update_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        values: &[u8],
-    ) -> Result<bool, Abort> {
-        let key = self.number_of(key);
-        self.update(table, key, columns, values)
-    }
-
-    fn add_bytes(
-        &mut self,
-        table: TableId,
-        key: &[u8],
-        columns: ColumnSet,
-        deltas: &[u8],
-    ) -> Result<bool, Abort> {
-        self.add_bytes_to_what_is_read(table, key, columns, deltas)
-    }
-
-    fn insert_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<bool, Abort> {
-        let key = self.number_of(key);
-        self.insert(table, key, row)
-    }
-
-    fn delete_bytes(&mut self, table: TableId, key: &[u8]) -> Result<bool, Abort> {
-        let key = self.number_of(key);
-        self.delete(table, key)
-    }
-
     fn scan(
         &mut self,
         table: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
+        let range = numbers(range);
         self.step(|| Event::Scan(table, range, direction))?;
         let mut keys: Vec<u64> = self
             .rows
@@ -386,33 +362,22 @@ impl Access for Store {
             let packed: Vec<u8> =
                 spans.iter().cloned().flat_map(|s| row[s].iter().copied()).collect();
             self.visited += 1;
-            if visit(key, &packed).is_break() {
+            if visit(key.into(), &packed).is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Keys of bytes have numbers in the order in which they came: a workload that scans them needs another store.
-    fn scan_bytes(
-        &mut self,
-        table: TableId,
-        _: ByteRange<'_>,
-        _: Direction,
-        _: ColumnSet,
-        _: &mut ByteVisit<'_>,
-    ) -> Result<(), Abort> {
-        panic!("table {} is not in order of its keys here", table.0)
-    }
-
     fn scan_index(
         &mut self,
         index: TableId,
-        range: KeyRange,
+        range: Keys<'_>,
         direction: Direction,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
+        let range = numbers(range);
         self.step(|| Event::ScanIndex(index, range, direction))?;
         let base = self.schema.tables[index.0 as usize].index_of.as_ref().unwrap().table;
         let entries = self.rows.range((index, range.first())..=(index, range.last()));
@@ -427,23 +392,11 @@ impl Access for Store {
             let Some(row) = self.rows.get(&(base, key)) else { continue };
             let packed: Vec<u8> =
                 spans.iter().cloned().flat_map(|s| row[s].iter().copied()).collect();
-            if visit(key, &packed).is_break() {
+            if visit(key.into(), &packed).is_break() {
                 break;
             }
         }
         Ok(())
-    }
-
-    /// No workload here has an index that needs more than 64 bits.
-    fn scan_wide_index(
-        &mut self,
-        index: TableId,
-        _: ByteRange<'_>,
-        _: Direction,
-        _: ColumnSet,
-        _: &mut EntryVisit<'_>,
-    ) -> Result<(), Abort> {
-        panic!("the entries of index {} are numbers here", index.0)
     }
 
     fn refused_by(&self) -> Option<TableId> {
@@ -469,16 +422,12 @@ impl Loader for Store {
         for key in 0..count {
             let mut bytes = vec![0; self.layouts[table.0 as usize].bytes()];
             row(key, &mut bytes);
-            self.load(table, key, &bytes);
+            self.load(table, key.into(), &bytes);
         }
     }
 
-    fn load_bytes(&mut self, table: TableId, key: &[u8], row: &[u8]) {
+    fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
         let key = self.number_of(key);
-        self.load(table, key, row);
-    }
-
-    fn load(&mut self, table: TableId, key: u64, row: &[u8]) {
         assert!(self.rows.insert((table, key), row.to_vec()).is_none(), "loaded twice");
         for entry in self.entries(table, key, row) {
             let other = self.rows.insert(entry, key.to_le_bytes().to_vec());

@@ -106,9 +106,9 @@ impl CountersClient {
         let first = cell(access, first.0, first.1, BALANCE, self.intent())?;
         let second = cell(access, second.0, second.1, BALANCE, self.intent())?;
         let (given, taken) = if turned { (second, first) } else { (first, second) };
-        access.update(from.0, from.1, BALANCE, &given.wrapping_sub(amount).to_le_bytes())?;
+        access.update(from.0, from.1.into(), BALANCE, &given.wrapping_sub(amount).to_le_bytes())?;
         self.change_of_mind()?;
-        access.update(to.0, to.1, BALANCE, &taken.wrapping_add(amount).to_le_bytes())?;
+        access.update(to.0, to.1.into(), BALANCE, &taken.wrapping_add(amount).to_le_bytes())?;
         if given.wrapping_add(taken) != PAIR_TOTAL {
             self.note(access, BROKEN, 1)?;
         }
@@ -130,8 +130,8 @@ impl CountersClient {
     fn carry<A: Access + ?Sized>(&self, access: &mut A, in_place: bool) -> Result<(), Abort> {
         let table = self.options.token_table();
         let (mut a, mut b) = ([0; 8], [0; 8]);
-        let at_a = access.read_with(table, self.keys[0], TOKEN, self.intent(), &mut a)?;
-        let at_b = access.read_with(table, self.keys[1], TOKEN, self.intent(), &mut b)?;
+        let at_a = access.read_with(table, self.keys[0].into(), TOKEN, self.intent(), &mut a)?;
+        let at_b = access.read_with(table, self.keys[1].into(), TOKEN, self.intent(), &mut b)?;
         let split = self.options.split_columns;
         let (from, to, token) = match (at_a, at_b) {
             (true, false) => (self.keys[0], self.keys[1], a),
@@ -144,28 +144,28 @@ impl CountersClient {
         // A transaction sees its own writes and nothing else may come between: that a row is gone
         // after its delete, and there after its insert.
         let (adds, one, less) = (access.adds_at_commit(), 1i64, -1i64);
-        let mut right = !adds || access.add(table, from, TOKEN, &one.to_le_bytes())?;
-        right &= access.delete(table, from)?;
+        let mut right = !adds || access.add(table, from.into(), TOKEN, &one.to_le_bytes())?;
+        right &= access.delete(table, from.into())?;
         self.change_of_mind()?;
-        right &= !access.read(table, from, TOKEN, &mut seen)?;
+        right &= !access.read(table, from.into(), TOKEN, &mut seen)?;
         if split {
-            right &= !access.read(table, from, TWIN, &mut seen)?;
+            right &= !access.read(table, from.into(), TWIN, &mut seen)?;
         }
         if adds {
-            right &= !access.add(table, from, TOKEN, &one.to_le_bytes())?;
+            right &= !access.add(table, from.into(), TOKEN, &one.to_le_bytes())?;
         }
         let mut row = [0; 16];
         row[..8].copy_from_slice(&token);
         row[8..].copy_from_slice(&token);
-        right &= access.insert(table, to, &row[..self.options.token_words() * 8])?;
+        right &= access.insert(table, to.into(), &row[..self.options.token_words() * 8])?;
         if adds {
-            right &= access.add(table, to, TOKEN, &one.to_le_bytes())?;
-            right &= access.add(table, to, TOKEN, &less.to_le_bytes())?;
+            right &= access.add(table, to.into(), TOKEN, &one.to_le_bytes())?;
+            right &= access.add(table, to.into(), TOKEN, &less.to_le_bytes())?;
         }
-        right &= access.read(table, to, TOKEN, &mut seen)? && seen == token;
+        right &= access.read(table, to.into(), TOKEN, &mut seen)? && seen == token;
         if split {
             let mut both = [0; 16];
-            right &= access.read(table, to, TOKEN.with(TWIN), &mut both)? && both == row;
+            right &= access.read(table, to.into(), TOKEN.with(TWIN), &mut both)? && both == row;
         }
         if !right {
             self.note(access, BROKEN, 1)?;
@@ -200,8 +200,8 @@ impl CountersClient {
         let add = |access: &mut A, (table, key): (TableId, u64), amount| {
             increase(access, table, key, BALANCE, amount)
         };
-        let set = |access: &mut A, (table, key), balance: i64| {
-            access.update(table, key, BALANCE, &balance.to_le_bytes())
+        let set = |access: &mut A, (table, key): (TableId, u64), balance: i64| {
+            access.update(table, key.into(), BALANCE, &balance.to_le_bytes())
         };
         let total = match amount % 4 {
             0 => {

@@ -55,13 +55,14 @@ fn tokens(options: &CountersOptions, access: &mut dyn Access) -> Result<Result<(
     let mut found = Vec::new();
     for key in 0..options.counters {
         let mut bytes = [0; 8];
-        let there = access.read(options.token_table(), key, TOKEN, &mut bytes)?;
+        let there = access.read(options.token_table(), key.into(), TOKEN, &mut bytes)?;
         if there {
             found.push(i64::from_le_bytes(bytes));
         }
         let mut twin = bytes;
         if options.split_columns
-            && (access.read(options.token_table(), key, TWIN, &mut twin)? != there || twin != bytes)
+            && (access.read(options.token_table(), key.into(), TWIN, &mut twin)? != there
+                || twin != bytes)
         {
             return Ok(Err(format!("the parts of row {key} of the tokens differ")));
         }

@@ -215,7 +215,7 @@ fn sum<A: Access + ?Sized>(
     direction: Direction,
 ) -> Result<i64, Abort> {
     let mut sum = 0i64;
-    access.scan(ROWS, section, direction, AMOUNT, &mut |_, amount| {
+    access.scan(ROWS, section.into(), direction, AMOUNT, &mut |_, amount| {
         let amount = amount.try_into().expect("the column is as long as its type");
         sum = sum.wrapping_add(i64::from_le_bytes(amount));
         ControlFlow::Continue(())

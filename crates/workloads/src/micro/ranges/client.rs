@@ -79,7 +79,7 @@ impl RangesClient {
             // Not scanned: the one row that takes is looked up by its key.
             false => {
                 let mut bytes = [0; 8];
-                let there = access.read_for_update(WEIGHTS, to, VALUE, &mut bytes)?;
+                let there = access.read_for_update(WEIGHTS, to.into(), VALUE, &mut bytes)?;
                 there.then(|| i64::from_le_bytes(bytes))
             }
         };
@@ -87,7 +87,7 @@ impl RangesClient {
             Some(weight) => give(access, &mut expected, to, weight.wrapping_add(amount))?,
             None => {
                 expected.insert(to, amount);
-                access.insert(WEIGHTS, to, &amount.to_le_bytes())?
+                access.insert(WEIGHTS, to.into(), &amount.to_le_bytes())?
             }
         };
         expected.retain(|key, _| range.contains(*key));
@@ -121,8 +121,8 @@ impl RangesClient {
     ) -> Result<bool, Abort> {
         let found = rows(access, CLAIMS, range, direction)?;
         match found[..] {
-            [] => access.insert(CLAIMS, key, &(self.worker as i64).to_le_bytes()),
-            [(taken, _)] => access.delete(CLAIMS, taken),
+            [] => access.insert(CLAIMS, key.into(), &(self.worker as i64).to_le_bytes()),
+            [(taken, _)] => access.delete(CLAIMS, taken.into()),
             _ => Ok(false),
         }
     }
@@ -130,7 +130,8 @@ impl RangesClient {
     fn push<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
         let last = first_rows(access, QUEUE, KeyRange::ALL, Direction::Backward, 1)?;
         let Some((last, _)) = last.first() else { return Ok(false) };
-        let inserted = access.insert(QUEUE, last + 1, &number_at(last + 1).to_le_bytes())?;
+        let inserted =
+            access.insert(QUEUE, (last + 1).into(), &number_at(last + 1).to_le_bytes())?;
         Ok(inserted
             && queue_is_right(&first_rows(access, QUEUE, KeyRange::ALL, Direction::Forward, 2)?))
     }
@@ -141,7 +142,7 @@ impl RangesClient {
         if first.len() < 2 {
             return Ok(right);
         }
-        Ok(access.delete(QUEUE, first[0].0)? && right)
+        Ok(access.delete(QUEUE, first[0].0.into())? && right)
     }
 
     /// Notes in this worker's row of the ledger that a law was broken.
@@ -149,9 +150,9 @@ impl RangesClient {
         let (row, mut bytes) = (self.worker as u64 % LEDGER_ROWS, [0; 8]);
         // A report is about the sum before it.
         let law = ColumnSet::one(if self.drawn == Drawn::Report { 1 } else { self.kind() });
-        access.read_for_update(LEDGER, row, law, &mut bytes)?;
+        access.read_for_update(LEDGER, row.into(), law, &mut bytes)?;
         let noted = i64::from_le_bytes(bytes).wrapping_add(1);
-        access.update(LEDGER, row, law, &noted.to_le_bytes())?;
+        access.update(LEDGER, row.into(), law, &noted.to_le_bytes())?;
         Ok(())
     }
 
@@ -175,10 +176,10 @@ fn give<A: Access + ?Sized>(
 ) -> Result<bool, Abort> {
     if weight == 0 {
         expected.remove(&key);
-        return access.delete(WEIGHTS, key);
+        return access.delete(WEIGHTS, key.into());
     }
     expected.insert(key, weight);
-    access.update(WEIGHTS, key, VALUE, &weight.to_le_bytes())
+    access.update(WEIGHTS, key.into(), VALUE, &weight.to_le_bytes())
 }
 
 impl Client for RangesClient {

@@ -23,9 +23,9 @@ pub(super) fn first_rows<A: Access + ?Sized>(
     most: usize,
 ) -> Result<Vec<(u64, i64)>, Abort> {
     let mut rows = Vec::new();
-    access.scan(table, range, direction, VALUE, &mut |key, value| {
+    access.scan(table, range.into(), direction, VALUE, &mut |key, value| {
         let value = value.try_into().expect("the column is as long as its type");
-        rows.push((key, i64::from_le_bytes(value)));
+        rows.push((key.number(), i64::from_le_bytes(value)));
         if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(rows)
@@ -40,7 +40,7 @@ pub(super) fn check(
         let mut seen = 0;
         for row in 0..LEDGER_ROWS {
             let mut bytes = [0; 8];
-            access.read(LEDGER, row, ColumnSet::one(kind), &mut bytes)?;
+            access.read(LEDGER, row.into(), ColumnSet::one(kind), &mut bytes)?;
             seen += i64::from_le_bytes(bytes);
         }
         if seen != 0 {

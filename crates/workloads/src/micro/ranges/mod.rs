@@ -235,10 +235,10 @@ impl Workload for Ranges {
 
     fn load(&self, loader: &mut dyn Loader) {
         for key in (0..self.options.keys).step_by(2) {
-            loader.load(WEIGHTS, key, &WEIGHT.to_le_bytes());
+            loader.load(WEIGHTS, key.into(), &WEIGHT.to_le_bytes());
         }
         for key in 0..self.options.queued {
-            loader.load(QUEUE, key, &number_at(key).to_le_bytes());
+            loader.load(QUEUE, key.into(), &number_at(key).to_le_bytes());
         }
         loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
     }

@@ -90,16 +90,16 @@ impl RoomsClient {
     ) -> Result<bool, Abort> {
         let Some(before) = person(access, key)? else {
             // Nobody can go who is not there.
-            let gone = access.update(PEOPLE, key, ROOM, &room.to_le_bytes())?;
+            let gone = access.update(PEOPLE, key.into(), ROOM, &room.to_le_bytes())?;
             return Ok(!gone && access.refused_by().is_none());
         };
         let mut after = Person { room, ..before };
         let done = match badge {
-            None => access.update(PEOPLE, key, ROOM, &room.to_le_bytes())?,
+            None => access.update(PEOPLE, key.into(), ROOM, &room.to_le_bytes())?,
             Some(badge) => {
                 after.badge = badge;
                 let values = [room.to_le_bytes(), badge.to_le_bytes()].concat();
-                access.update(PEOPLE, key, ROOM.with(BADGE), &values)?
+                access.update(PEOPLE, key.into(), ROOM.with(BADGE), &values)?
             }
         };
         if !done {
@@ -144,7 +144,7 @@ impl RoomsClient {
         people[to].1.coins += 1;
         for at in [from, to] {
             let (key, person) = people[at];
-            if !access.update(PEOPLE, key, COINS, &person.coins.to_le_bytes())? {
+            if !access.update(PEOPLE, key.into(), COINS, &person.coins.to_le_bytes())? {
                 return Ok(false);
             }
         }
@@ -158,7 +158,7 @@ impl RoomsClient {
         badge: u64,
     ) -> Result<bool, Abort> {
         let there = person(access, key)?;
-        let done = access.update(PEOPLE, key, BADGE, &badge.to_le_bytes())?;
+        let done = access.update(PEOPLE, key.into(), BADGE, &badge.to_le_bytes())?;
         let refused_by = access.refused_by();
         let has = found(access, BY_BADGE, self.entries(BY_BADGE, badge), Direction::Forward)?;
         Ok(match there {
@@ -180,19 +180,19 @@ impl RoomsClient {
         by: u64,
     ) -> Result<bool, Abort> {
         let Some(gone) = person(access, key)? else {
-            return Ok(!access.delete(PEOPLE, key)?);
+            return Ok(!access.delete(PEOPLE, key.into())?);
         };
         if person(access, by)?.is_some() {
             // The row's own key refuses, or the badge would; it is there already in either case.
             let row = Person { badge: self.options.badges_made(), ..gone }.row();
-            return Ok(!access.insert(PEOPLE, by, &row)? && access.refused_by().is_none());
+            return Ok(!access.insert(PEOPLE, by.into(), &row)? && access.refused_by().is_none());
         }
         // Two people can't have one badge, so the second cannot come before the first has gone.
-        let too_early = access.insert(PEOPLE, by, &gone.row())?;
+        let too_early = access.insert(PEOPLE, by.into(), &gone.row())?;
         let right = !too_early
             && access.refused_by() == Some(BY_BADGE)
-            && access.delete(PEOPLE, key)?
-            && access.insert(PEOPLE, by, &gone.row())?;
+            && access.delete(PEOPLE, key.into())?
+            && access.insert(PEOPLE, by.into(), &gone.row())?;
         Ok(right && self.are_there(access, (BY_BADGE, gone.badge), &[(by, gone)])?)
     }
 
@@ -218,9 +218,9 @@ impl RoomsClient {
         let (row, mut bytes) = (self.worker as u64 % LEDGER_ROWS, [0; 8]);
         // A report is about the census before it.
         let law = ColumnSet::one(self.kind().min(4));
-        access.read_for_update(LEDGER, row, law, &mut bytes)?;
+        access.read_for_update(LEDGER, row.into(), law, &mut bytes)?;
         let noted = u64::from_le_bytes(bytes).wrapping_add(1);
-        access.update(LEDGER, row, law, &noted.to_le_bytes())?;
+        access.update(LEDGER, row.into(), law, &noted.to_le_bytes())?;
         Ok(())
     }
 }

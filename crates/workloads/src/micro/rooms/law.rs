@@ -14,8 +14,8 @@ pub(super) fn found<A: Access + ?Sized>(
     direction: Direction,
 ) -> Result<Vec<(u64, Person)>, Abort> {
     let mut people = Vec::new();
-    access.scan_index(index, range, direction, ALL, &mut |key, row| {
-        people.push((key, Person::of(row)));
+    access.scan_index(index, range.into(), direction, ALL, &mut |key, row| {
+        people.push((key.number(), Person::of(row)));
         ControlFlow::Continue(())
     })?;
     Ok(people)
@@ -27,7 +27,7 @@ pub(super) fn person<A: Access + ?Sized>(
     key: u64,
 ) -> Result<Option<Person>, Abort> {
     let mut row = [0; 24];
-    Ok(access.read(PEOPLE, key, ALL, &mut row)?.then(|| Person::of(&row)))
+    Ok(access.read(PEOPLE, key.into(), ALL, &mut row)?.then(|| Person::of(&row)))
 }
 
 /// Reads everything and says which law is broken.
@@ -40,7 +40,7 @@ pub(super) fn check(
         let mut seen = 0;
         for row in 0..LEDGER_ROWS {
             let mut bytes = [0; 8];
-            access.read(LEDGER, row, ColumnSet::one(kind), &mut bytes)?;
+            access.read(LEDGER, row.into(), ColumnSet::one(kind), &mut bytes)?;
             seen += u64::from_le_bytes(bytes);
         }
         if seen != 0 {
@@ -62,11 +62,17 @@ pub(super) fn check(
     }
     for (table, name, index) in [(BY_ROOM, "by_room", by_room), (BY_BADGE, "by_badge", by_badge)] {
         let mut entries = Vec::new();
-        access.scan(table, KeyRange::ALL, Direction::Forward, ENTRY, &mut |entry, key| {
-            let key = key.try_into().expect("an entry is a key");
-            entries.push((entry, u64::from_le_bytes(key)));
-            ControlFlow::Continue(())
-        })?;
+        access.scan(
+            table,
+            KeyRange::ALL.into(),
+            Direction::Forward,
+            ENTRY,
+            &mut |entry, key| {
+                let key = key.try_into().expect("an entry is a key");
+                entries.push((entry.number(), u64::from_le_bytes(key)));
+                ControlFlow::Continue(())
+            },
+        )?;
         let entry_of = |(key, person): &(u64, Person)| {
             let words = [person.room, person.badge].map(u64::to_le_bytes);
             let entry = index.entry_of(*key, |column| &words[column]);

@@ -272,7 +272,7 @@ impl Workload for Rooms {
 
     fn load(&self, loader: &mut dyn Loader) {
         for at in 0..self.options.people {
-            loader.load(PEOPLE, at * 2, &Person::loaded(at, self.options.rooms).row());
+            loader.load(PEOPLE, (at * 2).into(), &Person::loaded(at, self.options.rooms).row());
         }
         loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
     }

@@ -92,8 +92,8 @@ fn all(
     part: Part,
     mut visit: impl FnMut(u64, &[u8]),
 ) -> Result<(), Abort> {
-    access.scan(table, range, Direction::Forward, part.set, &mut |key, row| {
-        visit(key, row);
+    access.scan(table, range.into(), Direction::Forward, part.set, &mut |key, row| {
+        visit(key.number(), row);
         ControlFlow::Continue(())
     })
 }
