@@ -1,22 +1,14 @@
 //! Tables in key order: the tree, the guards of its leaves, and what a session does with both.
 
 use crate::{
-    Guard, ProtocolWords, Record, Shape, Space, Table,
-    index::{
-        Tree, TreeKey,
-        ordered::{Insertion, LeafCopy, NodeSource, Unlinking},
-    },
-    record::RowState,
-    table::Index,
+    Guard, ProtocolWords, Record, Shape,
+    index::{Tree, TreeKey, ordered::LeafCopy},
 };
 use machine::{
     Arena, Machine, OutOfMemory,
     cold::{Arc, Mutex},
 };
-use txn::{Abort, AbortReason, TableId};
-
-/// Nodes that a session takes from the arena at a time.
-const NODES_PER_CHUNK: u64 = 16;
+use txn::TableId;
 
 /// Rows that were loaded at consecutive slots, with consecutive keys.
 struct Loaded<K> {
@@ -33,31 +25,7 @@ pub struct OrderedRows<M: Machine, K: TreeKey = u64> {
     loaded: Mutex<Vec<Loaded<K>>>,
 }
 
-/// A kind of key that tables in key order may have.
-pub trait OrderedKey: TreeKey {
-    /// The index of a table with such keys, if it is in their order.
-    fn rows<M: Machine>(index: &Index<M>) -> Option<&OrderedRows<M, Self>>;
-
-    /// What stands for the key in its record, and wherever a number has to.
-    fn number<M: Machine>(self, core: &M::Core, width: Self::Width) -> u64;
-}
-
-impl OrderedKey for u64 {
-    #[inline(always)]
-    fn rows<M: Machine>(index: &Index<M>) -> Option<&OrderedRows<M>> {
-        match index {
-            Index::Ordered(rows) => Some(rows),
-            _ => None,
-        }
-    }
-
-    #[inline(always)]
-    fn number<M: Machine>(self, _: &M::Core, (): ()) -> u64 {
-        self
-    }
-}
-
-impl<M: Machine, K: OrderedKey> OrderedRows<M, K> {
+impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
     /// Bytes that the index of `rows` rows needs.
     pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, words: &ProtocolWords) -> u64 {
         Tree::<M, K>::bytes_for(red_black, rows, width, Shape::<M>::guard_bytes(words))
@@ -79,13 +47,13 @@ impl<M: Machine, K: OrderedKey> OrderedRows<M, K> {
     }
 
     #[inline(always)]
-    fn guard(&self, leaf: u64) -> Guard<'_, M> {
+    pub(crate) fn guard(&self, leaf: u64) -> Guard<'_, M> {
         // SAFETY: a leaf's slot has room for a guard behind the node, and holds nothing else there ever.
         Guard::new(unsafe { self.guards.slot_at(leaf + self.tree.tail()) })
     }
 
     #[inline(always)]
-    fn leaf(&self, offset: u64) -> Leaf<'_, M> {
+    pub(crate) fn leaf(&self, offset: u64) -> Leaf<'_, M> {
         Leaf { offset, guard: self.guard(offset) }
     }
 
@@ -111,8 +79,8 @@ impl<M: Machine, K: OrderedKey> OrderedRows<M, K> {
 
 /// A leaf of an ordered table: a range of keys. What that range is may change at any time.
 pub struct Leaf<'s, M: Machine> {
-    offset: u64,
-    guard: Guard<'s, M>,
+    pub(crate) offset: u64,
+    pub(crate) guard: Guard<'s, M>,
 }
 
 impl<M: Machine> Clone for Leaf<'_, M> {
@@ -132,12 +100,16 @@ impl<'s, M: Machine> Leaf<'s, M> {
 }
 
 /// What a leaf of a table held at one moment.
-pub struct LeafRows<'s, M: Machine, K: OrderedKey = u64> {
-    table: &'s Table<M>,
+pub struct LeafRows<'s, M: Machine, K: TreeKey = u64> {
+    shape: &'s Shape<M>,
     copy: LeafCopy<K>,
 }
 
-impl<'s, M: Machine, K: OrderedKey> LeafRows<'s, M, K> {
+impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
+    pub(crate) fn new(shape: &'s Shape<M>, copy: LeafCopy<K>) -> Self {
+        LeafRows { shape, copy }
+    }
+
     /// The least and the greatest key that belong into it.
     #[inline(always)]
     pub fn range(&self) -> (K, K) {
@@ -157,7 +129,8 @@ impl<'s, M: Machine, K: OrderedKey> LeafRows<'s, M, K> {
     /// Key number `at`, ascending, and its record.
     pub fn get(&self, at: usize) -> (K, Record<'s, M>) {
         let (key, offset) = self.copy.entries()[at];
-        (key, self.table.record_at(offset))
+        // SAFETY: leaves of a table's tree name slots of its shape.
+        (key, unsafe { self.shape.slot_at(offset) })
     }
 }
 
@@ -169,7 +142,7 @@ pub enum Sought<'s, M: Machine> {
     Absent(Leaf<'s, M>),
 }
 
-/// The outcome of [`Table::make_in`].
+/// The outcome of [`Table::make_in`](crate::Table::make_in).
 pub enum Placed<'s, M: Machine> {
     /// A record was made, its row absent.
     Made(Record<'s, M>),
@@ -179,206 +152,4 @@ pub enum Placed<'s, M: Machine> {
     Moved,
     /// The leaf has no room.
     Full,
-}
-
-/// A session's slots for nodes of one table.
-struct Nodes<'t, M: Machine> {
-    table: &'t Table<M>,
-    space: &'t mut Space,
-    bytes: u64,
-}
-
-impl<M: Machine> NodeSource for Nodes<'_, M> {
-    fn take(&mut self) -> Result<u64, OutOfMemory> {
-        let bytes = self.bytes;
-        if let Some(slot) = self.space.nodes.pop(bytes) {
-            return Ok(slot);
-        }
-        if let Some(slot) = self.table.take_surplus(self.space, |space| space.nodes.pop(bytes)) {
-            return Ok(slot);
-        }
-        self.space.nodes.refill(self.table.arena(), bytes, NODES_PER_CHUNK)?;
-        Ok(self.space.nodes.pop(bytes).expect("just filled"))
-    }
-
-    fn give_back(&mut self, slot: u64) {
-        self.space.nodes.give_back(slot);
-    }
-}
-
-/// Why a record could not be made or a leaf not be split.
-struct NotMade(Abort);
-
-impl From<OutOfMemory> for NotMade {
-    fn from(_: OutOfMemory) -> Self {
-        NotMade(Abort::because(AbortReason::OutOfMemory))
-    }
-}
-
-/// Tables in key order. A session stays pinned from the look-up of a leaf to its last use.
-impl<M: Machine> Table<M> {
-    /// True when ranges of the table can be scanned, by keys of 64 bits.
-    #[inline(always)]
-    pub fn is_ordered(&self) -> bool {
-        matches!(self.index(), Index::Ordered(_))
-    }
-
-    #[inline(always)]
-    fn ordered<K: OrderedKey>(&self) -> &OrderedRows<M, K> {
-        match K::rows(self.index()) {
-            Some(rows) => rows,
-            None => panic!("table {:?} has no ordered index of such keys", self.schema().name),
-        }
-    }
-
-    /// What its keys have in common.
-    ///
-    /// # Panics
-    /// If it is not in order of such keys; so do the methods below.
-    #[inline(always)]
-    pub fn width<K: OrderedKey>(&self) -> K::Width {
-        self.ordered::<K>().tree.width()
-    }
-
-    /// The record of `key`, or the leaf into which it belongs.
-    #[inline]
-    pub fn seek<K: OrderedKey>(&self, core: &M::Core, key: K) -> Sought<'_, M> {
-        let rows = self.ordered::<K>();
-        match rows.tree.seek(core, key) {
-            (_, Some(offset)) => Sought::Found(self.record_at(offset)),
-            (leaf, None) => Sought::Absent(rows.leaf(leaf)),
-        }
-    }
-
-    /// The leaf into which `key` belongs.
-    pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M> {
-        let rows = self.ordered::<K>();
-        rows.leaf(rows.tree.seek(core, key).0)
-    }
-
-    /// What `leaf` holds just now; none if `key` does not belong into it any more.
-    pub fn read_leaf<K: OrderedKey>(
-        &self,
-        core: &M::Core,
-        leaf: Leaf<'_, M>,
-        key: K,
-    ) -> Option<LeafRows<'_, M, K>> {
-        let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
-        Some(LeafRows { table: self, copy })
-    }
-
-    /// Makes a record for `key`, its row absent, if the key still belongs into `leaf`. `prepare` sets up the
-    /// protocol's words of it just before others can find it; by then the leaf's guard has counted it, and
-    /// `prepare` is told how many insertions it had counted before. If it refuses, there is no record.
-    pub fn make_in<'s, K: OrderedKey>(
-        &'s self,
-        core: &M::Core,
-        space: &mut Space,
-        leaf: Leaf<'s, M>,
-        key: K,
-        prepare: impl FnOnce(Record<'s, M>, u64) -> Result<(), Abort>,
-    ) -> Result<Placed<'s, M>, Abort> {
-        let offset = self.take_slot(space).map_err(|error| NotMade::from(error).0)?;
-        let record = self.record_at(offset);
-        let rows = self.ordered::<K>();
-        record.initialise(key.number::<M>(core, rows.tree.width()), RowState::ABSENT);
-        let inserted = rows.tree.insert(core, leaf.offset, key, offset, || {
-            let before = leaf.guard.count_insertion(core);
-            prepare(record, before)
-        });
-        if inserted != Ok(Insertion::Made) {
-            space.records.give_back(offset);
-        }
-        Ok(match inserted? {
-            Insertion::Made => Placed::Made(record),
-            Insertion::Existing(other) => Placed::Existing(self.record_at(other)),
-            Insertion::Moved => Placed::Moved,
-            Insertion::Full => Placed::Full,
-        })
-    }
-
-    /// Makes room for `key` in a full `leaf`. `announce` is told the guard of the leaf that is to take over
-    /// the upper part of the range, and how many insertions the leaf's guard had counted; by then it has
-    /// counted one more. Nobody else can reach either range then. If it refuses, nothing has happened.
-    pub fn split_leaf<'s, K: OrderedKey>(
-        &'s self,
-        core: &M::Core,
-        space: &mut Space,
-        leaf: Leaf<'s, M>,
-        key: K,
-        announce: impl FnOnce(Guard<'s, M>, u64) -> Result<(), Abort>,
-    ) -> Result<(), Abort> {
-        let rows = self.ordered::<K>();
-        let bytes = rows.tree.slot_bytes();
-        let mut nodes = Nodes { table: self, space, bytes };
-        let split = rows.tree.split(core, leaf.offset, key, &mut nodes, |_, right| {
-            let before = leaf.guard.count_insertion(core);
-            announce(rows.guard(right), before).map_err(NotMade)
-        });
-        split.map_err(|NotMade(abort)| abort)
-    }
-
-    /// Takes the retired record of `key` out of the index. `remember` is told the guard of its leaf before; nobody else
-    /// changes the leaf meanwhile. False if it was not there. The slot may be used again two epochs later.
-    pub fn unlink_from_leaf<K: OrderedKey>(
-        &self,
-        core: &M::Core,
-        (key, record): (K, &Record<'_, M>),
-        remember: impl FnOnce(Guard<'_, M>),
-    ) -> bool {
-        let (rows, offset) = (self.ordered::<K>(), record.name().offset);
-        let removed = rows.tree.remove(core, key, offset, |leaf| remember(rows.guard(leaf)));
-        removed.is_some()
-    }
-
-    /// The leaf into which `key` belongs, if nothing is in there.
-    pub fn empty_leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Option<Leaf<'_, M>> {
-        let leaf = self.leaf_of(core, key);
-        let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
-        copy.entries().is_empty().then_some(leaf)
-    }
-
-    /// Takes an empty leaf, into which `key` belongs, out of the index. `bequeath` is told its guard and that
-    /// of the leaf that takes over its range; by then the first has counted an insertion. False if others
-    /// were in the way. The slots go to `space`, to be used again two epochs later.
-    pub fn unlink_leaf<K: OrderedKey>(
-        &self,
-        core: &M::Core,
-        space: &mut Space,
-        leaf: Leaf<'_, M>,
-        key: K,
-        current_epoch: impl FnOnce() -> u64,
-        bequeath: impl FnOnce(Guard<'_, M>, Guard<'_, M>),
-    ) -> bool {
-        let rows = self.ordered::<K>();
-        let outcome = rows.tree.unlink(core, leaf.offset, key, |gone, heir| {
-            let (gone, heir) = (rows.guard(gone), rows.guard(heir));
-            gone.count_insertion(core);
-            bequeath(gone, heir);
-        });
-        match outcome {
-            Unlinking::Busy => return false,
-            Unlinking::Unneeded => {}
-            Unlinking::Done(slots) => {
-                // Read after the unlinking: who still found the leaf was pinned by then.
-                let epoch = current_epoch();
-                slots.into_iter().for_each(|slot| space.nodes.retire(epoch, slot));
-            }
-        }
-        true
-    }
-
-    /// Rows `key..` were loaded at consecutive slots.
-    pub(crate) fn note_loaded(&self, key: u64, offset: u64, count: u64) {
-        self.ordered::<u64>().note_loaded((key, key + (count - 1)), offset, count);
-    }
-
-    /// Builds the index of the rows that were loaded, if it is in order.
-    pub(crate) fn finish_loading(&self) -> Result<(), OutOfMemory> {
-        match self.index() {
-            Index::Ordered(rows) => rows.finish_loading(self.stride()),
-            Index::OrderedBytes(rows) => rows.finish_loading(self.stride()),
-            Index::Hash(_) | Index::Perfect(_) => Ok(()),
-        }
-    }
 }

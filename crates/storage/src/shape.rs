@@ -5,7 +5,7 @@
 //! table, so shapes know no index.
 
 use crate::{
-    byte_keys::key_words,
+    key_layout::key_words,
     record::{Header, Record},
     split::Split,
 };

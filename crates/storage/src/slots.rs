@@ -13,6 +13,22 @@ pub struct Slots {
     quarantined: VecDeque<u64>,
 }
 
+/// Slots that one session may use, and slots it has given up but that others may still see: those of
+/// records, and those of the nodes of an ordered index.
+#[derive(Default)]
+pub struct Space {
+    /// Slots of records.
+    pub records: Slots,
+    /// Slots of nodes.
+    pub nodes: Slots,
+}
+
+impl Space {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.nodes.is_empty()
+    }
+}
+
 /// Slots that wait in quarantine before the first of them is used again.
 const QUARANTINE: usize = 4;
 

@@ -12,7 +12,10 @@ const SHARED: &[&str] =
 
 /// Files there that may block by the operating system's means (`machine::cold`), with the reason.
 const COLD: &[(&str, &str)] = &[
-    ("crates/storage/src/table.rs", "spaces are taken and returned when sessions start and end"),
+    (
+        "crates/storage/src/table/mod.rs",
+        "spaces are taken and returned when sessions start and end",
+    ),
     ("crates/storage/src/ordered_rows.rs", "loading: what goes into the index is noted"),
     ("crates/storage/src/loader.rs", "loading: nothing runs yet"),
     ("crates/protocols/src/parts/version_chain.rs", "sessions hand over free slots by the dozen"),
@@ -72,6 +75,6 @@ mod tests {
         assert!(lines("crates/storage/tests/a.rs", text).is_empty());
         let text = "use disk::sync;\nuse disk::{sync};\nfn sync() {}\nuse machine::cold::Arc; f(Allocation::Mutex);";
         assert!(lines("crates/storage/src/a.rs", text).is_empty());
-        assert!(lines("crates/storage/src/table.rs", "use machine::cold::Mutex;").is_empty());
+        assert!(lines("crates/storage/src/table/mod.rs", "use machine::cold::Mutex;").is_empty());
     }
 }

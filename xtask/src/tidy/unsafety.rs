@@ -31,7 +31,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/ordered_rows.rs", "guards lie behind their leaves"),
     ("crates/storage/src/view.rs", "a record's words are seen as what a protocol keeps in them"),
     ("crates/storage/src/reclaim.rs", "zeros are valid: epoch slots"),
-    ("crates/storage/src/table.rs", "names records by their slots"),
+    ("crates/storage/src/table/mod.rs", "names records by their slots"),
     ("crates/storage/src/index/hash.rs", "buckets are words at offsets of an arena"),
     ("crates/storage/src/index/key.rs", "the rests of a node's keys are words behind the node"),
     ("crates/storage/src/index/perfect.rs", "entries are words at offsets of an arena"),

@@ -1,13 +1,17 @@
 //! A table: its layout, its index, and the slots of its records.
 
+mod byte_keys;
+mod ordered;
+
+pub use ordered::OrderedKey;
+
 use crate::{
-    ProtocolWords, Record,
-    byte_keys::ordered_width,
+    ProtocolWords, Record, Space,
     index::{ByteKey, HashIndex, PerfectIndex},
+    key_layout::ordered_width,
     ordered_rows::OrderedRows,
     record::RowState,
     shape::{Dense, Extras, Shape},
-    slots::Slots,
     split::Split,
 };
 use machine::{
@@ -39,22 +43,6 @@ pub enum Found<'s, M: Machine> {
     Existing(Record<'s, M>),
     /// There was none; this one was made, its row absent.
     Made(Record<'s, M>),
-}
-
-/// Slots that one session may use, and slots it has given up but that others may still see: those of
-/// records, and those of the nodes of an ordered index.
-#[derive(Default)]
-pub struct Space {
-    /// Slots of records.
-    pub records: Slots,
-    /// Slots of nodes.
-    pub nodes: Slots,
-}
-
-impl Space {
-    fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.nodes.is_empty()
-    }
 }
 
 /// How a table's records are found. Named by nobody outside.
@@ -144,11 +132,6 @@ impl<M: Machine> Table<M> {
     #[inline(always)]
     pub fn indexed_columns(&self) -> ColumnSet {
         self.indexed_columns
-    }
-
-    #[inline(always)]
-    pub(crate) fn index(&self) -> &Index<M> {
-        &self.index
     }
 
     /// How its records lie.
