@@ -2,11 +2,18 @@
 
 use crate::{
     architecture::Architecture,
+    log::{CommitSink, Log, SinkError},
     rows::Rows,
     session::{Session, SessionOf},
 };
-use machine::{Machine, Service, cold::Arc};
-use protocols::{Declaration, IsolationError, Protocol, ProtocolOptions};
+use machine::{
+    Machine, Service,
+    cold::{Arc, OnceLock},
+};
+use protocols::{
+    Declaration, Isolation, IsolationError, Protocol, ProtocolOptions,
+    parts::commit_order::CommitOrder,
+};
 use std::{any::Any, fmt};
 use storage::{Store, StoreError, StoreLoader};
 use txn::{Loader, Schema, TableId, TableSchema, Workload};
@@ -117,6 +124,14 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     /// Bytes that `rows` rows of `schema` need, index included.
     fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64;
 
+    /// All tables made so far, in order of their numbers; secondary indexes are those with an
+    /// [`index_of`](TableSchema::index_of). [`Session::walk`] reads their rows.
+    fn tables(&self) -> Vec<(TableId, &TableSchema)>;
+
+    /// Gives the engine a log, once: sessions made from now on tell it of their commits. Tickets follow on what `sink` has
+    /// acknowledged by now, which is what the tables hold.
+    fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError>;
+
     /// Session number `slot`, to be used by `core`. A slot is used by one session at a time.
     fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Box<dyn Session + 's>;
 
@@ -149,6 +164,7 @@ pub trait TypedEngine<M: Machine>: Engine<M> {
 pub struct EngineOf<M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
     architecture: A,
     options: EngineOptions,
+    log: OnceLock<Log<M>>,
     protocol: std::marker::PhantomData<fn() -> (M, P)>,
 }
 
@@ -162,7 +178,18 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
         }
         let architecture = A::create(machine, options)?;
         let (options, protocol) = (options.clone(), std::marker::PhantomData);
-        Ok(EngineOf { architecture, options, protocol })
+        Ok(EngineOf { architecture, options, log: OnceLock::new(), protocol })
+    }
+
+    /// As [`Engine::epoch_of`].
+    fn epoch_in(commit_timestamp: u64) -> Option<u64> {
+        // Each site has epochs of its own.
+        P::epoch_of(commit_timestamp).filter(|_| A::DECLARED.sites == 1)
+    }
+
+    /// The first owner's.
+    fn store(&self) -> &Store<M> {
+        self.architecture.stores().next().expect("there is an owner")
     }
 
     fn stores(&self) -> Vec<&Store<M>> {
@@ -205,6 +232,22 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
         self.stores().iter().map(|store| store.bytes_for(schema, rows)).sum()
     }
 
+    fn tables(&self) -> Vec<(TableId, &TableSchema)> {
+        self.store().tables().map(|table| (table.id(), table.schema())).collect()
+    }
+
+    fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError> {
+        let Declaration { name: protocol, isolation, .. } = self.declaration();
+        if isolation == Isolation::None {
+            return Err(SinkError::NoOrder { protocol });
+        }
+        let arena = self.store().machine().arena();
+        let order = CommitOrder::after(arena, sink.acknowledged().0);
+        let order = order.map_err(SinkError::OutOfMemory)?;
+        let log = Log { sink, order, epoch_of: Self::epoch_in };
+        self.log.set(log).map_err(|_| SinkError::Attached)
+    }
+
     fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Box<dyn Session + 's> {
         Box::new(self.typed_session(core, slot))
     }
@@ -218,8 +261,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     }
 
     fn epoch_of(&self, commit_timestamp: u64) -> Option<u64> {
-        // Each site has epochs of its own.
-        P::epoch_of(commit_timestamp).filter(|_| A::DECLARED.sites == 1)
+        Self::epoch_in(commit_timestamp)
     }
 }
 
@@ -228,8 +270,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> TypedEngine<M> for Engin
     type Session<'s> = SessionOf<'s, M, P, A>;
 
     fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> SessionOf<'s, M, P, A> {
-        let store = self.architecture.stores().next().expect("there is an owner");
-        let rows = Rows::new(core, store, slot, &self.options);
+        let rows = Rows::new(core, self.store(), slot, &self.options, self.log.get());
         SessionOf::new(rows, self.architecture.sites(core, slot))
     }
 }

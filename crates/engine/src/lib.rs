@@ -2,12 +2,13 @@
 //!
 //! - [`Session`] is what a stored procedure runs against;
 //! - `rows/` says what a row is, once for all: keys of both kinds, secondary indexes, rows in two parts, scans,
-//!   retirement, recording;
+//!   retirement, recording, logging;
 //! - `site/` is what one owner can do for one transaction on its own data: a protocol on a store;
 //! - an architecture says which site executes an access: a module each, listed in [`registry`].
 
 mod architecture;
 mod engine;
+mod log;
 mod owner;
 mod part;
 pub mod registry;
@@ -19,4 +20,5 @@ mod site;
 
 pub use architecture::ArchitectureDeclaration;
 pub use engine::{Dataset, Engine, EngineError, EngineOptions, TypedEngine};
-pub use session::{Session, Start};
+pub use log::{Commit, CommitSink, LoggedWrite, SinkError, Ticket};
+pub use session::{RowVisit, Session, Start, Walk};

@@ -6,7 +6,7 @@
 
 use crate::owner::Owner;
 use machine::Machine;
-use protocols::{Change, CommitLog, Prepared, Protocol, Txn};
+use protocols::{Change, CommitLog, Images, Prepared, Protocol, Txn};
 use storage::{Guard, GuardRef, ProtocolWords, Record, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema};
 
@@ -51,6 +51,7 @@ pub(crate) trait Part<'s, M: Machine> {
     fn prepare_record(&self, record: Record<'_, M>);
     fn retire(&self, record: Record<'_, M>, guard: Option<Guard<'_, M>>);
     fn confirm(&mut self, timestamp: u64) -> Result<(), Abort>;
+    fn images(&mut self, log: &mut Images<'_, 's, M>);
     fn abort(&mut self);
     fn age(&self) -> Option<u64>;
     fn priority(&self) -> Option<u64>;
@@ -254,6 +255,10 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
 
     fn confirm(&mut self, timestamp: u64) -> Result<(), Abort> {
         self.protocol.confirm(self.core, &mut self.worker, timestamp)
+    }
+
+    fn images(&mut self, log: &mut Images<'_, 's, M>) {
+        self.protocol.images(self.core, &mut self.worker, log);
     }
 
     fn age(&self) -> Option<u64> {

@@ -2,11 +2,13 @@
 
 use crate::{
     architecture::{Architecture, DirectSites},
+    log::Ticket,
     rows::{Rows, Sites, Work},
     site::LocalSite,
 };
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
+use storage::Piece;
 use txn::{Abort, Access, ColumnSet, Direction, Intent, Key, Keys, TableId, Visit, WorkerHistory};
 
 /// How an attempt starts.
@@ -20,6 +22,16 @@ pub struct Start<'a> {
     /// protocol [locks partitions](Session::locks_partitions) do they make a difference.
     pub partitions: &'a [u64],
 }
+
+/// How far a walk through a table has come. It begins with the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    pub(crate) site: usize,
+    pub(crate) piece: Piece,
+}
+
+/// What is done with a row that a walk has come to: its key, and all its columns, packed.
+pub type RowVisit<'v> = dyn FnMut(Key<'_>, &[u8]) + 'v;
 
 /// One worker's way into the database: begin, access, then commit or roll back. Any number of times.
 pub trait Session: Access {
@@ -44,6 +56,22 @@ pub trait Session: Access {
 
     /// The age by which the protocol decides who gives way, if it does.
     fn priority(&self) -> Option<u64>;
+
+    /// The ticket of the last commit, where the engine has a [log](crate::CommitSink): all that it has written and read is
+    /// durable when the log has acknowledged it. None if it was taken before.
+    fn take_ticket(&mut self) -> Option<Ticket>;
+
+    /// Reads the rows in a piece of a table, within the attempt, and returns where the next piece is. What was visited
+    /// counts only if the attempt commits; a checkpoint makes an attempt of each piece.
+    ///
+    /// A row that is there from the begin of a walk to its end is read once, whatever is done beside it. Rows that come
+    /// and go meanwhile may be missed: ranges are not protected. Attempts that declare partitions must declare all.
+    fn walk(
+        &mut self,
+        table: TableId,
+        walk: &Walk,
+        visit: &mut RowVisit<'_>,
+    ) -> Result<Option<Walk>, Abort>;
 
     /// What the session's committed transactions did so far, if that is recorded.
     fn take_history(&mut self) -> WorkerHistory;
@@ -275,6 +303,19 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
 
     fn priority(&self) -> Option<u64> {
         self.sites.age()
+    }
+
+    fn take_ticket(&mut self) -> Option<Ticket> {
+        self.rows.take_ticket()
+    }
+
+    fn walk(
+        &mut self,
+        table: TableId,
+        walk: &Walk,
+        visit: &mut RowVisit<'_>,
+    ) -> Result<Option<Walk>, Abort> {
+        self.work().access(|work| work.walk(table, walk, visit))
     }
 
     fn take_history(&mut self) -> WorkerHistory {

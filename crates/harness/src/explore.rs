@@ -8,6 +8,7 @@
 
 mod ages;
 mod judgement;
+pub mod replay;
 mod violation;
 
 pub use violation::Violation;

@@ -1,7 +1,8 @@
 //! Running, measuring, exploring.
 //!
 //! [`run::run`] measures a workload under a protocol on a machine, [`assemble::record`] makes a
-//! [`record::RunRecord`] of it, and [`explore::explore`] hunts for bugs.
+//! [`record::RunRecord`] of it, and [`explore::explore`] hunts for bugs;
+//! [`explore::replay::replay`] holds what a log was told against what the tables hold.
 
 pub mod anomalies;
 pub mod arrivals;
@@ -13,5 +14,6 @@ pub mod explore;
 mod law;
 pub mod measure;
 mod measurement;
+pub mod memory_log;
 pub mod record;
 pub mod run;

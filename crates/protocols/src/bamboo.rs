@@ -21,7 +21,8 @@
 //! - A transaction that is to abort notices at its next access, while it waits, and when it begins to commit.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
+    Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
+    faults,
     parts::{
         retiring_holdings::Holdings,
         retiring_queue::{RetiringLock, RetiringLocks},
@@ -239,6 +240,15 @@ impl<M: Machine> Protocol<M> for Bamboo<M> {
         worker: &mut Worker<'s, M>,
     ) -> Result<Prepared, Abort> {
         worker.locks.begin_commit(core).map(|()| Prepared::ANY)
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        worker.writes.tell_images(core, log);
     }
 
     #[inline]

@@ -19,7 +19,8 @@
 //! [`loose_clocks`]: crate::parts::loose_clocks
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
+    Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
+    faults,
     parts::{
         absence_times::{AbsenceTimes, Absences},
         inlined_version,
@@ -203,6 +204,15 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         let Footprint { pending, writes, .. } = footprint;
         collector.reserve_all(core, &pending.latcher, pending.timestamp, writes)?;
         Ok(Prepared::at(pending.timestamp))
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        worker.footprint.writes.tell_images(core, log);
     }
 
     fn commit<'s>(

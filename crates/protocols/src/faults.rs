@@ -122,6 +122,10 @@ pub const COLLECTS_UP_TO_THE_OLDEST: Fault = Fault("collects_up_to_the_oldest");
 /// What is read for update is not validated at read committed, which its definition does not ask for.
 pub const UPDATES_UNVALIDATED: Fault = Fault("updates_unvalidated");
 
+/// A transaction gets its number in the log when it has let go of what it wrote: others may have overwritten it by
+/// then, and have a smaller one. Only who replays the log can tell.
+pub const NUMBERED_AFTER_RELEASE: Fault = Fault("numbered_after_release");
+
 /// All planted bugs.
 pub fn all() -> impl Iterator<Item = &'static Planted> {
     let families = [
@@ -148,7 +152,11 @@ mod tests {
 
     #[test]
     fn each_has_a_name_of_its_own_and_a_protocol_that_there_is() {
-        let mut names = BTreeSet::from([COLLECTS_UP_TO_THE_OLDEST.0, UPDATES_UNVALIDATED.0]);
+        let mut names = BTreeSet::from([
+            COLLECTS_UP_TO_THE_OLDEST.0,
+            UPDATES_UNVALIDATED.0,
+            NUMBERED_AFTER_RELEASE.0,
+        ]);
         let declared = declarations::<Native>(&ProtocolOptions::default());
         for planted in all() {
             assert!(names.insert(planted.name), "{}: twice", planted.name);

@@ -16,7 +16,7 @@
 //! [`commit_dependencies`]: crate::parts::commit_dependencies
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, Txn, faults,
+    CommitLog, Declaration, Images, Isolation, ProtocolOptions, Txn, faults,
     parts::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         commit_dependencies::CommitDependencies,
@@ -231,6 +231,17 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         let (mut placer, placements) = self.placer(own, writes);
         placer.reserve(core, placements, end)?;
         Ok(end)
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Own<'s, M>,
+        writes: &Writes<'s, M>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        let (placer, placements) = self.placer(own, writes);
+        placer.tell_images(core, placements, log);
     }
 
     fn commit<'s>(

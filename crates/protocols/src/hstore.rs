@@ -15,7 +15,7 @@
 //! which the published code leaves out.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, OlderAtPartition, Prepared, Protocol,
+    Change, CommitLog, Declaration, Images, Isolation, OlderAtPartition, Prepared, Protocol,
     ProtocolOptions, Txn, faults,
     parts::{
         partition_locks::{Claims, Older, PartitionLocks, Refusal},
@@ -237,6 +237,15 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
     #[inline]
     fn prepare<'s>(&'s self, _: &M::Core, worker: &mut Worker<'s, M>) -> Result<Prepared, Abort> {
         worker.refused.map_or(Ok(Prepared::ANY), Err)
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        worker.writes.tell_images(core, log);
     }
 
     #[inline]

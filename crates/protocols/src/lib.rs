@@ -33,6 +33,6 @@ pub use options::{
     ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
-    Change, CommitLog, Declaration, Isolation, IsolationError, Prepared, Protocol,
+    Change, CommitLog, Declaration, Image, Images, Isolation, IsolationError, Prepared, Protocol,
     TimestampAllocation, Txn,
 };

@@ -7,7 +7,7 @@
 //! Source: none; the null member of the family, as noop is BenchBase's.
 
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
+    Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
     parts::write_set::WriteSet,
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
@@ -97,6 +97,15 @@ impl<M: Machine> Protocol<M> for NoCc {
     #[inline]
     fn prepare<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>) -> Result<Prepared, Abort> {
         Ok(Prepared::ANY)
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut WriteSet<'s, M, ()>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        worker.tell_images(core, log);
     }
 
     #[inline]

@@ -3,8 +3,8 @@
 use crate::ProtocolOptions;
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
 use std::{fmt, str::FromStr};
-use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
-use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, TxnId, Version, Write};
+use storage::{Epochs, GuardRef, Record, RecordRef, RowHead, RowState};
+use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, TxnId, Version, Write, WriteKind};
 
 /// What a committed history is promised to look like, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,8 +228,27 @@ pub struct Change<'a> {
     pub state: Option<RowState>,
 }
 
-/// Where installed writes are told, between the serialisation point and the release of locks: the
-/// history hangs here; log and two-phase commit will.
+/// What a prepared attempt is about to do to a record: what a log needs to know of it.
+///
+/// A row in two parts is two records, and an insert or a delete of it two images.
+pub struct Image<'a, 's, M: Machine> {
+    /// The record.
+    pub record: Record<'s, M>,
+    /// What happens to its row.
+    pub kind: WriteKind,
+    /// The columns that change: all of the record's in an insert or a delete.
+    pub columns: ColumnSet,
+    /// Their values before, packed; none before an insert.
+    pub before: &'a [u8],
+    /// Their values afterwards, packed; none after a delete.
+    pub after: &'a [u8],
+}
+
+/// Who is told of images.
+pub type Images<'a, 's, M> = dyn FnMut(Image<'_, 's, M>) + 'a;
+
+/// Where installed writes are told, between the serialisation point and the release of locks: the history hangs here.
+/// A log is told before: see [`Protocol::images`].
 pub struct CommitLog<'a> {
     /// Identity of the versions that this transaction installs.
     pub version: Version,
@@ -384,6 +403,19 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         let _ = (core, worker);
         unreachable!("{timestamp} was not to be confirmed");
     }
+
+    /// Tells a log what [`Protocol::commit`] will install, which comes next and cannot fail. Only called where a log is
+    /// kept.
+    ///
+    /// A record that is to be written is the attempt's own from before this call until it is installed: nobody else
+    /// installs anything there in between, nor is prepared to. So its row is what will be overwritten, and whoever
+    /// overwrites it later is prepared later.
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        log: &mut Images<'_, 's, M>,
+    );
 
     /// Installs everything with the agreed commit timestamp, and lets go.
     fn commit<'s>(

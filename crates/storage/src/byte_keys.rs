@@ -52,6 +52,19 @@ impl<M: Machine> Record<'_, M> {
         own == key
     }
 
+    /// The bytes of its key, where the record keeps them: in tables without order.
+    pub(crate) fn key_bytes<'b>(
+        &self,
+        core: &M::Core,
+        buffer: &'b mut [u8; MAX_KEY_BYTES],
+    ) -> &'b [u8] {
+        let words = self.key_bytes_words();
+        let (line, at) = (self.body_line(), self.table().layout().words() * 8);
+        let own = &mut buffer[..core.load_const(line, &words[0]) as usize];
+        core.copy_out(line, at + 8, &words[1..], own);
+        own
+    }
+
     /// A number for its key, in histories: the key itself, or where a record with a key of bytes lies. Recorded runs
     /// use no slot twice.
     #[inline(always)]

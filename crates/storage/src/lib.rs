@@ -29,5 +29,5 @@ pub use shape::{ProtocolWords, Shape};
 pub use slots::{Slots, Space};
 pub use split::Split;
 pub use store::{Store, StoreError, StoreOptions};
-pub use table::{Found, OrderedKey, Table};
+pub use table::{Found, OrderedKey, Piece, Table};
 pub use view::{GuardRef, RecordRef};

@@ -204,6 +204,14 @@ impl<M: Machine> Shape<M> {
         self.id
     }
 
+    /// Number of the table, of the second parts of its rows too.
+    pub fn table_id(&self) -> TableId {
+        match self.is_second_part() {
+            false => self.id,
+            true => Split::<M>::table_of(self.id),
+        }
+    }
+
     /// The table's schema.
     #[inline(always)]
     pub fn schema(&self) -> &TableSchema {

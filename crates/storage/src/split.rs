@@ -45,6 +45,11 @@ impl<M: Machine> Split<M> {
         Some(Split { behind, distance, row })
     }
 
+    /// The table whose rows' second parts have the number `id`.
+    pub(crate) fn table_of(id: TableId) -> TableId {
+        TableId(id.0 - MAX_TABLES as u16)
+    }
+
     /// The columns in the first part.
     pub(crate) fn first_part(&self) -> ColumnSet {
         self.row.all().without(self.columns())

@@ -43,6 +43,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/engine/src/site/mod.rs", "records found in an owner's store are its protocol's"),
     ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),
     ("crates/protocols/src/parts/critical_section.rs", "zeros are valid: a latch"),
+    ("crates/protocols/src/parts/commit_order.rs", "zeros are valid: a counter"),
     ("crates/protocols/src/parts/temperature.rs", "zeros are valid: a word"),
     ("crates/protocols/src/parts/versioned_readers.rs", "zeros are valid: a record's words"),
     ("crates/protocols/src/parts/lock_table.rs", "entries lie by number and offset in an arena"),

@@ -17,10 +17,12 @@ impl<'s, M: Machine> Rows<'s, M> {
         }
         self.open = true;
         self.attempts += 1;
-        if let Some(recorder) = &mut self.recorder {
+        if !self.unwatched
+            && let Some(recorder) = &mut self.recorder
+        {
             recorder.begin(self.core);
         }
-        self.bare = self.recorder.is_none() && !breakdown.enabled();
+        self.bare = self.unwatched && !breakdown.enabled();
     }
 
     /// An attempt that was [bare](Rows::is_bare) to its end has committed; its sites have been left.
@@ -111,11 +113,19 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 return Err(abort);
             }
         };
+        let numbers_late = core.is_planted(faults::NUMBERED_AFTER_RELEASE);
+        self.gather_images();
+        if !numbers_late {
+            self.rows.log(timestamp);
+        }
         let (version, id) = (self.rows.version(), self.rows.id());
         for at in 0..self.sites.count() {
             let writes = self.rows.recorder.as_mut().map(|recorder| recorder.writes());
             let mut log = CommitLog { version, writes };
             self.sites.site(at).commit(timestamp, &mut log);
+        }
+        if numbers_late {
+            self.rows.log(timestamp);
         }
         if let Some(recorder) = &mut self.rows.recorder {
             recorder.committed(core, id, timestamp);
@@ -161,6 +171,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     fn end(&mut self) {
         for at in 0..self.sites.count() {
             self.sites.site(at).leave();
+        }
+        if let Some(logger) = &mut self.rows.logger {
+            logger.end();
         }
         self.rows.open = false;
         self.rows.bare = false;

@@ -9,22 +9,28 @@
 //! - `scans.rs`: ranges;
 //! - `retirement.rs`: absent rows leave their indexes; `purge_queue.rs`: those that may;
 //! - `attempt.rs`: begin, commit and the end of an attempt;
-//! - `recorder.rs`: the history.
+//! - `recorder.rs`: the history;
+//! - `logger.rs`: what a log is told;
+//! - `walks.rs`: all rows of a table, piece by piece.
 
 mod accesses;
 mod attempt;
 mod indexes;
+mod logger;
 mod parts;
 mod purge_queue;
 mod recorder;
 mod retirement;
 mod scans;
 mod tree_key;
+mod walks;
 
 use crate::{
     EngineOptions, Start,
+    log::Log,
     site::{Located, Site},
 };
+use logger::Logger;
 use machine::Machine;
 use protocols::Txn;
 use purge_queue::PurgeQueue;
@@ -57,11 +63,14 @@ pub(crate) struct Rows<'s, M: Machine> {
     store: &'s Store<M>,
     slot: usize,
     recorder: Option<Recorder>,
+    logger: Option<Box<Logger<'s, M>>>,
+    /// There is neither of them.
+    unwatched: bool,
     purge: PurgeQueue,
     attempts: u64,
     open: bool,
     doomed: Option<Abort>,
-    /// The attempt is alive, unrecorded and not timed: nothing has to be done around an access.
+    /// The attempt is alive, unrecorded, not logged and not timed: nothing has to be done around an access.
     bare: bool,
     /// The unique index that has refused the last insert or update.
     refused_by: Option<TableId>,
@@ -78,12 +87,15 @@ impl<'s, M: Machine> Rows<'s, M> {
         store: &'s Store<M>,
         slot: usize,
         options: &EngineOptions,
+        log: Option<&'s Log<M>>,
     ) -> Self {
         Rows {
             core,
             store,
             slot,
             recorder: options.record_history.then(Recorder::default),
+            logger: log.map(|log| Box::new(Logger::new(log))),
+            unwatched: !options.record_history && log.is_none(),
             purge: PurgeQueue::new(options.purge_batch),
             attempts: 0,
             open: false,
@@ -192,6 +204,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         if let (Some(recorder), Key::Bytes(key)) = (&mut self.rows.recorder, key) {
             recorder.spelled(table, record.history_key(self.rows.core), key);
+        }
+        if let (Some(logger), Key::Bytes(key)) = (&mut self.rows.logger, key) {
+            logger.spell(&record, key);
         }
         Ok((Sited { site, record }, found))
     }

@@ -13,10 +13,10 @@ use crate::{
 };
 use machine::{Category, Core, Machine};
 use protocols::{
-    Change, CommitLog, Prepared, Protocol, Txn, faults,
+    Change, CommitLog, Images, Prepared, Protocol, Txn, faults,
     parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
-use storage::{ByteKey, Epochs, LeafRows, Record, RowHead, RowState, Space, Store, Table};
+use storage::{ByteKey, Epochs, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table};
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
 /// How a record is found again: by its key, or by what stands for it.
@@ -50,6 +50,9 @@ pub(crate) trait Site<'s, M: Machine> {
 
     /// All sites are prepared and have agreed on `timestamp`: [`Protocol::confirm`].
     fn confirm(&mut self, timestamp: u64) -> Result<(), Abort>;
+
+    /// Tells a log what will be installed: [`Protocol::images`].
+    fn images(&mut self, log: &mut Images<'_, 's, M>);
 
     /// Installs everything with the agreed timestamp. After a successful [`Site::prepare`].
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>);
@@ -111,6 +114,14 @@ pub(crate) trait Site<'s, M: Machine> {
         table: TableId,
         at: ByteKey,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort>;
+
+    /// Hands over the records in a piece of a table; the next piece, if there is one. See [`Table::walk`].
+    fn walk(
+        &self,
+        table: TableId,
+        piece: &Piece,
+        visit: &mut dyn FnMut(Key<'_>, Record<'s, M>),
+    ) -> Option<Piece>;
 
     /// Takes a retired record out of its index. True when a leaf is empty now, which [`Site::drop_leaf`] takes out. The
     /// transaction that retired it is over.
@@ -342,6 +353,10 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         Part::confirm(&mut self.part, timestamp)
     }
 
+    fn images(&mut self, log: &mut Images<'_, 's, M>) {
+        Part::images(&mut self.part, log);
+    }
+
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
         self.part.commit(timestamp, log);
     }
@@ -419,6 +434,15 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         at: ByteKey,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
         self.data.leaf(&mut self.part, table, at)
+    }
+
+    fn walk(
+        &self,
+        table: TableId,
+        piece: &Piece,
+        visit: &mut dyn FnMut(Key<'_>, Record<'s, M>),
+    ) -> Option<Piece> {
+        self.data.table(table).walk(self.data.core, piece, visit)
     }
 
     fn unlink(&mut self, table: TableId, name: &Name, record: Record<'s, M>) -> bool {

@@ -16,7 +16,10 @@ use crate::{
 };
 use checker::Requirements;
 use engine::{Engine, EngineOptions};
-use machine::{Body, Explored, Machine, Word, cold::Mutex};
+use machine::{
+    Body, Explored, Machine, Word,
+    cold::{Arc, Mutex},
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::{AbortReason, History, WorkerHistory};
 
@@ -28,9 +31,9 @@ pub(super) struct Judgement<'a> {
 }
 
 /// What one worker brings home.
-struct Outcome {
+pub(super) struct Outcome {
     worker: usize,
-    report: WorkerReport,
+    pub report: WorkerReport,
     history: WorkerHistory,
 }
 
@@ -43,6 +46,19 @@ impl Judgement<'_> {
     ) -> Result<Option<Violation>, HarnessError> {
         let exploration = self.exploration;
         let machine = explorers.take(self.seed, exploration.step_limit)?;
+        let engine = self.engine(&machine)?;
+        let violation = self.judge(&machine, &*engine, total)?;
+        drop(engine);
+        explorers.give(machine);
+        Ok(violation)
+    }
+
+    /// The engine, with its data.
+    pub fn engine(
+        &self,
+        machine: &Arc<Explored>,
+    ) -> Result<Arc<dyn Engine<Explored>>, HarnessError> {
+        let exploration = self.exploration;
         let options = EngineOptions {
             protocol: fitted(&exploration.protocol_options, self.workload),
             sessions: exploration.workers + 1,
@@ -51,12 +67,9 @@ impl Judgement<'_> {
             epoch_interval_ticks: 50,
         };
         let (architecture, protocol) = (&exploration.architecture, &exploration.protocol);
-        let engine = Explored::engine(architecture, protocol, &machine, &options)?;
+        let engine = Explored::engine(architecture, protocol, machine, &options)?;
         engine.load(self.workload, 1)?;
-        let violation = self.judge(&machine, &*engine, total)?;
-        drop(engine);
-        explorers.give(machine);
-        Ok(violation)
+        Ok(engine)
     }
 
     fn is_recorded(&self) -> bool {
@@ -72,7 +85,7 @@ impl Judgement<'_> {
         let ages = Mutex::new(Ages::default());
         // A machine counts on from schedule to schedule.
         let before = machine.operations().unwrap_or(0);
-        let ended = self.execute(machine, engine, &ages);
+        let ended = self.execute(machine, engine, &ages, None);
         total.operations += machine.operations().unwrap_or(0) - before;
         let outcomes = match ended {
             Ok(outcomes) => outcomes,
@@ -111,12 +124,13 @@ impl Judgement<'_> {
         }
     }
 
-    /// Lets the workers run to their ends.
-    fn execute(
+    /// Lets the workers run to their ends, and one more body `beside` them.
+    pub fn execute(
         &self,
         machine: &Explored,
         engine: &dyn Engine<Explored>,
         ages: &Mutex<Ages>,
+        beside: Option<Body<'_, Explored>>,
     ) -> Result<Vec<Outcome>, Violation> {
         let (stop, latencies) = (Word::new(0), Latencies::default());
         let outcomes = Mutex::new(Vec::new());
@@ -142,6 +156,7 @@ impl Judgement<'_> {
                     outcomes.lock().push(Outcome { worker, report, history });
                 })
             })
+            .chain(beside)
             .collect();
         match catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services()))) {
             Err(payload) => return Err(Violation::Panic(message_of(&*payload))),

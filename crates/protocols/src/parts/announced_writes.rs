@@ -9,7 +9,8 @@
 
 use super::{absence_times::Absences, write_set::WriteSet};
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
+    Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
+    faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
@@ -135,6 +136,18 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         timestamp: u64,
         log: &mut CommitLog<'_>,
     );
+
+    /// As [`Protocol::images`].
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        own: &mut Self::Own<'s>,
+        writes: &Writes<'s, M, Self>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        let _ = own;
+        writes.tell_images(core, log);
+    }
 
     /// Takes the announcements away, and forgets the attempt.
     fn abort<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, writes: &Writes<'s, M, Self>) {
@@ -279,6 +292,15 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
         worker: &mut Worker<'s, M, R>,
     ) -> Result<Prepared, Abort> {
         self.0.prepare(core, &mut worker.own, &worker.writes).map(Prepared::at)
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        self.0.images(core, &mut worker.own, &worker.writes, log);
     }
 
     fn commit<'s>(

@@ -8,6 +8,7 @@ pub mod cancellable_queue;
 pub mod certifier;
 pub mod commit_clock;
 pub mod commit_dependencies;
+pub mod commit_order;
 pub mod critical_section;
 pub mod dependent_session;
 pub mod inlined_version;

@@ -19,8 +19,8 @@ use super::{
     write_set::{WriteSet, write_through},
 };
 use crate::{
-    Change, CommitLocks, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions,
-    Txn, faults,
+    Change, CommitLocks, CommitLog, Declaration, Images, Isolation, Prepared, Protocol,
+    ProtocolOptions, Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
@@ -494,6 +494,17 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         timestamp: u64,
     ) -> Result<(), Abort> {
         self.rules.confirm(core, &mut worker.sets, timestamp)
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, R>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        let writes = &mut worker.sets.writes;
+        (0..writes.len()).for_each(|at| writes.settle(core, at));
+        writes.tell_images(core, log);
     }
 
     #[inline]

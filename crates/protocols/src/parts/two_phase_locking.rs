@@ -16,7 +16,8 @@
 
 use super::{record_set::RecordSet, write_set::WriteSet};
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions, Txn, faults,
+    Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
+    faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
@@ -488,6 +489,15 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         }
         self.locks.prepare(core, &mut worker.owner)?;
         Ok(Prepared::ANY)
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        worker.writes.tell_images(core, log);
     }
 
     #[inline]

@@ -15,7 +15,7 @@ use super::{
     visibility::{Validity, Viewpoint, begin_of},
     write_set::WriteSet,
 };
-use crate::CommitLog;
+use crate::{CommitLog, Images};
 use machine::{Core, Machine};
 use storage::{RecordRef, RowHead, RowState};
 use txn::{Abort, ColumnSet, Version};
@@ -108,6 +108,34 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
             }
         }
         Ok(())
+    }
+
+    /// Tells a log of the writes. The transaction is about to commit, and has not said so yet: until then the versions
+    /// that its own have followed stay behind them, and nobody who has written over its own can commit.
+    pub fn tell_images(
+        &self,
+        core: &M::Core,
+        placements: &Placements<'s, M>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        let Placer { viewpoint, writes, .. } = self;
+        for (at, placement) in placements.list.iter().enumerate() {
+            let record = writes.record(at);
+            viewpoint.latch(core, &record);
+            let (version, outcome) = match placement {
+                Placement::Placed { outcome, .. } => {
+                    (followed(core, &record, viewpoint.session), Some(*outcome))
+                }
+                Placement::Deferred(_) => (record, writes.outcome(core, at)),
+            };
+            if let Some(outcome) = outcome {
+                let mut before = |columns, out: &mut [u8]| {
+                    version_chain::copy_version(core, &record, &version, columns, out);
+                };
+                writes.tell_image(at, outcome, &mut before, log);
+            }
+            viewpoint.unlatch(core, &record);
+        }
     }
 
     /// The transaction has committed: puts its end timestamp where it is named, and the other versions in their places.
@@ -212,6 +240,23 @@ fn settle<M: Machine>(core: &M::Core, record: &Record<'_, M>, states: &Transacti
             core.store_relaxed(below.line(), &below.cc().end, begin);
         }
         version = below;
+    }
+}
+
+/// The version that was the newest before `session` placed its own, which is undecided. Call with the record latched.
+fn followed<'s, M: Machine>(
+    core: &M::Core,
+    record: &Record<'s, M>,
+    session: usize,
+) -> Record<'s, M> {
+    let (mut version, name) = (*record, name_of(session));
+    loop {
+        let own = version_chain::wts(core, &version) == name;
+        let below = version_chain::older(core, &version);
+        version = below.expect("what was there before an undecided version stays");
+        if own {
+            return version;
+        }
     }
 }
 

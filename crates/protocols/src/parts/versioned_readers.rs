@@ -25,7 +25,7 @@ use super::{
     version_collector::{VersionCollector, Versions},
 };
 use crate::{
-    Change, CommitLog, Declaration, Isolation, Prepared, Protocol, ProtocolOptions,
+    Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions,
     TimestampAllocation, Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
@@ -375,6 +375,15 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         }
         worker.forget_histories(core, timestamp)?;
         Ok(Prepared::at(timestamp))
+    }
+
+    fn images<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        log: &mut Images<'_, 's, M>,
+    ) {
+        self.locking.images(core, &mut worker.locking, log);
     }
 
     fn commit<'s>(

@@ -5,7 +5,7 @@
 //! a before-image, an abort forgets instead of undoing, and reads of own writes are answered in one place.
 
 use super::record_set::RecordSet;
-use crate::{Change, CommitLog};
+use crate::{Change, CommitLog, Image, Images};
 use machine::{Core, Machine, Zeroed};
 use std::ops::Range;
 use storage::{RecordRef, RowHead, RowState};
@@ -229,16 +229,57 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     ) {
         let record = self.record(at);
         if let Some(writes) = log.writes.as_deref_mut() {
-            // What the transaction did as a whole: a delete and an insert of one key make an update.
-            let kind = match (before.state.is_present(), after.is_present()) {
-                (false, true) => WriteKind::Insert,
-                (true, false) => WriteKind::Delete,
-                _ => WriteKind::Update,
-            };
+            let kind = kind_of(before.state, after);
             let (table, key) = (record.table().id(), record.history_key(core));
             let (version, overwritten) = (log.version, before.version);
             writes.push(Write { table, key, version, overwritten, kind });
         }
+    }
+
+    /// Tells a log what will be installed. Call with all records protected.
+    pub fn tell_images(&self, core: &M::Core, log: &mut Images<'_, 's, M>) {
+        for at in 0..self.len() {
+            if let Some(outcome) = self.outcome(core, at) {
+                let record = self.record(at);
+                let mut before =
+                    |columns, out: &mut [u8]| record.copy_held(core, columns, columns, out);
+                self.tell_image(at, outcome, &mut before, log);
+            }
+        }
+    }
+
+    /// Tells a log of the write at `at`, which has this [`WriteSet::outcome`] and nothing to add any more. `overwritten`
+    /// copies columns of the row that it finds.
+    pub fn tell_image(
+        &self,
+        at: usize,
+        (found, left): (RowHead, RowState),
+        overwritten: &mut dyn FnMut(ColumnSet, &mut [u8]),
+        log: &mut Images<'_, 's, M>,
+    ) {
+        if !found.state.is_present() && !left.is_present() {
+            // A record is retired, and stands for the same absence as before.
+            return;
+        }
+        let (record, pending) = self.records.get(at);
+        let (layout, kind) = (record.table().layout(), kind_of(found.state, left));
+        let columns = match kind {
+            WriteKind::Delete => layout.all(),
+            WriteKind::Insert | WriteKind::Update => pending.columns,
+        };
+        let bytes = layout.packed_bytes(columns);
+        let mut before = Vec::new();
+        if kind != WriteKind::Insert {
+            before.resize(bytes, 0);
+            overwritten(columns, &mut before);
+        }
+        let after = match kind {
+            WriteKind::Delete => &[],
+            WriteKind::Insert | WriteKind::Update => {
+                &self.values[pending.start..pending.start + bytes]
+            }
+        };
+        log(Image { record: record.record(), kind, columns, before: &before, after });
     }
 
     /// Writes the row's columns and state, as `version`, and tells nobody. Call with the record protected.
@@ -327,6 +368,15 @@ pub(crate) fn write_through<M: Machine, C: Zeroed + Send + Sync + 'static>(
         record.install(core, change.columns, change.values, change.state, Version::INITIAL);
     }
     there
+}
+
+/// What was done as a whole: a delete and an insert of one key make an update.
+fn kind_of(before: RowState, after: RowState) -> WriteKind {
+    match (before.is_present(), after.is_present()) {
+        (false, true) => WriteKind::Insert,
+        (true, false) => WriteKind::Delete,
+        _ => WriteKind::Update,
+    }
 }
 
 /// The columns of `set` below number `column`.

@@ -11,7 +11,9 @@ use txn::{
 
 const TABLE: TableId = TableId(0);
 const SESSIONS: usize = 4;
-const NO_LOG: CommitLog<'static> = CommitLog { version: Version::INITIAL, writes: None };
+/// Of whatever is done here.
+const ID: TxnId = TxnId::new(0, 1);
+const NO_LOG: CommitLog<'static> = CommitLog { version: Version::new(ID, 1), writes: None };
 
 type NativeCore = <Native as Machine>::Core;
 
@@ -66,8 +68,7 @@ impl<P: Protocol<Native>> Rig<P> {
 impl<'s, P: Protocol<Native>> Session<'s, P> {
     /// An attempt begins.
     pub fn begin(&mut self, attempt: u32) {
-        let txn =
-            Txn { id: TxnId::new(0, 1), age: None, attempt, read_only: false, partitions: &[] };
+        let txn = Txn { id: ID, age: None, attempt, read_only: false, partitions: &[] };
         self.rig.protocol.begin(self.core, &mut self.worker, txn);
     }
 

@@ -194,6 +194,33 @@ impl<M: Machine> HashIndex<M> {
         removed
     }
 
+    /// Hands over the offsets of the records in `count` buckets from number `first` on; the number of the next bucket,
+    /// if there is one. A record keeps its slot as long as it is in the index.
+    pub fn walk(
+        &self,
+        core: &M::Core,
+        first: u64,
+        count: u64,
+        visit: &mut dyn FnMut(u64),
+    ) -> Option<u64> {
+        let buckets = 1 << (u64::BITS - self.shift);
+        let end = (first + count).min(buckets);
+        for number in first..end {
+            let mut at = self.buckets + number * size_of::<Bucket<M>>() as u64;
+            while at != 0 {
+                let bucket = self.bucket_at(at);
+                at = core.load(&bucket.line, &bucket.header) & !LATCHED;
+                for slot in &bucket.slots {
+                    let entry = core.load(&bucket.line, slot);
+                    if entry != 0 {
+                        visit(entry & OFFSET_MASK);
+                    }
+                }
+            }
+        }
+        (end < buckets).then_some(end)
+    }
+
     fn add(&self, core: &M::Core, first: &Bucket<M>, entry: u64) -> Result<(), OutOfMemory> {
         let mut bucket = first;
         loop {

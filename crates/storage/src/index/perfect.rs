@@ -85,6 +85,19 @@ impl<M: Machine> PerfectIndex<M> {
         (offset != 0).then_some(offset)
     }
 
+    /// Hands over the offsets of the records of `count` keys from `first` on; the next key, if there is one.
+    pub fn walk(
+        &self,
+        core: &M::Core,
+        first: u64,
+        count: u64,
+        visit: &mut dyn FnMut(u64),
+    ) -> Option<u64> {
+        let end = first.saturating_add(count).min(self.keys);
+        (first..end).filter_map(|key| self.find(core, key)).for_each(visit);
+        (end < self.keys).then_some(end)
+    }
+
     /// Makes `offset` the record of `key`, which must have a place, unless there is one: then that one is
     /// returned. `prepare` runs just before the record can be found, and after any earlier record of the key
     /// was taken out.

@@ -2,8 +2,10 @@
 
 mod byte_keys;
 mod ordered;
+mod walk;
 
 pub use ordered::OrderedKey;
+pub use walk::Piece;
 
 use crate::{
     ProtocolWords, Record, Space,
