@@ -4,7 +4,6 @@ use crate::{
     architecture::{Architecture, DirectSites},
     log::Ticket,
     rows::{Rows, Sites, Work},
-    site::LocalSite,
 };
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
@@ -112,19 +111,78 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         !M::MODELLED && self.rows.is_bare()
     }
 
-    /// The short way to a row, if there is one: keys that are numbers have one. Where a caller has a number in its hands,
-    /// nothing is left of the question after compilation.
-    #[inline(always)]
-    fn short_way(
+    #[inline]
+    fn read_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.read_number(table, key, columns, intent, out) {
+                Ok(Some(head)) => return Ok(head.state.is_present()),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
+        self.work().access(|work| work.read(table, Key::Number(key), columns, intent, out))
+    }
+
+    #[inline]
+    fn update_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.update_number(table, key, columns, values) {
+                Ok(Some(written)) => return Ok(written),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
+        self.work().access(|work| work.update(table, Key::Number(key), columns, values))
+    }
+
+    #[inline]
+    fn add_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.add_number(table, key, columns, deltas) {
+                Ok(Some(added)) => return Ok(added),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
+        self.add_through_rows(table, Key::Number(key), columns, deltas)
+    }
+
+    fn add_through_rows(
         &mut self,
         table: TableId,
         key: Key<'_>,
-    ) -> Option<(&mut LocalSite<'s, M, P>, u64)> {
-        let Key::Number(number) = key else { return None };
-        if !self.may_be_short() {
-            return None;
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        if !self.work().adds_blindly(table, columns) {
+            return self.add_to_what_is_read(table, key, columns, deltas);
         }
-        self.sites.direct(table, number).map(|site| (site, number))
+        self.work().access(|work| work.add(table, key, columns, deltas))
     }
 
     #[cold]
@@ -134,8 +192,10 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
     }
 }
 
+// Where a caller has a number in its hands, nothing is left of the question which kind a key is: these are inlined
+// always, and what they call has the size that it would have if all keys were numbers.
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_, M, P, A> {
-    #[inline]
+    #[inline(always)]
     fn read_with(
         &mut self,
         table: TableId,
@@ -144,17 +204,13 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         intent: Intent,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
-        if let Some((site, number)) = self.short_way(table, key) {
-            match site.read_number(table, number, columns, intent, out) {
-                Ok(Some(head)) => return Ok(head.state.is_present()),
-                Ok(None) => {}
-                Err(abort) => return self.fail(abort),
-            }
+        match key {
+            Key::Number(number) => self.read_number(table, number, columns, intent, out),
+            Key::Bytes(_) => self.work().access(|work| work.read(table, key, columns, intent, out)),
         }
-        self.work().access(|work| work.read(table, key, columns, intent, out))
     }
 
-    #[inline]
+    #[inline(always)]
     fn update(
         &mut self,
         table: TableId,
@@ -162,17 +218,13 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort> {
-        if let Some((site, number)) = self.short_way(table, key) {
-            match site.update_number(table, number, columns, values) {
-                Ok(Some(written)) => return Ok(written),
-                Ok(None) => {}
-                Err(abort) => return self.fail(abort),
-            }
+        match key {
+            Key::Number(number) => self.update_number(table, number, columns, values),
+            Key::Bytes(_) => self.work().access(|work| work.update(table, key, columns, values)),
         }
-        self.work().access(|work| work.update(table, key, columns, values))
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(
         &mut self,
         table: TableId,
@@ -180,17 +232,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
-        if let Some((site, number)) = self.short_way(table, key) {
-            match site.add_number(table, number, columns, deltas) {
-                Ok(Some(added)) => return Ok(added),
-                Ok(None) => {}
-                Err(abort) => return self.fail(abort),
-            }
+        match key {
+            Key::Number(number) => self.add_number(table, number, columns, deltas),
+            Key::Bytes(_) => self.add_through_rows(table, key, columns, deltas),
         }
-        if !self.work().adds_blindly(table, columns) {
-            return self.add_to_what_is_read(table, key, columns, deltas);
-        }
-        self.work().access(|work| work.add(table, key, columns, deltas))
     }
 
     #[inline]

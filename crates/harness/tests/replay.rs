@@ -97,7 +97,8 @@ fn several_sites() {
 /// Forms of protocols that write, or hold on to what they write, in another way.
 #[test]
 fn forms() {
-    let set: [(&str, fn(&mut ProtocolOptions)); 4] = [
+    type Form = (&'static str, fn(&mut ProtocolOptions));
+    let set: [Form; 4] = [
         ("SILO", |options| options.commit_updates = true),
         ("TICTOC", |options| options.commit_updates = true),
         ("DL_DETECT", |options| options.readers = protocols::Readers::Versions),

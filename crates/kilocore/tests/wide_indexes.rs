@@ -111,7 +111,7 @@ fn rows_with_integer_keys_are_found_by_long_values() {
         };
         follow(
             &db,
-            |number| (number * 0x0101_0101_0101).into(),
+            |number| number * 0x0101_0101_0101,
             |tx, key, person| tx.insert(&table, *key, &values(person)),
             |tx, key, columns| tx.update(&table, *key, columns),
             |tx, key| tx.delete(&table, *key),

@@ -50,6 +50,7 @@ pub trait Access {
     /// is no such row; that absence is then part of what the transaction has read.
     ///
     /// `out` must be exactly as long as the columns are together.
+    #[inline(always)]
     fn read(
         &mut self,
         table: TableId,
@@ -61,6 +62,7 @@ pub trait Access {
     }
 
     /// As [`Access::read`], for a row that the transaction is going to update.
+    #[inline(always)]
     fn read_for_update(
         &mut self,
         table: TableId,

@@ -52,7 +52,7 @@ impl fmt::Display for Key<'_> {
 }
 
 impl From<u64> for Key<'_> {
-    #[inline]
+    #[inline(always)]
     fn from(number: u64) -> Self {
         Key::Number(number)
     }

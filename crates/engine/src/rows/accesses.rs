@@ -31,6 +31,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         if self.table(table).indexed_columns().intersects(columns) {
             return self.update_indexed(table, key, columns, values);
         }
+        self.rows.refused_by = None;
         let (record, _) = self.locate(table, key)?;
         self.write_row(record, Change { columns, values, state: None })
     }
@@ -43,6 +44,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
+        self.rows.refused_by = None;
         let (record, _) = self.locate(table, key)?;
         self.add_to_row(record, columns, deltas)
     }

@@ -22,7 +22,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         match range {
             Keys::Numbers(range) => {
                 let ends = (range.first(), range.last());
-                self.scan_rows(table, ends, direction, columns, &mut |_, key, row| {
+                self.scan_rows(table, ends, direction, columns, |_, key, row| {
                     Ok(visit(Key::Number(key), row))
                 })
             }
@@ -30,7 +30,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 let home = self.table(table);
                 let ends = self.byte_ends(table, range);
                 let mut buffer = Table::<M>::key_buffer();
-                self.scan_rows(table, ends, direction, columns, &mut |work, key, row| {
+                self.scan_rows(table, ends, direction, columns, |work, key, row| {
                     let key = home.shape().bytes_of(key, &mut buffer);
                     work.rows.core.copied(key.len());
                     Ok(visit(Key::Bytes(key), row))
@@ -57,7 +57,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         ends: (K, K),
         direction: Direction,
         columns: ColumnSet,
-        visit: &mut RowVisit<'_, 's, M, K>,
+        visit: impl FnMut(&mut Self, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(), Abort> {
         let (own, home) = (self.rows.version(), self.table(table));
         if let Some(recorder) = &mut self.rows.recorder {
@@ -82,7 +82,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         ends: (K, K),
         direction: Direction,
         (columns, row): (ColumnSet, &mut [u8]),
-        visit: &mut RowVisit<'_, 's, M, K>,
+        mut visit: impl FnMut(&mut Self, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(K, K), Abort> {
         let (core, home) = (self.rows.core, self.table(table));
         let site = self.sites.of_table(table);
@@ -119,7 +119,3 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 }
-
-/// What a scan hands each row to: the session, the key, the columns asked for.
-pub(super) type RowVisit<'v, 's, M, K> =
-    dyn FnMut(&mut Work<'_, 's, M>, K, &[u8]) -> Result<ControlFlow<()>, Abort> + 'v;
