@@ -222,3 +222,23 @@ fn teams_are_whole_whenever_somebody_looks() {
         });
     }
 }
+
+#[test]
+fn what_an_index_has_refused_is_no_reason_for_what_comes_later() {
+    let db = Database::open(Options::default()).unwrap();
+    let by_badge = IndexOptions { name: "by_badge", columns: &[("badge", 64)], key_bits: None };
+    let columns = [("badge", U64), ("floor", U64)];
+    let people = db.create_indexed_table("people", &columns, &[by_badge]).unwrap();
+    db.transact(|tx| {
+        tx.insert(&people, 1, &[7u64.into(), 1u64.into()])?;
+        let refused = tx.insert(&people, 2, &[7u64.into(), 1u64.into()]).unwrap_err();
+        assert!(matches!(refused, Error::NotUnique { .. }), "{refused}");
+        // No index is concerned: there is no such row.
+        let missing = tx.update(&people, 3, &[("floor", 2u64.into())]).unwrap_err();
+        assert!(matches!(missing, Error::MissingKey { .. }), "{missing}");
+        let missing = tx.add(&people, 3, &[("floor", 2)]).unwrap_err();
+        assert!(matches!(missing, Error::MissingKey { .. }), "{missing}");
+        Ok(())
+    })
+    .unwrap();
+}
