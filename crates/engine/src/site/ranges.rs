@@ -86,11 +86,12 @@ impl<'s, M: Machine> SiteData<'s, M> {
             }
             core.account(Category::Index);
             // Others may have split or unlinked the leaf before it was announced.
-            let Some(rows) = home.read_leaf(core, leaf, at) else { continue };
-            if filled_only && !rows.is_empty() {
-                part.scan(leaf.guard())?;
+            if let Some(rows) = home.read_leaf(core, leaf, at) {
+                if filled_only && !rows.is_empty() {
+                    part.scan(leaf.guard())?;
+                }
+                return Ok(rows);
             }
-            return Ok(rows);
         }
     }
 

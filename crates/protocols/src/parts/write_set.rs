@@ -138,12 +138,16 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     }
 
     /// Turns what is to be added by the write at `at` into what is to be written. Call with the record protected.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&mut self, core: &M::Core, at: usize) {
-        let (record, pending) = self.records.get(at);
-        if pending.added.is_empty() {
-            return;
+        if !self.records.get(at).1.added.is_empty() {
+            self.settle_additions(core, at);
         }
+    }
+
+    #[cold]
+    fn settle_additions(&mut self, core: &M::Core, at: usize) {
+        let (record, pending) = self.records.get(at);
         let pending = *pending;
         for column in pending.added.iter() {
             let (mut there, one) = ([0; 8], ColumnSet::one(column));
