@@ -1,4 +1,4 @@
-//! Who executes an access, and how cores are synchronised physically.
+//! What an architecture is: it decides which core executes an access and how cores are synchronised physically.
 
 use crate::{EngineOptions, rows::Sites, site::LocalSite};
 use machine::{Machine, Service, cold::Arc};
@@ -6,7 +6,7 @@ use protocols::Protocol;
 use storage::{Store, StoreError};
 use txn::TableId;
 
-/// What an architecture says of itself.
+/// An architecture's description: a name, a summary, a source, and the number of sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchitectureDeclaration {
     /// Its name, on the command line and in records.
@@ -25,7 +25,7 @@ pub struct ArchitectureDeclaration {
 pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
     Sized + Send + Sync + 'static
 {
-    /// What it says of itself.
+    /// Its description, for listings and for the check that the protocol allows so many sites.
     const DECLARED: &'static ArchitectureDeclaration;
 
     /// A session's way to the sites.

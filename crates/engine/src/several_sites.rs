@@ -19,7 +19,7 @@ use protocols::Protocol;
 use storage::{Store, StoreError};
 use txn::{Key, TableId};
 
-/// What the architecture says of itself.
+/// The description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
     name: "several_sites",
     summary: "three owners of data, each an engine of its own; transactions commit at all of them in two phases",

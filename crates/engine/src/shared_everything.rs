@@ -14,7 +14,7 @@ use protocols::Protocol;
 use storage::{Store, StoreError};
 use txn::{Key, TableId};
 
-/// What the architecture says of itself.
+/// The description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
     name: "shared_everything",
     summary: "each transaction stays on its core, which touches all records itself",

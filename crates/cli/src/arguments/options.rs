@@ -22,7 +22,7 @@ pub struct RunArguments {
     /// Protocols, separated by commas, or all (NO_CC too: it checks nothing and measures the harness)
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "all")]
     pub cc: Vec<String>,
-    /// Who executes an access; kilocore list names them all
+    /// Architecture, which decides who executes an access; kilocore list names them all
     #[arg(long, value_name = "NAME", default_value = DEFAULT, value_parser = architecture)]
     pub architecture: String,
     /// Numbers of cores, separated by commas [default: all natively, 64 simulated]
@@ -155,7 +155,7 @@ pub struct ExploreArguments {
     /// Instead of protocols: a planted bug, or all of them, which must be found
     #[arg(long, value_name = "NAME", conflicts_with = "cc")]
     pub mutant: Option<String>,
-    /// Who executes an access; kilocore list names them all
+    /// Architecture, which decides who executes an access; kilocore list names them all
     #[arg(long, value_name = "NAME", default_value = DEFAULT, value_parser = architecture)]
     pub architecture: String,
     /// Schedules for each

@@ -176,7 +176,7 @@ const HEADING: &str = "Workload";
 /// The option of presets.
 const PRESET: &str = "preset";
 
-/// What there is of presets, and how one runs the workload.
+/// The end of a workload's help: its presets, if it has any, and commands that run it.
 fn after_help(declared: &Declaration) -> String {
     let mut text = String::new();
     if !declared.presets.is_empty() {
