@@ -1,4 +1,4 @@
-//! Several sites: the data lie with two owners or three, each an engine of its own, and a transaction commits at all of
+//! Several sites: the data lie with three owners, each an engine of its own, and a transaction commits at all of
 //! them in two phases.
 //!
 //! Every session has a site at each owner and touches all data itself, without messages: what is left of islands
