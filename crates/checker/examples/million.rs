@@ -7,7 +7,9 @@
 
 use checker::{Requirements, Verdict, check};
 use std::time::Instant;
-use txn::{History, Read, TableId, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind};
+use txn::{
+    Digest, History, Read, TableId, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
+};
 
 const READS: usize = 8;
 const WRITES: usize = 8;
@@ -48,7 +50,7 @@ fn main() {
 }
 
 fn serial(transactions: usize, records: u64, workers: usize) -> History {
-    let mut history = History::of(vec![WorkerHistory::default(); workers]);
+    let mut history = History::of(vec![WorkerHistory::default(); workers], vec![]);
     let mut current = vec![Version::INITIAL; records as usize];
     let mut random = 42u64;
     let mut record = || {
@@ -77,7 +79,7 @@ fn serial(transactions: usize, records: u64, workers: usize) -> History {
         for _ in 0..READS {
             let key = record();
             let version = current[key as usize];
-            worker.reads.push(Read { table, key, version, present: true });
+            worker.reads.push(Read { table, key, version, present: true, values: Digest::UNKNOWN });
         }
         for _ in 0..WRITES {
             let key = record();
@@ -85,7 +87,14 @@ fn serial(transactions: usize, records: u64, workers: usize) -> History {
             let own = overwritten.writer() == id;
             let version = Version::new(id, if own { overwritten.nth() + 1 } else { 1 });
             let kind = WriteKind::Update;
-            worker.writes.push(Write { table, key, version, overwritten, kind });
+            worker.writes.push(Write {
+                table,
+                key,
+                version,
+                overwritten,
+                kind,
+                values: Digest::UNKNOWN,
+            });
             current[key as usize] = version;
         }
     }

@@ -7,7 +7,7 @@
 
 use crate::defect::{Defect, Findings, RecordVersion};
 use crate::numbering::Numbering;
-use txn::{Read, TableId, Version, Write, WriteKind};
+use txn::{Digest, Read, TableId, Unmatched, Version, Write, WriteKind};
 
 /// Accesses that a partition holds on average.
 const PARTITION_ACCESSES: usize = 8 * 1024;
@@ -22,6 +22,7 @@ pub(crate) struct WriteEntry {
     pub transaction: u32,
     pub table: TableId,
     pub kind: WriteKind,
+    pub values: Digest,
 }
 
 /// A read, with the number of its transaction.
@@ -32,6 +33,7 @@ pub(crate) struct ReadEntry {
     pub transaction: u32,
     pub table: TableId,
     pub present: bool,
+    pub values: Digest,
 }
 
 /// Accesses by partition; all accesses to a record are in the same one.
@@ -118,6 +120,7 @@ const NO_WRITE: WriteEntry = WriteEntry {
     transaction: 0,
     table: TableId(0),
     kind: WriteKind::Update,
+    values: Digest::UNKNOWN,
 };
 
 const NO_READ: ReadEntry = ReadEntry {
@@ -126,6 +129,7 @@ const NO_READ: ReadEntry = ReadEntry {
     transaction: 0,
     table: TableId(0),
     present: false,
+    values: Digest::UNKNOWN,
 };
 
 fn write_entry(w: &Write, transaction: u32) -> WriteEntry {
@@ -136,11 +140,13 @@ fn write_entry(w: &Write, transaction: u32) -> WriteEntry {
         transaction,
         table: w.table,
         kind: w.kind,
+        values: w.values,
     }
 }
 
 fn read_entry(r: &Read, transaction: u32) -> ReadEntry {
-    ReadEntry { key: r.key, version: r.version, transaction, table: r.table, present: r.present }
+    let Read { table, key, version, present, values } = *r;
+    ReadEntry { key, version, transaction, table, present, values }
 }
 
 /// The 256th and later writes of a transaction to one record share a version.
@@ -165,6 +171,10 @@ fn contradictions(numbering: &Numbering<'_>, found: &mut Findings) {
         }
     }
     for (_, worker) in numbering.workers() {
+        for &Unmatched { id, table, key, installed } in &worker.unmatched {
+            let end = numbering.find(id).map_or(0, |number| numbering.spans()[number as usize].end);
+            found.report(end, Defect::UnmatchedWrite { id, table, key, installed });
+        }
         for (index, t) in worker.transactions.iter().enumerate() {
             if t.id.worker().is_none() {
                 found.report(t.end, Defect::LoadersIdentity { id: t.id });

@@ -105,6 +105,35 @@ pub enum Defect {
         /// Whether the read saw a row.
         present: bool,
     },
+    /// Of a row that nobody had written yet somebody else had found the opposite, or the load left it: there, or not there.
+    InitialContradicted {
+        /// Who met it.
+        id: TxnId,
+        /// The table.
+        table: TableId,
+        /// Key of the row.
+        key: u64,
+        /// Whether it was met as a row that is there.
+        present: bool,
+    },
+    /// A read got values that are not those of the version that it names: somebody else's, or no longer those.
+    ValuesContradicted {
+        /// Who read it.
+        reader: TxnId,
+        /// What was read.
+        at: RecordVersion,
+    },
+    /// A transaction committed without a write that it was asked for, or with one that it was not asked for.
+    UnmatchedWrite {
+        /// The transaction.
+        id: TxnId,
+        /// The table.
+        table: TableId,
+        /// Key of the record.
+        key: u64,
+        /// True if it was installed and never asked for.
+        installed: bool,
+    },
     /// A scan did not list a row that had been in its range before the run.
     MissedRow {
         /// Who scanned.
@@ -140,6 +169,8 @@ impl Defect {
         let mut ids = match *self {
             Defect::RepeatedTransaction { id }
             | Defect::LoadersIdentity { id }
+            | Defect::InitialContradicted { id, .. }
+            | Defect::UnmatchedWrite { id, .. }
             | Defect::BackwardClock { id, .. } => vec![id],
             Defect::MissedRow { reader, .. } | Defect::DisorderedScan { reader, .. } => {
                 vec![reader]
@@ -152,6 +183,7 @@ impl Defect {
             Defect::AbortedRead { reader, at }
             | Defect::IntermediateRead { reader, at, .. }
             | Defect::UnwrittenRead { reader, at }
+            | Defect::ValuesContradicted { reader, at }
             | Defect::PresenceContradicted { reader, at, .. } => vec![at.version.writer(), reader],
             Defect::UnknownPredecessor { writer, overwritten }
             | Defect::KindContradicted { writer, overwritten, .. } => {
@@ -235,6 +267,24 @@ impl fmt::Display for Defect {
             Defect::PresenceContradicted { reader, at, present } => {
                 let (saw, was) = if present { ("a row", "none") } else { ("no row", "one") };
                 write!(f, "{reader} saw {saw} in {at}, where there is {was}")
+            }
+            Defect::InitialContradicted { id, table, key, present } => {
+                let (met, was) = if present { ("a row", "none") } else { ("no row", "one") };
+                write!(
+                    f,
+                    "{id} met {met} at key {key} of table {}, where there was {was} at the start",
+                    table.0
+                )
+            }
+            Defect::ValuesContradicted { reader, at } => {
+                write!(f, "{reader} read {at} with values that its writer did not leave there")
+            }
+            Defect::UnmatchedWrite { id, table, key, installed } => {
+                let what = match installed {
+                    true => "installed a write that it was not asked for",
+                    false => "was asked for a write that it did not install",
+                };
+                write!(f, "{id} {what}, at key {key} of table {}", table.0)
             }
             Defect::MissedRow { reader, table, key } => write!(
                 f,

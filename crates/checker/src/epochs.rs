@@ -56,7 +56,7 @@ pub fn against_epochs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use txn::{Read, Transaction, WorkerHistory, Write, WriteKind};
+    use txn::{Digest, Read, Transaction, WorkerHistory, Write, WriteKind};
 
     /// One worker reads what the other overwrites.
     fn history(reader: u64, writer: u64) -> History {
@@ -70,9 +70,17 @@ mod tests {
             first_scan: 0,
         };
         let (table, key, overwritten) = (TableId(0), 7, Version::INITIAL);
-        let reads = vec![Read { table, key, version: overwritten, present: true }];
+        let reads =
+            vec![Read { table, key, version: overwritten, present: true, values: Digest::UNKNOWN }];
         let version = Version::new(TxnId::new(1, 1), 1);
-        let writes = vec![Write { table, key, version, overwritten, kind: WriteKind::Update }];
+        let writes = vec![Write {
+            table,
+            key,
+            version,
+            overwritten,
+            kind: WriteKind::Update,
+            values: Digest::UNKNOWN,
+        }];
         let first = WorkerHistory {
             transactions: vec![transaction(0, reader)],
             reads,
@@ -83,7 +91,7 @@ mod tests {
             writes,
             ..WorkerHistory::default()
         };
-        History::of(vec![first, second])
+        History::of(vec![first, second], vec![])
     }
 
     #[test]

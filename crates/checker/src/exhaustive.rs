@@ -13,7 +13,8 @@ pub use weaker::{MAX_SNAPSHOT_TRANSACTIONS, read_committed, snapshot};
 use crate::certificate::{Requirements, Verdict};
 use crate::scans::{disorder, misses};
 use txn::{
-    History, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
+    Digest, History, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory, Write,
+    WriteKind,
 };
 
 /// The most transactions that [`check`] takes: 9! orders.
@@ -29,7 +30,7 @@ pub fn check(history: &History, requirements: Requirements) -> (Verdict, Verdict
     let transactions = executed(history);
     let verdict = |asked, strict| match asked {
         true => Verdict::from_passed(
-            well_formed(&transactions, strict)
+            well_formed(history, &transactions, strict)
                 && extend(&transactions, 0, &mut Vec::new(), &mut Vec::new(), strict),
         ),
         false => Verdict::NotChecked,
@@ -66,24 +67,29 @@ struct State {
     record: (TableId, u64),
     version: Version,
     present: Option<bool>,
+    values: Digest,
 }
 
 impl State {
     /// What the loader left.
     fn initial(record: (TableId, u64)) -> State {
-        State { record, version: Version::INITIAL, present: None }
+        State { record, version: Version::INITIAL, present: None, values: Digest::LOADED }
     }
 
     /// Whether `read` could have seen it.
     fn shows(&self, read: &Read) -> bool {
-        self.version == read.version && self.present.is_none_or(|present| present == read.present)
+        self.version == read.version
+            && self.present.is_none_or(|present| present == read.present)
+            && self.values.agrees_with(read.values)
     }
 }
 
-fn well_formed(transactions: &[Executed<'_>], strict: bool) -> bool {
+fn well_formed(history: &History, transactions: &[Executed<'_>], strict: bool) -> bool {
     let mut ids: Vec<TxnId> = transactions.iter().map(|t| t.transaction.id).collect();
     ids.sort_unstable();
     ids.windows(2).all(|pair| pair[0] != pair[1])
+        && starts_alike(history, transactions)
+        && history.workers.iter().all(|worker| worker.unmatched.is_empty())
         && transactions.iter().all(|t| {
             let id = t.transaction.id;
             id.worker().is_some()
@@ -94,6 +100,33 @@ fn well_formed(transactions: &[Executed<'_>], strict: bool) -> bool {
                     loaded(transactions).all(|(table, key)| !misses(t.worker, scan, table, key))
                 })
         })
+}
+
+/// True when all who met a row that nobody had written met the same, and scans list what was loaded.
+fn starts_alike(history: &History, transactions: &[Executed<'_>]) -> bool {
+    let met: Vec<((TableId, u64), bool)> = transactions.iter().flat_map(first_versions).collect();
+    let was_loaded = |(table, key)| Some(history.loaded_of(table)?.contains(key));
+    let scans = |t: &Executed<'_>| {
+        t.scans.iter().all(|scan| {
+            let loaded = history.loaded_of(scan.table).into_iter();
+            let mut keys = loaded.flat_map(|loaded| loaded.within(scan.range));
+            keys.all(|key| !misses(t.worker, scan, scan.table, key))
+        })
+    };
+    transactions.iter().all(scans)
+        && met.iter().all(|(record, present)| {
+            was_loaded(*record).is_none_or(|was| was == *present)
+                && met.iter().all(|other| other.0 != *record || other.1 == *present)
+        })
+}
+
+/// The records that `t` met as they had been before the run, and whether there was a row.
+fn first_versions(t: &Executed<'_>) -> impl Iterator<Item = ((TableId, u64), bool)> {
+    let reads = t.reads.iter().filter(|r| r.version == Version::INITIAL);
+    let tells = |w: &&Write| w.overwritten == Version::INITIAL && w.version.nth() == 1;
+    let writes = t.writes.iter().filter(tells);
+    let reads = reads.map(|r| ((r.table, r.key), r.present));
+    reads.chain(writes.map(|w| ((w.table, w.key), w.kind != WriteKind::Insert)))
 }
 
 /// Appends each transaction that may come next, and so on; true when all found a place.
@@ -167,7 +200,8 @@ fn install(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
         let was_present = w.kind != WriteKind::Insert;
         let possible = w.version.nth() != 1 || before.present.is_none_or(|p| p == was_present);
         let present = Some(w.kind != WriteKind::Delete);
-        states.push(State { record: (w.table, w.key), version: w.version, present });
+        let (record, version, values) = ((w.table, w.key), w.version, w.values);
+        states.push(State { record, version, present, values });
         before.version == w.overwritten && possible
     })
 }

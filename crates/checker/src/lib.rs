@@ -37,6 +37,7 @@ pub mod exhaustive;
 mod explain;
 pub mod export;
 mod graph;
+mod initial;
 mod inversion;
 mod levels;
 mod numbering;

@@ -1,7 +1,7 @@
 //! Dense numbers for the committed transactions of a history: worker after worker, in the order in
 //! which each committed. Attempts are sparse (aborted ones leave gaps), these numbers are not.
 
-use txn::{History, Read, Scan, Transaction, TxnId, WorkerHistory, Write};
+use txn::{History, LoadedTable, Read, Scan, TableId, Transaction, TxnId, WorkerHistory, Write};
 
 /// When a transaction ran.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +86,11 @@ impl<'a> Numbering<'a> {
     pub fn scans(&self, number: u32) -> (&'a WorkerHistory, &'a [Scan]) {
         let (worker, index) = self.locate(number);
         (worker, worker.scans_of(index))
+    }
+
+    /// The rows of a table that were there before the run, if that is known.
+    pub fn loaded(&self, table: TableId) -> Option<&'a LoadedTable> {
+        self.history.loaded_of(table)
     }
 
     pub fn writes(&self, number: u32) -> &'a [Write] {

@@ -99,13 +99,17 @@ impl Counterexample {
                 | D::IntermediateRead { at, .. }
                 | D::UnwrittenRead { at, .. }
                 | D::PresenceContradicted { at, .. }
+                | D::ValuesContradicted { at, .. }
                 | D::ForkedVersion { overwritten: at, .. }
                 | D::UnknownPredecessor { overwritten: at, .. }
                 | D::KindContradicted { overwritten: at, .. },
             ) => parts.push((at.table, at.key)),
-            Some(D::MissedRow { table, key, .. } | D::DisorderedScan { table, key, .. }) => {
-                parts.push((table, key));
-            }
+            Some(
+                D::MissedRow { table, key, .. }
+                | D::DisorderedScan { table, key, .. }
+                | D::InitialContradicted { table, key, .. }
+                | D::UnmatchedWrite { table, key, .. },
+            ) => parts.push((table, key)),
             Some(
                 D::RepeatedTransaction { .. } | D::LoadersIdentity { .. } | D::BackwardClock { .. },
             )

@@ -13,7 +13,7 @@ use crate::certificate::EdgeCounts;
 use crate::defect::{Defect, Findings};
 use crate::graph::{Dependency, EdgeList};
 use crate::numbering::Numbering;
-use txn::{Direction, Read, Scan, TableId, Version, WorkerHistory, WriteKind};
+use txn::{Direction, LoadedTable, Read, Scan, TableId, Version, WorkerHistory, WriteKind};
 
 /// How a key came to have a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +54,10 @@ pub(crate) fn dependencies(
                 if scan.direction == Direction::Backward {
                     listed.reverse();
                 }
+                for key in missed(numbering, scan, &listed) {
+                    let (reader, table) = (t.id, scan.table);
+                    found.report(t.end, Defect::MissedRow { reader, table, key });
+                }
                 let start = (scan.table, scan.range.first());
                 let from = origins.partition_point(|(table, key, _)| (*table, *key) < start);
                 let mut next = listed.iter().copied().peekable();
@@ -81,9 +85,22 @@ pub(crate) fn dependencies(
     }
 }
 
+/// The keys of rows that were loaded into the range of `scan` and are not among the `listed` ones, in ascending order.
+fn missed(numbering: &Numbering<'_>, scan: &Scan, listed: &[u64]) -> impl Iterator<Item = u64> {
+    let (loaded, range) = (numbering.loaded(scan.table).into_iter(), scan.range);
+    let loaded = loaded.flat_map(move |loaded: &LoadedTable| loaded.within(range));
+    let mut listed = listed.iter().copied().peekable();
+    loaded.filter(move |key| {
+        while listed.next_if(|listed| listed < key).is_some() {}
+        listed.peek() != Some(key)
+    })
+}
+
 /// The keys of the scanned tables that ever had a row, with how each came to it, sorted.
 fn origins(numbering: &Numbering<'_>, scanned: &[TableId]) -> Vec<(TableId, u64, Origin)> {
     let is_scanned = |table: TableId| scanned.binary_search(&table).is_ok();
+    // Where it is not known what was loaded, those rows were that somebody has met.
+    let is_guessed = |table: TableId| is_scanned(table) && numbering.loaded(table).is_none();
     let mut origins = Vec::new();
     for (first, worker) in numbering.workers() {
         for index in 0..worker.transactions.len() {
@@ -93,11 +110,13 @@ fn origins(numbering: &Numbering<'_>, scanned: &[TableId]) -> Vec<(TableId, u64,
                         WriteKind::Insert => Origin::Inserted(first + index as u32),
                         WriteKind::Update | WriteKind::Delete => Origin::Loaded,
                     };
-                    origins.push((w.table, w.key, origin));
+                    if origin != Origin::Loaded || is_guessed(w.table) {
+                        origins.push((w.table, w.key, origin));
+                    }
                 }
             }
         }
-        let loaded = |r: &&Read| r.present && r.version == Version::INITIAL && is_scanned(r.table);
+        let loaded = |r: &&Read| r.present && r.version == Version::INITIAL && is_guessed(r.table);
         let loaded = worker.reads.iter().filter(loaded);
         origins.extend(loaded.map(|r| (r.table, r.key, Origin::Loaded)));
     }

@@ -7,9 +7,10 @@ use crate::accesses::{Partitions, ReadEntry, WriteEntry, record_hash};
 use crate::certificate::EdgeCounts;
 use crate::defect::{Defect, Findings, RecordVersion};
 use crate::graph::{Dependency, EdgeList, Graph};
+use crate::initial::InitialRows;
 use crate::numbering::Numbering;
 use crate::scans;
-use txn::{TableId, TxnId, Version, WriteKind};
+use txn::{Digest, TableId, TxnId, Version, WriteKind};
 
 /// The graph of a history, and its edges by kind.
 pub(crate) fn dependencies(numbering: &Numbering<'_>, found: &mut Findings) -> (Graph, EdgeCounts) {
@@ -21,8 +22,9 @@ pub(crate) fn dependencies(numbering: &Numbering<'_>, found: &mut Findings) -> (
         counts: EdgeCounts::default(),
         overwritten: Vec::new(),
     };
-    let mut versions = Versions::default();
+    let (mut versions, mut initial) = (Versions::default(), InitialRows::new(numbering));
     for (writes, reads) in partitions.iter() {
+        initial.check(writes, reads, join.found);
         versions.clear(writes.len());
         join.writes(&mut versions, writes);
         join.reads(&versions, writes, reads);
@@ -184,9 +186,13 @@ impl Join<'_, '_> {
                     let (reader, present) = (self.id(r.transaction), r.present);
                     let defect = Defect::PresenceContradicted { reader, at: read(r), present };
                     self.found.report(self.end(r.transaction), defect);
+                } else if !r.values.agrees_with(w.values) {
+                    self.other_values(r);
                 }
             } else if r.version != Version::INITIAL {
                 self.missing(r);
+            } else if !r.values.agrees_with(Digest::LOADED) {
+                self.other_values(r);
             }
             if successor != NONE && successor != r.transaction {
                 self.counts.rw += 1;
@@ -199,6 +205,12 @@ impl Join<'_, '_> {
     fn intermediate(&mut self, r: &ReadEntry, later: Version) {
         let reader = self.id(r.transaction);
         let defect = Defect::IntermediateRead { reader, at: read(r), later };
+        self.found.report(self.end(r.transaction), defect);
+    }
+
+    #[cold]
+    fn other_values(&mut self, r: &ReadEntry) {
+        let defect = Defect::ValuesContradicted { reader: self.id(r.transaction), at: read(r) };
         self.found.report(self.end(r.transaction), defect);
     }
 

@@ -9,7 +9,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 use script::{Draft, Script, TABLE};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use txn::{Read, TxnId, Version, Write, WriteKind};
+use txn::{Digest, Read, TxnId, Version, Write, WriteKind};
 
 const KEYS: u64 = 4;
 const WORKERS: usize = 3;
@@ -47,7 +47,13 @@ fn serial(plans: &[Plan]) -> Script {
             let own = version.writer() == draft.id;
             if !write {
                 if !own {
-                    draft.reads.push(Read { table: TABLE, key, version, present });
+                    draft.reads.push(Read {
+                        table: TABLE,
+                        key,
+                        version,
+                        present,
+                        values: Digest::UNKNOWN,
+                    });
                 }
                 continue;
             }

@@ -2,11 +2,13 @@
 
 mod script;
 
-use checker::{Certificate, Defect, Phenomenon, Requirements, Verdict, check, exhaustive};
+use checker::{
+    Certificate, Defect, Phenomenon, RecordVersion, Requirements, Verdict, check, exhaustive,
+};
 use proptest::prelude::*;
 use script::{Draft, Script, TABLE, by};
 use std::collections::BTreeMap;
-use txn::{Direction, History, TxnId, Version, WriteKind};
+use txn::{Digest, Direction, History, LoadedTable, TxnId, Unmatched, Version, WriteKind};
 
 const INITIAL: Version = Version::INITIAL;
 
@@ -144,6 +146,93 @@ fn a_scan_that_misses_what_was_loaded_is_a_defect() {
     passes(&pair(|a| _ = a.scan(0, 9, &[]), |b| _ = b.read_absent(4, INITIAL)));
 }
 
+/// What a history says of the table that had rows at these keys.
+fn loaded(extents: &[(u64, u64)]) -> Vec<LoadedTable> {
+    vec![LoadedTable { table: TABLE, extents: extents.to_vec(), spelled: vec![] }]
+}
+
+#[test]
+fn a_scan_that_misses_a_loaded_row_that_nobody_else_names_is_a_defect() {
+    let mut script = pair(|a| _ = a.scan(2, 9, &[(3, INITIAL, true)]), |_| ());
+    passes(&script);
+    script.loaded = loaded(&[(0, 1), (3, 3), (10, 12)]);
+    passes(&script);
+    script.loaded = loaded(&[(0, 1), (3, 4)]);
+    let certificate = verdicts(&script.history());
+    let missed = Defect::MissedRow { reader: first(), table: TABLE, key: 4 };
+    assert_eq!(certificate.counterexample.expect("a counter-example").defect, Some(missed));
+}
+
+#[test]
+fn a_row_was_there_at_the_start_or_was_not() {
+    let both = |fill_a: fn(&mut Draft), fill_b: fn(&mut Draft), present| {
+        let script = pair(fill_a, fill_b);
+        let certificate = verdicts(&script.history());
+        let counterexample = certificate.counterexample.expect("a counter-example");
+        let told = Defect::InitialContradicted { id: second(), table: TABLE, key: 4, present };
+        assert_eq!(counterexample.defect, Some(told), "{counterexample}");
+    };
+    // Both read it, and one of them found none.
+    both(|a| _ = a.read(4, INITIAL), |b| _ = b.read_absent(4, INITIAL), false);
+    both(|a| _ = a.read_absent(4, INITIAL), |b| _ = b.scan(0, 9, &[(4, INITIAL, true)]), true);
+    // One read an absence that the other updated, or deleted; or a row over which the other inserted.
+    both(|a| _ = a.read_absent(4, INITIAL), |b| _ = b.write(4, INITIAL), true);
+    both(|a| _ = a.read_absent(4, INITIAL), |b| _ = b.delete(4, INITIAL), true);
+    both(|a| _ = a.read(4, INITIAL), |b| _ = b.insert(4, INITIAL), false);
+}
+
+#[test]
+fn values_are_those_that_the_writer_left() {
+    let [left, other] = [&b"left"[..], b"other"].map(Digest::of);
+    let read = |wrote: Digest, version: Version, got: Digest| {
+        let mut script = pair(|a| _ = a.write(4, INITIAL), |b| _ = b.read(4, version));
+        script.drafts[0].writes[0].values = wrote;
+        script.drafts[1].reads[0].values = got;
+        let certificate = verdicts(&script.history());
+        certificate.counterexample.map(|found| found.defect)
+    };
+    let by_first = by(first());
+    for (wrote, got) in
+        [(left, left), (left, Digest::UNKNOWN), (Digest::UNKNOWN, left), (left, left)]
+    {
+        assert_eq!(read(wrote, by_first, got), None);
+    }
+    assert_eq!(read(left, INITIAL, Digest::LOADED), None);
+    for (version, got) in [(by_first, other), (by_first, Digest::LOADED), (INITIAL, left)] {
+        let at = RecordVersion { table: TABLE, key: 4, version };
+        let told = Defect::ValuesContradicted { reader: second(), at };
+        assert_eq!(read(left, version, got), Some(Some(told)));
+    }
+}
+
+#[test]
+fn what_was_asked_for_is_installed_and_nothing_else() {
+    for installed in [false, true] {
+        let mut history = pair(|a| _ = a.write(4, INITIAL), |_| ()).history();
+        let (id, table, key) = (first(), TABLE, 7);
+        history.workers[0].unmatched.push(Unmatched { id, table, key, installed });
+        let found = verdicts(&history).counterexample.expect("a counter-example").defect;
+        assert_eq!(found, Some(Defect::UnmatchedWrite { id, table, key, installed }));
+    }
+}
+
+#[test]
+fn what_was_loaded_decides_what_was_there_at_the_start() {
+    for (fill, there) in [
+        ((|a: &mut Draft| _ = a.read(4, INITIAL)) as fn(&mut Draft), true),
+        (|a| _ = a.write(4, INITIAL), true),
+        (|a| _ = a.read_absent(4, INITIAL), false),
+        (|a| _ = a.insert(4, INITIAL), false),
+    ] {
+        for known in [&[(0, 9)][..], &[(0, 3), (5, 9)]] {
+            let mut script = pair(fill, |_| ());
+            script.loaded = loaded(known);
+            let certificate = verdicts(&script.history());
+            assert_eq!(certificate.serializable == Verdict::Pass, there == (known.len() == 1));
+        }
+    }
+}
+
 #[test]
 fn a_scan_lists_keys_of_its_range_in_order_and_once() {
     let met = |keys: &[u64]| keys.iter().map(|key| (*key, INITIAL, true)).collect::<Vec<_>>();
@@ -171,6 +260,16 @@ const KEYS: u64 = 8;
 const LOADED: u64 = 3;
 
 type Plan = (usize, u64, Vec<Access>, usize);
+
+/// What may be told of the rows that were loaded: nothing, the truth, or something else.
+fn told() -> impl Strategy<Value = Vec<LoadedTable>> {
+    prop_oneof![
+        3 => Just(vec![]),
+        3 => Just(loaded(&[(0, LOADED - 1)])),
+        1 => Just(loaded(&[(0, LOADED)])),
+        1 => Just(loaded(&[(0, 0), (LOADED - 1, LOADED - 1)])),
+    ]
+}
 
 fn plans() -> impl Strategy<Value = Vec<Plan>> {
     let access = prop_oneof![
@@ -245,21 +344,27 @@ proptest! {
     #[test]
     fn current_scans_pass(mut plans in plans()) {
         plans.iter_mut().for_each(|plan| plan.3 = 0);
-        let certificate = check(&executed(&plans).history(), Requirements::STRICT);
+        let mut script = executed(&plans);
+        script.loaded = loaded(&[(0, LOADED - 1)]);
+        let certificate = check(&script.history(), Requirements::STRICT);
         prop_assert!(certificate.satisfies(Requirements::STRICT), "{}", certificate);
     }
 
     #[test]
-    fn old_scans_get_the_verdict_of_the_definition(plans in plans()) {
-        compare(&executed(&plans))?;
+    fn old_scans_get_the_verdict_of_the_definition(plans in plans(), told in told()) {
+        let mut script = executed(&plans);
+        script.loaded = told;
+        compare(&script)?;
     }
 
     #[test]
     fn scans_that_forget_a_key_get_the_verdict_of_the_definition(
         plans in plans(),
         forgotten in (0..20usize, 0..20usize),
+        told in told(),
     ) {
         let mut script = executed(&plans);
+        script.loaded = told;
         let drafts = script.drafts.iter_mut().filter(|d| d.scans.iter().any(|s| s.reads > 0));
         let mut drafts: Vec<&mut Draft> = drafts.collect();
         let count = drafts.len().max(1);

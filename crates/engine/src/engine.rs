@@ -15,8 +15,8 @@ use protocols::{
     parts::commit_order::CommitOrder,
 };
 use std::{any::Any, fmt};
-use storage::{Store, StoreError, StoreLoader};
-use txn::{Loader, Schema, TableId, TableSchema, Workload};
+use storage::{Store, StoreError, StoreLoader, Table};
+use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 
 /// How an engine is made.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct EngineOptions {
     pub sessions: usize,
     /// Record histories, for certificates.
     pub record_history: bool,
+    /// Note in histories what the values of rows come to as well. Then reads are of all columns.
+    pub record_values: bool,
     /// Absent rows that a session lets gather before it takes them out of their indexes.
     pub purge_batch: usize,
     /// Ticks between two attempts to advance the epoch.
@@ -127,6 +129,10 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     /// All tables made so far, in order of their numbers; secondary indexes are those with an
     /// [`index_of`](TableSchema::index_of). [`Session::walk`] reads their rows.
     fn tables(&self) -> Vec<(TableId, &TableSchema)>;
+
+    /// In recorded runs the rows that were loaded, of the tables whose ranges can be scanned: evidence of what scans must
+    /// have met.
+    fn loaded(&self) -> Vec<LoadedTable>;
 
     /// Gives the engine a log, once: sessions made from now on tell it of their commits. Tickets follow on what `sink` has
     /// acknowledged by now, which is what the tables hold.
@@ -234,6 +240,11 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 
     fn tables(&self) -> Vec<(TableId, &TableSchema)> {
         self.store().tables().map(|table| (table.id(), table.schema())).collect()
+    }
+
+    fn loaded(&self) -> Vec<LoadedTable> {
+        // All owners are loaded with all rows.
+        self.store().tables().filter_map(Table::loaded).collect()
     }
 
     fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError> {

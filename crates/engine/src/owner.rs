@@ -19,6 +19,7 @@ impl<M: Machine, P: Protocol<M>> Owner<M, P> {
         let store_options = StoreOptions {
             sessions: options.sessions,
             keep_versions: options.record_history,
+            keep_digests: options.record_values,
             words: ProtocolWords::of::<P::Record>(),
         };
         let (arena, timestamps) = (machine.arena(), options.protocol.timestamps);

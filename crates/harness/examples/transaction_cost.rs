@@ -32,6 +32,7 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
             protocol: ProtocolOptions { partitions, ..ProtocolOptions::default() },
             sessions: 2,
             record_history: false,
+            record_values: false,
             purge_batch: 64,
             epoch_interval_ticks: machine.clock_hz(),
         };

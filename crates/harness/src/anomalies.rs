@@ -100,6 +100,7 @@ pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
             protocol: fitted(&search.protocol_options, &Rows),
             sessions: search.anomaly.transactions() + 1,
             record_history: true,
+            record_values: true,
             purge_batch: 1,
             epoch_interval_ticks: 50,
         };

@@ -3,8 +3,9 @@
 //! A schedule is judged by the certificate that the protocol promises, by the workload's conservation law (if it
 //! promises serializability: weaker levels may well break it), by
 //! the invariant that the oldest transaction never dies, by deadlocks found where none can be, and by its end: no dead-lock, no live-lock, no panic.
-//! Every fourth schedule runs without recording, so that retired records leave their indexes and their
-//! memory is used again, which a recorded run holds on to as evidence.
+//! Every fourth schedule runs without recording, and of the others every fourth without a look at values: either changes
+//! what happens between accesses, and may hide a bug. In another fourth no record retires, and it is watched who dies.
+//! In every fourth of all kinds memory runs out.
 
 mod ages;
 mod judgement;
@@ -79,6 +80,8 @@ impl Exploration {
         if exploration.architecture == registry::DEFAULT {
             exploration.architecture = planted.architecture.to_owned();
         }
+        exploration.workers = exploration.workers.max(planted.least.0);
+        exploration.procedures = exploration.procedures.max(planted.least.1);
         exploration.protocol_options = (planted.options)(exploration.protocol_options);
         exploration.demand_strict |= planted.strict;
         Ok((exploration, Some(planted.fault())))

@@ -169,7 +169,7 @@ impl<M: Machine> Measurement<'_, M> {
             ticks_per_second: clock,
             interval_ticks,
             throughput_txn_per_s: throughput,
-            history: plan.record_history.then(|| History::of(histories())),
+            history: plan.record_history.then(|| History::of(histories(), self.engine.loaded())),
             wall_s: 0.0,
             machine_s,
             operations: None,

@@ -240,6 +240,7 @@ impl<M: Engines> Job<'_, M> {
             protocol: fitted(&self.plan.protocol_options, self.workload),
             sessions: self.plan.cores + 1,
             record_history: self.plan.record_history,
+            record_values: self.plan.record_history,
             purge_batch: 64,
             // Set again at the run, when a core can tell the clock's rate.
             epoch_interval_ticks: 0,

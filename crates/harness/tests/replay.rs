@@ -128,6 +128,7 @@ fn options() -> EngineOptions {
         protocol: ProtocolOptions::default(),
         sessions: 2,
         record_history: false,
+        record_values: false,
         purge_batch: 64,
         epoch_interval_ticks: 1_000_000,
     }

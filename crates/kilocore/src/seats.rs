@@ -105,6 +105,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
         protocol,
         sessions: options.max_sessions,
         record_history: false,
+        record_values: false,
         purge_batch: 64,
         // The database's own thread drives the services, by the system's clock.
         epoch_interval_ticks: 0,

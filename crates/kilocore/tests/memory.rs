@@ -109,3 +109,60 @@ fn an_exhausted_database_goes_on() {
         assert_eq!(db.read_only(|tx| tx.get_field(n, 60)).unwrap(), Some(1));
     }
 }
+
+/// Old versions and requests for locks have no room, and writers wait for readers: whoever commits has still seen, and
+/// left, as much as there was.
+#[test]
+fn what_is_moved_about_in_an_exhausted_database_stays_as_much() {
+    const ROWS: u64 = 8;
+    for protocol in Database::protocols().into_iter().filter(|name| *name != "NO_CC") {
+        let (db, table) = open(protocol, Some(4 << 20));
+        let n = table.field::<u64>("n").unwrap();
+        (0..).find(|key| db.transact(|tx| tx.insert(&table, *key, &ROW)).is_err());
+        let sum = || {
+            db.read_only(|tx| {
+                let mut sum = 0;
+                for key in 0..ROWS {
+                    sum += tx.get_field(n, key)?.ok_or("gone")?;
+                }
+                Ok(sum)
+            })
+        };
+        let moved = thread::scope(|scope| {
+            let movers = (0..3u64).map(|t| {
+                let db = &db;
+                scope.spawn(move || {
+                    let pairs = (0..400u64).map(|i| ((i * 5 + t) % ROWS, (i * 3 + t + 1) % ROWS));
+                    let mut moved = 0;
+                    for (from, to) in pairs.filter(|(from, to)| from != to) {
+                        let done = db.transact(|tx| {
+                            let left = tx.get_field_for_update(n, from)?.ok_or("gone")?;
+                            let there = tx.get_field_for_update(n, to)?.ok_or("gone")?;
+                            let amount = left.min(1);
+                            tx.set_field(n, from, left - amount)?;
+                            tx.set_field(n, to, there + amount)
+                        });
+                        match done {
+                            Ok(()) => moved += 1,
+                            Err(Error::OutOfMemory) => {}
+                            Err(other) => panic!("{protocol}: {other}"),
+                        }
+                    }
+                    moved
+                })
+            });
+            let movers: Vec<_> = movers.collect();
+            for _ in 0..100 {
+                match sum() {
+                    Ok(sum) => assert_eq!(sum, ROWS, "{protocol}"),
+                    Err(error) => {
+                        assert!(matches!(error, Error::OutOfMemory), "{protocol}: {error}")
+                    }
+                }
+            }
+            movers.into_iter().map(|mover| mover.join().unwrap()).sum::<u64>()
+        });
+        assert!(moved > 0, "{protocol}: nobody could move anything");
+        assert_eq!(sum().unwrap(), ROWS, "{protocol}");
+    }
+}

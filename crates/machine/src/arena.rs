@@ -244,6 +244,12 @@ impl Arena {
         region.end.store(end.min(next.saturating_add(bytes)), Ordering::Relaxed);
     }
 
+    /// Lets node `node` hand out all that is reserved for it again, whatever [`Arena::limit`] had said.
+    pub fn lift_limit(&self, node: u16) {
+        let end = (u64::from(node) + 1) << self.node_shift;
+        self.mapping.regions[node as usize].end.store(end, Ordering::Relaxed);
+    }
+
     /// Gives every page back to the system and starts anew, all zeros: for explorers that run
     /// thousands of schedules. Needs exclusive use, so nothing can still refer to the arena; panics if
     /// there are other handles.
@@ -268,6 +274,7 @@ impl Arena {
                 unsafe { self.base.as_ptr().add(start as usize).write_bytes(0, length as usize) };
             }
             *used = start;
+            *region.end.get_mut() = (n as u64 + 1) * per_node;
         }
     }
 

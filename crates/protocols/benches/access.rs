@@ -63,9 +63,11 @@ fn store_of<R: Zeroed + Send + Sync + 'static>(
     records: u64,
 ) -> Store<Native> {
     let words = ProtocolWords::of::<R>();
-    let store: Store<Native> =
-        Store::new(machine.clone(), StoreOptions { sessions: 2, keep_versions: false, words })
-            .expect("room in the arena");
+    let store: Store<Native> = Store::new(
+        machine.clone(),
+        StoreOptions { sessions: 2, keep_versions: false, keep_digests: false, words },
+    )
+    .expect("room in the arena");
     let columns =
         (0..4).map(|i| Column::new(format!("c{i}"), ColumnType::Bytes(BYTES as u32))).collect();
     let schema = Schema { tables: vec![TableSchema::new("records", columns)] };

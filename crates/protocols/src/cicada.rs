@@ -281,7 +281,9 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     }
 
     fn merge(&self, core: &M::Core, gone: GuardRef<'_, M, Times>, heir: GuardRef<'_, M, Times>) {
-        range_times::pass_on(core, gone, heir);
+        if !core.is_planted(faults::CICADA_MERGE_FORGETS_SCANS) {
+            range_times::pass_on(core, gone, heir);
+        }
     }
 
     fn prepare_record(

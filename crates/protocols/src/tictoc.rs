@@ -91,7 +91,8 @@ impl<M: Machine> TicTocRules<M> {
         timestamp: u64,
     ) -> Result<(), Abort> {
         for guard in sets.leaves.guards() {
-            if wts(load(core, guard)) > timestamp {
+            let is_older = wts(load(core, guard)) > timestamp;
+            if is_older && !core.is_planted(faults::TICTOC_OLDER_THAN_ABSENCE) {
                 return Err(Abort::because(AbortReason::Phantom));
             }
             raise(core, guard, (0, timestamp));
@@ -153,7 +154,10 @@ impl<M: Machine> Rules<M> for TicTocRules<M> {
         // The locks must be visible before anything read is validated.
         core.fence();
         timestamp = sets.reads.iter().map(|read| wts(read.word)).fold(timestamp, u64::max);
-        timestamp = sets.leaves.guards().map(|g| wts(load(core, g))).fold(timestamp, u64::max);
+        if !core.is_planted(faults::TICTOC_OLDER_THAN_ABSENCE) {
+            let absences = sets.leaves.guards().map(|guard| wts(load(core, guard)));
+            timestamp = absences.fold(timestamp, u64::max);
+        }
         Self::validate(core, sets, timestamp)?;
         Self::validate_ranges(core, sets, timestamp)?;
         Ok(timestamp)

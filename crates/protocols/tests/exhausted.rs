@@ -40,6 +40,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         let options = StoreOptions {
             sessions: WORKERS,
             keep_versions: false,
+            keep_digests: false,
             words: ProtocolWords::of::<P::Record>(),
         };
         let store = Store::new(machine.clone(), options).unwrap();

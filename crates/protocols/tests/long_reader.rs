@@ -81,6 +81,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         let options = StoreOptions {
             sessions: SESSIONS,
             keep_versions: false,
+            keep_digests: false,
             words: ProtocolWords::of::<P::Record>(),
         };
         let store = Store::new(machine.clone(), options).unwrap();

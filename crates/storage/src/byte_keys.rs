@@ -65,8 +65,22 @@ impl<M: Machine> Record<'_, M> {
         own
     }
 
+    /// The bytes of its key, as [`Record::key_bytes`], on behalf of a recorder: no access of the machine's. None where
+    /// keys are numbers.
+    pub(crate) fn kept_key_bytes(&self) -> Vec<u8> {
+        let Some((length, words)) = self.key_bytes_words().split_first() else { return Vec::new() };
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.peek().to_le_bytes()).collect();
+        bytes.truncate(length.peek() as usize);
+        bytes
+    }
+
+    /// As [`Record::history_key`] of a record that does not exist by rule, on behalf of a recorder.
+    pub(crate) fn kept_history_key(&self) -> u64 {
+        if self.table().has_byte_keys() { self.name().offset } else { self.key_word().peek() }
+    }
+
     /// A number for its key, in histories: the key itself, or where a record with a key of bytes lies. Recorded runs
-    /// use no slot twice.
+    /// use no slot of such a record twice.
     #[inline(always)]
     pub fn history_key(&self, core: &M::Core) -> u64 {
         if self.table().has_byte_keys() { self.name().offset } else { self.key(core) }

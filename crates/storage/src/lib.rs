@@ -4,6 +4,7 @@
 //! reached through a [`Record`]; the words of concurrency-control metadata in it are seen through a protocol's
 //! view of it, [`RecordRef`]. The only place that copies row bytes which others may be writing is [`record`].
 
+mod aside;
 mod byte_keys;
 mod guard;
 pub mod index;
@@ -19,6 +20,7 @@ mod store;
 mod table;
 mod view;
 
+pub use aside::Absence;
 pub use guard::Guard;
 pub use index::ByteKey;
 pub use loader::StoreLoader;

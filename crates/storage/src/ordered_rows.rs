@@ -1,8 +1,10 @@
 //! Tables in key order: the tree, the guards of its leaves, and what a session does with both.
 
 use crate::{
-    Guard, ProtocolWords, Record, Shape,
+    Absence, Guard, ProtocolWords, Record, Shape,
+    aside::Aside,
     index::{Tree, TreeKey, ordered::LeafCopy},
+    shape::Extras,
 };
 use machine::{
     Arena, Machine, OutOfMemory,
@@ -23,6 +25,9 @@ pub struct OrderedRows<M: Machine, K: TreeKey = u64> {
     pub(crate) tree: Tree<M, K>,
     guards: Shape<M>,
     loaded: Mutex<Vec<Loaded<K>>>,
+    /// In recorded runs the extents of keys that have been loaded, ascending.
+    kept: Option<Mutex<Vec<(K, K)>>>,
+    pub(crate) aside: Aside<K>,
 }
 
 impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
@@ -32,17 +37,19 @@ impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
     }
 
     /// The empty index of table `id`.
-    pub fn new(
+    pub(crate) fn new(
         arena: &Arc<Arena>,
         id: TableId,
         red_black: bool,
         width: K::Width,
-        words: &ProtocolWords,
+        Extras { words, keep_versions, .. }: &Extras,
     ) -> Result<Self, OutOfMemory> {
         Ok(OrderedRows {
             tree: Tree::new(red_black, arena, width, Shape::<M>::guard_bytes(words))?,
             guards: Shape::of_guards(arena, id, words),
             loaded: Mutex::new(Vec::new()),
+            kept: keep_versions.then(Mutex::default),
+            aside: Aside::new(*keep_versions),
         })
     }
 
@@ -62,6 +69,19 @@ impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
         self.loaded.lock().push(Loaded { first, last, offset, count });
     }
 
+    /// The keys that have been loaded, in extents in which no key is missing. None unless the run is recorded.
+    pub fn kept(&self) -> Option<Vec<(K, K)>> {
+        let width = self.tree.width();
+        let mut extents: Vec<(K, K)> = Vec::new();
+        for (first, last) in self.kept.as_ref()?.lock().iter().copied() {
+            match extents.last_mut() {
+                Some(before) if before.1.after(width) == Some(first) => before.1 = last,
+                _ => extents.push((first, last)),
+            }
+        }
+        Some(extents)
+    }
+
     /// Builds the index of the rows that were loaded, whose slots are `stride` bytes long.
     pub fn finish_loading(&self, stride: u64) -> Result<(), OutOfMemory> {
         let mut loaded = std::mem::take(&mut *self.loaded.lock());
@@ -69,6 +89,9 @@ impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
         let apart = |pair: &[Loaded<K>]| pair[0].last < pair[1].first;
         assert!(loaded.windows(2).all(apart), "a loader gives every key once");
         let width = self.tree.width();
+        if let Some(kept) = &self.kept {
+            kept.lock().extend(loaded.iter().map(|extent| (extent.first, extent.last)));
+        }
         let entries = loaded.iter().flat_map(|extent| {
             let keys = std::iter::successors(Some(extent.first), |key| key.after(width));
             keys.zip((0..extent.count).map(|i| extent.offset + i * stride))
@@ -103,11 +126,17 @@ impl<'s, M: Machine> Leaf<'s, M> {
 pub struct LeafRows<'s, M: Machine, K: TreeKey = u64> {
     shape: &'s Shape<M>,
     copy: LeafCopy<K>,
+    aside: Vec<(K, Absence)>,
 }
 
 impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
-    pub(crate) fn new(shape: &'s Shape<M>, copy: LeafCopy<K>) -> Self {
-        LeafRows { shape, copy }
+    pub(crate) fn new(shape: &'s Shape<M>, copy: LeafCopy<K>, aside: Vec<(K, Absence)>) -> Self {
+        LeafRows { shape, copy, aside }
+    }
+
+    /// In recorded runs, the keys in its range whose records had retired by then, ascending.
+    pub fn aside(&self) -> &[(K, Absence)] {
+        &self.aside
     }
 
     /// The least and the greatest key that belong into it.

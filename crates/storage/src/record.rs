@@ -1,7 +1,7 @@
 //! One record: key, row state, the protocol's words, body. And the one place that copies rows.
 //!
 //! ```text
-//! | line | key | row state | line of the body | protocol's words | [version] | columns ... | [key] |
+//! | line | key | row state | line of the body | protocol's words | [version] | [digest] | columns ... | [key] |
 //! ```
 //!
 //! Where the parts lie behind the header is the business of the record's [`Shape`]. What the protocol's words are, only
@@ -15,7 +15,7 @@
 use crate::shape::{Role, Shape};
 use machine::{Category, Core, Machine, Word};
 use std::ptr::NonNull;
-use txn::{ColumnSet, ColumnSpan, RowLayout, TableId, Version};
+use txn::{ColumnSet, ColumnSpan, Digest, RowLayout, TableId, Version};
 
 /// Bytes of a line of the host.
 const LINE_BYTES: usize = 64;
@@ -254,7 +254,8 @@ impl<'s, M: Machine> Record<'s, M> {
     }
 
     /// Writes `columns` from `values`, the state if it changes, and the version where one is kept.
-    /// The caller excludes other writers and makes optimistic readers notice.
+    /// The caller excludes other writers and makes optimistic readers notice. A record that retires keeps its version: it
+    /// stands for the same absence as before.
     #[inline(always)]
     pub fn install(
         &self,
@@ -265,7 +266,7 @@ impl<'s, M: Machine> Record<'s, M> {
         version: Version,
     ) {
         let header = self.header();
-        if self.shape.keeps_versions() {
+        if self.shape.keeps_versions() && state != Some(RowState::RETIRED) {
             core.store_relaxed(&header.line, self.version_word(), version.0);
         }
         if let Some(state) = state {
@@ -354,6 +355,44 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
+    /// The version that is kept, on behalf of a recorder: no access of the machine's.
+    pub(crate) fn kept_version(&self) -> Version {
+        Version(self.version_word().peek())
+    }
+
+    /// All columns, packed, on behalf of a recorder: no access of the machine's. The caller excludes writers.
+    pub fn kept_row(&self) -> Vec<u8> {
+        let layout = self.shape.layout();
+        let mut row = Vec::with_capacity(layout.bytes());
+        for column in layout.all().iter() {
+            let span = layout.span(column);
+            let from = row.len();
+            row.extend(self.column_words(span).iter().flat_map(|word| word.peek().to_le_bytes()));
+            row.truncate(from + span.bytes as usize);
+        }
+        row
+    }
+
+    /// What a recorder notes of the values of a row that it has read as `head`, all columns packed.
+    pub fn digest(&self, head: RowHead, row: &[u8]) -> Digest {
+        if head.version != Version::INITIAL {
+            return Digest::of(row);
+        }
+        let loaded = self.words(self.shape.digest_at(), 1)[0].peek();
+        let digest = Digest::of(row);
+        // Memory that nobody has touched holds rows of zeros.
+        let is_loaded = match loaded {
+            0 => row.iter().all(|byte| *byte == 0),
+            _ => digest.to_word() == loaded,
+        };
+        if is_loaded { Digest::LOADED } else { digest }
+    }
+
+    /// Sets the version of a record that nobody can reach yet.
+    pub(crate) fn begin_with_version(&self, version: Version) {
+        self.version_word().poke(version.0);
+    }
+
     /// The part of the record that lies behind this one, in a table of records in two parts.
     #[inline(always)]
     pub fn second(&self) -> Option<Record<'s, M>> {
@@ -395,6 +434,10 @@ impl<'s, M: Machine> Record<'s, M> {
                 word.poke(u64::from_le_bytes(last));
             }
             start += span.bytes as usize;
+        }
+        if self.shape.keeps_digests() {
+            let digest = Digest::of(&self.kept_row());
+            self.words(self.shape.digest_at(), 1)[0].poke(digest.to_word());
         }
     }
 

@@ -75,9 +75,11 @@ pub struct Shape<M: Machine> {
     layout: RowLayout,
     words: ProtocolWords,
     keep_versions: bool,
+    keep_digests: bool,
     keeps_columns: bool,
     byte_keys: bool,
-    /// Word of the slot at which the version lies, where it is kept, and the columns behind it.
+    /// Word of the slot at which the version lies, where it is kept, the digest of the loaded row, likewise, and the columns
+    /// behind them.
     body: usize,
     /// Word of the slot at which the columns begin.
     columns: usize,
@@ -97,6 +99,14 @@ pub struct Shape<M: Machine> {
 pub(crate) struct Extras {
     pub words: ProtocolWords,
     pub keep_versions: bool,
+    pub keep_digests: bool,
+}
+
+impl Extras {
+    /// Words between the protocol's and the columns.
+    fn words_before_columns(&self) -> usize {
+        usize::from(self.keep_versions) + usize::from(self.keep_digests)
+    }
 }
 
 impl<M: Machine> Shape<M> {
@@ -114,7 +124,7 @@ impl<M: Machine> Shape<M> {
     pub(crate) fn part_stride(schema: &TableSchema, part: ColumnSet, extras: &Extras) -> u64 {
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
         let columns = if keeps_columns { RowLayout::of_part(schema, part).words() } else { 0 };
-        let words = columns + usize::from(extras.keep_versions) + key_words(schema);
+        let words = columns + extras.words_before_columns() + key_words(schema);
         let bytes = (size_of::<Header<M>>() + extras.words.bytes + words * 8) as u64;
         // Natively a record starts on a line of its own, so that neighbours don't contend by accident;
         // a modelled line is wherever its metadata is, so only the host's memory counts.
@@ -161,7 +171,7 @@ impl<M: Machine> Shape<M> {
     fn guards(words: &ProtocolWords) -> (TableSchema, Extras) {
         (
             TableSchema::new("guards", Vec::new()),
-            Extras { words: words.clone(), keep_versions: false },
+            Extras { words: words.clone(), keep_versions: false, keep_digests: false },
         )
     }
 
@@ -176,13 +186,14 @@ impl<M: Machine> Shape<M> {
         let layout = RowLayout::of_part(&schema, part);
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
         let body = (size_of::<Header<M>>() + extras.words.bytes) / 8;
-        let columns = body + usize::from(extras.keep_versions);
+        let columns = body + extras.words_before_columns();
         let key_bytes = columns + if keeps_columns { layout.words() } else { 0 };
         Shape {
             id,
             role,
             words: extras.words.clone(),
             keep_versions: extras.keep_versions,
+            keep_digests: extras.keep_digests,
             keeps_columns,
             byte_keys: schema.key != KeyKind::Integer,
             body,
@@ -262,6 +273,12 @@ impl<M: Machine> Shape<M> {
         self.keep_versions
     }
 
+    /// True when recorders look at the values of rows too.
+    #[inline(always)]
+    pub fn keeps_digests(&self) -> bool {
+        self.keep_digests && self.keeps_columns
+    }
+
     /// False when values are charged for but not kept (opaque tables on a simulated machine).
     #[inline(always)]
     pub fn keeps_columns(&self) -> bool {
@@ -290,6 +307,11 @@ impl<M: Machine> Shape<M> {
     #[inline(always)]
     pub(crate) fn version_at(&self) -> usize {
         self.body
+    }
+
+    /// Word of a slot at which the digest of the loaded row lies.
+    pub(crate) fn digest_at(&self) -> usize {
+        self.body + usize::from(self.keep_versions)
     }
 
     /// Word of a slot at which the columns begin.

@@ -82,38 +82,6 @@ impl<M: Machine> Split<M> {
         // SAFETY: the slot of a record in two parts has the second one at this distance, always.
         unsafe { self.behind.slot_at(record.name().offset + self.distance) }
     }
-
-    /// Copies the columns of `part`, packed, out of packed `values` of `columns`; returns how many bytes.
-    pub fn gather(
-        &self,
-        (columns, values): (ColumnSet, &[u8]),
-        part: ColumnSet,
-        out: &mut [u8],
-    ) -> usize {
-        let (mut from, mut to) = (0, 0);
-        for column in columns.iter() {
-            let bytes = self.row.span(column).bytes as usize;
-            if part.contains(ColumnSet::one(column)) {
-                out[to..to + bytes].copy_from_slice(&values[from..from + bytes]);
-                to += bytes;
-            }
-            from += bytes;
-        }
-        to
-    }
-
-    /// Copies packed values of `part` into their places among packed values of `columns`.
-    pub fn scatter(&self, part: (ColumnSet, &[u8]), columns: ColumnSet, out: &mut [u8]) {
-        let (mut from, mut to) = (0, 0);
-        for column in columns.iter() {
-            let bytes = self.row.span(column).bytes as usize;
-            if part.0.contains(ColumnSet::one(column)) {
-                out[to..to + bytes].copy_from_slice(&part.1[from..from + bytes]);
-                from += bytes;
-            }
-            to += bytes;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -134,7 +102,8 @@ mod tests {
             let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() });
             let machine = Arc::new(machine.unwrap());
             let words = ProtocolWords::of::<Word>();
-            let options = StoreOptions { sessions: 2, keep_versions, words };
+            let options =
+                StoreOptions { sessions: 2, keep_versions, keep_digests: keep_versions, words };
             let store: Store<Native> = Store::new(machine.clone(), options).unwrap();
             let kinds = [9, 8, 3, 17].map(ColumnType::Bytes);
             let column = |(at, kind): (usize, ColumnType)| Column::new(format!("c{at}"), kind);
@@ -166,9 +135,9 @@ mod tests {
                     let mut values = vec![0; split.row_layout().packed_bytes(columns)];
                     assert!(part.copy_out(&core, columns, &mut values).state.is_present());
                     let mut gathered = vec![0; 37];
-                    let length = split.gather((all, &whole), columns, &mut gathered);
+                    let length = split.row_layout().gather((all, &whole), columns, &mut gathered);
                     assert_eq!(values, gathered[..length]);
-                    split.scatter((columns, &values), all, &mut put_together);
+                    split.row_layout().scatter((columns, &values), all, &mut put_together);
                 }
                 assert_eq!(put_together, whole);
                 // What is written to one part stays away from the other, and from the neighbours.

@@ -16,16 +16,18 @@ pub(crate) const MAX_TABLES: usize = 1024;
 pub struct StoreOptions {
     /// Sessions at a time, services included.
     pub sessions: usize,
-    /// Keep the identity of every version beside its row, so that histories can be recorded. Records
-    /// of deleted rows then stay, because their versions are evidence.
+    /// Keep the identity of every version beside its row, so that histories can be recorded.
     pub keep_versions: bool,
+    /// Keep the digest of every loaded row beside it, so that histories can tell of values.
+    pub keep_digests: bool,
     /// What the protocol keeps in each record.
     pub words: ProtocolWords,
 }
 
 impl StoreOptions {
     pub(crate) fn extras(&self) -> Extras {
-        Extras { words: self.words.clone(), keep_versions: self.keep_versions }
+        let StoreOptions { keep_versions, keep_digests, .. } = *self;
+        Extras { words: self.words.clone(), keep_versions, keep_digests }
     }
 }
 

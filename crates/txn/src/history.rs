@@ -68,6 +68,45 @@ impl Version {
     }
 }
 
+/// What the values of a row come to: equal for equal rows, and hardly ever for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Digest(u64);
+
+impl Digest {
+    /// Nobody has looked at the values, or there are none.
+    pub const UNKNOWN: Digest = Digest(0);
+    /// Of the first version: the values that were loaded.
+    pub const LOADED: Digest = Digest(1);
+
+    /// Of a row, all columns packed. A row that the loader left is known by what it left: see [`Digest::LOADED`].
+    pub fn of(row: &[u8]) -> Digest {
+        let mut words = row.chunks_exact(8);
+        let mut hash = words.by_ref().fold(row.len() as u64, |hash, word| {
+            stirred(hash ^ u64::from_le_bytes(word.try_into().expect("eight bytes")))
+        });
+        let mut last = [0; 8];
+        last[..words.remainder().len()].copy_from_slice(words.remainder());
+        hash = stirred(hash ^ u64::from_le_bytes(last));
+        Digest(hash | 1 << 63)
+    }
+
+    /// As a word, to be kept somewhere.
+    pub const fn to_word(self) -> u64 {
+        self.0
+    }
+
+    /// False when both are known and differ.
+    pub fn agrees_with(self, other: Digest) -> bool {
+        self == other || self == Digest::UNKNOWN || other == Digest::UNKNOWN
+    }
+}
+
+/// A step of a hash: each bit of the argument reaches the whole word.
+fn stirred(word: u64) -> u64 {
+    let folded = (word ^ word >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (folded ^ folded >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9).rotate_left(17)
+}
+
 /// One read of one record by a committed transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
@@ -79,6 +118,8 @@ pub struct Read {
     pub version: Version,
     /// False when the row was absent.
     pub present: bool,
+    /// What the reader got of it.
+    pub values: Digest,
 }
 
 /// What a write did to its row.
@@ -105,6 +146,21 @@ pub struct Write {
     pub overwritten: Version,
     /// What it did.
     pub kind: WriteKind,
+    /// The row that it leaves there.
+    pub values: Digest,
+}
+
+/// A write that was asked for and not installed, or the other way about: by a committed transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmatched {
+    /// The transaction.
+    pub id: TxnId,
+    /// Table of the record.
+    pub table: TableId,
+    /// Key of the record.
+    pub key: u64,
+    /// True if it was installed and never asked for.
+    pub installed: bool,
 }
 
 /// One scan of a committed transaction. What it met in its range, absences and own writes too, are
@@ -166,6 +222,8 @@ pub struct WorkerHistory {
     pub writes: Vec<Write>,
     /// Their scans, transaction after transaction, in order of execution.
     pub scans: Vec<Scan>,
+    /// Where what was installed is not what had been asked for.
+    pub unmatched: Vec<Unmatched>,
     /// What the numbers of keys stand for where keys are bytes.
     pub spelled: Spellings,
     /// The ranges of those scans whose keys are bytes, in order of the scans.
@@ -197,6 +255,35 @@ impl WorkerHistory {
     }
 }
 
+/// The rows of one table that were there before a run: all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedTable {
+    /// The table.
+    pub table: TableId,
+    /// Their keys: each extent from its first to its last, and every key between them had a row. Ascending, and apart from
+    /// each other.
+    pub extents: Vec<(u64, u64)>,
+    /// Their keys where these are bytes, until the history is finished.
+    pub spelled: Vec<Vec<u8>>,
+}
+
+impl LoadedTable {
+    /// True when `key` had a row.
+    pub fn contains(&self, key: u64) -> bool {
+        let behind = self.extents.partition_point(|(first, _)| *first <= key);
+        behind > 0 && key <= self.extents[behind - 1].1
+    }
+
+    /// The keys within `range` that had a row, ascending.
+    pub fn within(&self, range: KeyRange) -> impl Iterator<Item = u64> {
+        let from = self.extents.partition_point(|(_, last)| *last < range.first());
+        let extents = self.extents[from..].iter();
+        extents
+            .take_while(move |(first, _)| *first <= range.last())
+            .flat_map(move |(first, last)| *first.max(&range.first())..=*last.min(&range.last()))
+    }
+}
+
 /// The history of a run. `begin` and `end` of all workers come from one clock.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -204,12 +291,20 @@ pub struct History {
     pub workers: Vec<WorkerHistory>,
     /// What the numbers of keys stand for where keys are bytes: they are ranks.
     pub spelled: Spellings,
+    /// What was there before the run, in order of the tables. Of tables that are not listed nothing is known.
+    pub loaded: Vec<LoadedTable>,
 }
 
 impl History {
     /// Number of committed transactions.
     pub fn len(&self) -> usize {
         self.workers.iter().map(|w| w.transactions.len()).sum()
+    }
+
+    /// What was there of `table` before the run, if that is known.
+    pub fn loaded_of(&self, table: TableId) -> Option<&LoadedTable> {
+        let at = self.loaded.binary_search_by_key(&table, |loaded| loaded.table).ok()?;
+        Some(&self.loaded[at])
     }
 
     /// True when nothing was committed.
@@ -221,6 +316,36 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loaded_rows_are_found_in_their_extents() {
+        let extents = vec![(2, 4), (7, 7), (u64::MAX - 1, u64::MAX)];
+        let loaded = LoadedTable { table: TableId(0), extents, spelled: Vec::new() };
+        let there = [2, 3, 4, 7, u64::MAX - 1, u64::MAX];
+        let asked = [0, 1, 2, 3, 4, 5, 6, 7, 8, u64::MAX - 2, u64::MAX - 1, u64::MAX];
+        for key in asked {
+            assert_eq!(loaded.contains(key), there.contains(&key), "{key}");
+        }
+        for (first, last) in [(0, u64::MAX), (3, 7), (5, 6), (4, 4), (8, u64::MAX - 1)] {
+            let range = KeyRange::new(first, last).unwrap();
+            let expected = there.into_iter().filter(|key| range.contains(*key));
+            assert!(loaded.within(range).eq(expected), "{first} to {last}");
+        }
+    }
+
+    #[test]
+    fn digests_tell_rows_apart() {
+        let rows: [&[u8]; 8] =
+            [b"", b"\0", b"\0\0", b"abcdefgh", b"abcdefgi", b"abcdefgh\0", b"hgfedcba", &[0; 8]];
+        for (at, row) in rows.iter().enumerate() {
+            for (other_at, other) in rows.iter().enumerate() {
+                assert_eq!(Digest::of(row) == Digest::of(other), at == other_at);
+            }
+            assert!(![Digest::UNKNOWN, Digest::LOADED].contains(&Digest::of(row)));
+            assert!(Digest::of(row).agrees_with(Digest::UNKNOWN));
+        }
+        assert!(!Digest::of(b"a").agrees_with(Digest::of(b"b")));
+    }
 
     #[test]
     fn identities_take_apart_what_they_were_made_of() {

@@ -18,7 +18,8 @@ mod spelling;
 pub use abort::{Abort, AbortReason};
 pub use access::{Access, Intent, Visit, add_words};
 pub use history::{
-    ByteScan, History, Read, Scan, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,
+    ByteScan, Digest, History, LoadedTable, Read, Scan, Transaction, TxnId, Unmatched, Version,
+    WorkerHistory, Write, WriteKind,
 };
 pub use key::{Key, Keys, OwnedKey, OwnedKeys};
 pub use partitioning::Partitioning;

@@ -454,6 +454,38 @@ impl RowLayout {
     pub fn packed_bytes(&self, columns: ColumnSet) -> usize {
         columns.iter().map(|c| self.spans[c].bytes as usize).sum()
     }
+
+    /// Copies the columns of `part`, packed, out of packed `values` of `columns`; returns how many bytes.
+    pub fn gather(
+        &self,
+        (columns, values): (ColumnSet, &[u8]),
+        part: ColumnSet,
+        out: &mut [u8],
+    ) -> usize {
+        let (mut from, mut to) = (0, 0);
+        for column in columns.iter() {
+            let bytes = self.spans[column].bytes as usize;
+            if part.contains(ColumnSet::one(column)) {
+                out[to..to + bytes].copy_from_slice(&values[from..from + bytes]);
+                to += bytes;
+            }
+            from += bytes;
+        }
+        to
+    }
+
+    /// Copies packed values of `part` into their places among packed values of `columns`.
+    pub fn scatter(&self, part: (ColumnSet, &[u8]), columns: ColumnSet, out: &mut [u8]) {
+        let (mut from, mut to) = (0, 0);
+        for column in columns.iter() {
+            let bytes = self.spans[column].bytes as usize;
+            if part.0.contains(ColumnSet::one(column)) {
+                out[to..to + bytes].copy_from_slice(&part.1[from..from + bytes]);
+                from += bytes;
+            }
+            to += bytes;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,15 +5,15 @@
 //! who reads it sees numbers in the order of the keys, and a dictionary tells what they stand for. The ends of scanned
 //! ranges are ranked among the keys, so that the numbers of a range's keys, and no others, lie between those of its ends.
 
-use crate::{ByteScan, History, KeyRange, TableId, WorkerHistory};
+use crate::{ByteScan, History, KeyRange, LoadedTable, TableId, WorkerHistory};
 use std::collections::BTreeMap;
 
 /// What the numbers of keys stand for, in the tables whose keys are bytes.
 pub type Spellings = BTreeMap<(TableId, u64), Vec<u8>>;
 
 impl History {
-    /// The history of `workers`, with ranks in place of the numbers that they gave to keys of bytes.
-    pub fn of(mut workers: Vec<WorkerHistory>) -> History {
+    /// The history of `workers` on the tables `loaded`, with ranks in place of the numbers that they gave to keys of bytes.
+    pub fn of(mut workers: Vec<WorkerHistory>, mut loaded: Vec<LoadedTable>) -> History {
         let mut noted = Spellings::new();
         for worker in &mut workers {
             noted.append(&mut worker.spelled);
@@ -25,6 +25,9 @@ impl History {
                 let table = worker.scans[scan.scan].table;
                 keys.extend([(table, &scan.first[..]), (table, &scan.last[..])]);
             }
+        }
+        for table in &loaded {
+            keys.extend(table.spelled.iter().map(|key| (table.table, &key[..])));
         }
         keys.sort_unstable();
         keys.dedup();
@@ -41,9 +44,19 @@ impl History {
                 noted.iter().map(|(at, key)| (*at, rank(at.0, key))).collect();
             let number =
                 |table: TableId, key: u64| numbers.get(&(table, key)).copied().unwrap_or(key);
+            for LoadedTable { table, extents, spelled } in &mut loaded {
+                let mut loaded: Vec<u64> = spelled.iter().map(|key| rank(*table, key)).collect();
+                loaded.sort_unstable();
+                extents.extend(loaded.chunk_by(|a, b| a + 1 == *b).map(|run| {
+                    let (first, last) = (run.first(), run.last());
+                    (*first.expect("not empty"), *last.expect("not empty"))
+                }));
+                spelled.clear();
+            }
             for worker in &mut workers {
                 worker.reads.iter_mut().for_each(|r| r.key = number(r.table, r.key));
                 worker.writes.iter_mut().for_each(|w| w.key = number(w.table, w.key));
+                worker.unmatched.iter_mut().for_each(|w| w.key = number(w.table, w.key));
                 for ByteScan { scan, first, last } in std::mem::take(&mut worker.byte_scans) {
                     let scan = &mut worker.scans[scan];
                     let ends = (rank(scan.table, &first), rank(scan.table, &last));
@@ -52,19 +65,26 @@ impl History {
                 }
             }
         }
-        History { workers, spelled }
+        loaded.sort_unstable_by_key(|table| table.table);
+        History { workers, spelled, loaded }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Direction, Read, Scan, TxnId, Version, Write, WriteKind};
+    use crate::{Digest, Direction, Read, Scan, TxnId, Version, Write, WriteKind};
 
     #[test]
     fn numbers_become_ranks() {
         let (words, numbers) = (TableId(3), TableId(4));
-        let read = |table, key| Read { table, key, version: Version::INITIAL, present: true };
+        let read = |table, key| Read {
+            table,
+            key,
+            version: Version::INITIAL,
+            present: true,
+            values: Digest::UNKNOWN,
+        };
         let worker = |reads: Vec<Read>, spelled: &[(u64, &str)]| WorkerHistory {
             reads,
             spelled: spelled
@@ -82,9 +102,10 @@ mod tests {
             version,
             overwritten: Version::INITIAL,
             kind: WriteKind::Update,
+            values: Digest::UNKNOWN,
         });
         let second = worker(vec![read(words, 900), read(words, 128)], &[(128, "a"), (900, "b")]);
-        let history = History::of(vec![first, second]);
+        let history = History::of(vec![first, second], vec![]);
         let keys = |worker: usize| history.workers[worker].reads.iter().map(|r| r.key);
         assert!(keys(0).eq([1, 900]) && keys(1).eq([1, 0]));
         assert_eq!(history.workers[0].writes[0].key, 2);
@@ -112,7 +133,11 @@ mod tests {
         let spelled = ["a", "c", "e"].iter().zip(64..);
         let spelled = spelled.map(|(key, number)| ((table, number), key.as_bytes().to_vec()));
         let reader = WorkerHistory { spelled: spelled.collect(), ..WorkerHistory::default() };
-        let history = History::of(vec![scanner, reader]);
+        let loaded = ["e", "", "d"].map(|key| key.into()).to_vec();
+        let loaded = LoadedTable { table, extents: Vec::new(), spelled: loaded };
+        let history = History::of(vec![scanner, reader], vec![loaded]);
+        // Of "", "a", "b", "c", "d", "e".
+        assert_eq!(history.loaded_of(table).unwrap().extents, [(0, 0), (4, 5)]);
         let scans = &history.workers[0].scans;
         let among = |range: KeyRange| {
             let spelled = history.spelled.iter().filter(move |((of, _), _)| *of == table);

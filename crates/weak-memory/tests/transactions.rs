@@ -105,6 +105,7 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
         protocol: ProtocolOptions::default(),
         sessions: 3,
         record_history: false,
+        record_values: false,
         purge_batch: 64,
         epoch_interval_ticks: 1 << 40,
     };

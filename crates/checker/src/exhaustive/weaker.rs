@@ -22,7 +22,8 @@ pub const MAX_SNAPSHOT_TRANSACTIONS: usize = 6;
 pub fn read_committed(history: &History) -> Verdict {
     assert!(history.len() <= super::MAX_TRANSACTIONS, "too many transactions for all permutations");
     let transactions = executed(history);
-    let right = well_formed(&transactions, false) && commit(&transactions, 0, &mut Vec::new());
+    let right =
+        well_formed(history, &transactions, false) && commit(&transactions, 0, &mut Vec::new());
     Verdict::from_passed(right)
 }
 
@@ -61,7 +62,7 @@ fn commit(transactions: &[Executed<'_>], placed: u32, states: &mut Vec<State>) -
 pub fn snapshot(history: &History, strong: bool) -> Verdict {
     assert!(history.len() <= MAX_SNAPSHOT_TRANSACTIONS, "too many transactions for all orders");
     let transactions = executed(history);
-    let right = well_formed(&transactions, strong)
+    let right = well_formed(history, &transactions, strong)
         && proceed(&transactions, &mut Progress::default(), &mut Vec::new(), strong);
     Verdict::from_passed(right)
 }

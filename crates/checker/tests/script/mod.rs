@@ -1,8 +1,8 @@
 //! Histories written down transaction by transaction.
 
 use txn::{
-    Direction, History, KeyRange, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory,
-    Write, WriteKind,
+    Digest, Direction, History, KeyRange, LoadedTable, Read, Scan, TableId, Transaction, TxnId,
+    Version, WorkerHistory, Write, WriteKind,
 };
 
 /// The one table of these histories.
@@ -24,6 +24,8 @@ pub struct Draft {
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     pub drafts: Vec<Draft>,
+    /// What was there before, if that is to be known.
+    pub loaded: Vec<LoadedTable>,
 }
 
 impl Script {
@@ -37,7 +39,7 @@ impl Script {
     /// The history that recorders would have left.
     pub fn history(&self) -> History {
         let workers = self.drafts.iter().filter_map(|d| d.id.worker()).max().map_or(0, |w| w + 1);
-        let mut history = History::of(vec![WorkerHistory::default(); workers]);
+        let mut history = History::of(vec![WorkerHistory::default(); workers], self.loaded.clone());
         for draft in &self.drafts {
             let worker = &mut history.workers[draft.id.worker().unwrap_or(0)];
             worker.transactions.push(Transaction {
@@ -68,12 +70,24 @@ pub fn by(id: TxnId) -> Version {
 #[allow(dead_code, reason = "each test binary uses its share")]
 impl Draft {
     pub fn read(&mut self, key: u64, version: Version) -> &mut Draft {
-        self.reads.push(Read { table: TABLE, key, version, present: true });
+        self.reads.push(Read {
+            table: TABLE,
+            key,
+            version,
+            present: true,
+            values: Digest::UNKNOWN,
+        });
         self
     }
 
     pub fn read_absent(&mut self, key: u64, version: Version) -> &mut Draft {
-        self.reads.push(Read { table: TABLE, key, version, present: false });
+        self.reads.push(Read {
+            table: TABLE,
+            key,
+            version,
+            present: false,
+            values: Digest::UNKNOWN,
+        });
         self
     }
 
@@ -86,7 +100,13 @@ impl Draft {
             first_read: self.reads.len(),
             reads: met.len(),
         });
-        let read = |&(key, version, present): &_| Read { table: TABLE, key, version, present };
+        let read = |&(key, version, present): &_| Read {
+            table: TABLE,
+            key,
+            version,
+            present,
+            values: Digest::UNKNOWN,
+        };
         self.reads.extend(met.iter().map(read));
         self
     }
@@ -111,7 +131,14 @@ impl Draft {
         kind: WriteKind,
     ) -> &mut Draft {
         let version = Version::new(self.id, nth);
-        self.writes.push(Write { table: TABLE, key, version, overwritten, kind });
+        self.writes.push(Write {
+            table: TABLE,
+            key,
+            version,
+            overwritten,
+            kind,
+            values: Digest::UNKNOWN,
+        });
         self
     }
 }

@@ -102,6 +102,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         change: Change<'_>,
     ) -> Result<bool, Abort> {
         if self.sites.site(at.site).write(at.record, change)? {
+            if change.state.is_some() || !change.columns.is_empty() {
+                self.note_write(at.record, change.state);
+            }
             return Ok(true);
         }
         self.note_absence(at)
@@ -115,6 +118,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         deltas: &[u8],
     ) -> Result<bool, Abort> {
         if self.sites.site(at.site).add(at.record, columns, deltas)? {
+            self.note_write(at.record, None);
             return Ok(true);
         }
         self.note_absence(at)

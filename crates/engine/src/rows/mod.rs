@@ -35,8 +35,8 @@ use machine::Machine;
 use protocols::Txn;
 use purge_queue::PurgeQueue;
 use recorder::Recorder;
-use storage::{Record, RowHead, Store, Table};
-use txn::{Abort, ColumnSet, Intent, Key, TableId, TxnId, Version, WorkerHistory};
+use storage::{Record, RowHead, RowState, Store, Table};
+use txn::{Abort, ColumnSet, Digest, Intent, Key, TableId, TxnId, Version, WorkerHistory};
 
 /// The sites that a session's transactions may touch, and which of them executes an access: what an architecture is.
 pub(crate) trait Sites<'s, M: Machine> {
@@ -78,6 +78,8 @@ pub(crate) struct Rows<'s, M: Machine> {
     scanned: Vec<u8>,
     /// Values of a part of a row.
     part: Vec<u8>,
+    /// A row that is read as a whole, for the recorder.
+    whole: Vec<u8>,
 }
 
 impl<'s, M: Machine> Rows<'s, M> {
@@ -104,6 +106,7 @@ impl<'s, M: Machine> Rows<'s, M> {
             refused_by: None,
             scanned: Vec::new(),
             part: Vec::new(),
+            whole: Vec::new(),
         }
     }
 
@@ -218,12 +221,50 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        let Sited { site, record } = at;
-        let read = self.sites.site(site).read(record, columns, intent, out);
-        if let (Some(recorder), Ok(head)) = (&mut self.rows.recorder, &read) {
-            recorder.read(record.table().id(), record.history_key(self.rows.core), *head);
+        match self.rows.recorder {
+            None => self.sites.site(at.site).read(at.record, columns, intent, out),
+            Some(_) => self.read_recorded(at, columns, intent, out),
         }
-        read
+    }
+
+    /// As [`Work::read_record`], and puts on record what was read. Where values are evidence all columns are read, and of
+    /// them those that were asked for go out.
+    fn read_recorded(
+        &mut self,
+        Sited { site, record }: Sited<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let Rows { core, recorder, whole: row, .. } = &mut *self.rows;
+        let (table, key) = (record.table().id(), record.history_key(core));
+        let recorder = recorder.as_mut().expect("the run is recorded");
+        // What the attempt writes itself is mixed into what it reads, so that is nobody's version.
+        if !record.table().keeps_digests() || recorder.writes_to(table, key) {
+            let head = self.sites.site(site).read(record, columns, intent, out)?;
+            recorder.read(table, key, head, Digest::UNKNOWN);
+            return Ok(head);
+        }
+        let layout = record.table().layout();
+        row.clear();
+        row.resize(layout.bytes(), 0);
+        let head = self.sites.site(site).read(record, layout.all(), intent, row)?;
+        let present = head.state.is_present();
+        let values = if present { record.digest(head, row) } else { Digest::UNKNOWN };
+        if present {
+            layout.gather((layout.all(), row), columns, out);
+        }
+        recorder.read(table, key, head, values);
+        Ok(head)
+    }
+
+    /// A write to a record has been accepted: to leave its row in `state` if that says so.
+    fn note_write(&mut self, record: Record<'s, M>, state: Option<RowState>) {
+        if let Some(recorder) = &mut self.rows.recorder
+            && state != Some(RowState::RETIRED)
+        {
+            recorder.asked(record.table().id(), record.history_key(self.rows.core), state);
+        }
     }
 }
 

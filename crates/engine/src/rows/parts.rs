@@ -29,7 +29,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             let bytes = split.row_layout().packed_bytes(columns);
             let head = self.read_record(record, columns, intent, &mut part[..bytes])?;
             if head.state.is_present() {
-                split.scatter((columns, &part), all, out);
+                split.row_layout().scatter((columns, &part), all, out);
             }
             Ok(head.state.is_present())
         };
@@ -94,7 +94,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let mut part = std::mem::take(&mut self.rows.part);
         part.resize(values.len(), 0);
         let mut write = |record, of| {
-            let bytes = split.gather((columns, values), of, &mut part);
+            let bytes = split.row_layout().gather((columns, values), of, &mut part);
             write(self, record, of, &part[..bytes])
         };
         let written = match write(at, columns.without(often)) {

@@ -1,10 +1,10 @@
 //! A session's recorder: what it has read and written, kept if it commits.
 
 use machine::Core;
-use storage::RowHead;
+use storage::{RowHead, RowState};
 use txn::{
-    ByteScan, Direction, KeyRange, Read, Scan, TableId, Transaction, TxnId, Version, WorkerHistory,
-    Write,
+    ByteScan, Digest, Direction, KeyRange, Read, Scan, TableId, Transaction, TxnId, Unmatched,
+    Version, WorkerHistory, Write,
 };
 
 /// The history of one session, with the running attempt at its end.
@@ -20,6 +20,23 @@ pub(super) struct Recorder {
     /// What was read beside a running scan.
     beside: Vec<Read>,
     is_beside: bool,
+    /// What the attempt was asked to write.
+    asked: Vec<Asked>,
+}
+
+/// What an attempt was asked to do with one record.
+struct Asked {
+    table: TableId,
+    key: u64,
+    /// By the first write and by the last: the state in which it is to leave the row, if it says.
+    states: (Option<RowState>, Option<RowState>),
+}
+
+impl Asked {
+    /// Inserted and deleted again: nothing is left to do.
+    fn is_undone(&self) -> bool {
+        self.states == (Some(RowState::PRESENT), Some(RowState::ABSENT))
+    }
 }
 
 impl Recorder {
@@ -31,15 +48,16 @@ impl Recorder {
         self.scanning = None;
         self.beside.clear();
         self.is_beside = false;
+        self.asked.clear();
         self.begin = core.now_fenced();
     }
 
-    /// A row, or its absence, was read.
-    pub fn read(&mut self, table: TableId, key: u64, head: RowHead) {
+    /// A row with these `values`, or its absence, was read.
+    pub fn read(&mut self, table: TableId, key: u64, head: RowHead, values: Digest) {
         if self.is_beside {
             if !head.own {
-                let present = head.state.is_present();
-                self.beside.push(Read { table, key, version: head.version, present });
+                let (version, present) = (head.version, head.state.is_present());
+                self.beside.push(Read { table, key, version, present, values });
             }
             return;
         }
@@ -48,8 +66,48 @@ impl Recorder {
         let version = if head.own { own } else { Some(head.version) };
         if let Some(version) = version {
             let present = head.state.is_present();
-            self.history.reads.push(Read { table, key, version, present });
+            self.history.reads.push(Read { table, key, version, present, values });
         }
+    }
+
+    /// The attempt was asked to write a record, and to leave its row in `state` if that says so.
+    pub fn asked(&mut self, table: TableId, key: u64, state: Option<RowState>) {
+        match self.asked.iter_mut().find(|asked| (asked.table, asked.key) == (table, key)) {
+            Some(asked) => asked.states.1 = state.or(asked.states.1),
+            None => self.asked.push(Asked { table, key, states: (state, state) }),
+        }
+    }
+
+    /// True when the attempt was asked to write the record.
+    pub fn writes_to(&self, table: TableId, key: u64) -> bool {
+        self.asked.iter().any(|asked| (asked.table, asked.key) == (table, key))
+    }
+
+    /// Notes where what was installed is not what had been asked for.
+    fn compare_writes(&mut self, id: TxnId) {
+        let installed = &self.history.writes[self.first_write..];
+        let is_asked =
+            |w: &&Write| !self.asked.iter().any(|a| (a.table, a.key) == (w.table, w.key));
+        let unasked = installed.iter().filter(is_asked).map(|w| (w.table, w.key, true));
+        let is_installed =
+            |a: &Asked| installed.iter().any(|w| (w.table, w.key) == (a.table, a.key));
+        let lost = self.asked.iter().filter(|a| !a.is_undone() && !is_installed(a));
+        let lost = lost.map(|a| (a.table, a.key, false));
+        let unmatched = unasked.chain(lost);
+        let unmatched =
+            unmatched.map(|(table, key, installed)| Unmatched { id, table, key, installed });
+        self.history.unmatched.extend(unmatched);
+    }
+
+    /// A running scan has passed over the key that `number` stands for: its row was absent, and its record had retired.
+    pub fn absent(&mut self, table: TableId, number: u64, version: Version) {
+        self.history.reads.push(Read {
+            table,
+            key: number,
+            version,
+            present: false,
+            values: Digest::UNKNOWN,
+        });
     }
 
     /// The number `number` stands for a key of bytes.
@@ -90,6 +148,7 @@ impl Recorder {
 
     /// The attempt has committed.
     pub fn committed(&mut self, core: &impl Core, id: TxnId, commit_timestamp: u64) {
+        self.compare_writes(id);
         self.history.transactions.push(Transaction {
             id,
             begin: self.begin,

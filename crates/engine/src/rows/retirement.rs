@@ -13,10 +13,7 @@ const KEPT_SLOTS: usize = 128;
 impl<'s, M: Machine> Work<'_, 's, M> {
     /// The record of an absent row may leave its index some day.
     pub(super) fn purge_later(&mut self, row: &Found) {
-        // On a recorded run the version of an absence is evidence, so its record stays.
-        if self.rows.recorder.is_none() {
-            self.rows.purge.add(row.clone());
-        }
+        self.rows.purge.add(row.clone());
     }
 
     /// Retires what is due, and takes memory back.

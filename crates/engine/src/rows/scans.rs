@@ -1,9 +1,9 @@
 //! Ranges of tables in key order.
 
-use super::{Sited, Work, tree_key::ScannedKey};
+use super::{Sited, Work, recorder::Recorder, tree_key::ScannedKey};
 use machine::{Category, Core, Machine};
-use std::ops::ControlFlow;
-use storage::{ByteKey, Table};
+use std::ops::{ControlFlow, RangeInclusive};
+use storage::{Absence, ByteKey, LeafRows, Table};
 use txn::{
     Abort, ByteRange, ColumnSet, Direction, Intent, Key, KeyKind, Keys, MAX_KEY_BYTES, TableId,
     Visit,
@@ -91,22 +91,27 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let mut at = if forward { ends.0 } else { ends.1 };
         loop {
             let rows = K::leaf(self.sites.site(site), table, at)?;
+            // A leaf that has taken over a neighbour's range may begin with what was visited there.
+            let within = if forward { at..=ends.1 } else { ends.0..=at };
+            let mut passed_over = PassedOver::new(&rows, &within, direction);
             for number in 0..rows.len() {
                 let number = if forward { number } else { rows.len() - 1 - number };
                 let (key, record) = rows.get(number);
-                // A leaf that has taken over a neighbour's range may begin with what was visited there.
-                let visited = if forward { key < at } else { key > at };
-                if visited || key < ends.0 || ends.1 < key {
+                if !within.contains(&key) {
                     continue;
                 }
                 if let Some(recorder) = &mut self.rows.recorder {
-                    key.met(core, record, recorder);
+                    passed_over.up_to(Some(key), home, recorder);
+                    key.met(home, record.history_key(core), recorder);
                 }
                 let head = self.read_record(Sited { site, record }, columns, Intent::Read, row)?;
                 core.account(Category::Useful);
                 if head.state.is_present() && visit(self, key, row)?.is_break() {
                     return Ok(if forward { (ends.0, key) } else { (key, ends.1) });
                 }
+            }
+            if let Some(recorder) = &mut self.rows.recorder {
+                passed_over.up_to(None, home, recorder);
             }
             let (first, last) = rows.range();
             let beyond = match forward {
@@ -116,6 +121,41 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 false => first.before(width),
             };
             at = beyond.expect("there are keys between a leaf and the end of the range");
+        }
+    }
+}
+
+/// What a recorded scan of a leaf still passes over: keys whose records have retired.
+struct PassedOver<'r, K> {
+    keys: &'r [(K, Absence)],
+    direction: Direction,
+}
+
+impl<'r, K: ScannedKey> PassedOver<'r, K> {
+    /// Those keys of a leaf that are within `range`, of a scan in `direction`.
+    fn new<M: Machine>(
+        rows: &'r LeafRows<'_, M, K>,
+        range: &RangeInclusive<K>,
+        direction: Direction,
+    ) -> Self {
+        let keys = rows.aside();
+        let first = keys.partition_point(|(key, _)| key < range.start());
+        let end = keys.partition_point(|(key, _)| key <= range.end());
+        PassedOver { keys: &keys[first..end.max(first)], direction }
+    }
+
+    /// The scan has come to `key`, or to the end of the leaf: puts on record what it has passed over on its way.
+    fn up_to<M: Machine>(&mut self, key: Option<K>, home: &Table<M>, recorder: &mut Recorder) {
+        let forward = self.direction == Direction::Forward;
+        loop {
+            let next = if forward { self.keys.split_first() } else { self.keys.split_last() };
+            let Some(((at, absence), rest)) = next else { return };
+            if key.is_some_and(|key| if forward { *at >= key } else { *at <= key }) {
+                return;
+            }
+            at.met(home, absence.number, recorder);
+            recorder.absent(home.id(), absence.number, absence.version);
+            self.keys = rest;
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Found, Work, recorder::Recorder};
 use crate::site::{Name, Site};
 use machine::Machine;
-use storage::{ByteKey, LeafRows, OrderedKey, Record, Table};
+use storage::{ByteKey, LeafRows, OrderedKey, Table};
 use txn::{Abort, Direction, KeyRange, TableId};
 
 /// A kind of key that rows are scanned by.
@@ -18,8 +18,8 @@ pub(super) trait ScannedKey: OrderedKey {
     /// A range whose partitions are those of the keys between `ends`.
     fn approached(ends: (Self, Self)) -> KeyRange;
 
-    /// A scan is about to read the record of this key.
-    fn met<M: Machine>(self, core: &M::Core, record: Record<'_, M>, recorder: &mut Recorder);
+    /// A scan of `home` has met the key, for which `number` stands in histories.
+    fn met<M: Machine>(self, home: &Table<M>, number: u64, recorder: &mut Recorder);
 
     /// A scan of `home` has covered what lies between `ends`.
     fn covered<M: Machine>(
@@ -43,7 +43,7 @@ impl ScannedKey for u64 {
         KeyRange::new(ends.0, ends.1).expect("a range has its first key first")
     }
 
-    fn met<M: Machine>(self, _: &M::Core, _: Record<'_, M>, _: &mut Recorder) {}
+    fn met<M: Machine>(self, _: &Table<M>, _: u64, _: &mut Recorder) {}
 
     fn covered<M: Machine>(
         home: &Table<M>,
@@ -69,10 +69,10 @@ impl ScannedKey for ByteKey {
         KeyRange::ALL
     }
 
-    fn met<M: Machine>(self, core: &M::Core, record: Record<'_, M>, recorder: &mut Recorder) {
+    fn met<M: Machine>(self, home: &Table<M>, number: u64, recorder: &mut Recorder) {
         let mut buffer = Table::<M>::key_buffer();
-        let key = record.table().bytes_of(self, &mut buffer);
-        recorder.spelled(record.table().id(), record.history_key(core), key);
+        let key = home.shape().bytes_of(self, &mut buffer);
+        recorder.spelled(home.id(), number, key);
     }
 
     fn covered<M: Machine>(

@@ -124,6 +124,10 @@ impl<'s, M: Machine> SiteData<'s, M> {
 
     /// The slot of a record that has left its index may be used again two epochs later.
     fn give_up(&mut self, home: &Table<M>, record: Record<'s, M>) {
+        if home.shape().keeps_versions() && home.has_byte_keys() {
+            // In histories the slot stands for the key.
+            return;
+        }
         // Read after the unlinking: who still found the record was pinned by then.
         let epoch = self.store.epochs().current(self.core);
         self.space(home.id()).records.retire(epoch, record.name().offset);

@@ -47,6 +47,9 @@ impl Judgement<'_> {
         let exploration = self.exploration;
         let machine = explorers.take(self.seed, exploration.step_limit)?;
         let engine = self.engine(&machine)?;
+        if let Some(bytes) = self.memory_left() {
+            machine.arena().limit(0, bytes);
+        }
         let violation = self.judge(&machine, &*engine, total)?;
         drop(engine);
         explorers.give(machine);
@@ -63,7 +66,8 @@ impl Judgement<'_> {
             protocol: fitted(&exploration.protocol_options, self.workload),
             sessions: exploration.workers + 1,
             record_history: self.is_recorded(),
-            purge_batch: 1,
+            record_values: self.is_recorded() && self.seed / 16 % 4 != 3,
+            purge_batch: if self.retires() { 1 } else { usize::MAX },
             epoch_interval_ticks: 50,
         };
         let (architecture, protocol) = (&exploration.architecture, &exploration.protocol);
@@ -74,6 +78,17 @@ impl Judgement<'_> {
 
     fn is_recorded(&self) -> bool {
         self.seed / 4 % 4 != 3
+    }
+
+    /// Whether records of absent rows leave their indexes, in transactions of which the watcher of ages knows nothing.
+    fn retires(&self) -> bool {
+        self.seed / 4 % 4 != 0
+    }
+
+    /// Bytes that are left when everything is loaded, in the schedules in which memory runs out.
+    fn memory_left(&self) -> Option<u64> {
+        let amounts = [0, 1 << 10, 4 << 10, 16 << 10];
+        (self.seed / 64 % 4 == 1).then(|| amounts[(self.seed / 256 % 4) as usize])
     }
 
     fn judge(
@@ -105,7 +120,8 @@ impl Judgement<'_> {
         // Less than serializability is promised, but not nothing.
         let is_weak = !promised.serializable && promised != Requirements::NOTHING;
         if self.is_recorded() {
-            let history = History::of(outcomes.into_iter().map(|o| o.history).collect());
+            let histories = outcomes.into_iter().map(|o| o.history).collect();
+            let history = History::of(histories, engine.loaded());
             let in_order = self.exploration.epoch_order && !is_weak;
             if let Some(violation) = against_history(&history, engine, promised, in_order) {
                 return Ok(Some(violation));
@@ -140,7 +156,7 @@ impl Judgement<'_> {
                 let (latencies, outcomes, stop) = (&latencies, &outcomes, &stop);
                 Box::new(move |core| {
                     let mut session = engine.session(core, worker);
-                    let mut watcher = AgeWatcher { worker, ages, watching: self.is_recorded() };
+                    let mut watcher = AgeWatcher { worker, ages, watching: !self.retires() };
                     let plan = Loop::<&mut dyn Watcher> {
                         back_off: BackOff { first_ns: 50, cap_ns: 2000 },
                         seed: self.seed ^ (worker as u64) << 32,
@@ -176,6 +192,7 @@ impl Judgement<'_> {
         committed: u64,
     ) -> Result<Option<String>, HarnessError> {
         let slot = self.exploration.workers;
+        machine.arena().lift_limit(0);
         let law = self.workload.conservation();
         let judged = || law::broken(machine, engine, law, (1, vec![]), slot, committed);
         match catch_unwind(AssertUnwindSafe(judged)) {

@@ -131,8 +131,8 @@ fn partitions_pass(older: &str, partitions: &str) {
     let asked = Exploration { workers: 4, ..exploration("HSTORE", &knobs, 2000) };
     let outcome = passes(&Counters::varied, &asked);
     match older {
-        // Who waits in the order of timestamps never aborts, but for records that retire.
-        "goes-first" => assert!(outcome.aborts < outcome.commits / 20, "{outcome:?}"),
+        // Who waits in the order of timestamps never aborts, but for records that retire and memory that runs out.
+        "goes-first" => assert!(outcome.aborts < outcome.commits / 4, "{outcome:?}"),
         _ => assert!(outcome.aborts > 0),
     }
 }

@@ -39,6 +39,7 @@ bugs! {
     memory_used_again_early;
     split_row_half_deleted;
     index_entry_stays, within 1000;
+    write_left_out, "a write that it did not install";
     votes_unconfirmed;
     sites_draw_their_own_ages;
 
@@ -82,6 +83,8 @@ bugs! {
     hekaton_without_waiting, "G1a, aborted read";
     hekaton_loses_dependencies [Stuck(Deadlock(_))];
     hekaton_validates_at_begin;
+    hekaton_passes_announced;
+    restores_versions_alone, "values that its writer did not leave there";
 
     silo_without_lock_check;
     silo_early_epoch;
@@ -100,6 +103,12 @@ bugs! {
     phantom_fresh_start;
     phantom_forgotten_half;
     phantom_uncertified_range;
+    absence_forgets_readers;
+    mvcc_merge_forgets_scans;
+    cicada_merge_forgets_scans;
+    cicada_reads_retired;
+    tictoc_merge_forgets_scans;
+    tictoc_older_than_absence;
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod forms;
 mod known_bugs;
 mod levels;
 mod old_failures;
+mod scripted;
 mod several_sites;
 mod strictness;
 

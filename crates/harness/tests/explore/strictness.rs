@@ -16,7 +16,7 @@ macro_rules! not_strict {
                 workers: 4,
                 procedures: 12,
                 demand_strict: true,
-                ..exploration($protocol, &[], 20_000)
+                ..exploration($protocol, &[], 60_000)
             });
             assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
         }

@@ -3,9 +3,12 @@
 use super::planted;
 
 planted! {
-    BYPASSING_WRITES = "bypassing_writes" in "SILO" on "counters", Conservation:
+    BYPASSING_WRITES = "bypassing_writes" in "SILO" on "counters", CertificateOrLaw:
     "a write goes to the shared record at once instead of into the write set (an early YCSB of a \
      published code base wrote like that, invisibly: always the same value)";
+
+    WRITE_LEFT_OUT = "write_left_out" in "SILO" on "smallbank", Certificate:
+    "the second of two writes is neither installed nor put on record";
 
     INDEX_ENTRY_STAYS = "index_entry_stays" in "SILO" on "rooms", Conservation:
     "an index keeps the entry of the values that a row had before its update, or before it was deleted";
@@ -24,7 +27,7 @@ planted! {
      have been overwritten while the last was prepared (write skew, as in published descriptions of one-shot commit)";
 
     SITES_DRAW_THEIR_OWN_AGES = "sites_draw_their_own_ages" in "WAIT_DIE" under "several_sites" on "counters",
-    OldestNeverDies:
+    OldestOrProgress:
     "each site of a transaction decides by a timestamp of its own who is older: the oldest dies at a site that takes it \
      for younger, or two transactions wait for each other at two sites";
 }

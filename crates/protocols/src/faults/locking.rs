@@ -62,7 +62,7 @@ planted! {
     PLOR_READS_EXCLUSIVE = "plor_reads_exclusive" in "PLOR" on "counters", Certificate:
     "PLOR's readers register and read although a writer keeps them out";
 
-    PLOR_COMMITS_WOUNDED = "plor_commits_wounded" in "PLOR" on "counters", Certificate:
+    PLOR_COMMITS_WOUNDED = "plor_commits_wounded" in "PLOR" on "counters", CertificateOrLaw:
     "PLOR commits whether it has been wounded or not, unless it was while it waited";
 
     TWO_VERSION_UNCERTIFIED = "two_version_uncertified" in "2V_NO_WAIT" on "counters", Certificate:

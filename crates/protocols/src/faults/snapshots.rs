@@ -31,6 +31,14 @@ planted! {
     "hekaton_validates_at_begin" in "HEKATON" on "counters", Certificate:
     "HEKATON validates its reads as of its begin, at which they are always valid (write skew)";
 
+    HEKATON_PASSES_ANNOUNCED = "hekaton_passes_announced" in "HEKATON" on "counters", CertificateOrLaw:
+    "HEKATON reads past a write that is announced and could not be placed, for want of memory, before its writer has \
+     committed";
+
+    RESTORES_VERSIONS_ALONE = "restores_versions_alone" in "HEKATON" on "ycsb", Certificate:
+    "HEKATON takes a version back and leaves its values: under the name of the version before it others read what an \
+     aborted transaction wrote";
+
     PHANTOM_UNCERTIFIED_RANGE = "phantom_uncertified_range" in "SSN" on "ranges", CertificateOrLaw:
     "SSN certifies the rows that a scan met, not the range";
 }

@@ -15,7 +15,7 @@ planted! {
     "MVCC's reader takes the version before an announced earlier write, and may commit although that \
      write is undecided (write skew, as in early multi-version code)";
 
-    MVCC_WITHOUT_READ_MARKS = "mvcc_without_read_marks" in "MVCC" on "counters", Certificate:
+    MVCC_WITHOUT_READ_MARKS = "mvcc_without_read_marks" in "MVCC" on "counters", CertificateOrLaw:
     "MVCC's reads leave no rts behind, so an earlier write may still come after them";
 
     MVCC_COLLECTS_UNDER_READERS = "mvcc_collects_under_readers" in "MVCC" on "counters", Assertion:
@@ -34,6 +34,18 @@ planted! {
 
     "cicada_called_strict" in "CICADA" on "counters", Certificate, called strict:
     "CICADA promises to keep real-time order, which clocks that are apart do not";
+
+    ABSENCE_FORGETS_READERS = "absence_forgets_readers" in "MVCC" on "counters" by (4, 6), CertificateOrLaw:
+    "MVCC's absence forgets until when it was seen when its record retires: an earlier insert may come after its reader";
+
+    MVCC_MERGE_FORGETS_SCANS = "mvcc_merge_forgets_scans" in "MVCC" on "ranges" by (4, 6), CertificateOrLaw:
+    "the range of a leaf that MVCC takes out has lost the timestamp of its last scan";
+
+    CICADA_MERGE_FORGETS_SCANS = "cicada_merge_forgets_scans" in "CICADA" on "ranges" by (4, 6), CertificateOrLaw:
+    "the range of a leaf that CICADA takes out has lost the timestamp of its last scan";
+
+    CICADA_READS_RETIRED = "cicada_reads_retired" in "CICADA" on "ranges" by (4, 6), CertificateOrLaw:
+    "CICADA's reader marks an absence as read whose record has retired meanwhile: the mark comes too late to be passed on";
 
     PHANTOM_FORGOTTEN_HALF = "phantom_forgotten_half" in "TIMESTAMP" on "ranges", CertificateOrLaw:
     "the right half of a leaf that TIMESTAMP splits has lost the timestamp of its last scan";

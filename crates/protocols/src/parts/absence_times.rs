@@ -8,7 +8,8 @@ use super::{
     range_times::{self, Timed},
     timestamp_floor::TimestampFloor,
 };
-use machine::{Arena, Machine, OutOfMemory, cold::Arc};
+use crate::faults;
+use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef};
 
 /// What is known of absences, in records and in the guards of ranges, and goes on when records go.
@@ -69,7 +70,10 @@ impl<M: Machine, C: Timed> Absences<M, C> for AbsenceTimes<M> {
         record: &RecordRef<'_, M, C>,
         guard: Option<GuardRef<'_, M, C>>,
     ) {
-        let times = range_times::times_of(core, record);
+        let mut times = range_times::times_of(core, record);
+        if core.is_planted(faults::ABSENCE_FORGETS_READERS) {
+            times.1 = 0;
+        }
         match guard {
             Some(guard) => range_times::raise_both(core, guard, times),
             None => {

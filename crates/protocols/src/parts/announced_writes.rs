@@ -359,7 +359,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
     }
 
     fn merge(&self, core: &M::Core, gone: Guard<'_, M, R>, heir: Guard<'_, M, R>) {
-        R::Absences::pass_on(core, gone, heir);
+        if !core.is_planted(faults::MVCC_MERGE_FORGETS_SCANS) {
+            R::Absences::pass_on(core, gone, heir);
+        }
     }
 
     fn prepare_record(

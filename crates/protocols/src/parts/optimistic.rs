@@ -538,7 +538,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         gone: GuardRef<'_, M, R::Record>,
         heir: GuardRef<'_, M, R::Record>,
     ) {
-        self.rules.pass_on(core, gone, heir);
+        if !core.is_planted(faults::TICTOC_MERGE_FORGETS_SCANS) {
+            self.rules.pass_on(core, gone, heir);
+        }
     }
 
     fn prepare_record(

@@ -18,7 +18,7 @@ use super::{
 use crate::{CommitLog, Images};
 use machine::{Core, Machine};
 use storage::{RecordRef, RowHead, RowState};
-use txn::{Abort, ColumnSet, Version};
+use txn::{Abort, ColumnSet, Digest, Version};
 
 type Record<'s, M> = RecordRef<'s, M, Validity>;
 
@@ -30,6 +30,8 @@ enum Placement<'s, M: Machine> {
         before: u64,
         /// What was found, and what is left.
         outcome: (RowHead, RowState),
+        /// The row that it holds.
+        values: Digest,
     },
     /// It will be put there after the decision, or there is none. With the slot for the version before it, if that is
     /// kept.
@@ -79,9 +81,10 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
                 (Some(slot), Some(outcome)) => {
                     // None if it has been believed and has aborted: then this one will never have been either.
                     let before = begin_of(core, &record, states).unwrap_or(0);
+                    let values = writes.left_by(at);
                     supersede(core, &record, writes.columns(at), &slot, viewpoint.session);
                     writes.place(core, at, version);
-                    Placement::Placed { before, outcome }
+                    Placement::Placed { before, outcome, values }
                 }
                 (slot, _) => Placement::Deferred(slot),
             });
@@ -154,8 +157,8 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
             viewpoint.latch(core, &record);
             settle(core, &record, states);
             match placement {
-                Placement::Placed { before, outcome } => {
-                    writes.tell(core, at, *outcome, log);
+                Placement::Placed { before, outcome, values } => {
+                    writes.tell(core, at, *outcome, *values, log);
                     due |= collector.superseded(core, record, *before, end);
                 }
                 Placement::Deferred(slot) => {

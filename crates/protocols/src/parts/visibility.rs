@@ -22,6 +22,7 @@ use super::{
     transaction_states::{State, TransactionStates, name_of, named},
     version_chain::{self, Chain, Versioned},
 };
+use crate::faults;
 use machine::{Core, Machine, Word, Zeroed};
 use storage::{GuardRef, RecordRef, RowState};
 use txn::{Abort, AbortReason};
@@ -134,7 +135,9 @@ impl<M: Machine> Viewpoint<M> {
     ) -> Result<Look<(Record<'s, M>, u64)>, Abort> {
         let states = &dependencies.states;
         let end = core.load_relaxed(record.line(), &record.cc().end);
-        let announced = named(end).filter(|other| *other != self.session && self.time != LATEST);
+        let passes = core.is_planted(faults::HEKATON_PASSES_ANNOUNCED);
+        let looks = self.time != LATEST && !passes;
+        let announced = named(end).filter(|other| *other != self.session && looks);
         if let Some(other) = announced {
             match states.get(core, other) {
                 state @ State::Drawing => return Ok(Look::After(other, state)),

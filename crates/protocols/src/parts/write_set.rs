@@ -5,12 +5,13 @@
 //! a before-image, an abort forgets instead of undoing, and reads of own writes are answered in one place.
 
 use super::record_set::RecordSet;
-use crate::{Change, CommitLog, Image, Images};
+use crate::{Change, CommitLog, Image, Images, faults};
 use machine::{Core, Machine, Zeroed};
 use std::ops::Range;
 use storage::{RecordRef, RowHead, RowState};
 use txn::{
-    Abort, AbortReason, ColumnSet, MAX_COLUMNS, RowLayout, Version, Write, WriteKind, add_words,
+    Abort, AbortReason, ColumnSet, Digest, MAX_COLUMNS, RowLayout, Version, Write, WriteKind,
+    add_words,
 };
 
 /// The values of columns to which nothing is added yet.
@@ -217,26 +218,48 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     /// Installs the write at `at` and tells the log. Call with the record protected.
     #[inline]
     pub fn install(&self, core: &M::Core, at: usize, log: &mut CommitLog<'_>) {
-        let Some((before, after)) = self.outcome(core, at) else { return };
-        self.tell(core, at, (before, after), log);
+        let Some(outcome) = self.outcome(core, at) else { return };
+        if at == 1 && core.is_planted(faults::WRITE_LEFT_OUT) {
+            return;
+        }
+        self.tell(core, at, outcome, self.left_by(at), log);
         self.place(core, at, log.version);
     }
 
-    /// Tells the log of the write at `at`, which has this [`WriteSet::outcome`].
+    /// What the write at `at` will make of the row, for who records it. Call with the record protected, and what it is to
+    /// overwrite still in it.
+    pub fn left_by(&self, at: usize) -> Digest {
+        let (record, pending) = self.records.get(at);
+        if !record.table().keeps_digests() {
+            return Digest::UNKNOWN;
+        }
+        let (layout, mut row) = (record.table().layout(), record.kept_row());
+        let values = (pending.columns, &self.values[pending.start..]);
+        layout.scatter(values, layout.all(), &mut row);
+        Digest::of(&row)
+    }
+
+    /// Tells the log of the write at `at`, which has this [`WriteSet::outcome`], and leaves a row of these `values`.
     #[inline]
     pub fn tell(
         &self,
         core: &M::Core,
         at: usize,
         (before, after): (RowHead, RowState),
+        values: Digest,
         log: &mut CommitLog<'_>,
     ) {
         let record = self.record(at);
+        if before.state == RowState::ABSENT && after == RowState::RETIRED {
+            // It stands for the same absence as before.
+            return;
+        }
         if let Some(writes) = log.writes.as_deref_mut() {
             let kind = kind_of(before.state, after);
             let (table, key) = (record.table().id(), record.history_key(core));
             let (version, overwritten) = (log.version, before.version);
-            writes.push(Write { table, key, version, overwritten, kind });
+            let values = if after.is_present() { values } else { Digest::UNKNOWN };
+            writes.push(Write { table, key, version, overwritten, kind, values });
         }
     }
 

@@ -39,6 +39,7 @@ impl<P: Protocol<Native>> Rig<P> {
         let options = StoreOptions {
             sessions: SESSIONS,
             keep_versions: false,
+            keep_digests: false,
             words: ProtocolWords::of::<P::Record>(),
         };
         let store = Store::new(machine.clone(), options).unwrap();

@@ -84,7 +84,10 @@ impl<M: Machine> Table<M> {
         record.initialise(digest, RowState::ABSENT);
         record.set_key_bytes(key);
         let is_key = |offset| self.record_at(offset).has_key_bytes(core, digest, key);
-        let inserted = self.bytes_index().insert(core, digest, offset, is_key, || prepare(&record));
+        let inserted = self.bytes_index().insert(core, digest, offset, is_key, || {
+            self.aside.take(|| (digest, key.to_vec()), &record);
+            prepare(&record);
+        });
         if inserted != Ok(Ok(())) {
             space.records.give_back(offset);
         }
@@ -124,8 +127,12 @@ mod tests {
     #[test]
     fn keys_are_told_apart_by_all_of_their_bytes() {
         let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
-        let options =
-            StoreOptions { sessions: 1, keep_versions: true, words: ProtocolWords::of::<Word>() };
+        let options = StoreOptions {
+            sessions: 1,
+            keep_versions: true,
+            keep_digests: true,
+            words: ProtocolWords::of::<Word>(),
+        };
         let store = Store::<Native>::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("a", ColumnType::U64)];
         let schema = TableSchema::new("t", columns).keyed_by_bytes(64);

@@ -9,6 +9,7 @@ pub use walk::Piece;
 
 use crate::{
     ProtocolWords, Record, Space,
+    aside::Aside,
     index::{ByteKey, HashIndex, PerfectIndex},
     key_layout::ordered_width,
     ordered_rows::OrderedRows,
@@ -37,6 +38,8 @@ pub struct Table<M: Machine> {
     /// Keys are numbers, and rows one record each.
     whole_rows: bool,
     spaces: Mutex<Vec<Space>>,
+    /// Of tables without order, by key and, where they are bytes, by those.
+    aside: Aside<(u64, Vec<u8>)>,
 }
 
 /// The outcome of a look-up that makes absent keys present as absences.
@@ -56,13 +59,13 @@ pub enum Index<M: Machine> {
 }
 
 impl<M: Machine> Index<M> {
-    /// An empty index meant for `rows` rows of table `id`, whose records have the words `words`.
+    /// An empty index meant for `rows` rows of table `id`, whose records have `extras`.
     fn new(
         arena: &Arc<Arena>,
         id: TableId,
         schema: &TableSchema,
         rows: u64,
-        words: &ProtocolWords,
+        extras: &Extras,
     ) -> Result<Self, OutOfMemory> {
         Ok(match schema.index {
             IndexKind::Hash => Index::Hash(HashIndex::new(arena, rows)?),
@@ -70,11 +73,15 @@ impl<M: Machine> Index<M> {
             kind => {
                 let red_black = kind == IndexKind::RedBlack;
                 match ordered_width(schema) {
-                    None => {
-                        Index::Ordered(Box::new(OrderedRows::new(arena, id, red_black, (), words)?))
-                    }
+                    None => Index::Ordered(Box::new(OrderedRows::new(
+                        arena,
+                        id,
+                        red_black,
+                        (),
+                        extras,
+                    )?)),
                     Some(width) => Index::OrderedBytes(Box::new(OrderedRows::new(
-                        arena, id, red_black, width, words,
+                        arena, id, red_black, width, extras,
                     )?)),
                 }
             }
@@ -116,11 +123,12 @@ impl<M: Machine> Table<M> {
     ) -> Result<Self, OutOfMemory> {
         let whole_rows = schema.key == KeyKind::Integer && schema.often.is_empty();
         Ok(Table {
-            index: Index::new(arena, id, &schema, rows, &extras.words)?,
+            index: Index::new(arena, id, &schema, rows, extras)?,
             shape: Shape::of_rows(arena, id, schema, extras),
             indexed_columns: ColumnSet::NONE,
             whole_rows,
             spaces: Mutex::new(Vec::new()),
+            aside: Aside::new(extras.keep_versions),
         })
     }
 
@@ -259,7 +267,10 @@ impl<M: Machine> Table<M> {
         let record = self.record_at(offset);
         record.initialise(key, RowState::ABSENT);
         let is_key = |o| self.record_at(o).has_key(core, key);
-        let prepare = || prepare(&record);
+        let prepare = || {
+            self.aside.take(|| (key, Vec::new()), &record);
+            prepare(&record);
+        };
         let inserted = match &self.index {
             Index::Hash(index) => index.insert(core, key, offset, is_key, prepare),
             Index::Perfect(index) => Ok(index.insert(core, key, offset, prepare)),
@@ -353,6 +364,7 @@ impl<M: Machine> Table<M> {
     /// Of tables without order.
     pub fn unlink(&self, core: &M::Core, record: &Record<'_, M>) -> bool {
         let (key, offset) = (record.key(core), record.name().offset);
+        self.aside.put(|| (key, record.kept_key_bytes()), record);
         match &self.index {
             Index::Hash(index) => index.remove(core, key, offset),
             Index::Perfect(index) => index.remove(core, key, offset),

@@ -13,7 +13,7 @@ use crate::{
     record::RowState,
 };
 use machine::{Core, Machine, OutOfMemory};
-use txn::{Abort, AbortReason};
+use txn::{Abort, AbortReason, LoadedTable};
 
 /// Nodes that a session takes from the arena at a time.
 const NODES_PER_CHUNK: u64 = 16;
@@ -140,8 +140,12 @@ impl<M: Machine> Table<M> {
         leaf: Leaf<'_, M>,
         key: K,
     ) -> Option<LeafRows<'_, M, K>> {
-        let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
-        Some(LeafRows::new(self.shape(), copy))
+        let (rows, mut aside) = (self.ordered::<K>(), Vec::new());
+        // Records retire, and are made, under the leaf's latch: what is aside goes with what is in the leaf.
+        let copy = rows.tree.read_leaf(core, leaf.offset, key, &mut |first, last| {
+            aside = rows.aside.within(first..=last);
+        })?;
+        Some(LeafRows::new(self.shape(), copy, aside))
     }
 
     /// Makes a record for `key`, its row absent, if the key still belongs into `leaf`. `prepare` sets up the
@@ -161,7 +165,9 @@ impl<M: Machine> Table<M> {
         record.initialise(key.number::<M>(core, rows.tree.width()), RowState::ABSENT);
         let inserted = rows.tree.insert(core, leaf.offset, key, offset, || {
             let before = leaf.guard.count_insertion(core);
-            prepare(record, before)
+            prepare(record, before)?;
+            rows.aside.take(|| key, &record);
+            Ok(())
         });
         if inserted != Ok(Insertion::Made) {
             space.records.give_back(offset);
@@ -204,14 +210,17 @@ impl<M: Machine> Table<M> {
         remember: impl FnOnce(Guard<'_, M>),
     ) -> bool {
         let (rows, offset) = (self.ordered::<K>(), record.name().offset);
-        let removed = rows.tree.remove(core, key, offset, |leaf| remember(rows.guard(leaf)));
+        let removed = rows.tree.remove(core, key, offset, |leaf| {
+            rows.aside.put(|| key, record);
+            remember(rows.guard(leaf));
+        });
         removed.is_some()
     }
 
     /// The leaf into which `key` belongs, if nothing is in there.
     pub fn empty_leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Option<Leaf<'_, M>> {
         let leaf = self.leaf_of(core, key);
-        let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key)?;
+        let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key, &mut |_, _| ())?;
         copy.entries().is_empty().then_some(leaf)
     }
 
@@ -248,6 +257,25 @@ impl<M: Machine> Table<M> {
     /// Rows `key..` were loaded at consecutive slots.
     pub(crate) fn note_loaded(&self, key: u64, offset: u64, count: u64) {
         self.ordered::<u64>().note_loaded((key, key + (count - 1)), offset, count);
+    }
+
+    /// The rows that have been loaded, if the run is recorded and the table in order.
+    pub fn loaded(&self) -> Option<LoadedTable> {
+        let (mut extents, mut spelled, mut buffer) = (Vec::new(), Vec::new(), Self::key_buffer());
+        match &self.index {
+            Index::Ordered(rows) => extents = rows.kept()?,
+            Index::OrderedBytes(rows) => {
+                let width = rows.tree.width();
+                for (first, last) in rows.kept()? {
+                    let next = |key: &ByteKey| key.after(width).filter(|key| *key <= last);
+                    let keys = std::iter::successors(Some(first), next);
+                    spelled
+                        .extend(keys.map(|key| self.shape().bytes_of(key, &mut buffer).to_vec()));
+                }
+            }
+            Index::Hash(_) | Index::Perfect(_) => return None,
+        }
+        Some(LoadedTable { table: self.id(), extents, spelled })
     }
 
     /// Builds the index of the rows that were loaded, if it is in order.

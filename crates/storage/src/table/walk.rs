@@ -151,8 +151,12 @@ mod tests {
     #[test]
     fn every_record_is_met_once_whatever_the_index() {
         let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
-        let options =
-            StoreOptions { sessions: 1, keep_versions: false, words: ProtocolWords::of::<Word>() };
+        let options = StoreOptions {
+            sessions: 1,
+            keep_versions: false,
+            keep_digests: false,
+            words: ProtocolWords::of::<Word>(),
+        };
         let store = Store::<Native>::new(machine.clone(), options).unwrap();
         let table = |name| TableSchema::new(name, vec![Column::new("a", ColumnType::U64)]);
         let indexed = |name, index| TableSchema { index, ..table(name) };

@@ -234,8 +234,15 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         self.seek(core, key).1
     }
 
-    /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more.
-    pub fn read_leaf(&self, core: &M::Core, leaf: u64, key: K) -> Option<LeafCopy<K>> {
+    /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more. `beside` is told its range while
+    /// nobody changes it: the last time, if it is told several times.
+    pub fn read_leaf(
+        &self,
+        core: &M::Core,
+        leaf: u64,
+        key: K,
+        beside: &mut dyn FnMut(K, K),
+    ) -> Option<LeafCopy<K>> {
         let leaf = self.at(leaf);
         loop {
             let version = leaf.begin_read(core)?;
@@ -246,6 +253,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
             for (at, entry) in copy.entries[..count].iter_mut().enumerate() {
                 *entry = (leaf.key(core, at), leaf.value(core, at));
             }
+            beside(first, last);
             if leaf.is_still(core, version) {
                 return belongs.then_some(copy);
             }

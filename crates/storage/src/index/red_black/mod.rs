@@ -124,7 +124,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
     /// What `look` sees when nobody changes the tree meanwhile. It may be called while somebody does, and
     /// has to come to an end then as well.
     #[inline(always)]
-    fn read<T>(&self, core: &M::Core, look: impl Fn() -> T) -> T {
+    fn read<T>(&self, core: &M::Core, mut look: impl FnMut() -> T) -> T {
         for _ in 0..PATIENCE {
             let head = &self.head;
             let version = core.wait_while(&head.line, &head.version, |v| v & LATCHED != 0);
@@ -180,11 +180,21 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         self.seek(core, key).1
     }
 
-    /// What `node` owns and holds just now; none if `key` does not belong to it any more.
-    pub fn read_leaf(&self, core: &M::Core, node: u64, key: K) -> Option<LeafCopy<K>> {
+    /// What `node` owns and holds just now; none if `key` does not belong to it any more. `beside` is told its range while
+    /// nobody changes it: the last time, if it is told several times.
+    pub fn read_leaf(
+        &self,
+        core: &M::Core,
+        node: u64,
+        key: K,
+        beside: &mut dyn FnMut(K, K),
+    ) -> Option<LeafCopy<K>> {
         let node = self.at(node);
-        let (first, last, value) =
-            self.read(core, || (node.key(core), node.last(core), node.value(core)));
+        let (first, last, value) = self.read(core, || {
+            let seen = (node.key(core), node.last(core), node.value(core));
+            beside(seen.0, seen.1);
+            seen
+        });
         let entry = (value != 0).then_some((first, value));
         (first <= key && key <= last).then(|| LeafCopy::of_one(first, last, entry))
     }

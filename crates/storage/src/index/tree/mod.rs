@@ -85,9 +85,16 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.find(core, key))
     }
 
-    /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more.
-    pub fn read_leaf(&self, core: &M::Core, leaf: u64, key: K) -> Option<LeafCopy<K>> {
-        chosen!(self, tree => tree.read_leaf(core, leaf, key))
+    /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more. `beside` is told its range while
+    /// nobody changes it.
+    pub fn read_leaf(
+        &self,
+        core: &M::Core,
+        leaf: u64,
+        key: K,
+        beside: &mut dyn FnMut(K, K),
+    ) -> Option<LeafCopy<K>> {
+        chosen!(self, tree => tree.read_leaf(core, leaf, key, beside))
     }
 
     /// Puts `key` into `leaf` if it belongs there and has room.

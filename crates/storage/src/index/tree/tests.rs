@@ -141,7 +141,7 @@ impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
             let mut at = if forward { first } else { last };
             loop {
                 let (leaf, _) = tree.seek(core, at);
-                let Some(copy) = tree.read_leaf(core, leaf, at) else { continue };
+                let Some(copy) = tree.read_leaf(core, leaf, at, &mut |_, _| ()) else { continue };
                 let (range, mut entries) = ((copy.first, copy.last), copy.entries().to_vec());
                 assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "{entries:?}");
                 assert!(entries.iter().all(|(key, _)| range.0 <= *key && *key <= range.1));
@@ -166,7 +166,7 @@ fn check_shape<M: Machine, K: Numbered>(tree: &Tree<M, K>, core: &M::Core) -> us
     let (mut at, mut leaves) = (K::least(K::WIDTH), 0);
     loop {
         let (leaf, _) = tree.seek(core, at);
-        let copy = tree.read_leaf(core, leaf, at).expect("nobody else");
+        let copy = tree.read_leaf(core, leaf, at, &mut |_, _| ()).expect("nobody else");
         let (first, last) = (copy.first, copy.last);
         assert_eq!(first, at, "leaf {leaf} starts where the one before ends");
         assert_eq!(tree.seek(core, last).0, leaf, "its last key leads to it");

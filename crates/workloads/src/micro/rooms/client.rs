@@ -18,6 +18,8 @@ enum Drawn {
         person: u64,
         room: u64,
         badge: Option<u64>,
+        /// Nobody looks where the person was before.
+        blindly: bool,
     },
     Pay {
         room: u64,
@@ -115,6 +117,33 @@ impl RoomsClient {
         };
         Ok(found_in(access, room)?
             && (before.room == room || !found_in(access, before.room)?)
+            && self.are_there(access, (BY_BADGE, after.badge), &[(key, after)])?)
+    }
+
+    /// As [`RoomsClient::go`], of a person that has not been read: only the index knows where it was.
+    fn go_blindly<A: Access + ?Sized>(
+        &self,
+        access: &mut A,
+        key: u64,
+        room: u64,
+        badge: Option<u64>,
+    ) -> Result<bool, Abort> {
+        let done = match badge {
+            None => access.update(PEOPLE, key.into(), ROOM, &room.to_le_bytes())?,
+            Some(badge) => {
+                let values = [room.to_le_bytes(), badge.to_le_bytes()].concat();
+                access.update(PEOPLE, key.into(), ROOM.with(BADGE), &values)?
+            }
+        };
+        let refused_by = access.refused_by();
+        let Some(after) = person(access, key)? else { return Ok(!done && refused_by.is_none()) };
+        if !done {
+            return Ok(refused_by == Some(BY_BADGE) && badge.is_some_and(|b| b != after.badge));
+        }
+        let there = found(access, BY_ROOM, self.entries(BY_ROOM, room), Direction::Forward)?;
+        Ok(after.room == room
+            && badge.is_none_or(|badge| badge == after.badge)
+            && there.contains(&(key, after))
             && self.are_there(access, (BY_BADGE, after.badge), &[(key, after)])?)
     }
 
@@ -252,13 +281,17 @@ impl Client for RoomsClient {
             Drawn::Census
         } else {
             let badge = (stream.below(4) == 0).then(|| stream.below(badges));
-            Drawn::Go { person: stream.below(keys), room: stream.below(rooms), badge }
+            let (person, room) = (stream.below(keys), stream.below(rooms));
+            Drawn::Go { person, room, badge, blindly: stream.below(2) == 0 }
         };
     }
 
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
         let right = match self.drawn {
-            Drawn::Go { person, room, badge } => self.go(access, person, room, badge)?,
+            Drawn::Go { person, room, badge, blindly: true } => {
+                self.go_blindly(access, person, room, badge)?
+            }
+            Drawn::Go { person, room, badge, .. } => self.go(access, person, room, badge)?,
             Drawn::Pay { room, from, to, direction } => {
                 self.pay(access, room, (from, to), direction)?
             }

@@ -14,7 +14,7 @@
 //! # Procedures
 //! | kind | does | law |
 //! | --- | --- | --- |
-//! | go | gives a person another room, now and then another badge as well | it is found in that room and in no other |
+//! | go | gives a person another room, now and then another badge as well; half of the time without a look at the row before | it is found in that room, and in no other |
 //! | pay | finds the people of a room and moves a coin from one to another | a second scan sees what was written |
 //! | badge | gives a person another badge, unless somebody has it | it is refused if and only if somebody has it |
 //! | replace | deletes a person and inserts another with its coins, room and badge | what is left is as found |
