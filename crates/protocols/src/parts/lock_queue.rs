@@ -111,6 +111,8 @@ pub(super) struct Request<M: Machine> {
     pub(super) upgrades: Word,
     /// Where the requester is told, if not in `granted`.
     pub(super) session: Word,
+    /// Of the first waiter, where all stand in the order in which they came: the last one.
+    last: Word,
 }
 
 // SAFETY: a line and words.
@@ -133,6 +135,8 @@ pub struct Requests<M: Machine> {
     arena: Arc<Arena>,
     latcher: Latcher<M>,
     pub(super) free: Vec<u64>,
+    /// Waiters stand in the order in which they came, and none is an upgrade: the first knows the last.
+    pub(super) in_order_of_arrival: bool,
 }
 
 const REQUESTS_PER_CHUNK: u64 = 32;
@@ -140,7 +144,7 @@ const REQUESTS_PER_CHUNK: u64 = 32;
 impl<M: Machine> Requests<M> {
     /// A session's requests, in `arena`, and its way to take latches.
     pub fn new(arena: &Arc<Arena>, latcher: Latcher<M>) -> Requests<M> {
-        Requests { arena: arena.clone(), latcher, free: Vec::new() }
+        Requests { arena: arena.clone(), latcher, free: Vec::new(), in_order_of_arrival: false }
     }
 
     /// Bytes of the requests that are placed at a time.
@@ -220,6 +224,48 @@ impl<M: Machine> Requests<M> {
             at = self.next_of(core, at);
         }
         core.store_relaxed(&self.at(at).line, &self.at(at).next, after);
+    }
+
+    /// Puts `request` behind all waiters, however many there are: who comes late to a long queue must not hold its latch
+    /// for as long as it takes to walk along it. Only in the order of arrival.
+    pub(super) fn append(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
+        let own = self.at(request);
+        core.store_relaxed(&own.line, &own.next, 0);
+        let first = core.load_relaxed(line, head);
+        if first == 0 {
+            core.store_relaxed(line, head, request);
+            core.store_relaxed(&own.line, &own.last, request);
+            return;
+        }
+        let first = self.at(first);
+        let last = self.at(core.load_relaxed(&first.line, &first.last));
+        core.store_relaxed(&last.line, &last.next, request);
+        core.store_relaxed(&first.line, &first.last, request);
+    }
+
+    /// Takes `request` out of the waiters.
+    pub(super) fn unlink_waiter(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        request: u64,
+    ) {
+        if self.in_order_of_arrival {
+            let first = core.load_relaxed(line, &queue.waiters);
+            let (known, after) = (self.at(first), self.next_of(core, request));
+            if first != request && after == 0 {
+                let mut before = first;
+                while self.next_of(core, before) != request {
+                    before = self.next_of(core, before);
+                }
+                core.store_relaxed(&known.line, &known.last, before);
+            } else if first == request && after != 0 {
+                let last = core.load_relaxed(&known.line, &known.last);
+                core.store_relaxed(&self.at(after).line, &self.at(after).last, last);
+            }
+        }
+        self.unlink(core, line, &queue.waiters, request);
     }
 
     /// Takes the lock of `record`, waiting for it if `may_wait` allows that for every conflicting owner.
@@ -392,7 +438,7 @@ impl<M: Machine> Requests<M> {
             if !compatible {
                 return;
             }
-            self.unlink(core, line, &queue.waiters, waiter);
+            self.unlink_waiter(core, line, queue, waiter);
             self.link(core, line, &queue.owners, waiter);
             tell(request);
         }
