@@ -4,6 +4,7 @@ use super::{
     Exploration, Explorations, Explorers, Violation,
     ages::{AgeWatcher, Ages},
     message_of,
+    notes::{Notes, Watched},
 };
 use crate::{
     assemble,
@@ -15,9 +16,9 @@ use crate::{
     run::{HarnessError, fitted},
 };
 use checker::Requirements;
-use engine::{Engine, EngineOptions};
+use engine::{Engine, EngineOptions, Session};
 use machine::{
-    Body, Explored, Machine, Word,
+    Body, Explored, ExploredCore, Machine, Switch, Word,
     cold::{Arc, Mutex},
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +29,18 @@ pub(super) struct Judgement<'a> {
     pub workload: &'a dyn ErasedWorkload<Explored>,
     pub exploration: &'a Exploration,
     pub seed: u64,
+    pub how: How<'a>,
+}
+
+/// What is special about how a schedule is run; usually nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct How<'a> {
+    /// For each worker the procedures that it runs; none for all of them.
+    pub procedures: Option<&'a [Vec<u64>]>,
+    /// The schedule, where it is not drawn.
+    pub switches: Option<&'a [Switch]>,
+    /// Where it is noted what was done, step by step.
+    pub notes: Option<&'a Notes>,
 }
 
 /// What one worker brings home.
@@ -76,7 +89,22 @@ impl Judgement<'_> {
         self.seed / 4 % 4 != 3
     }
 
-    fn judge(
+    /// Runs it, and returns its history instead of judging it; none if it is not recorded, or has come to no end.
+    pub fn history(&self, explorers: &mut Explorers) -> Result<Option<History>, HarnessError> {
+        if !self.is_recorded() {
+            return Ok(None);
+        }
+        let machine = explorers.take(self.seed, self.exploration.step_limit)?;
+        let engine = self.engine(&machine)?;
+        let ended = self.execute(&machine, &*engine, &Mutex::new(Ages::default()), None);
+        drop(engine);
+        explorers.give(machine);
+        let histories = ended.ok().map(|all| all.into_iter().map(|one| one.history).collect());
+        Ok(histories.map(History::of))
+    }
+
+    /// Runs it on a machine, with an engine made for it.
+    pub fn judge(
         &self,
         machine: &Explored,
         engine: &dyn Engine<Explored>,
@@ -139,7 +167,7 @@ impl Judgement<'_> {
             .map(|worker| -> Body<'_, Explored> {
                 let (latencies, outcomes, stop) = (&latencies, &outcomes, &stop);
                 Box::new(move |core| {
-                    let mut session = engine.session(core, worker);
+                    let mut session = self.session(engine, core, worker);
                     let mut watcher = AgeWatcher { worker, ages, watching: self.is_recorded() };
                     let plan = Loop::<&mut dyn Watcher> {
                         back_off: BackOff { first_ns: 50, cap_ns: 2000 },
@@ -149,8 +177,11 @@ impl Judgement<'_> {
                         watcher: &mut watcher,
                         meter: Meter::new(latencies),
                     };
-                    let identity = Identity { worker, workers, seed: self.seed };
-                    let length = || Length::Procedures(self.exploration.procedures);
+                    let chosen = self.how.procedures.map(|procedures| &*procedures[worker]);
+                    let identity = Identity { worker, workers, seed: self.seed, chosen };
+                    let all = self.exploration.procedures;
+                    let count = chosen.map_or(all, |chosen| chosen.len() as u64);
+                    let length = || Length::Procedures(count);
                     let report = self.workload.drive(core, &mut *session, identity, &length, plan);
                     let history = session.take_history();
                     outcomes.lock().push(Outcome { worker, report, history });
@@ -158,7 +189,15 @@ impl Judgement<'_> {
             })
             .chain(beside)
             .collect();
-        match catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services()))) {
+        if let Some(switches) = self.how.switches {
+            machine.follow(switches.to_vec());
+        }
+        let ended = catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services())));
+        if let Some(notes) = self.how.notes {
+            *notes.steps.lock() = machine.trace();
+            *notes.switches.lock() = machine.switches();
+        }
+        match ended {
             Err(payload) => return Err(Violation::Panic(message_of(&*payload))),
             Ok(Err(error)) => return Err(Violation::Stuck(error)),
             Ok(Ok(())) => {}
@@ -166,6 +205,23 @@ impl Judgement<'_> {
         let mut outcomes = outcomes.into_inner();
         outcomes.sort_by_key(|outcome| outcome.worker);
         Ok(outcomes)
+    }
+
+    /// The session of a worker, watched if somebody wants to know what it does.
+    fn session<'s>(
+        &self,
+        engine: &'s dyn Engine<Explored>,
+        core: &'s ExploredCore,
+        worker: usize,
+    ) -> Box<dyn Session + 's>
+    where
+        Self: 's,
+    {
+        let session = engine.session(core, worker);
+        match self.how.notes.filter(|notes| notes.watched) {
+            None => session,
+            Some(notes) => Box::new(Watched { session, core, worker, notes }),
+        }
     }
 
     /// Checks the workload's law in one more transaction, alone.

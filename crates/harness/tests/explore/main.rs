@@ -6,6 +6,7 @@ mod known_bugs;
 mod levels;
 mod old_failures;
 mod several_sites;
+mod stories;
 mod strictness;
 
 use harness::explore::{Exploration, Explorations, Violation, explore};

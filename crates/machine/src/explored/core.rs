@@ -17,7 +17,7 @@ const LONGEST_PAUSE: u64 = 1 << 40;
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
-    /// Steps of all cores so far.
+    /// Steps of all cores so far: those in the trace, where one is kept.
     pub step: u64,
     /// What the clock shows: steps, and the time over which it has jumped.
     pub clock: u64,
@@ -55,7 +55,8 @@ impl ExploredCore {
 
     /// How far the run has come. To look is no step, so it changes nothing.
     pub fn moment(&self) -> Moment {
-        Moment { step: self.scheduler.steps.get(), clock: self.scheduler.clock() }
+        let steps = self.scheduler.trace.len().unwrap_or(self.scheduler.steps.get());
+        Moment { step: steps, clock: self.scheduler.clock() }
     }
 
     /// Counts an operation that is about to happen, after letting others go first.

@@ -29,7 +29,8 @@ impl Scheduler {
             true => self.follow(list, handing),
             false => self.draw_next(running),
         };
-        if let Some(to) = next {
+        // Behind the last worker services end by themselves.
+        if let Some(to) = next.filter(|_| self.workers_alive.get() > 0) {
             let worker = |core| self.next_ready(core).filter(|&id| id < self.workers);
             let usual = if handing.forced { worker(handing.core) } else { handing.core };
             list.note(handing, to, usual);
