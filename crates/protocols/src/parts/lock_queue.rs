@@ -105,18 +105,25 @@ pub(super) struct Request<M: Machine> {
     pub(super) timestamp: Word,
     /// 1 for exclusive.
     exclusive: Word,
-    /// 1 once the lock is owned; waited on.
+    /// 1 once the lock is owned; waited on. Where all stand in the order in which they came, and are told elsewhere: of
+    /// the first waiter the last one.
     granted: Word,
     /// For a waiting upgrade: the request by which its owner shares the lock already.
     pub(super) upgrades: Word,
     /// Where the requester is told, if not in `granted`.
     pub(super) session: Word,
-    /// Of the first waiter, where all stand in the order in which they came: the last one.
-    last: Word,
 }
 
 // SAFETY: a line and words.
 unsafe impl<M: Machine> Zeroed for Request<M> {}
+
+impl<M: Machine> Request<M> {
+    /// Of the first waiter, in the order of arrival: the last one. It needs no word of its own, as nobody waits for
+    /// `granted` there.
+    fn last(&self) -> &Word {
+        &self.granted
+    }
+}
 
 /// A request that is in a queue; give it back with [`Requests::release`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,13 +241,13 @@ impl<M: Machine> Requests<M> {
         let first = core.load_relaxed(line, head);
         if first == 0 {
             core.store_relaxed(line, head, request);
-            core.store_relaxed(&own.line, &own.last, request);
+            core.store_relaxed(&own.line, own.last(), request);
             return;
         }
         let first = self.at(first);
-        let last = self.at(core.load_relaxed(&first.line, &first.last));
+        let last = self.at(core.load_relaxed(&first.line, first.last()));
         core.store_relaxed(&last.line, &last.next, request);
-        core.store_relaxed(&first.line, &first.last, request);
+        core.store_relaxed(&first.line, first.last(), request);
     }
 
     /// Takes `request` out of the waiters.
@@ -259,10 +266,10 @@ impl<M: Machine> Requests<M> {
                 while self.next_of(core, before) != request {
                     before = self.next_of(core, before);
                 }
-                core.store_relaxed(&known.line, &known.last, before);
+                core.store_relaxed(&known.line, known.last(), before);
             } else if first == request && after != 0 {
-                let last = core.load_relaxed(&known.line, &known.last);
-                core.store_relaxed(&self.at(after).line, &self.at(after).last, last);
+                let last = core.load_relaxed(&known.line, known.last());
+                core.store_relaxed(&self.at(after).line, self.at(after).last(), last);
             }
         }
         self.unlink(core, line, &queue.waiters, request);
