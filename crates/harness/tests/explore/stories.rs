@@ -48,7 +48,7 @@ fn a_planted_bug_shows_where_it_is() {
     };
     let story = story(&Counters::varied, &exploration);
     assert!(story.size.procedures <= 3 && story.size.workers <= 2, "{story}");
-    assert!(story.lines.iter().any(|line| line.contains("updates counters")), "{story}");
+    assert!(story.lines.iter().any(|line| line.contains("has committed")), "{story}");
 }
 
 #[test]
