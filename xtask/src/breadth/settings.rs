@@ -23,6 +23,7 @@ pub struct Setting(Vec<String>);
 
 impl Setting {
     /// That in which these differ.
+    #[cfg(test)]
     pub fn of(choices: &[&str]) -> Setting {
         Setting(choices.iter().map(|choice| (*choice).to_owned()).collect())
     }
