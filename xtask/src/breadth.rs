@@ -89,6 +89,7 @@ enum Outcomes {
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let wanted = number(arguments, "--schedules", 1_000_000)?;
     let anyway = arguments.iter().any(|argument| argument == "--anyway");
+    let sources = sources(root, anyway)?;
     must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
     let program = target_directory(root).join("release").join("kilocore");
     let listing = Listing::of(&program)?;
@@ -103,7 +104,9 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     if let Some(only) = option(arguments, "--workload") {
         cells.retain(|cell| cell.workload == only);
     }
-    let sources = sources(root, anyway)?;
+    if self::sources(root, anyway)? != sources {
+        return Err("crates/ has changed while it was built: begin again".into());
+    }
     let past = fs::read_to_string(root.join(RECORDS)).unwrap_or_default();
     let done = done(&past, &sources);
     if arguments.iter().any(|argument| argument == "--status") {
