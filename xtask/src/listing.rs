@@ -10,12 +10,28 @@ pub struct Listing {
     architectures: Vec<Architecture>,
     mutants: Vec<Planted>,
     workloads: Vec<Workload>,
+    protocol_options: Vec<Knob>,
+}
+
+/// An option of protocols.
+#[derive(Deserialize)]
+pub struct Knob {
+    /// What it is called.
+    pub name: String,
+    /// What it can be set to.
+    pub allowed: String,
+    /// Its usual value; none if it only sets others.
+    pub default: Option<String>,
+    /// Who heeds it.
+    pub protocols: Vec<String>,
 }
 
 #[derive(Deserialize)]
 struct Protocol {
     name: String,
     isolation: String,
+    /// Further levels that it can give.
+    weaker: Vec<String>,
     /// Why a transaction cannot have several sites.
     #[serde(default)]
     one_site: Option<String>,
@@ -81,6 +97,19 @@ impl Listing {
         names
     }
 
+    /// The options that `protocol` heeds.
+    pub fn knobs_of(&self, protocol: &str) -> impl Iterator<Item = &Knob> {
+        let heeds = move |knob: &&Knob| knob.protocols.iter().any(|name| name == protocol);
+        self.protocol_options.iter().filter(heeds)
+    }
+
+    /// The levels that `protocol` can give beside its own.
+    pub fn weaker_levels(&self, protocol: &str) -> Result<&[String], String> {
+        let found = self.protocols.iter().find(|p| p.name == protocol);
+        let found = found.map(|protocol| &*protocol.weaker);
+        found.ok_or_else(|| format!("no protocol {protocol:?}"))
+    }
+
     /// The planted bugs.
     pub fn planted(self) -> Vec<Planted> {
         self.mutants
@@ -100,7 +129,11 @@ mod tests {
         "architectures": [{"name": "one", "sites": 1}, {"name": "three", "sites": 3}],
         "machines": ["m"],
         "mutants": [{"detector": "Law", "name": "b", "workload": "w", "story": "s"}],
-        "protocol_options": [{"name": "k", "protocols": ["A"]}],
+        "protocol_options": [
+            {"name": "k", "allowed": "x, y", "default": "x", "protocols": ["A", "B"]},
+            {"name": "l", "allowed": "off, on", "default": "on", "protocols": ["B"]},
+            {"name": "preset", "allowed": "p", "default": null, "protocols": ["B"]}
+        ],
         "protocols": [
             {"name": "A", "isolation": "none", "weaker": []},
             {"name": "B", "isolation": "serializable", "weaker": ["snapshot"], "one_site": "why"},
@@ -116,6 +149,14 @@ mod tests {
         assert_eq!(listing.promising_under("one"), ["B", "C"]);
         assert_eq!(listing.promising_under("three"), ["C"]);
         assert_eq!(listing.workloads().collect::<Vec<_>>(), ["w"]);
+        assert_eq!(listing.knobs_of("B").count(), 3);
+        assert_eq!(listing.weaker_levels("B").unwrap(), ["snapshot"]);
+        assert!(listing.weaker_levels("X").unwrap_err().contains("\"X\""));
+        let settings = crate::breadth::settings_of(&listing, "B");
+        let all = ["", "k=y", "l=off", "isolation=snapshot", "k=y l=off", "k=y isolation=snapshot"];
+        assert_eq!(settings[..6], all);
+        assert_eq!(settings[6], "l=off isolation=snapshot");
+        assert!(settings[7..].iter().all(|setting| setting.starts_with("timestamps=")));
         let planted = listing.planted();
         assert_eq!((planted[0].name.as_str(), planted[0].detector.as_str()), ("b", "Law"));
     }

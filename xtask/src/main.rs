@@ -1,5 +1,6 @@
 //! Chores of the Kilocore repository: `cargo xtask help` lists them.
 
+mod breadth;
 mod cycles;
 mod explore;
 mod instructions;
@@ -9,6 +10,7 @@ mod mutants;
 mod nightly;
 mod prove;
 mod results;
+mod third_party;
 mod tidy;
 
 use std::{
@@ -50,6 +52,12 @@ const CHORES: &[Chore] = &[
         run: explore::run,
     },
     Chore {
+        name: "breadth",
+        line: "schedules of every protocol over workloads, workers, options and levels of isolation, resumed where it \
+               stopped (a day): [--schedules 1000000] [--cc NAME,...] [--workload NAME] [--status] [--anyway]",
+        run: breadth::run,
+    },
+    Chore {
         name: "mutants",
         line: "every planted bug, until its detector catches it; prints caught of planted (a minute): \
                [--seconds 120]",
@@ -57,7 +65,8 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "nightly",
-        line: "sanitizers and Miri, where a nightly toolchain has them (half an hour): [--only NAME]",
+        line: "sanitizers and Miri, where a nightly toolchain has them, and verdicts against dbcop's, where its \
+               source is given (half an hour): [--only NAME] [--dbcop DIR]",
         run: nightly::run,
     },
     Chore {

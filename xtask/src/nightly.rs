@@ -1,7 +1,7 @@
-//! Sanitizers and the interpreter, where a nightly toolchain has them: jobs that take long and need what a
-//! plain toolchain lacks. What is not installed is said to be absent, and never counts as passed.
+//! Sanitizers and the interpreter, where a nightly toolchain has them, and another checker's opinion: jobs that take long
+//! and need what a plain toolchain lacks. What is not there is said to be absent, and never counts as passed.
 
-use crate::{Outcome, cargo, option, target_directory};
+use crate::{Outcome, cargo, option, target_directory, third_party};
 use std::{
     path::Path,
     process::{Command, Stdio},
@@ -41,13 +41,17 @@ const JOBS: &[Job] = &[
     },
 ];
 
+/// The job that compares our verdicts with dbcop's.
+const DBCOP: &str = "dbcop";
+
 /// Runs every job whose tools are there; `--only NAME` picks one. Fails if a job fails, or if none could run.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let only = option(arguments, "--only");
     if let Some(name) = only
+        && name != DBCOP
         && !JOBS.iter().any(|job| job.name == name)
     {
-        let names: Vec<_> = JOBS.iter().map(|job| job.name).collect();
+        let names: Vec<_> = JOBS.iter().map(|job| job.name).chain([DBCOP]).collect();
         return Err(format!("--only {name:?}: allowed are {}", names.join(", ")));
     }
     let (mut ran, mut failed) = (0, Vec::new());
@@ -64,8 +68,30 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
             failed.push(job.name);
         }
     }
+    if only.is_none_or(|only| only == DBCOP) {
+        match option(arguments, "--dbcop") {
+            None => println!(
+                "{DBCOP}: absent (its source is on no registry: --dbcop DIR gives a checkout)"
+            ),
+            Some(at) => {
+                println!("{DBCOP}: our verdicts against those of another checker");
+                ran += 1;
+                let compared = third_party::run(root, Path::new(at));
+                println!(
+                    "{DBCOP}: {}",
+                    compared.as_ref().map_or_else(|why| why.as_str(), |()| "passed")
+                );
+                if compared.is_err() {
+                    failed.push(DBCOP);
+                }
+            }
+        }
+    }
     match (ran, failed.as_slice()) {
-        (0, _) => Err("nothing ran: install a nightly toolchain, and its component miri".into()),
+        (0, _) => {
+            Err("nothing ran: install a nightly toolchain and its component miri, or give --dbcop"
+                .into())
+        }
         (_, []) => Ok(()),
         (_, failed) => Err(format!("failed: {}", failed.join(", "))),
     }
@@ -153,6 +179,6 @@ mod tests {
     fn an_unknown_job_is_refused() {
         let arguments = ["--only".to_owned(), "memory".to_owned()];
         let error = run(Path::new("."), &arguments).unwrap_err();
-        assert!(error.contains("address, thread, miri"), "{error}");
+        assert!(error.contains("address, thread, miri, dbcop"), "{error}");
     }
 }

@@ -1,14 +1,32 @@
 //! Histories in the formats of other checkers, so that small ones can be checked twice.
 //!
 //! - Elle (Kingsbury and Alvaro, "Elle: inferring isolation anomalies from experimental observations", VLDB 2020): EDN, one
-//!   operation a line, each transaction with its invocation and its completion; as registers, where a read gives
-//!   one version, or as lists, where it gives all versions up to that one, so that Elle knows the version order.
-//! - dbcop (Biswas and Enea, OOPSLA 2019): JSON, sessions of transactions of reads and writes.
+//!   operation a line; as registers, where a read gives one version, or as lists, where it gives all versions up to that
+//!   one, so that Elle knows the version order.
+//! - dbcop (Biswas and Enea, "On the complexity of checking transactional consistency", OOPSLA 2019): JSON, sessions of
+//!   transactions of reads and writes, as `dbcop verify` takes it.
 //!
 //! Each version that was written is a number, from 1 up in the order of the history; what was there before is
 //! `nil`, an empty list, or `null`. A recorder does not keep how a transaction's reads and writes alternated, and
 //! needs not: its reads, which are never of its own writes, stand first. Ranges are not known to those checkers:
 //! a scan becomes reads of all keys in it that the history writes.
+//!
+//! **Elle's format**, held against its documentation. Its README (*Observed Histories*) asks for a list of operations in
+//! real-time order, each a map with `:type` (here `:invoke` and `:ok`), `:process` and `:value`, where a process invokes
+//! and completes in turn; Jepsen's histories, in which it keeps them, want `:index`, counted from 0 without a gap,
+//! `:time` and `:f` as well. By the first lines of `elle.rw-register` a transaction is a vector of `[:r k v]` and `[:w k v]`,
+//! writes are unique, and a key begins as `nil`; by those of `elle.list-append`, and by the example of
+//! `jepsen.tests.cycle.append`, of `[:r k [v ...]]` and `[:append k v]`, where an invocation does not know yet what it reads:
+//! `[:r k nil]`. Appends are unique, and a key begins as the empty list. The command `elle-cli` (ligurio/elle-cli) reads
+//! such a file as it is: `--model list-append` or `--model rw-register`.
+//!
+//! **dbcop's format**, held against `docs/history-format.md` of its repository and against what its program parses
+//! (`crates/testgen`, `History`; `crates/core`, `history/raw`): an object with `params`, `info`, `start`, `end` around the array
+//! of sessions, `data`. A write's version is unique; `null` is what nobody has written. A transaction reads a
+//! variable from one transaction only, and of its writes to a variable the last counts: so repeated reads of one version are
+//! one read, and writes of one variable are the last of them. Two reads of two versions stay, and dbcop refuses
+//! them. Sessions are ordered: what it calls serializable keeps each worker's own order, which is more than
+//! serializability and less than strictness.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -17,6 +35,9 @@ use txn::{History, TableId, Version};
 
 /// Versions in all lists together beyond which a history is not small.
 const MOST_LISTED: u64 = 10_000_000;
+
+/// The date of a history that has none.
+const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
 /// A format of histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,7 +283,7 @@ fn elle(
 }
 
 fn dbcop(history: &History, numbers: &Numbers) -> String {
-    let event = |event: Event| match event {
+    let event = |event: &Event| match *event {
         Event::Read(record, 0) => {
             format!("{{\"Read\":{{\"variable\":{},\"version\":null}}}}", numbers.records[&record])
         }
@@ -275,14 +296,44 @@ fn dbcop(history: &History, numbers: &Numbers) -> String {
             format!("{{\"Write\":{{\"variable\":{variable},\"version\":{version}}}}}")
         }
     };
-    let session = |worker: usize| {
+    let mut most_events = 0;
+    let mut session = |worker: usize| {
         let transactions = (0..history.workers[worker].transactions.len()).map(|index| {
-            let events = numbers.events(history, worker, index).into_iter();
-            let events: Vec<String> = events.map(event).collect();
+            let events = merged(numbers.events(history, worker, index));
+            most_events = most_events.max(events.len());
+            let events: Vec<String> = events.iter().map(event).collect();
             format!("{{\"events\":[{}],\"committed\":true}}", events.join(","))
         });
         format!("[{}]", transactions.collect::<Vec<_>>().join(",\n"))
     };
-    let sessions: Vec<String> = (0..history.workers.len()).map(session).collect();
-    format!("[{}]\n", sessions.join(",\n"))
+    let sessions: Vec<String> = (0..history.workers.len()).map(&mut session).collect();
+    let most = history.workers.iter().map(|worker| worker.transactions.len()).max().unwrap_or(0);
+    // It wants to know when a history was recorded, and makes nothing of it: ticks of a machine are no date.
+    format!(
+        "{{\"params\":{{\"id\":0,\"n_node\":{},\"n_variable\":{},\"n_transaction\":{most},\
+         \"n_event\":{most_events}}},\n\"info\":\"kilocore\",\"start\":\"{NO_DATE}\",\"end\":\"{NO_DATE}\",\n\
+         \"data\":[{}]}}\n",
+        history.workers.len(),
+        numbers.records.len(),
+        sessions.join(",\n")
+    )
+}
+
+/// The same in which each read is there once, and of the writes of a record the last.
+fn merged(events: Vec<Event>) -> Vec<Event> {
+    let mut kept: Vec<Event> = Vec::with_capacity(events.len());
+    for event in events {
+        let same = kept.iter().position(|other| match (*other, event) {
+            (Event::Read(record, version), Event::Read(again, seen)) => {
+                (record, version) == (again, seen)
+            }
+            (Event::Write(record, _), Event::Write(again, _)) => record == again,
+            _ => false,
+        });
+        match same {
+            Some(at) => kept[at] = event,
+            None => kept.push(event),
+        }
+    }
+    kept
 }

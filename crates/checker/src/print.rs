@@ -83,8 +83,8 @@ impl Counterexample {
         (to.end < from.begin).then_some((to.end, from.begin))
     }
 
-    /// The records at which the transactions met, sorted.
-    fn parts(&self) -> Vec<(TableId, u64)> {
+    /// The records at which the transactions met, sorted: table and key, as in the history.
+    pub fn parts(&self) -> Vec<(TableId, u64)> {
         use crate::defect::Defect as D;
         let steps = self.cycle.iter().take(SHOWN_STEPS);
         let links = steps.flat_map(|step| step.links.iter().take(SHOWN_LINKS));

@@ -5,7 +5,7 @@ mod script;
 use checker::export::{ExportError, Format, export};
 use script::{Script, by};
 use std::collections::BTreeMap;
-use txn::{TxnId, Version};
+use txn::{TxnId, Version, WriteKind};
 
 const INITIAL: Version = Version::INITIAL;
 const X: u64 = 1;
@@ -158,26 +158,93 @@ fn lists_read_back() {
     assert_eq!(operations[5].3, [access("r", x, numbers(&[1])), access("r", "0/2", numbers(&[]))]);
 }
 
+/// A history as dbcop's program reads it: all fields are wanted, and no others known.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DbcopHistory {
+    params: DbcopParams,
+    info: String,
+    start: String,
+    end: String,
+    data: Vec<Vec<DbcopTransaction>>,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DbcopParams {
+    id: u64,
+    n_node: u64,
+    n_variable: u64,
+    n_transaction: u64,
+    n_event: u64,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DbcopTransaction {
+    events: Vec<DbcopEvent>,
+    committed: bool,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize)]
+enum DbcopEvent {
+    Read { variable: u64, version: Option<u64> },
+    Write { variable: u64, version: u64 },
+}
+
+fn committed(events: Vec<DbcopEvent>) -> DbcopTransaction {
+    DbcopTransaction { events, committed: true }
+}
+
 #[test]
-fn sessions_read_back() {
+fn sessions_read_back_as_a_file_of_dbcop() {
+    use DbcopEvent::{Read, Write};
     let text = export(&sample().history(), Format::Dbcop).unwrap();
-    let sessions: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let expected = serde_json::json!([
-        [
-            { "committed": true, "events": [
-                { "Read": { "variable": 0, "version": null } },
-                { "Write": { "variable": 0, "version": 1 } } ] },
-            { "committed": true, "events": [
-                { "Read": { "variable": 0, "version": 1 } },
-                { "Read": { "variable": 1, "version": null } } ] },
-        ],
-        [
-            { "committed": true, "events": [
-                { "Read": { "variable": 0, "version": 1 } },
-                { "Write": { "variable": 0, "version": 2 } } ] },
-        ],
-    ]);
-    assert_eq!(sessions, expected);
+    let history: DbcopHistory = serde_json::from_str(&text).unwrap();
+    let sizes = DbcopParams { id: 0, n_node: 2, n_variable: 2, n_transaction: 2, n_event: 2 };
+    assert_eq!(history.params, sizes);
+    assert_eq!((history.info.as_str(), history.start), ("kilocore", history.end));
+    let first = vec![
+        committed(vec![Read { variable: 0, version: None }, Write { variable: 0, version: 1 }]),
+        committed(vec![
+            Read { variable: 0, version: Some(1) },
+            Read { variable: 1, version: None },
+        ]),
+    ];
+    let second = vec![committed(vec![
+        Read { variable: 0, version: Some(1) },
+        Write { variable: 0, version: 2 },
+    ])];
+    assert_eq!(history.data, [first, second]);
+}
+
+#[test]
+fn dbcop_is_told_of_each_access_once() {
+    use DbcopEvent::{Read, Write};
+    let mut script = Script::default();
+    let first = TxnId::new(0, 1);
+    script.txn(0, 1, 10, 20).write(X, INITIAL);
+    // What is read twice is one read; what was another version meanwhile is two, and dbcop refuses that itself.
+    let again = script.txn(1, 1, 10, 30).read(X, INITIAL).read(X, INITIAL).read(X, by(first));
+    again.scan(1, 9, &[(X, INITIAL, true)]);
+    let text = export(&script.history(), Format::Dbcop).unwrap();
+    let history: DbcopHistory = serde_json::from_str(&text).unwrap();
+    let reads = vec![Read { variable: 0, version: None }, Read { variable: 0, version: Some(1) }];
+    assert_eq!(history.data[1], [committed(reads)]);
+    assert_eq!(history.data[0], [committed(vec![Write { variable: 0, version: 1 }])]);
+    assert_eq!(history.params.n_event, 2);
+}
+
+#[test]
+fn of_several_writes_dbcop_is_told_of_the_last() {
+    let mut script = Script::default();
+    let id = TxnId::new(0, 1);
+    let twice = script.txn(0, 1, 10, 20).write(X, INITIAL);
+    twice.write_nth(X, 2, Version::new(id, 1), WriteKind::Update);
+    let text = export(&script.history(), Format::Dbcop).unwrap();
+    let history: DbcopHistory = serde_json::from_str(&text).unwrap();
+    let last = DbcopEvent::Write { variable: 0, version: 2 };
+    assert_eq!(history.data[0], [committed(vec![last])]);
 }
 
 #[test]

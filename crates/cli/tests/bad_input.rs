@@ -113,6 +113,13 @@ fn histories() {
 fn anomalies() {
     refused("explore --anomalies --cc SILO --isolation snapshot", &["SILO cannot give"]);
     refused("explore --anomalies --only G3", &["anomaly", "'G3'", "G2-item"]);
+    let script = |text: &str| format!("explore counters --cc SILO --script {text}");
+    refused(&script("0"), &["'0'", "--script", "0.2/1/_:0@41-1"]);
+    refused(&script("0/0/0:1@x-1"), &["'1@x-1'", "0@41=1"]);
+    refused(&script("0/0:"), &["is of 2 workers", "(3)"]);
+    refused(&script("0/9/0:"), &["10 procedures", "below --procedures (4)"]);
+    let format = "explore counters --cc SILO --histories nowhere --history-format edn";
+    refused(format, &["--history-format", "elle-append, elle-register, dbcop"]);
     refused("explore --cc SILO", &["--anomalies"]);
 }
 

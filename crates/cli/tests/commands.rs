@@ -143,6 +143,40 @@ fn exploration_finds_what_it_must_and_replays_it() {
 }
 
 #[test]
+fn what_is_found_is_told_step_by_step_and_spelled_out() {
+    let words = ["explore", "counters", "--cc", "NO_CC", "--schedules", "100", "--trace"];
+    let told = text(&kilocore(words));
+    let (from, steps) = (told.contains("shrunk from 3 workers, 12 procedures"), "steps on these");
+    assert!(from && told.contains("reads counters"), "{told}");
+    let replays: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("replay with: kilocore "))
+        .collect();
+    assert!(replays.len() == 2 && replays[1].contains(" --script "), "{replays:?}");
+    let again = text(&kilocore(replays[1].split(' ')));
+    let from_there = |told: &str| told[told.find(steps).expect("the steps")..].to_owned();
+    assert_eq!(from_there(&told), from_there(&again));
+}
+
+#[test]
+fn histories_of_schedules_are_written_with_our_verdicts() {
+    let folder = Folder::fresh("histories");
+    let out = folder.path().to_str().expect("plain letters");
+    let words = ["explore", "counters", "--cc", "NO_CC,SILO", "--schedules", "40", "--histories"];
+    let told = text(&kilocore(words.into_iter().chain([out])));
+    assert!(told.contains("NO_CC: ") && told.contains("SILO: "), "{told}");
+    let verdicts = std::fs::read_to_string(folder.path().join("verdicts.jsonl")).unwrap();
+    let passed = |name: &str, verdict: &str| {
+        let verdict = format!("\"serializable\": \"{verdict}\"");
+        verdicts.lines().filter(|l| l.contains(name) && l.contains(&verdict)).count()
+    };
+    assert!(passed("NO_CC-", "fail") > 0 && passed("SILO-", "fail") == 0, "{verdicts}");
+    let text = std::fs::read_to_string(folder.path().join("SILO-1.json")).unwrap();
+    let history: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(history["data"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
 fn a_comparison_leaves_a_page_and_its_records() {
     let folder = Folder::fresh("comparison");
     let out = folder.path().to_str().expect("plain letters");

@@ -15,7 +15,7 @@ use protocols::{
     parts::commit_order::CommitOrder,
 };
 use std::{any::Any, fmt};
-use storage::{Store, StoreError, StoreLoader, Table};
+use storage::{Place, Store, StoreError, StoreLoader, Table};
 use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 
 /// How an engine is made.
@@ -134,6 +134,13 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     /// have met.
     fn loaded(&self) -> Vec<LoadedTable>;
 
+    /// What histories call a table by number is called so by people: the tables, and the second parts of rows.
+    fn table_names(&self) -> Vec<(TableId, String)>;
+
+    /// Where the records of a key lie, under the number that histories have for the table: for whoever reads a trace of
+    /// an explored run, when the run is over. One for each owner that has it; none where keys are bytes.
+    fn places(&self, core: &M::Core, table: TableId, key: u64) -> Vec<Place>;
+
     /// Gives the engine a log, once: sessions made from now on tell it of their commits. Tickets follow on what `sink` has
     /// acknowledged by now, which is what the tables hold.
     fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError>;
@@ -245,6 +252,17 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     fn loaded(&self) -> Vec<LoadedTable> {
         // All owners are loaded with all rows.
         self.store().tables().filter_map(Table::loaded).collect()
+    }
+
+    fn table_names(&self) -> Vec<(TableId, String)> {
+        self.store().tables().flat_map(Table::names).collect()
+    }
+
+    fn places(&self, core: &M::Core, table: TableId, key: u64) -> Vec<Place> {
+        let named = |home: &&Table<M>| home.names().iter().any(|(number, _)| *number == table);
+        let homes = self.stores().into_iter().flat_map(|store| store.tables());
+        let places = homes.filter(named).flat_map(|home| home.places(core, key));
+        places.filter(|place| place.table == table).collect()
     }
 
     fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError> {

@@ -55,6 +55,7 @@ pub(crate) trait Part<'s, M: Machine> {
     fn abort(&mut self);
     fn age(&self) -> Option<u64>;
     fn priority(&self) -> Option<u64>;
+    fn longest_back_off(&self) -> Option<u64>;
 }
 
 /// The part of protocol `P` in one session.
@@ -271,5 +272,9 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
 
     fn priority(&self) -> Option<u64> {
         self.protocol.priority(&self.worker)
+    }
+
+    fn longest_back_off(&self) -> Option<u64> {
+        self.protocol.longest_back_off(self.core, &self.worker)
     }
 }

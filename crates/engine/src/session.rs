@@ -56,6 +56,10 @@ pub trait Session: Access {
     /// The age by which the protocol decides who gives way, if it does.
     fn priority(&self) -> Option<u64>;
 
+    /// How long, in ticks of the machine's clock, to back off at most before an attempt is made again, if the protocol says
+    /// so: a time drawn evenly from nothing to this. None to leave it to the caller.
+    fn longest_back_off(&mut self) -> Option<u64>;
+
     /// The ticket of the last commit, where the engine has a [log](crate::CommitSink): all that it has written and read is
     /// durable when the log has acknowledged it. None if it was taken before.
     fn take_ticket(&mut self) -> Option<Ticket>;
@@ -348,6 +352,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
 
     fn priority(&self) -> Option<u64> {
         self.sites.age()
+    }
+
+    fn longest_back_off(&mut self) -> Option<u64> {
+        self.sites.site(0).longest_back_off()
     }
 
     fn take_ticket(&mut self) -> Option<Ticket> {

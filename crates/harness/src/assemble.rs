@@ -57,10 +57,12 @@ fn protocol_settings(plan: &Plan) -> Settings {
         settings.insert("isolation".to_owned(), isolation);
     }
     let declared = registry::declarations::<Native>(&plan.protocol_options);
-    let heeded = declared.iter().zip(registry::knobs::<Native>());
-    for (_, knobs) in heeded.filter(|(declared, _)| declared.name == plan.protocol) {
+    let heeded = registry::knobs::<Native>().into_iter();
+    let heeded = heeded.zip(registry::settled::<Native>(&plan.protocol_options));
+    let of_each = declared.iter().zip(heeded);
+    for (_, (knobs, options)) in of_each.filter(|(declared, _)| declared.name == plan.protocol) {
         for knob in KNOBS.iter().filter(|knob| knobs.contains(&knob.name)) {
-            if let Some(value) = knob.value(&plan.protocol_options) {
+            if let Some(value) = knob.value(&options) {
                 settings.insert(knob.name.to_owned(), Setting::Text(value));
             }
         }

@@ -245,7 +245,10 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             return;
         }
         let bits = next_random(&mut plan.seed);
-        let ticks = plan.back_off.ticks(attempt, bits, core.ticks_per_second());
+        let ticks = match session.longest_back_off() {
+            Some(bound) => ((u128::from(bits) * u128::from(bound)) >> 64) as u64,
+            None => plan.back_off.ticks(attempt, bits, core.ticks_per_second()),
+        };
         let before = core.account(Category::BackOff);
         core.pause(ticks);
         core.account(before);

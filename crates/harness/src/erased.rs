@@ -11,17 +11,55 @@ use crate::{
 };
 use engine::{Dataset, Session};
 use machine::Machine;
-use txn::{Conservation, Workload};
+use txn::{Abort, Access, Client, Conservation, Workload};
 
 /// Whose loop it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Identity {
+pub struct Identity<'a> {
     /// Number of the worker.
     pub worker: usize,
     /// Number of workers.
     pub workers: usize,
     /// Seed of the run.
     pub seed: u64,
+    /// Which of the procedures that its client draws are run, by number, ascending; none for all of them.
+    pub chosen: Option<&'a [u64]>,
+}
+
+/// A client that runs some of the procedures that another draws.
+struct Choosing<'a, C> {
+    client: C,
+    chosen: Option<&'a [u64]>,
+    drawn: u64,
+}
+
+impl<C: Client> Client for Choosing<'_, C> {
+    fn next(&mut self) {
+        let Some(chosen) = &mut self.chosen else { return self.client.next() };
+        let Some((next, rest)) = chosen.split_first() else { return };
+        while self.drawn <= *next {
+            self.client.next();
+            self.drawn += 1;
+        }
+        *chosen = rest;
+    }
+
+    #[inline]
+    fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        self.client.run(access)
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        self.client.partitions(out);
+    }
+
+    fn read_only(&self) -> bool {
+        self.client.read_only()
+    }
+
+    fn kind(&self) -> usize {
+        self.client.kind()
+    }
 }
 
 /// A workload on machines of type `M`.
@@ -31,7 +69,7 @@ pub trait ErasedWorkload<M: Machine>: Dataset {
         &self,
         core: &M::Core,
         session: &mut dyn Session,
-        identity: Identity,
+        identity: Identity<'_>,
         open: &dyn Fn() -> Length,
         plan: Loop<'_, &mut dyn Watcher>,
     ) -> WorkerReport;
@@ -51,11 +89,12 @@ impl<M: Machine, W: Workload> ErasedWorkload<M> for W {
         &self,
         core: &M::Core,
         session: &mut dyn Session,
-        identity: Identity,
+        identity: Identity<'_>,
         open: &dyn Fn() -> Length,
         plan: Loop<'_, &mut dyn Watcher>,
     ) -> WorkerReport {
-        let mut client = self.client(identity.worker, identity.workers, identity.seed);
+        let Identity { worker, workers, seed, chosen } = identity;
+        let mut client = Choosing { client: self.client(worker, workers, seed), chosen, drawn: 0 };
         drive(core, session, &mut client, open(), plan)
     }
 

@@ -9,18 +9,25 @@
 
 mod ages;
 mod judgement;
+mod notes;
 pub mod replay;
+mod script;
+mod shrink;
+mod story;
+mod values;
 mod violation;
 
+pub use script::Script;
+pub use story::{Story, trace};
 pub use violation::Violation;
 
 use crate::{erased::ErasedWorkload, run::HarnessError};
 use engine::{EngineError, registry};
-use judgement::Judgement;
+use judgement::{How, Judgement};
 use machine::{Explored, ExploredOptions, Fault, Schedule, Word, cold::Arc};
 use protocols::{ProtocolOptions, faults};
-use std::any::Any;
-use txn::Workload;
+use std::{any::Any, ops::ControlFlow};
+use txn::{History, Workload};
 
 /// What to explore.
 #[derive(Clone, Debug)]
@@ -124,6 +131,28 @@ pub fn explore<W: Workload>(
     explore_any(&make, exploration, stop, progress)
 }
 
+/// Runs the schedules of `exploration` and hands the history of each that is recorded to `visit`, with its seed; ends when
+/// that says so. Nothing is judged: another checker can do that as well.
+pub fn histories<W: Workload>(
+    workload: &dyn Fn(u64) -> W,
+    exploration: &Exploration,
+    visit: &mut dyn FnMut(u64, &History) -> ControlFlow<()>,
+) -> Result<(), HarnessError> {
+    let (exploration, fault) = exploration.with_bug()?;
+    let mut explorers = Explorers::new(fault);
+    for number in 0..exploration.schedules {
+        let seed = exploration.first_seed.wrapping_add(number);
+        let workload: Box<dyn ErasedWorkload<Explored>> = Box::new(workload(seed));
+        let how = How::default();
+        let one = Judgement { workload: &*workload, exploration: &exploration, seed, how };
+        let history = one.history(&mut explorers)?;
+        if history.is_some_and(|history| visit(seed, &history).is_break()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Makes the workload of a schedule from its seed.
 type Make<'w> = dyn Fn(u64) -> Box<dyn ErasedWorkload<Explored>> + 'w;
 
@@ -144,7 +173,8 @@ fn explore_any(
         }
         let seed = exploration.first_seed.wrapping_add(number);
         let workload = workload(seed);
-        let one = Judgement { workload: &*workload, exploration: &exploration, seed };
+        let how = How::default();
+        let one = Judgement { workload: &*workload, exploration: &exploration, seed, how };
         let violation = one.run(&mut explorers, &mut total)?;
         total.schedules += 1;
         total.finding = violation.map(|violation| Finding { seed, violation });
@@ -159,13 +189,20 @@ fn explore_any(
 /// Explorers that are used again: one of each kind of schedule, which is fixed when an explorer is made.
 pub(crate) struct Explorers {
     fault: Option<Fault>,
+    /// Whether all steps are recorded.
+    trace: bool,
     kept: Vec<Arc<Explored>>,
 }
 
 impl Explorers {
     /// None yet; `fault` is switched on in all of them.
     pub fn new(fault: Option<Fault>) -> Explorers {
-        Explorers { fault, kept: Vec::new() }
+        Explorers { fault, trace: false, kept: Vec::new() }
+    }
+
+    /// The same, and all steps are recorded.
+    pub fn tracing(fault: Option<Fault>) -> Explorers {
+        Explorers { trace: true, ..Explorers::new(fault) }
     }
 
     /// One for the schedule of `seed`. Half the seeds switch at random, half change priorities: they find different
@@ -179,9 +216,9 @@ impl Explorers {
         let at = self.kept.iter().position(|machine| machine.options().schedule == schedule);
         Ok(match at.map(|at| self.kept.swap_remove(at)) {
             None => {
-                let fault = self.fault;
+                let (fault, trace) = (self.fault, self.trace);
                 let usual = ExploredOptions::default();
-                let options = ExploredOptions { seed, schedule, step_limit, fault, ..usual };
+                let options = ExploredOptions { seed, schedule, step_limit, fault, trace, ..usual };
                 Arc::new(Explored::new(options)?)
             }
             Some(mut machine) => {

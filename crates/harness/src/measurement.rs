@@ -119,7 +119,7 @@ impl<M: Machine> Measurement<'_, M> {
             interval.set(Interval { begin, end: begin + self.ticks(plan.measured_s) });
             Length::Until(interval.get())
         };
-        let identity = Identity { worker, workers: plan.cores, seed };
+        let identity = Identity { worker, workers: plan.cores, seed, chosen: None };
         let hz = self.machine.clock_hz();
         let plan = Loop::<&mut dyn Watcher> {
             back_off: plan.back_off,

@@ -12,10 +12,11 @@ const DOUBLINGS: u32 = 10;
 /// From here on a wait gives the core to other threads.
 const SLEEP_NANOS: u64 = 20_000;
 
-/// Waits after attempt number `attempt` (1 and up) has failed.
-pub(crate) fn wait(attempt: u32, random: &mut u64) {
-    let bound = FIRST_NANOS << (attempt - 1).min(DOUBLINGS);
-    let wait = Duration::from_nanos(next(random) % bound);
+/// Waits after attempt number `attempt` (1 and up) has failed; `longest` nanoseconds at most where the protocol says how
+/// long.
+pub(crate) fn wait(attempt: u32, longest: Option<u64>, random: &mut u64) {
+    let bound = longest.unwrap_or(FIRST_NANOS << (attempt - 1).min(DOUBLINGS));
+    let wait = Duration::from_nanos(next(random) % bound.max(1));
     if wait.as_nanos() as u64 >= SLEEP_NANOS {
         thread::sleep(wait);
         return;

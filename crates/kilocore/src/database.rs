@@ -598,7 +598,10 @@ impl Database {
         if self.0.options.retry_limit.is_some_and(|limit| attempt >= limit) {
             return Some(Error::TooManyRetries { attempts: attempt + 1, last: abort.reason });
         }
-        back_off::wait(attempt + 1, &mut turn.seat.random);
+        let longest = turn.seat.session().longest_back_off();
+        let hz = u128::from(self.0.machine.clock_hz().max(1));
+        let nanos = |ticks: u64| (u128::from(ticks) * 1_000_000_000 / hz) as u64;
+        back_off::wait(attempt + 1, longest.map(nanos), &mut turn.seat.random);
         None
     }
 }

@@ -7,17 +7,19 @@
 //! - `explored/scheduler.rs` knows what each core is up to; `explored/scheduler/choice.rs` decides who goes
 //!   next, and what happens when nobody can;
 //! - `explored/core.rs` is a core: it asks before each operation;
-//! - `explored/trace.rs` says what was executed;
+//! - `explored/trace.rs` says what was executed, `explored/switches.rs` who handed over to whom;
 //! - here: the machine, and how a run starts, ends and is torn down.
 
 mod core;
 mod random;
 mod scheduler;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod trace;
 
-pub use self::core::ExploredCore;
+pub use self::core::{ExploredCore, Moment};
+pub use switches::Switch;
 pub use trace::{Operation, Step};
 
 use crate::{
@@ -71,7 +73,7 @@ pub struct ExploredOptions {
     pub step_limit: u64,
     /// The bug that is switched on.
     pub fault: Option<Fault>,
-    /// Record every step, for [`Explored::trace`].
+    /// Record every step, for [`Explored::trace`], and the switches, for [`Explored::switches`].
     pub trace: bool,
     /// The arena of everything shared.
     pub arena: ArenaOptions,
@@ -113,6 +115,9 @@ pub struct Explored {
     /// Where the last run's clock stopped: the next one's goes on from there.
     clock: AtomicU64,
     trace: Mutex<Vec<Step>>,
+    switches: Mutex<Vec<Switch>>,
+    /// The list that the next run follows.
+    given: Mutex<Option<Vec<Switch>>>,
 }
 
 /// Bytes of a core's stack. Only touched pages take memory.
@@ -137,6 +142,8 @@ impl Explored {
             operations: AtomicU64::new(0),
             clock: AtomicU64::new(0),
             trace: Mutex::new(Vec::new()),
+            switches: Mutex::new(Vec::new()),
+            given: Mutex::new(None),
         })
     }
 
@@ -174,6 +181,18 @@ impl Explored {
         self.trace.lock().clone()
     }
 
+    /// The last run as a list of switches, if [`ExploredOptions::trace`] asked for it or the run followed a list. To
+    /// follow it gives the same run, of a program that is deterministic but for its schedule.
+    pub fn switches(&self) -> Vec<Switch> {
+        self.switches.lock().clone()
+    }
+
+    /// The next run follows `switches` instead of drawing its schedule. A switch that cannot be made, because things
+    /// go another way than where it was listed, is passed over.
+    pub fn follow(&self, switches: Vec<Switch>) {
+        *self.given.lock() = Some(switches);
+    }
+
     fn remember(&self, scheduler: &Scheduler) {
         let steps = scheduler.steps.get();
         self.steps.store(steps, Ordering::Relaxed);
@@ -182,6 +201,9 @@ impl Explored {
         self.trace_hash.store(scheduler.trace.hash.get(), Ordering::Relaxed);
         if self.options.trace {
             *self.trace.lock() = scheduler.trace.steps.take();
+        }
+        if let Some(list) = &scheduler.list {
+            *self.switches.lock() = list.take();
         }
     }
 }
@@ -213,8 +235,10 @@ impl Machine for Explored {
         let _busy = Busy(&self.running);
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let names = services.iter().map(|s| s.name).collect();
+        let given = self.given.lock().take();
         let scheduler =
-            Rc::new(Scheduler::start(&self.options, run, &self.arena, workers.len(), names));
+            Scheduler::start(&self.options, run, &self.arena, workers.len(), names, given);
+        let scheduler = Rc::new(scheduler);
         scheduler.advance_clock(self.clock.load(Ordering::Relaxed));
         let mut cores = Cores {
             fibers: Vec::with_capacity(workers.len() + services.len()),

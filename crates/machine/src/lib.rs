@@ -21,6 +21,8 @@ mod word;
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
 pub use breakdown::{Breakdown, Category, Spent};
 pub use core::{Body, Core, Fault, Line, Machine, NEVER, RunError, Service, Tick, TimedOut};
-pub use explored::{Explored, ExploredCore, ExploredOptions, Operation, Schedule, Step};
+pub use explored::{
+    Explored, ExploredCore, ExploredOptions, Moment, Operation, Schedule, Step, Switch,
+};
 pub use native::{Native, NativeCore, NativeOptions};
 pub use word::{Word, Zeroed};

@@ -8,6 +8,8 @@
 //! installs pending versions; raises the `rts` of what it has read; checks that what it has read is what it would read
 //! now, and that nobody later has read what it overwrites; and commits. Waiting always goes from later to
 //! earlier timestamps, so it can't end in a circle. A scanned leaf is checked as SILO's node set and raised as a version.
+//! How long an attempt waits for the next is left to whoever makes it, unless contention is to be regulated
+//! ([`contention_regulation`](crate::parts::contention_regulation), an option).
 //! Serializable; not strict: clocks may be apart, and a transaction gets an earlier timestamp than one that has ended.
 //! Deviations: a version follows the newest only (the paper's rule for what is read and written, here for every write),
 //! so older versions need no `rts`, a record has one pending version at most, and who writes waits for an earlier one.
@@ -23,6 +25,7 @@ use crate::{
     faults,
     parts::{
         absence_times::{AbsenceTimes, Absences},
+        contention_regulation::Regulation,
         inlined_version,
         loose_clocks::{LooseClock, LooseClocks},
         pending_validation::Footprint,
@@ -46,6 +49,7 @@ pub struct Cicada<M: Machine> {
     sorts: bool,
     prechecks: bool,
     absences: AbsenceTimes<M>,
+    regulation: Option<Regulation<M>>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
@@ -56,8 +60,9 @@ pub struct Worker<'s, M: Machine> {
     clock: LooseClock,
     footprint: Footprint<'s, M>,
     collector: VersionCollector<'s, M, Times>,
-    /// Commits since the last abort.
+    /// Commits since the last abort, and in all.
     commits: u32,
+    all_commits: u64,
 }
 
 impl<M: Machine> Cicada<M> {
@@ -88,7 +93,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["contention-order", "precheck"]
+        &["contention-order", "precheck", "contention-regulation"]
     }
 
     fn create(
@@ -102,6 +107,10 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
             sorts: options.contention_order,
             prechecks: options.precheck,
             absences: AbsenceTimes::new(arena)?,
+            regulation: options
+                .contention_regulation_ns
+                .map(|interval_ns| Regulation::new(arena, sessions, interval_ns))
+                .transpose()?,
         })
     }
 
@@ -112,6 +121,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
             footprint: Footprint::new(Prewriter::new(&self.versions.latches, slot)),
             collector: self.versions.collector(),
             commits: 0,
+            all_commits: 0,
         }
     }
 
@@ -228,6 +238,11 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         self.end(core, worker);
         worker.clock.committed();
         worker.commits = worker.commits.saturating_add(1);
+        if let Some(regulation) = &self.regulation {
+            worker.all_commits += 1;
+            regulation.committed(core, worker.session, worker.all_commits);
+            regulation.regulate(core);
+        }
         if due {
             worker.collector.collect(core, &worker.footprint.pending.latcher, timestamp);
         }
@@ -239,6 +254,13 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         self.end(core, worker);
         worker.clock.aborted(core);
         worker.commits = 0;
+        if let Some(regulation) = &self.regulation {
+            regulation.regulate(core);
+        }
+    }
+
+    fn longest_back_off<'s>(&'s self, core: &M::Core, _: &Worker<'s, M>) -> Option<u64> {
+        self.regulation.as_ref().map(|regulation| regulation.bound(core))
     }
 
     fn scan<'s>(

@@ -22,12 +22,16 @@ pub struct ProtocolOptions {
     pub waits_for: WaitsForGraph,
     /// What transactions do that are declared read-only, where others lock.
     pub readers: Readers,
-    /// What an optimistic transaction does about a record that another has locked to commit.
-    pub commit_locks: CommitLocks,
+    /// What an optimistic transaction does about a record that another has locked to commit; none for what is usual
+    /// under its protocol.
+    pub commit_locks: Option<CommitLocks>,
     /// An optimistic transaction adds to a row when it installs its writes, and reads nothing for it.
     pub commit_updates: bool,
     /// From which temperature on a record is locked before it is read, by an optimistic transaction that may.
     pub hot_threshold: u64,
+    /// Where that is done: after a failure the next attempt locks from the start what the last one has shown to be
+    /// worth it.
+    pub retrospective_locks: bool,
     /// Where an optimistic transaction that draws timestamps is validated.
     pub validation: Validation,
     /// Where locks of records are kept.
@@ -44,6 +48,9 @@ pub struct ProtocolOptions {
     pub contention_order: bool,
     /// And checks before that whether it could commit.
     pub precheck: bool,
+    /// How often the bound on back-offs is set by what it does to throughput, in nanoseconds; none to leave backing off to
+    /// whoever tries again.
+    pub contention_regulation_ns: Option<u64>,
     /// Number of partition locks, or of tables of locks, where partitions have them; none for as many as the
     /// workload has partitions.
     pub partitions: Option<u64>,
@@ -61,9 +68,10 @@ impl Default for ProtocolOptions {
             lock_timeout_ns: Some(100_000),
             waits_for: WaitsForGraph::PerCore,
             readers: Readers::Locks,
-            commit_locks: CommitLocks::Refuse,
+            commit_locks: None,
             commit_updates: false,
             hot_threshold: 10,
+            retrospective_locks: true,
             validation: Validation::Parallel,
             locks: LockPlacement::Record,
             lock_buckets: None,
@@ -72,6 +80,7 @@ impl Default for ProtocolOptions {
             retire_percent: 85,
             contention_order: true,
             precheck: true,
+            contention_regulation_ns: None,
             partitions: None,
             older_at_partition: OlderAtPartition::GoesFirst,
         }
@@ -307,18 +316,20 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "commit-locks",
         summary: "optimistic: wait for a record that another is committing, or refuse (TicToc 5.1)",
-        allowed: "wait, refuse",
+        allowed: "usual, wait, refuse",
         set: |options, value| {
             options.commit_locks = match value {
-                "wait" => CommitLocks::Wait,
-                "refuse" => CommitLocks::Refuse,
+                "usual" => None,
+                "wait" => Some(CommitLocks::Wait),
+                "refuse" => Some(CommitLocks::Refuse),
                 _ => return None,
             };
             Some(())
         },
         value: Some(|options| match options.commit_locks {
-            CommitLocks::Wait => "wait".to_owned(),
-            CommitLocks::Refuse => "refuse".to_owned(),
+            None => "usual".to_owned(),
+            Some(CommitLocks::Wait) => "wait".to_owned(),
+            Some(CommitLocks::Refuse) => "refuse".to_owned(),
         }),
     },
     Knob {
@@ -340,6 +351,16 @@ pub const KNOBS: &[Knob] = &[
             Some(())
         },
         value: Some(|options| options.hot_threshold.to_string()),
+    },
+    Knob {
+        name: "retrospective-locks",
+        summary: "an attempt after a failure locks from the start what the one before could have used (MOCC)",
+        allowed: "off, on",
+        set: |options, value| {
+            options.retrospective_locks = switch(value)?;
+            Some(())
+        },
+        value: Some(|options| switched(options.retrospective_locks)),
     },
     Knob {
         name: "validation",
@@ -458,6 +479,19 @@ pub const KNOBS: &[Knob] = &[
         value: Some(|options| switched(options.precheck)),
     },
     Knob {
+        name: "contention-regulation",
+        summary: "how often the longest back-off is set anew by what it does to throughput; 5ms (Cicada)",
+        allowed: "off, or 1us to 1000s",
+        set: |options, value| {
+            options.contention_regulation_ns = match value {
+                "off" => None,
+                interval => Some(duration(interval).filter(|ns| *ns >= 1_000)?),
+            };
+            Some(())
+        },
+        value: Some(|options| options.contention_regulation_ns.map_or("off".to_owned(), shown)),
+    },
+    Knob {
         name: "deadlock-preset",
         summary: "limits on waiting as published: abyss (no wait beyond 100us), 2022 (beyond 1ms)",
         allowed: "abyss, 2022",
@@ -564,6 +598,8 @@ mod tests {
             ("waits-for", ["per-core", "central"]),
             ("readers", ["locks", "versions"]),
             ("commit-locks", ["wait", "refuse"]),
+            ("commit-locks", ["refuse", "usual"]),
+            ("retrospective-locks", ["off", "on"]),
             ("commit-updates", ["off", "on"]),
             ("hot-threshold", ["0", "12"]),
             ("validation", ["parallel", "central"]),
@@ -574,6 +610,7 @@ mod tests {
             ("retire", ["0", "100"]),
             ("contention-order", ["off", "on"]),
             ("precheck", ["off", "on"]),
+            ("contention-regulation", ["off", "5ms"]),
             ("partitions", ["workload", "16"]),
             ("older-at-partition", ["goes-first", "aborts"]),
             ("deadlock-search", ["100ns", "7us"]),

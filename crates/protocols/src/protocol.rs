@@ -288,6 +288,11 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &[]
     }
 
+    /// `options` with what is usual under it in place of what they leave open.
+    fn settled(options: ProtocolOptions) -> ProtocolOptions {
+        options
+    }
+
     /// The levels of isolation that it can give, its own first. One of the others is given when
     /// [`ProtocolOptions::isolation`] asks for it.
     fn levels() -> &'static [Isolation] {
@@ -537,6 +542,13 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// later epoch than one that must come after it, and a log may be cut between epochs (SILO 4.9).
     fn epoch_of(commit_timestamp: u64) -> Option<u64> {
         let _ = commit_timestamp;
+        None
+    }
+
+    /// How long, in ticks, a transaction shall back off at most before it is attempted again; none where that is left to
+    /// whoever does it. The wait is to be drawn evenly from nothing to this.
+    fn longest_back_off<'s>(&'s self, core: &M::Core, worker: &Self::Worker<'s>) -> Option<u64> {
+        let _ = (core, worker);
         None
     }
 

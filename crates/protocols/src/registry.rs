@@ -83,6 +83,14 @@ macro_rules! registry {
             built([$((is_built($name), <$protocol as Protocol<$machine>>::knobs())),*])
         }
 
+        /// `options` with what is usual under each protocol in place of what they leave open, in the same order.
+        pub fn settled<$machine: Machine>(options: &ProtocolOptions) -> Vec<ProtocolOptions> {
+            built([$((
+                is_built($name),
+                <$protocol as Protocol<$machine>>::settled(options.clone()),
+            )),*])
+        }
+
         /// The levels of isolation that each protocol can give, its own first, in the same order.
         pub fn levels<$machine: Machine>() -> Vec<&'static [Isolation]> {
             built([$((is_built($name), <$protocol as Protocol<$machine>>::levels())),*])

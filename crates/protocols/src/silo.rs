@@ -73,7 +73,9 @@ impl<M: Machine> Rules<M> for SiloRules {
     }
 
     fn create(_: &Arc<Arena>, options: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(SiloRules { commit_locks: options.commit_locks })
+        Ok(SiloRules {
+            commit_locks: options.commit_locks.unwrap_or(<Self as Rules<M>>::COMMIT_LOCKS),
+        })
     }
 
     fn own<'s>(&'s self, epochs: &'s Epochs<M>, _: usize) -> Own<'s, M> {

@@ -130,7 +130,8 @@ impl<M: Machine> Rules<M> for TicTocRules<M> {
         options: &ProtocolOptions,
         _: usize,
     ) -> Result<Self, OutOfMemory> {
-        let (floor, commit_locks) = (TimestampFloor::new(arena)?, options.commit_locks);
+        let floor = TimestampFloor::new(arena)?;
+        let commit_locks = options.commit_locks.unwrap_or(<Self as Rules<M>>::COMMIT_LOCKS);
         Ok(TicTocRules { floor, commit_locks })
     }
 

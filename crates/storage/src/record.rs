@@ -28,7 +28,7 @@ const COPY_WORDS: usize = 32;
 pub(crate) struct Header<M: Machine> {
     line: M::Line,
     key: Word,
-    row: Word,
+    pub(crate) row: Word,
     body_line: M::Line,
 }
 

@@ -4,6 +4,7 @@ use super::numbers::{count, rate, seconds, seconds_or_none, whole};
 use crate::suggestion;
 use clap::Args;
 use engine::registry::{DEFAULT, declarations};
+use harness::explore::Script;
 use std::path::PathBuf;
 
 /// An architecture's name.
@@ -174,6 +175,19 @@ pub struct ExploreArguments {
     /// then every one that does [default: each protocol's own]
     #[arg(long, value_name = "LEVEL")]
     pub isolation: Option<String>,
+    /// Tell what goes wrong step by step, with names and values, in the smallest schedule that shows the same
+    #[arg(long)]
+    pub trace: bool,
+    /// Run the schedule that --trace has spelled out, of the workload of --seed, and tell it
+    #[arg(long, value_name = "SCRIPT")]
+    pub script: Option<Script>,
+    /// Judge nothing; write the history of each schedule into this folder, for another checker, and what ours says of
+    /// them into verdicts.jsonl
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["trace", "script"])]
+    pub histories: Option<PathBuf>,
+    /// In which format: elle-append, elle-register, dbcop
+    #[arg(long, value_name = "FORMAT", default_value = "dbcop", requires = "histories")]
+    pub history_format: String,
     /// Where timestamps come from: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,

@@ -1,6 +1,8 @@
 //! `kilocore explore`: adversarial schedules, on two threads of the host.
 
 pub(super) mod blocks;
+mod histories;
+mod tracing;
 
 use crate::arguments::{ExploreCommand, protocol_options, protocols_at, protocols_under};
 use crate::failure::{Ending, Failure};
@@ -31,11 +33,20 @@ struct Subject {
 /// Explores what `command` says.
 pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
     let subjects = subjects(command)?;
+    if let Some(folder) = &command.asked.histories {
+        return histories::write(&subjects, command, folder);
+    }
     interrupt::listen()?;
     silence_explorers();
     let mut ending = Ending::Good;
     let width = subjects.iter().map(|s| s.name.len()).max().unwrap_or(0);
     for subject in &subjects {
+        if let Some(script) = &command.asked.script {
+            if tracing::of_script(subject, command, script)? != Ending::Good {
+                ending = Ending::Broken;
+            }
+            continue;
+        }
         let bar = screen::bar(subject.exploration.schedules);
         bar.set_message(subject.name);
         let started = Instant::now();
@@ -67,6 +78,9 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
             text.push_str(&told(finding, subject, command));
         }
         screen::say(&text)?;
+        if let Some(finding) = outcome.finding.as_ref().filter(|_| command.asked.trace) {
+            screen::say(&tracing::of_seed(subject, command, finding.seed)?)?;
+        }
         let as_it_must = match (&outcome.finding, &subject.must_fail) {
             (None, None) => true,
             (Some(found), Some(by)) => by.contains(&found.violation.detector()),
@@ -166,14 +180,22 @@ fn form_showing(planted: &Planted, command: &ExploreCommand) -> Option<Form> {
 
 /// What was found, by whom, and how to see it again.
 fn told(finding: &Finding, subject: &Subject, command: &ExploreCommand) -> String {
+    let replay = replay(subject, command, &format!("--seed {} --schedules 1", finding.seed));
+    let violation = finding.violation.to_string();
+    let lines: String = violation.lines().map(|line| format!("  {line}\n")).collect();
+    let detector = finding.violation.detector();
+    format!("  detector: {detector}\n{lines}  replay with: {replay}\n")
+}
+
+/// The command that runs a schedule of `subject` again: `which` says which one.
+fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
     let (workload, asked) = (command.workload, &command.asked);
     let default = Exploration::default();
     let what = match &subject.exploration.mutant {
         Some(mutant) => format!("--mutant {mutant}"),
         None => format!("--cc {}", subject.name),
     };
-    let mut replay =
-        format!("kilocore explore {workload} {what} --seed {} --schedules 1", finding.seed);
+    let mut replay = format!("kilocore explore {workload} {what} {which}");
     if subject.exploration.workers != default.workers {
         replay.push_str(&format!(" --workers {}", asked.workers));
     }
@@ -190,10 +212,7 @@ fn told(finding: &Finding, subject: &Subject, command: &ExploreCommand) -> Strin
         let arguments = protocol_arguments(&subject.exploration.protocol_options);
         replay.push_str(&format!(" {arguments}"));
     }
-    let violation = finding.violation.to_string();
-    let lines: String = violation.lines().map(|line| format!("  {line}\n")).collect();
-    let detector = finding.violation.detector();
-    format!("  detector: {detector}\n{lines}  replay with: {replay}\n")
+    replay
 }
 
 /// A panic under an adversarial schedule is a finding, which is told in the report: not on the side.

@@ -45,6 +45,10 @@ pub(crate) trait Site<'s, M: Machine> {
     /// The timestamp that the attempt has at this site, which it must have at all others: [`Protocol::age`].
     fn age(&self) -> Option<u64>;
 
+    /// How long, in ticks, an attempt shall wait at most for the next, if the protocol says:
+    /// [`Protocol::longest_back_off`].
+    fn longest_back_off(&self) -> Option<u64>;
+
     /// Makes sure that the attempt can commit here, and says with which timestamps: [`Protocol::prepare`].
     fn prepare(&mut self) -> Result<Prepared, Abort>;
 
@@ -343,6 +347,10 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
 
     fn age(&self) -> Option<u64> {
         Part::age(&self.part)
+    }
+
+    fn longest_back_off(&self) -> Option<u64> {
+        Part::longest_back_off(&self.part)
     }
 
     fn prepare(&mut self) -> Result<Prepared, Abort> {

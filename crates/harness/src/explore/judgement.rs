@@ -4,6 +4,7 @@ use super::{
     Exploration, Explorations, Explorers, Violation,
     ages::{AgeWatcher, Ages},
     message_of,
+    notes::{Notes, Watched},
 };
 use crate::{
     assemble,
@@ -15,9 +16,9 @@ use crate::{
     run::{HarnessError, fitted},
 };
 use checker::Requirements;
-use engine::{Engine, EngineOptions};
+use engine::{Engine, EngineOptions, Session};
 use machine::{
-    Body, Explored, Machine, Word,
+    Body, Explored, ExploredCore, Machine, Switch, Word,
     cold::{Arc, Mutex},
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +29,18 @@ pub(super) struct Judgement<'a> {
     pub workload: &'a dyn ErasedWorkload<Explored>,
     pub exploration: &'a Exploration,
     pub seed: u64,
+    pub how: How<'a>,
+}
+
+/// What is special about how a schedule is run; usually nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct How<'a> {
+    /// For each worker the procedures that it runs; none for all of them.
+    pub procedures: Option<&'a [Vec<u64>]>,
+    /// The schedule, where it is not drawn.
+    pub switches: Option<&'a [Switch]>,
+    /// Where it is noted what was done, step by step.
+    pub notes: Option<&'a Notes>,
 }
 
 /// What one worker brings home.
@@ -47,9 +60,6 @@ impl Judgement<'_> {
         let exploration = self.exploration;
         let machine = explorers.take(self.seed, exploration.step_limit)?;
         let engine = self.engine(&machine)?;
-        if let Some(bytes) = self.memory_left() {
-            machine.arena().limit(0, bytes);
-        }
         let violation = self.judge(&machine, &*engine, total)?;
         drop(engine);
         explorers.give(machine);
@@ -85,13 +95,32 @@ impl Judgement<'_> {
         self.seed / 4 % 4 != 0
     }
 
-    /// Bytes that are left when everything is loaded, in the schedules in which memory runs out.
-    fn memory_left(&self) -> Option<u64> {
-        let amounts = [0, 1 << 10, 4 << 10, 16 << 10];
-        (self.seed / 64 % 4 == 1).then(|| amounts[(self.seed / 256 % 4) as usize])
+    /// In the schedules in which memory runs out: leaves little of it, when everything is loaded.
+    fn run_short(&self, machine: &Explored) {
+        if self.seed / 64 % 4 == 1 {
+            let left = [0, 1 << 10, 4 << 10, 16 << 10][(self.seed / 256 % 4) as usize];
+            machine.arena().limit(0, left);
+        }
     }
 
-    fn judge(
+    /// Runs it, and returns its history instead of judging it; none if it is not recorded, or has come to no end.
+    pub fn history(&self, explorers: &mut Explorers) -> Result<Option<History>, HarnessError> {
+        if !self.is_recorded() {
+            return Ok(None);
+        }
+        let machine = explorers.take(self.seed, self.exploration.step_limit)?;
+        let engine = self.engine(&machine)?;
+        self.run_short(&machine);
+        let ended = self.execute(&machine, &*engine, &Mutex::new(Ages::default()), None);
+        let loaded = engine.loaded();
+        drop(engine);
+        explorers.give(machine);
+        let histories = ended.ok().map(|all| all.into_iter().map(|one| one.history).collect());
+        Ok(histories.map(|histories| History::of(histories, loaded)))
+    }
+
+    /// Runs it on a machine, with an engine made for it.
+    pub fn judge(
         &self,
         machine: &Explored,
         engine: &dyn Engine<Explored>,
@@ -100,6 +129,7 @@ impl Judgement<'_> {
         let ages = Mutex::new(Ages::default());
         // A machine counts on from schedule to schedule.
         let before = machine.operations().unwrap_or(0);
+        self.run_short(machine);
         let ended = self.execute(machine, engine, &ages, None);
         total.operations += machine.operations().unwrap_or(0) - before;
         let outcomes = match ended {
@@ -155,7 +185,7 @@ impl Judgement<'_> {
             .map(|worker| -> Body<'_, Explored> {
                 let (latencies, outcomes, stop) = (&latencies, &outcomes, &stop);
                 Box::new(move |core| {
-                    let mut session = engine.session(core, worker);
+                    let mut session = self.session(engine, core, worker);
                     let mut watcher = AgeWatcher { worker, ages, watching: !self.retires() };
                     let plan = Loop::<&mut dyn Watcher> {
                         back_off: BackOff { first_ns: 50, cap_ns: 2000 },
@@ -165,8 +195,11 @@ impl Judgement<'_> {
                         watcher: &mut watcher,
                         meter: Meter::new(latencies),
                     };
-                    let identity = Identity { worker, workers, seed: self.seed };
-                    let length = || Length::Procedures(self.exploration.procedures);
+                    let chosen = self.how.procedures.map(|procedures| &*procedures[worker]);
+                    let identity = Identity { worker, workers, seed: self.seed, chosen };
+                    let all = self.exploration.procedures;
+                    let count = chosen.map_or(all, |chosen| chosen.len() as u64);
+                    let length = || Length::Procedures(count);
                     let report = self.workload.drive(core, &mut *session, identity, &length, plan);
                     let history = session.take_history();
                     outcomes.lock().push(Outcome { worker, report, history });
@@ -174,7 +207,15 @@ impl Judgement<'_> {
             })
             .chain(beside)
             .collect();
-        match catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services()))) {
+        if let Some(switches) = self.how.switches {
+            machine.follow(switches.to_vec());
+        }
+        let ended = catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services())));
+        if let Some(notes) = self.how.notes {
+            *notes.steps.lock() = machine.trace();
+            *notes.switches.lock() = machine.switches();
+        }
+        match ended {
             Err(payload) => return Err(Violation::Panic(message_of(&*payload))),
             Ok(Err(error)) => return Err(Violation::Stuck(error)),
             Ok(Ok(())) => {}
@@ -182,6 +223,23 @@ impl Judgement<'_> {
         let mut outcomes = outcomes.into_inner();
         outcomes.sort_by_key(|outcome| outcome.worker);
         Ok(outcomes)
+    }
+
+    /// The session of a worker, watched if somebody wants to know what it does.
+    fn session<'s>(
+        &self,
+        engine: &'s dyn Engine<Explored>,
+        core: &'s ExploredCore,
+        worker: usize,
+    ) -> Box<dyn Session + 's>
+    where
+        Self: 's,
+    {
+        let session = engine.session(core, worker);
+        match self.how.notes.filter(|notes| notes.watched) {
+            None => session,
+            Some(notes) => Box::new(Watched { session, core, worker, notes }),
+        }
     }
 
     /// Checks the workload's law in one more transaction, alone.

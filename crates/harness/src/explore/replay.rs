@@ -5,7 +5,11 @@
 //! somebody walks through all tables, as a fuzzy checkpoint does: each row that it reads must be one that the replay has
 //! had there at some time, and it must miss none that was there all the time.
 
-use super::{Exploration, Explorers, ages::Ages, judgement::Judgement};
+use super::{
+    Exploration, Explorers,
+    ages::Ages,
+    judgement::{How, Judgement},
+};
 use crate::{
     erased::ErasedWorkload,
     memory_log::{KeptCommit, KeptKey, KeptWrite, MemoryLog},
@@ -67,7 +71,7 @@ pub fn replay<W: Workload>(
     for number in 0..exploration.schedules {
         let seed = exploration.first_seed.wrapping_add(number);
         let workload: Box<dyn ErasedWorkload<Explored>> = Box::new(workload(seed));
-        let schedule = Judgement { workload: &*workload, exploration, seed };
+        let schedule = Judgement { workload: &*workload, exploration, seed, how: How::default() };
         let machine = explorers.take(seed, exploration.step_limit)?;
         let engine = schedule.engine(&machine)?;
         let wrong = replay_one(&schedule, &machine, &*engine, &mut replays)?;

@@ -43,10 +43,13 @@ forms! {
     plor_at_commit: "PLOR" [("write-locks", "commit")];
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
+    cicada_regulated: "CICADA" [("contention-regulation", "1ms")];
     occ_central: "OCC" [("validation", "central")];
     mocc_all_hot: "MOCC" [("hot-threshold", "0")];
     mocc_soon_hot: "MOCC" [("hot-threshold", "1")];
     mocc_seldom_hot: "MOCC" [("hot-threshold", "64")];
+    mocc_that_refuses: "MOCC" [("commit-locks", "refuse"), ("hot-threshold", "1")];
+    mocc_without_retrospection: "MOCC" [("retrospective-locks", "off"), ("hot-threshold", "1")];
 }
 
 fn form_passes(protocol: &str, knobs: &[(&str, &str)]) {

@@ -7,6 +7,7 @@ mod levels;
 mod old_failures;
 mod scripted;
 mod several_sites;
+mod stories;
 mod strictness;
 
 use harness::explore::{Exploration, Explorations, Violation, explore};

@@ -14,6 +14,15 @@ const TEARDOWN_STEPS: u32 = 100_000;
 /// Longer back-offs are cut, so that no bad argument puts the clock near its end.
 const LONGEST_PAUSE: u64 = 1 << 40;
 
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Steps of all cores so far: those in the trace, where one is kept.
+    pub step: u64,
+    /// What the clock shows: steps, and the time over which it has jumped.
+    pub clock: u64,
+}
+
 /// A core of an [`Explored`](super::Explored) machine.
 ///
 /// A core that unwinds is only interrupted where it waits or backs off: all cores share one thread, and the
@@ -42,6 +51,12 @@ impl ExploredCore {
             teardown_steps: Cell::new(0),
             breakdown: Breakdown::new(false),
         }
+    }
+
+    /// How far the run has come. To look is no step, so it changes nothing.
+    pub fn moment(&self) -> Moment {
+        let steps = self.scheduler.trace.len().unwrap_or(self.scheduler.steps.get());
+        Moment { step: steps, clock: self.scheduler.clock() }
     }
 
     /// Counts an operation that is about to happen, after letting others go first.

@@ -2,7 +2,7 @@
 
 mod choice;
 
-use super::{ExploredOptions, Payload, Schedule, Trace, random::Random};
+use super::{ExploredOptions, Payload, Schedule, Switch, Trace, random::Random, switches::List};
 use crate::{Arena, Fault, NEVER, Word};
 use std::cell::{Cell, RefCell};
 
@@ -89,6 +89,8 @@ pub(super) struct Scheduler {
     /// The thread was panicking when the run started, so that it is says nothing about the cores.
     panicking_before: bool,
     pub trace: Trace,
+    /// The schedule as a list, where it is wanted or was given.
+    pub list: Option<Box<List>>,
 }
 
 impl Scheduler {
@@ -98,6 +100,7 @@ impl Scheduler {
         arena: &Arena,
         workers: usize,
         services: Vec<&'static str>,
+        given: Option<Vec<Switch>>,
     ) -> Scheduler {
         let random = Random::seeded(options.seed, run);
         let stretch = random.below(LONGEST_STRETCH + 1);
@@ -118,6 +121,8 @@ impl Scheduler {
             changes.extend((1..depth).map(|_| 1 + random.below(steps)));
             changes.sort_unstable_by_key(|&step| std::cmp::Reverse(step));
         }
+        let lists = options.trace || given.is_some();
+        let list = lists.then(|| Box::new(List::start(slots.len(), given)));
         let arena_base = arena.address(0).addr();
         let arena_bytes = options.arena.reserve_bytes as usize;
         Scheduler {
@@ -148,6 +153,7 @@ impl Scheduler {
             tearing_down: Cell::new(false),
             panicking_before: std::thread::panicking(),
             trace: Trace::start(options.trace, arena_base, arena_bytes),
+            list,
         }
     }
 
@@ -253,6 +259,9 @@ impl Scheduler {
 
     /// Core `id` backs off for `ticks`: others go first.
     pub fn step_back(&self, id: usize, ticks: u64) {
+        if let Some(list) = &self.list {
+            list.gave_way.set(true);
+        }
         match self.schedule {
             Schedule::Random => {
                 let mut steps = 1 + self.random.below(1 << self.random.below(LONGEST_STRETCH + 1));

@@ -1,6 +1,7 @@
 //! What the explorer finds, and what it must not find.
 
 mod endings;
+mod following;
 
 use super::*;
 use crate::{Core, Place, Shared, TimedOut, Word};

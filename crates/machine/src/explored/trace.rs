@@ -70,6 +70,11 @@ impl Trace {
         Trace { hash: Cell::new(0), steps: RefCell::default(), enabled, arena_base, arena_bytes }
     }
 
+    /// Steps that have been recorded, where they are.
+    pub fn len(&self) -> Option<u64> {
+        self.enabled.then(|| self.steps.borrow().len() as u64)
+    }
+
     /// Where a word lies in the arena, if there. Other addresses differ from process to process.
     pub fn offset(&self, address: usize) -> Option<u64> {
         let offset = address.wrapping_sub(self.arena_base);

@@ -36,7 +36,7 @@ planted! {
     UNSORTED_WRITE_LOCKS = "unsorted_write_locks" in "SILO" on "counters", Progress:
     "SILO that waits for write locks in the order of its writes (published code sorts by key alone, in \
      several tables)",
-    given { commit_locks: CommitLocks::Wait };
+    given { commit_locks: Some(CommitLocks::Wait) };
 
     PHANTOM_BY_RETURNED_KEYS = "phantom_by_returned_keys" in "SILO" on "ranges", CertificateOrLaw:
     "SILO validates the rows that a scan returned, not the range that it was asked for";

@@ -153,6 +153,14 @@ impl<M: Machine> Claims<M> {
         Claims { requests, arena, session, attempt: 0 }
     }
 
+    /// The same, of a protocol whose waiters stand in the order in which they came, meet nobody and upgrade nothing: to
+    /// queue takes the same time however many wait.
+    pub fn in_order_of_arrival(sessions: &Sessions<M>, slot: usize) -> Claims<M> {
+        let mut claims = Claims::new(sessions, slot);
+        claims.requests.in_order_of_arrival = true;
+        claims
+    }
+
     /// What others may know of the session.
     #[inline(always)]
     pub(super) fn session(&self) -> &Session<M> {
@@ -312,6 +320,13 @@ impl<M: Machine> Claims<M> {
         (self.session_at(core.load_relaxed(&request.line, &request.session)), name)
     }
 
+    /// Whether a request that is to be exclusive would have to wait, as a glance without the latch has it.
+    #[inline]
+    pub fn seems_taken<C: Queued>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) -> bool {
+        let (line, queue) = (record.line(), record.cc().queue());
+        core.load_relaxed(line, &queue.owners) != 0 || core.load_relaxed(line, &queue.waiters) != 0
+    }
+
     fn take(&mut self, core: &M::Core, name: u64, mode: Mode) -> Result<u64, AbortReason> {
         let taken = self.requests.take(core, name, mode);
         let offset = taken.map_err(|_| AbortReason::OutOfMemory)?;
@@ -351,7 +366,7 @@ impl<M: Machine> Claims<M> {
             self.grant(core, line, queue);
         }
         self.until_granted(core, (line, queue), policy, called, || {
-            self.requests.unlink(core, line, &queue.waiters, request);
+            self.requests.unlink_waiter(core, line, queue, request);
             session.granted(core);
             self.grant(core, line, queue);
         })
@@ -395,6 +410,9 @@ impl<M: Machine> Claims<M> {
         policy: &mut P,
     ) {
         let requests = &self.requests;
+        if requests.in_order_of_arrival {
+            return requests.append(core, line, &queue.waiters, request);
+        }
         let own = requests.at(request);
         let name = requests.timestamp_of(core, request);
         let exclusive = requests.is_exclusive(core, request);

@@ -105,7 +105,8 @@ pub(super) struct Request<M: Machine> {
     pub(super) timestamp: Word,
     /// 1 for exclusive.
     exclusive: Word,
-    /// 1 once the lock is owned; waited on.
+    /// 1 once the lock is owned; waited on. Where all stand in the order in which they came, and are told elsewhere: of
+    /// the first waiter the last one.
     granted: Word,
     /// For a waiting upgrade: the request by which its owner shares the lock already.
     pub(super) upgrades: Word,
@@ -115,6 +116,14 @@ pub(super) struct Request<M: Machine> {
 
 // SAFETY: a line and words.
 unsafe impl<M: Machine> Zeroed for Request<M> {}
+
+impl<M: Machine> Request<M> {
+    /// Of the first waiter, in the order of arrival: the last one. It needs no word of its own, as nobody waits for
+    /// `granted` there.
+    fn last(&self) -> &Word {
+        &self.granted
+    }
+}
 
 /// A request that is in a queue; give it back with [`Requests::release`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +142,8 @@ pub struct Requests<M: Machine> {
     arena: Arc<Arena>,
     latcher: Latcher<M>,
     pub(super) free: Vec<u64>,
+    /// Waiters stand in the order in which they came, and none is an upgrade: the first knows the last.
+    pub(super) in_order_of_arrival: bool,
 }
 
 const REQUESTS_PER_CHUNK: u64 = 32;
@@ -140,7 +151,7 @@ const REQUESTS_PER_CHUNK: u64 = 32;
 impl<M: Machine> Requests<M> {
     /// A session's requests, in `arena`, and its way to take latches.
     pub fn new(arena: &Arc<Arena>, latcher: Latcher<M>) -> Requests<M> {
-        Requests { arena: arena.clone(), latcher, free: Vec::new() }
+        Requests { arena: arena.clone(), latcher, free: Vec::new(), in_order_of_arrival: false }
     }
 
     /// Bytes of the requests that are placed at a time.
@@ -220,6 +231,48 @@ impl<M: Machine> Requests<M> {
             at = self.next_of(core, at);
         }
         core.store_relaxed(&self.at(at).line, &self.at(at).next, after);
+    }
+
+    /// Puts `request` behind all waiters, however many there are: who comes late to a long queue must not hold its latch
+    /// for as long as it takes to walk along it. Only in the order of arrival.
+    pub(super) fn append(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
+        let own = self.at(request);
+        core.store_relaxed(&own.line, &own.next, 0);
+        let first = core.load_relaxed(line, head);
+        if first == 0 {
+            core.store_relaxed(line, head, request);
+            core.store_relaxed(&own.line, own.last(), request);
+            return;
+        }
+        let first = self.at(first);
+        let last = self.at(core.load_relaxed(&first.line, first.last()));
+        core.store_relaxed(&last.line, &last.next, request);
+        core.store_relaxed(&first.line, first.last(), request);
+    }
+
+    /// Takes `request` out of the waiters.
+    pub(super) fn unlink_waiter(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        request: u64,
+    ) {
+        if self.in_order_of_arrival {
+            let first = core.load_relaxed(line, &queue.waiters);
+            let (known, after) = (self.at(first), self.next_of(core, request));
+            if first != request && after == 0 {
+                let mut before = first;
+                while self.next_of(core, before) != request {
+                    before = self.next_of(core, before);
+                }
+                core.store_relaxed(&known.line, known.last(), before);
+            } else if first == request && after != 0 {
+                let last = core.load_relaxed(&known.line, known.last());
+                core.store_relaxed(&self.at(after).line, self.at(after).last(), last);
+            }
+        }
+        self.unlink(core, line, &queue.waiters, request);
     }
 
     /// Takes the lock of `record`, waiting for it if `may_wait` allows that for every conflicting owner.
@@ -392,7 +445,7 @@ impl<M: Machine> Requests<M> {
             if !compatible {
                 return;
             }
-            self.unlink(core, line, &queue.waiters, waiter);
+            self.unlink_waiter(core, line, queue, waiter);
             self.link(core, line, &queue.owners, waiter);
             tell(request);
         }

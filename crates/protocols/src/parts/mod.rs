@@ -9,6 +9,7 @@ pub mod certifier;
 pub mod commit_clock;
 pub mod commit_dependencies;
 pub mod commit_order;
+pub mod contention_regulation;
 pub mod critical_section;
 pub mod dependent_session;
 pub mod inlined_version;

@@ -44,6 +44,9 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     where
         M: 's;
 
+    /// What is done about a record that another has locked to commit, unless the options say otherwise.
+    const COMMIT_LOCKS: CommitLocks = CommitLocks::Refuse;
+
     /// As [`Protocol::declare`], at its own level.
     fn declare() -> Declaration;
 
@@ -325,6 +328,11 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
 
     fn declare(options: &ProtocolOptions) -> Declaration {
         R::declare().at_level_of(options)
+    }
+
+    fn settled(options: ProtocolOptions) -> ProtocolOptions {
+        let commit_locks = options.commit_locks.or(Some(R::COMMIT_LOCKS));
+        ProtocolOptions { commit_locks, ..options }
     }
 
     fn levels() -> &'static [Isolation] {

@@ -67,7 +67,7 @@ pub enum OutOfOrder {
 impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
     /// Those of session `slot`.
     pub fn new(sessions: &Sessions<M>, slot: usize) -> Self {
-        let claims = Claims::new(sessions, slot);
+        let claims = Claims::in_order_of_arrival(sessions, slot);
         OrderedLocks { claims, held: Vec::new(), retrospective: Vec::new(), slot: slot as u64 }
     }
 
@@ -142,6 +142,32 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         }
         let at = self.held.partition_point(|lock| lock.name < name);
         self.wait_for(core, record, mode, at)
+    }
+
+    /// Locks the record for itself alone if nobody is in the way; aborts if somebody is. Who does not wait need not keep
+    /// to an order.
+    pub fn lock_at_once(
+        &mut self,
+        core: &M::Core,
+        record: RecordRef<'s, M, C>,
+    ) -> Result<(), Abort> {
+        let name = record.name();
+        let at = self.held.partition_point(|lock| lock.name < name);
+        let own = self.held.get(at).filter(|lock| lock.name == name).map(|lock| lock.held.mode);
+        match own {
+            Some(Mode::Exclusive) => return Ok(()),
+            Some(Mode::Shared) => self.release_at(core, at),
+            None => {}
+        }
+        // Where many are refused they must not keep the latch from its holder.
+        if self.claims.seems_taken(core, &record) {
+            return Err(Abort::because(AbortReason::LockConflict));
+        }
+        let refused = |reason| match reason {
+            AbortReason::Timeout => Abort::because(AbortReason::LockConflict),
+            reason => Abort::because(reason),
+        };
+        self.acquire(core, record, Mode::Exclusive, at, 0).map_err(refused)
     }
 
     fn wait_for(

@@ -1,7 +1,13 @@
 //! The choice of the core that executes the next operation, and what happens when none can.
 
 use super::{CHANGED, IDLE_TICKS, STARTED, Scheduler, Slot, State, Stop, UNFAIR_STEPS};
-use crate::{NEVER, explored::Schedule};
+use crate::{
+    NEVER,
+    explored::{
+        Schedule,
+        switches::{Handing, List},
+    },
+};
 
 impl Scheduler {
     /// Chooses who goes on; none when the run stops. `running` could go on, or has just blocked.
@@ -14,6 +20,26 @@ impl Scheduler {
             self.stopped.set(Some(Stop::StepLimit));
             return None;
         }
+        let Some(list) = &self.list else { return self.draw_next(running) };
+        let core = self.running.get();
+        let state = core.map(|id| self.slots[id].state.get());
+        let (ready, asleep) = (Some(State::Ready), Some(State::Asleep));
+        let handing = list.hands_over(core, self.steps.get(), state == ready, state == asleep);
+        let next = match list.is_given() {
+            true => self.follow(list, handing),
+            false => self.draw_next(running),
+        };
+        // Behind the last worker services end by themselves.
+        if let Some(to) = next.filter(|_| self.workers_alive.get() > 0) {
+            let worker = |core| self.next_ready(core).filter(|&id| id < self.workers);
+            let usual = if handing.forced { worker(handing.core) } else { handing.core };
+            list.note(handing, to, usual);
+        }
+        next
+    }
+
+    /// As the seed has it.
+    fn draw_next(&self, running: Option<usize>) -> Option<usize> {
         if matches!(self.schedule, Schedule::Pct { .. })
             && let Some(id) = running
         {
@@ -28,6 +54,85 @@ impl Scheduler {
             if let Err(stop) = self.idle() {
                 self.stopped.set(Some(stop));
                 return None;
+            }
+        }
+    }
+
+    /// As the list has it, and its rule.
+    fn follow(&self, list: &List, handing: Handing) -> Option<usize> {
+        let wanted = list.wanted(handing);
+        self.wake_late();
+        if wanted.is_some_and(|switch| switch.early)
+            && let Some(deadline) = self.earliest_deadline()
+        {
+            list.early.set(true);
+            self.advance_clock(deadline);
+        }
+        self.wake_late();
+        let wanted = wanted.map(|switch| switch.to).filter(|&to| self.enable(list, to));
+        let tired = self.steps.get() - self.running_since.get() >= UNFAIR_STEPS;
+        let mut next = wanted.or(handing.core.filter(|_| !handing.forced && !tired));
+        loop {
+            next = next.or_else(|| self.next_ready(handing.core));
+            if let Some(id) = next {
+                if tired {
+                    self.running_since.set(self.steps.get());
+                }
+                self.plan(id);
+                return Some(id);
+            }
+            self.end_services();
+            if self.next_ready(handing.core).is_none()
+                && let Err(stop) = self.idle()
+            {
+                self.stopped.set(Some(stop));
+                return None;
+            }
+            self.wake_late();
+        }
+    }
+
+    /// Readies core `id` if that can be: a service ticks, a time-out comes.
+    fn enable(&self, list: &List, id: usize) -> bool {
+        let Some(slot) = self.slots.get(id) else { return false };
+        list.idled.set(slot.state.get() != State::Ready);
+        match slot.state.get() {
+            State::Ready => {}
+            State::Asleep => {
+                slot.last_tick.set(self.workers_alive.get() == 0);
+                self.begin_tick(slot);
+            }
+            State::Blocked if slot.deadline.get() != NEVER => {
+                self.advance_clock(slot.deadline.get());
+                self.unblock(slot);
+            }
+            State::Blocked | State::Ended => return false,
+        }
+        true
+    }
+
+    /// By the rule: the worker that goes on behind core `core`, in turn; a service if no worker can.
+    fn next_ready(&self, core: Option<usize>) -> Option<usize> {
+        let first = core.map_or(0, |core| core + 1);
+        let workers = (0..self.workers).map(|turn| (first + turn) % self.workers);
+        let mut all = workers.chain(self.workers..self.slots.len());
+        all.find(|&id| self.slots[id].state.get() == State::Ready)
+    }
+
+    /// Readies the cores whose deadline has passed.
+    fn wake_late(&self) {
+        let late = |slot: &&Slot| {
+            slot.state.get() == State::Blocked && slot.deadline.get() <= self.clock.get()
+        };
+        self.slots.iter().filter(late).for_each(|slot| self.unblock(slot));
+    }
+
+    /// Readies the services for their last ticks, when all workers have ended.
+    fn end_services(&self) {
+        for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Asleep) {
+            if self.workers_alive.get() == 0 {
+                slot.last_tick.set(true);
+                self.begin_tick(slot);
             }
         }
     }
@@ -54,6 +159,9 @@ impl Scheduler {
             && let Some(deadline) = self.earliest_deadline()
             && self.random.chance(64)
         {
+            if let Some(list) = self.list.as_ref().filter(|_| deadline > self.clock.get()) {
+                list.early.set(true);
+            }
             self.advance_clock(deadline);
         }
         for slot in &self.slots {
@@ -112,6 +220,11 @@ impl Scheduler {
         if self.running.replace(Some(id)) != Some(id) {
             self.running_since.set(steps);
         }
+        if let Some(list) = self.list.as_ref().filter(|list| list.is_given()) {
+            let ahead = list.steps_ahead(id).min(UNFAIR_STEPS);
+            self.horizon.set((steps + ahead).min(self.step_limit.saturating_add(1)));
+            return;
+        }
         let decision = match self.schedule {
             Schedule::Random => {
                 steps + 1 + self.random.below(1 << self.random.below(self.stretch + 1))
@@ -128,6 +241,9 @@ impl Scheduler {
 
     /// Nobody is ready. Lets a service tick, or time pass, or looks again; in the end it is a deadlock.
     fn idle(&self) -> Result<(), Stop> {
+        if let Some(list) = &self.list {
+            list.idled.set(true);
+        }
         let deadline = self.earliest_deadline();
         let asleep = |id: usize| self.slots[id].state.get() == State::Asleep;
         let patient = self.idle_ticks.get() < IDLE_TICKS * self.services.len() as u64;

@@ -1,0 +1,298 @@
+//! What the sessions of a schedule were asked, and what they answered: values and all.
+//!
+//! A session that is watched stands before the real one and hands everything on. To note something is no step of the
+//! machine, so a watched run is the same as one that nobody watches.
+
+use engine::{RowVisit, Session, Start, Ticket, Walk};
+use machine::{ExploredCore, Moment, Step, Switch, cold::Mutex};
+use std::ops::ControlFlow;
+use txn::{
+    Abort, Access, ColumnSet, Direction, Intent, Key, Keys, OwnedKey, TableId, Visit, WorkerHistory,
+};
+
+/// What a session was asked to do.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    Begin {
+        attempt: u32,
+    },
+    /// An access of one row. What was read, written or added; nothing where there was no such row.
+    Row {
+        verb: &'static str,
+        table: TableId,
+        key: OwnedKey,
+        columns: ColumnSet,
+        values: Option<Vec<u8>>,
+        done: Result<bool, Abort>,
+    },
+    /// A scan, and the rows that it has met.
+    Scan {
+        table: TableId,
+        columns: ColumnSet,
+        rows: Vec<(OwnedKey, Vec<u8>)>,
+        range: String,
+        done: Result<(), Abort>,
+    },
+    Commit {
+        done: Result<(), Abort>,
+    },
+    Rollback,
+    /// Took absent rows out of their indexes.
+    Maintain,
+}
+
+/// One thing that one worker did.
+#[derive(Clone, Debug)]
+pub(super) struct Note {
+    pub worker: usize,
+    pub from: Moment,
+    pub to: Moment,
+    pub what: What,
+}
+
+/// All that is noted of a run.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// Whether sessions are watched; else there are the switches only, and the steps if the machine records them.
+    pub watched: bool,
+    pub notes: Mutex<Vec<Note>>,
+    pub steps: Mutex<Vec<Step>>,
+    pub switches: Mutex<Vec<Switch>>,
+}
+
+/// A session that is watched.
+pub(super) struct Watched<'w, 's> {
+    pub session: Box<dyn Session + 's>,
+    pub core: &'w ExploredCore,
+    pub worker: usize,
+    pub notes: &'w Notes,
+}
+
+impl Watched<'_, '_> {
+    fn note(&self, from: Moment, what: What) {
+        let note = Note { worker: self.worker, from, to: self.core.moment(), what };
+        self.notes.notes.lock().push(note);
+    }
+
+    fn row(
+        &self,
+        from: Moment,
+        verb: &'static str,
+        (table, key): (TableId, Key<'_>),
+        (columns, values): (ColumnSet, &[u8]),
+        done: Result<bool, Abort>,
+    ) {
+        let values = matches!(done, Ok(true)).then(|| values.to_vec());
+        let what = What::Row { verb, table, key: key.to_owned(), columns, values, done };
+        self.note(from, what);
+    }
+
+    /// Scans by `scan`, and notes what it meets.
+    fn scanned(
+        &mut self,
+        (table, columns): (TableId, ColumnSet),
+        range: String,
+        visit: &mut Visit<'_>,
+        scan: impl FnOnce(&mut dyn Session, &mut Visit<'_>) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let from = self.core.moment();
+        let mut rows = Vec::new();
+        let mut noting = |key: Key<'_>, values: &[u8]| -> ControlFlow<()> {
+            rows.push((key.to_owned(), values.to_vec()));
+            visit(key, values)
+        };
+        let done = scan(&mut *self.session, &mut noting);
+        self.note(from, What::Scan { table, columns, rows, range, done });
+        done
+    }
+}
+
+fn shown(range: &Keys<'_>, direction: Direction) -> String {
+    let ends = match range {
+        Keys::Numbers(range) => format!("{} to {}", range.first(), range.last()),
+        Keys::Bytes(range) => {
+            let last =
+                range.last().map_or("the end".to_owned(), |last| Key::Bytes(last).to_string());
+            format!("{} to {last}", Key::Bytes(range.first()))
+        }
+    };
+    if direction == Direction::Backward { format!("{ends}, backward") } else { ends }
+}
+
+impl Access for Watched<'_, '_> {
+    fn read_with(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        let from = self.core.moment();
+        let done = self.session.read_with(table, key, columns, intent, out);
+        let verb = if intent == Intent::Update { "reads for update" } else { "reads" };
+        self.row(from, verb, (table, key), (columns, out), done);
+        done
+    }
+
+    fn update(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        let from = self.core.moment();
+        let done = self.session.update(table, key, columns, values);
+        self.row(from, "updates", (table, key), (columns, values), done);
+        done
+    }
+
+    fn add(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        let from = self.core.moment();
+        let done = self.session.add(table, key, columns, deltas);
+        self.row(from, "adds to", (table, key), (columns, deltas), done);
+        done
+    }
+
+    fn adds_at_commit(&self) -> bool {
+        self.session.adds_at_commit()
+    }
+
+    fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
+        let from = self.core.moment();
+        let done = self.session.insert(table, key, row);
+        self.row(from, "inserts", (table, key), (ColumnSet(u64::MAX), row), done);
+        done
+    }
+
+    fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
+        let from = self.core.moment();
+        let done = self.session.delete(table, key);
+        self.row(from, "deletes", (table, key), (ColumnSet::NONE, &[]), done);
+        done
+    }
+
+    fn scan(
+        &mut self,
+        table: TableId,
+        range: Keys<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        let text = shown(&range, direction);
+        self.scanned((table, columns), text, visit, |session, visit| {
+            session.scan(table, range, direction, columns, visit)
+        })
+    }
+
+    fn scan_index(
+        &mut self,
+        index: TableId,
+        range: Keys<'_>,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        let text = shown(&range, direction);
+        self.scanned((index, columns), text, visit, |session, visit| {
+            session.scan_index(index, range, direction, columns, visit)
+        })
+    }
+
+    fn refused_by(&self) -> Option<TableId> {
+        self.session.refused_by()
+    }
+
+    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+        self.session.prefetch(table, keys, columns);
+    }
+
+    fn allocate_timestamp(&mut self) -> u64 {
+        self.session.allocate_timestamp()
+    }
+
+    fn compute(&mut self, cycles: u64) {
+        self.session.compute(cycles);
+    }
+}
+
+impl Session for Watched<'_, '_> {
+    fn begin(&mut self, start: Start<'_>) {
+        let from = self.core.moment();
+        self.session.begin(start);
+        self.note(from, What::Begin { attempt: start.attempt });
+    }
+
+    fn locks_partitions(&self) -> bool {
+        self.session.locks_partitions()
+    }
+
+    fn commit(&mut self) -> Result<(), Abort> {
+        let from = self.core.moment();
+        let done = self.session.commit();
+        self.note(from, What::Commit { done });
+        done
+    }
+
+    fn rollback(&mut self) {
+        let from = self.core.moment();
+        self.session.rollback();
+        self.note(from, What::Rollback);
+    }
+
+    fn check_and_rollback(&mut self) -> Result<(), Abort> {
+        let from = self.core.moment();
+        let done = self.session.check_and_rollback();
+        self.note(from, What::Rollback);
+        done
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.session.in_transaction()
+    }
+
+    fn priority(&self) -> Option<u64> {
+        self.session.priority()
+    }
+
+    fn longest_back_off(&mut self) -> Option<u64> {
+        self.session.longest_back_off()
+    }
+
+    fn take_ticket(&mut self) -> Option<Ticket> {
+        self.session.take_ticket()
+    }
+
+    fn walk(
+        &mut self,
+        table: TableId,
+        walk: &Walk,
+        visit: &mut RowVisit<'_>,
+    ) -> Result<Option<Walk>, Abort> {
+        self.session.walk(table, walk, visit)
+    }
+
+    fn take_history(&mut self) -> WorkerHistory {
+        self.session.take_history()
+    }
+
+    fn maintain(&mut self) {
+        let from = self.core.moment();
+        self.session.maintain();
+        if self.core.moment().step > from.step {
+            self.note(from, What::Maintain);
+        }
+    }
+
+    fn reclaim(&mut self) {
+        self.session.reclaim();
+    }
+}

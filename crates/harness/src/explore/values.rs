@@ -1,0 +1,144 @@
+//! Tables by name and rows by column, for people.
+
+use std::{collections::BTreeMap, fmt::Write};
+use txn::{ColumnSet, ColumnType, TableId, TableSchema};
+
+/// Columns of a row that are shown.
+const SHOWN_COLUMNS: usize = 4;
+
+/// Bytes of a column that are shown.
+const SHOWN_BYTES: usize = 12;
+
+/// What the tables are called and what is in them.
+pub(super) struct Tables {
+    schemas: BTreeMap<TableId, TableSchema>,
+    /// Those of histories: the second parts of rows have names of their own.
+    names: BTreeMap<TableId, String>,
+}
+
+impl Tables {
+    pub fn new<'t>(
+        schemas: impl IntoIterator<Item = (TableId, &'t TableSchema)>,
+        names: Vec<(TableId, String)>,
+    ) -> Tables {
+        let schemas = schemas.into_iter().map(|(id, schema)| (id, schema.clone()));
+        Tables { schemas: schemas.collect(), names: names.into_iter().collect() }
+    }
+
+    /// The table's name.
+    pub fn name(&self, table: TableId) -> String {
+        let number = || format!("table {}", table.0);
+        self.names.get(&table).cloned().unwrap_or_else(number)
+    }
+
+    /// `text` with the names of tables where it has their numbers, as in `table 3`.
+    pub fn named(&self, text: &str) -> String {
+        const WORD: &str = "table ";
+        let mut pieces = text.split(WORD);
+        let mut out = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let digits = piece.len() - piece.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let number = piece[..digits].parse().ok().map(TableId);
+            match number.and_then(|number| self.names.get(&number)) {
+                Some(name) => out.push_str(&format!("table {name}{}", &piece[digits..])),
+                None => out.extend([WORD, piece]),
+            }
+        }
+        out
+    }
+
+    /// True when `table` is the one that histories call `part`, or has second parts that they call so.
+    pub fn is_part(&self, table: TableId, part: TableId) -> bool {
+        let base = |id: TableId| self.names.get(&id).map(|name| name.split(" (").next());
+        table == part || (base(part).is_some() && base(table) == base(part))
+    }
+
+    /// Packed `columns` of a row of `table`, or of the table that it is an index of.
+    pub fn row(&self, table: TableId, columns: ColumnSet, values: &[u8]) -> String {
+        let indexed = |(_, schema): &(_, &TableSchema)| schema.indexes.contains(&table);
+        let schema = self.schemas.iter().find(indexed).map(|(_, schema)| schema);
+        let Some(schema) = schema.or(self.schemas.get(&table)) else {
+            return bytes(values);
+        };
+        let (mut text, mut rest) = (String::new(), values);
+        let named = schema.columns.iter().enumerate();
+        let named = named.filter(|(number, _)| columns.contains(ColumnSet::one(*number)));
+        let mut left = 0;
+        for (shown, (_, column)) in named.enumerate() {
+            let Some((value, behind)) = rest.split_at_checked(column.kind.bytes()) else { break };
+            rest = behind;
+            if shown >= SHOWN_COLUMNS {
+                left += 1;
+                continue;
+            }
+            let space = if shown == 0 { "" } else { ", " };
+            let _ = write!(text, "{space}{} = {}", column.name, shown_as(column.kind, value));
+        }
+        if left > 0 {
+            let _ = write!(text, ", and {left} more columns");
+        }
+        text
+    }
+}
+
+fn shown_as(kind: ColumnType, value: &[u8]) -> String {
+    let Ok(word) = <[u8; 8]>::try_from(value) else { return bytes(value) };
+    match kind {
+        ColumnType::U64 => u64::from_le_bytes(word).to_string(),
+        ColumnType::I64 => i64::from_le_bytes(word).to_string(),
+        ColumnType::F64 => f64::from_le_bytes(word).to_string(),
+        ColumnType::Bytes(_) => bytes(value),
+    }
+}
+
+fn bytes(value: &[u8]) -> String {
+    let first = &value[..value.len().min(SHOWN_BYTES)];
+    let dots = if first.len() < value.len() { "..." } else { "" };
+    if first.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ') {
+        return format!("\"{}\"{dots}", first.escape_ascii());
+    }
+    let digits: String = first.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("0x{digits}{dots}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use txn::Column;
+
+    fn tables() -> Tables {
+        let columns = vec![
+            Column::new("balance", ColumnType::I64),
+            Column::new("name", ColumnType::Bytes(16)),
+            Column::new("word", ColumnType::Bytes(8)),
+        ];
+        let schema = TableSchema::new("account", columns);
+        let names = vec![
+            (TableId(0), "account".to_owned()),
+            (TableId(1024), "account (second part)".to_owned()),
+        ];
+        Tables::new([(TableId(0), &schema)], names)
+    }
+
+    #[test]
+    fn numbers_of_tables_become_names() {
+        let text = "rw: the first read table 0 key 3, table 7 key 1, of a table and table 1024";
+        let named = "rw: the first read table account key 3, table 7 key 1, of a table and table \
+                     account (second part)";
+        assert_eq!(tables().named(text), named);
+        assert_eq!(tables().named(""), "");
+        assert!(tables().is_part(TableId(0), TableId(1024)));
+        assert!(!tables().is_part(TableId(1), TableId(2)));
+    }
+
+    #[test]
+    fn rows_are_shown_by_column() {
+        let mut row = (-3i64).to_le_bytes().to_vec();
+        row.extend(b"somebody or else");
+        row.extend(7u64.to_le_bytes());
+        let whole = tables().row(TableId(0), ColumnSet(u64::MAX), &row);
+        assert_eq!(whole, "balance = -3, name = \"somebody or \"..., word = 0x0700000000000000");
+        assert_eq!(tables().row(TableId(0), ColumnSet::one(0), &row[..8]), "balance = -3");
+        assert_eq!(tables().row(TableId(9), ColumnSet::one(0), b"abc"), "\"abc\"");
+    }
+}

@@ -1,0 +1,201 @@
+//! A schedule as a list of switches: who hands over to whom, and after how many steps of its own.
+//!
+//! A seed says how a schedule is drawn; the list says what was drawn. [`Explored::follow`](super::Explored::follow) runs
+//! it again. Steps are counted core by core, so that a list still means the same when a part of it is left out, or some
+//! of what another core does: that is how a schedule is made small enough to be read.
+//!
+//! What a list does not say goes by a rule. A core runs while it can; then the next worker that can, in turn; services
+//! tick when the list says so, or when nobody else can go on. What the rule would do anyway is not listed.
+
+use std::{cell::Cell, cell::RefCell, collections::VecDeque, fmt, str::FromStr};
+
+/// A point at which another core goes on than the rule says, or earlier.
+///
+/// It is written `0@41-1`: core 0, after 41 steps of its own, hands over to core 1 though it could go on. With `=` in place
+/// of `-` it cannot go on: it waits, backs off, or has ended. An `e` behind it lets the earliest time-out come
+/// first. `@2` starts the run with core 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Switch {
+    /// Who hands over; none at the start of the run.
+    pub core: Option<usize>,
+    /// The steps that it has taken by then.
+    pub at: u64,
+    /// Who goes on. Services have the numbers behind the workers'.
+    pub to: usize,
+    /// Whether the core cannot go on itself.
+    pub forced: bool,
+    /// Whether the earliest time-out comes before its time.
+    pub early: bool,
+}
+
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let early = if self.early { "e" } else { "" };
+        match self.core {
+            None => write!(f, "@{}{early}", self.to),
+            Some(core) => {
+                let kind = if self.forced { '=' } else { '-' };
+                write!(f, "{core}@{}{kind}{}{early}", self.at, self.to)
+            }
+        }
+    }
+}
+
+impl FromStr for Switch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Switch, String> {
+        let parsed = || {
+            let (rest, early) = match text.strip_suffix('e') {
+                Some(rest) => (rest, true),
+                None => (text, false),
+            };
+            let (core, rest) = rest.split_once('@')?;
+            if core.is_empty() {
+                let to = rest.parse().ok()?;
+                return Some(Switch { core: None, at: 0, to, forced: true, early });
+            }
+            let kind = rest.find(['-', '='])?;
+            let (at, to) = (rest[..kind].parse().ok()?, rest[kind + 1..].parse().ok()?);
+            let forced = rest.as_bytes()[kind] == b'=';
+            Some(Switch { core: Some(core.parse().ok()?), at, to, forced, early })
+        };
+        parsed().ok_or_else(|| format!("the switch '{text}'; allowed: such as 0@41-1, 0@41=1, @2"))
+    }
+}
+
+/// Who hands over.
+#[derive(Clone, Copy)]
+pub(super) struct Handing {
+    pub core: Option<usize>,
+    pub at: u64,
+    pub forced: bool,
+}
+
+/// The list of a run: made while it runs, and followed if one was given.
+pub(super) struct List {
+    /// Steps of each core until it last handed over.
+    own: Vec<Cell<u64>>,
+    /// Steps of the run that have been counted among those.
+    counted: Cell<u64>,
+    /// The running core has backed off.
+    pub gave_way: Cell<bool>,
+    /// At this switch: a time-out has come early; who goes on had to be readied first.
+    pub early: Cell<bool>,
+    pub idled: Cell<bool>,
+    made: RefCell<Vec<Switch>>,
+    /// What is to be followed, core by core, behind them the start.
+    given: Option<Vec<RefCell<VecDeque<Switch>>>>,
+}
+
+impl List {
+    pub fn start(cores: usize, given: Option<Vec<Switch>>) -> List {
+        let given = given.map(|switches| {
+            let mut queues = vec![VecDeque::new(); cores + 1];
+            for switch in switches {
+                if let Some(queue) = queues.get_mut(switch.core.unwrap_or(cores)) {
+                    queue.push_back(switch);
+                }
+            }
+            queues.into_iter().map(RefCell::new).collect()
+        });
+        List {
+            own: (0..cores).map(|_| Cell::new(0)).collect(),
+            counted: Cell::new(0),
+            gave_way: Cell::new(false),
+            early: Cell::new(false),
+            idled: Cell::new(false),
+            made: RefCell::default(),
+            given,
+        }
+    }
+
+    pub fn is_given(&self) -> bool {
+        self.given.is_some()
+    }
+
+    /// Core `core` hands over at step `steps` of the run. One that sleeps may do so again without a step between.
+    pub fn hands_over(
+        &self,
+        core: Option<usize>,
+        steps: u64,
+        can_go_on: bool,
+        sleeps: bool,
+    ) -> Handing {
+        self.early.set(false);
+        self.idled.set(false);
+        let gave_way = self.gave_way.take();
+        let taken = steps - self.counted.replace(steps);
+        let Some(id) = core else { return Handing { core, at: 0, forced: true } };
+        let own = &self.own[id];
+        own.set(own.get() + taken + u64::from(sleeps));
+        Handing { core, at: own.get(), forced: gave_way || !can_go_on }
+    }
+
+    /// What the list says at this point, if anything.
+    pub fn wanted(&self, handing: Handing) -> Option<Switch> {
+        let given = self.given.as_ref()?;
+        let mut queue = given[handing.core.unwrap_or(given.len() - 1)].borrow_mut();
+        let mut wanted = None;
+        while let Some(&switch) = queue.front() {
+            // A core may be past the step at which it should have handed over by its own will: then now.
+            let due = switch.at <= handing.at && wanted.is_none();
+            let missed = switch.at < handing.at && (switch.forced || handing.forced);
+            if missed {
+                queue.pop_front();
+            } else if due && switch.forced == handing.forced {
+                wanted = queue.pop_front();
+            } else {
+                break;
+            }
+        }
+        wanted
+    }
+
+    /// Steps until core `id`, which goes on now, hands over by its own will.
+    pub fn steps_ahead(&self, id: usize) -> u64 {
+        let given = self.given.as_ref().map(|given| given[id].borrow());
+        let mut queue = given.iter().flat_map(|queue| queue.iter());
+        let next = queue.find(|switch| !switch.forced).map_or(u64::MAX, |switch| switch.at);
+        next.saturating_sub(self.own[id].get()).max(1)
+    }
+
+    /// Core `to` goes on; `usual` would have by the rule.
+    pub fn note(&self, handing: Handing, to: usize, usual: Option<usize>) {
+        let Handing { core, at, forced } = handing;
+        let (early, by_rule) = (self.early.get(), usual == Some(to) && !self.idled.get());
+        if early || !by_rule {
+            self.made.borrow_mut().push(Switch { core, at, to, forced, early });
+        }
+    }
+
+    pub fn take(&self) -> Vec<Switch> {
+        self.made.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_read_as_they_are_written() {
+        for text in ["0@41-1", "2@7=0", "@2", "1@0=1e", "0@18446744073709551615-3e"] {
+            assert_eq!(text.parse::<Switch>().unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "@",
+            "0@-1",
+            "0@1",
+            "x@1-1",
+            "0@1-1x",
+            "0@1-",
+            "-1@1-1",
+            "0@99999999999999999999-1",
+        ] {
+            let error = text.parse::<Switch>().unwrap_err();
+            assert!(error.contains("allowed"), "{error}");
+        }
+    }
+}
