@@ -214,7 +214,7 @@ mod tests {
         let text = "{\"protocol\": \"SILO\", \"threads\": 4, \"txn_per_s\": 1500, \"p50_us\": 1, \
                     \"p999_us\": 25, \"max_us\": 90}\nelse\n";
         let row = Row { threads: 4, throughput: 1500.0, p999_us: 25, max_us: 90 };
-        assert_eq!(rows(text), [row.clone()]);
+        assert_eq!(rows(text), std::slice::from_ref(&row));
         let share = of_share(&row, &Row { throughput: 500.0, ..row.clone() }, 2);
         assert!((share - 0.5).abs() < 1e-9, "{share}");
     }
