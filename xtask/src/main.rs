@@ -7,6 +7,7 @@ mod instructions;
 mod json;
 mod listing;
 mod mutants;
+mod neighbours;
 mod nightly;
 mod prove;
 mod results;
@@ -62,6 +63,13 @@ const CHORES: &[Chore] = &[
         line: "every planted bug, until its detector catches it; prints caught of planted (a minute): \
                [--seconds 120]",
         run: mutants::run,
+    },
+    Chore {
+        name: "neighbours",
+        line: "native waiting: every protocol with more threads than processors, alone and beside busy programs, \
+               into results/ (minutes): [--before PROGRAM] [--cc NAME,...] [--threads 2,4,8,16] \
+               [--seconds 1] [--neighbours 2] [--out FILE]",
+        run: neighbours::run,
     },
     Chore {
         name: "nightly",

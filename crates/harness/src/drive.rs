@@ -250,7 +250,7 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             None => plan.back_off.ticks(attempt, bits, core.ticks_per_second()),
         };
         let before = core.account(Category::BackOff);
-        core.pause(ticks);
+        core.back_off(ticks);
         core.account(before);
         attempt += 1;
     }

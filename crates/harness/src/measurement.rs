@@ -61,6 +61,7 @@ impl<M: Machine> Gate<M> {
     fn open(&self, core: &M::Core, workers: usize) -> u64 {
         if core.fetch_add(&self.line, &self.arrived, 1) + 1 == workers as u64 {
             core.store(&self.line, &self.begun, core.now());
+            core.wake(&self.line, &self.begun);
         }
         core.wait_while(&self.line, &self.begun, |begun| begun == 0)
     }

@@ -9,8 +9,9 @@ use std::{
 const FIRST_NANOS: u64 = 500;
 /// Doublings at most: half a millisecond.
 const DOUBLINGS: u32 = 10;
-/// From here on a wait gives the core to other threads.
-const SLEEP_NANOS: u64 = 20_000;
+/// From here on a wait gives the core to other threads, by a sleep: who only yields gets it back when a busy program that
+/// shares it has had its turn, which takes milliseconds.
+const SLEEP_NANOS: u64 = 10_000;
 
 /// Waits after attempt number `attempt` (1 and up) has failed; `longest` nanoseconds at most where the protocol says how
 /// long.
@@ -24,10 +25,6 @@ pub(crate) fn wait(attempt: u32, longest: Option<u64>, random: &mut u64) {
     let start = Instant::now();
     while start.elapsed() < wait {
         std::hint::spin_loop();
-    }
-    // Where threads are more than cores, who is in the way may be waiting for this one's.
-    if attempt > 2 {
-        thread::yield_now();
     }
 }
 

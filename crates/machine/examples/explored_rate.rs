@@ -21,6 +21,7 @@ fn explore(machine: &Explored) {
             let value = core.load(&(), &words[1]);
             core.store(&(), &words[1], value + 1);
             core.store(&(), &words[0], 0);
+            core.wake(&(), &words[0]);
             core.fetch_add(&(), &words[2 + turn % 4], 1);
         }
     };

@@ -40,7 +40,7 @@ pub trait Core {
     /// Reads a word that does not change while anybody can reach it.
     fn load_const(&self, line: &Self::Line, word: &Word) -> u64;
 
-    /// Writes `word`; earlier operations stay before it. Wakes who waits for it.
+    /// Writes `word`; earlier operations stay before it.
     fn store(&self, line: &Self::Line, word: &Word, value: u64);
 
     /// Writes `word` without ordering anything.
@@ -63,7 +63,7 @@ pub trait Core {
     fn fence(&self);
 
     /// Waits while `condition` holds of the word; returns the first value of which it does not hold.
-    /// All waiting for another core goes through here. Charged to [`Category::Wait`].
+    /// All waiting for another core goes through here, and who ends a wait says so ([`Core::wake`]). Charged to [`Category::Wait`].
     fn wait_while(
         &self,
         line: &Self::Line,
@@ -74,6 +74,34 @@ pub trait Core {
             Ok(value) => value,
             Err(TimedOut) => unreachable!("the deadline NEVER has passed"),
         }
+    }
+
+    /// As [`Core::wait_while`], for a word that the caller is then going to take (by a compare-and-swap, and to wait
+    /// here again if that fails). Of those who wait to take a word one at a time is woken, which all others
+    /// rely on: whoever takes the word calls [`Core::wake`] when it gives it back.
+    fn wait_to_take(
+        &self,
+        line: &Self::Line,
+        word: &Word,
+        condition: impl FnMut(u64) -> bool,
+    ) -> u64 {
+        self.wait_while(line, word, condition)
+    }
+
+    /// Wakes who waits for `word`. To be called by whoever has changed a word for which somebody may wait, after the
+    /// change and before it waits or backs off itself; changes that can end no wait need no call. Natively, waiting
+    /// threads sleep; the call costs a comparison while none does. The modelled machines see
+    /// each change by themselves: there it is free, and [`Explored`](crate::Explored) panics when a wait has
+    /// ended and whoever ended it woke nobody.
+    #[inline(always)]
+    fn wake(&self, line: &Self::Line, word: &Word) {
+        let _ = (line, word);
+    }
+
+    /// As [`Core::wake`], of several words with their lines: one comparison for all.
+    #[inline(always)]
+    fn wake_each<'a>(&self, words: impl Iterator<Item = (&'a Self::Line, &'a Word)>) {
+        words.for_each(|(line, word)| self.wake(line, word));
     }
 
     /// As [`Core::wait_while`], until the clock shows `deadline` at the latest.
@@ -102,8 +130,14 @@ pub trait Core {
     /// Charges `cycles` of computing.
     fn compute(&self, cycles: u64);
 
-    /// Lets `ticks` pass (back-off), charged to the running category.
+    /// Lets `ticks` pass, charged to the running category.
     fn pause(&self, ticks: u64);
+
+    /// Lets `ticks` pass before another attempt at something that others were in the way of, and lets them run: natively
+    /// it may take longer.
+    fn back_off(&self, ticks: u64) {
+        self.pause(ticks);
+    }
 
     /// The clock, in ticks; never runs backward along a chain of causes.
     fn now(&self) -> u64;
@@ -173,6 +207,10 @@ pub trait Machine: Send + Sync + Sized + 'static {
 
     /// False where time is real. Hints and short cuts that only pay on real hardware ask.
     const MODELLED: bool;
+
+    /// True where a core may lose its processor to something else in the middle of anything, and be gone for long. Who
+    /// runs should overtake there who does not: nothing is better handed to one certain core than left to the first.
+    const PREEMPTS: bool = false;
 
     /// True where structures are kept small, so that a short run goes through all of their shapes.
     const MINIATURE: bool = false;

@@ -307,8 +307,10 @@ impl Cores {
         let scheduler = self.scheduler.clone();
         let main = move |yielder: &Yielder<(), ()>, ()| {
             let core = ExploredCore::start(id, scheduler.clone(), yielder);
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| body(&core)))
-                && !payload.is::<Teardown>()
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+                body(&core);
+                core.has_told();
+            })) && !payload.is::<Teardown>()
             {
                 scheduler.panicked(payload);
             }

@@ -6,7 +6,7 @@
 //! hardware with modelled time.
 //!
 //! Two rules make that work. Shared words are touched through a core, with the [`Line`] that models
-//! the cache line they lie on. And all waiting goes through a core as well: a thread spins, a
+//! the cache line they lie on. And all waiting goes through a core as well: a thread sleeps, a
 //! simulated core lets time pass, a fiber switches.
 
 mod arena;

@@ -1,20 +1,27 @@
 //! `Native`: OS threads pinned to cores, real atomics, the time-stamp counter.
 //!
 //! Every method is one or a few instructions and is inlined: a protocol written against [`Core`] compiles
-//! to what would have been written by hand (the benchmark `trait_cost` counts instructions).
+//! to what would have been written by hand (the benchmark `trait_cost` counts instructions). Only waits are more:
+//! [`waiting`] says how long a thread looks before it sleeps, [`parking`] how it is woken.
+
+mod barrier;
+mod clock;
+mod parking;
+mod waiting;
 
 use crate::{
-    Arena, ArenaOptions, Body, Breakdown, Category, Core, Machine, OutOfMemory, RunError, Service,
-    TimedOut, Word, cold::Arc,
+    Arena, ArenaOptions, Body, Breakdown, Core, Machine, NEVER, OutOfMemory, RunError, Service,
+    TimedOut, Word,
+    cold::{Arc, Condvar, Mutex},
 };
+use clock::{fenced_timestamp_counter, timestamp_counter, timestamp_counter_hz};
+use parking::Aim;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{
-        OnceLock,
-        atomic::{AtomicUsize, Ordering, fence},
-    },
+    sync::atomic::{Ordering, fence},
     time::{Duration, Instant},
 };
+use waiting::{Patience, Wait};
 
 /// How a native machine is made.
 #[derive(Clone, Debug)]
@@ -79,6 +86,7 @@ impl Machine for Native {
     type Core = NativeCore;
     const KEEPS_OPAQUE: bool = true;
     const MODELLED: bool = false;
+    const PREEMPTS: bool = true;
 
     fn arena(&self) -> &Arc<Arena> {
         &self.arena
@@ -94,7 +102,8 @@ impl Machine for Native {
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
         let count = workers.len();
-        let running = &AtomicUsize::new(count);
+        let crowded = count > Native::available_cores();
+        let workers_left = &WorkersLeft { count: Mutex::new(count), none: Condvar::new() };
         let panic = std::thread::scope(|scope| {
             let threads: Vec<_> = workers
                 .into_iter()
@@ -102,8 +111,9 @@ impl Machine for Native {
                 .map(|(id, body)| {
                     scope.spawn(move || {
                         self.pin_to(id);
-                        let ended = catch_unwind(AssertUnwindSafe(|| body(&self.core(id))));
-                        running.fetch_sub(1, Ordering::Release);
+                        let core = NativeCore { crowded, ..self.core(id) };
+                        let ended = catch_unwind(AssertUnwindSafe(|| body(&core)));
+                        workers_left.one_ended();
                         ended
                     })
                 })
@@ -111,17 +121,12 @@ impl Machine for Native {
             for (i, service) in services.into_iter().enumerate() {
                 scope.spawn(move || {
                     let core = self.core(count + i);
-                    let nanos = service.interval_ticks as u128 * 1_000_000_000
-                        / u128::from(core.ticks_per_second());
-                    let interval = Duration::from_nanos(nanos as u64).max(Duration::from_millis(1));
-                    let slice = interval.min(Duration::from_millis(10));
+                    let interval = core.time_of(service.interval_ticks).max(SHORTEST_INTERVAL);
                     let mut next = Instant::now() + interval;
-                    while running.load(Ordering::Acquire) > 0 {
-                        std::thread::sleep(slice);
-                        if Instant::now() >= next {
-                            (service.tick)(&core);
-                            next += interval;
-                        }
+                    while workers_left.any_at(next) {
+                        (service.tick)(&core);
+                        // Ticks that were missed are not made up for.
+                        next = (next + interval).max(Instant::now());
                     }
                     (service.tick)(&core);
                 });
@@ -136,53 +141,66 @@ impl Machine for Native {
     }
 }
 
+/// The shortest time between two ticks of a service.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How many workers run: what services go by, which sleep in between.
+struct WorkersLeft {
+    count: Mutex<usize>,
+    none: Condvar,
+}
+
+impl WorkersLeft {
+    fn one_ended(&self) {
+        let mut count = self.count.lock();
+        *count -= 1;
+        if *count == 0 {
+            self.none.notify_all();
+        }
+    }
+
+    /// Sleeps until `time`; false as soon as no worker is left.
+    fn any_at(&self, time: Instant) -> bool {
+        let mut count = self.count.lock();
+        while *count > 0 {
+            if self.none.wait_until(&mut count, time).timed_out() {
+                break;
+            }
+        }
+        *count > 0
+    }
+}
+
 /// One OS thread's face of the machine.
 #[derive(Debug)]
 pub struct NativeCore {
     id: usize,
     breakdown: Breakdown,
+    patience: Patience,
+    /// There are more workers than processors: one that spins keeps another from running.
+    crowded: bool,
 }
 
-/// Spins before a waiting thread offers its core to others; more threads than cores then still progress.
-const SPINS_BEFORE_YIELD: u32 = 64;
-/// Yields before a waiting thread sleeps for a moment.
-const YIELDS_BEFORE_SLEEP: u32 = 256;
+/// Pauses from this on are slept through, but for their end.
+const LONG_PAUSE: Duration = Duration::from_micros(100);
+/// Back-offs from this on are slept through. Who backs off for long has failed several times: whoever is in the way has
+/// probably lost its processor, perhaps to the one who backs off. A sleep takes some tens of microseconds more than it
+/// should, so where each thread has a processor only what is long already is slept through.
+const LONG_BACK_OFF: Duration = Duration::from_micros(25);
+const LONG_BACK_OFF_IN_A_CROWD: Duration = Duration::from_micros(10);
+/// A sleep may be longer than asked for by this, when a timer ends it; the rest is spun.
+const TIMERS_ARE_LATE: Duration = Duration::from_micros(60);
 
 impl NativeCore {
     fn new(id: usize, breakdown: bool) -> NativeCore {
-        let core = NativeCore { id, breakdown: Breakdown::new(breakdown) };
+        let core = NativeCore {
+            id,
+            breakdown: Breakdown::new(breakdown),
+            patience: Patience::at_first(),
+            crowded: false,
+        };
         core.breakdown.restart(core.now());
         core
-    }
-
-    #[cold]
-    fn wait(
-        &self,
-        word: &Word,
-        deadline: u64,
-        mut condition: impl FnMut(u64) -> bool,
-    ) -> Result<u64, TimedOut> {
-        let before = self.account(Category::Wait);
-        let mut turns = 0u32;
-        let result = loop {
-            let value = word.atomic().load(Ordering::Acquire);
-            if !condition(value) {
-                break Ok(value);
-            }
-            if deadline != crate::NEVER && self.now() >= deadline {
-                break Err(TimedOut);
-            }
-            turns = turns.saturating_add(1);
-            if turns < SPINS_BEFORE_YIELD {
-                std::hint::spin_loop();
-            } else if turns < SPINS_BEFORE_YIELD + YIELDS_BEFORE_SLEEP {
-                std::thread::yield_now();
-            } else {
-                std::thread::sleep(Duration::from_micros(50));
-            }
-        };
-        self.account(before);
-        result
     }
 }
 
@@ -258,7 +276,27 @@ impl Core for NativeCore {
         if !condition(value) {
             return Ok(value);
         }
-        self.wait(word, deadline, condition)
+        self.wait(Wait { word, deadline, aim: Aim::See }, &mut condition)
+    }
+
+    #[inline(always)]
+    fn wait_to_take(&self, _: &(), word: &Word, mut condition: impl FnMut(u64) -> bool) -> u64 {
+        let value = word.atomic().load(Ordering::Acquire);
+        if !condition(value) {
+            return value;
+        }
+        let wait = Wait { word, deadline: NEVER, aim: Aim::Take };
+        self.wait(wait, &mut condition).unwrap_or_else(|TimedOut| word.peek())
+    }
+
+    #[inline(always)]
+    fn wake(&self, _: &(), word: &Word) {
+        parking::wake(word);
+    }
+
+    #[inline(always)]
+    fn wake_each<'a>(&self, words: impl Iterator<Item = (&'a (), &'a Word)>) {
+        parking::wake_each(words.map(|((), word)| word));
     }
 
     #[inline(always)]
@@ -305,8 +343,22 @@ impl Core for NativeCore {
 
     fn pause(&self, ticks: u64) {
         let start = self.now();
+        let time = self.time_of(ticks);
+        if time >= LONG_PAUSE {
+            // Who has nothing to do needs no processor.
+            std::thread::sleep(time - TIMERS_ARE_LATE);
+        }
         while self.now().wrapping_sub(start) < ticks {
             std::hint::spin_loop();
+        }
+    }
+
+    fn back_off(&self, ticks: u64) {
+        let time = self.time_of(ticks);
+        if time >= if self.crowded { LONG_BACK_OFF_IN_A_CROWD } else { LONG_BACK_OFF } {
+            std::thread::sleep(time);
+        } else {
+            self.pause(ticks);
         }
     }
 
@@ -356,55 +408,6 @@ fn prefetch_line(address: *const u8) {
 #[inline(always)]
 fn prefetch_line(_: *const u8) {}
 
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn timestamp_counter() -> u64 {
-    // SAFETY: every x86-64 has the instruction; it touches no memory.
-    unsafe { core::arch::x86_64::_rdtsc() }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn fenced_timestamp_counter() -> u64 {
-    // The counter itself is ordered by nothing; a load fence on both sides keeps it in its place.
-    // SAFETY: every x86-64 has these instructions.
-    unsafe {
-        core::arch::x86_64::_mm_lfence();
-        let now = core::arch::x86_64::_rdtsc();
-        core::arch::x86_64::_mm_lfence();
-        now
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-fn fenced_timestamp_counter() -> u64 {
-    timestamp_counter()
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-fn timestamp_counter() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
-}
-
-/// Ticks of the time-stamp counter in a second, measured once against the system's clock.
-fn timestamp_counter_hz() -> u64 {
-    static HZ: OnceLock<u64> = OnceLock::new();
-    *HZ.get_or_init(|| {
-        let measure = || {
-            let (wall, ticks) = (Instant::now(), timestamp_counter());
-            std::thread::sleep(Duration::from_millis(10));
-            let ticks = timestamp_counter() - ticks;
-            (ticks as f64 / wall.elapsed().as_secs_f64()) as u64
-        };
-        let mut samples = [measure(), measure(), measure()];
-        samples.sort_unstable();
-        samples[1]
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -423,6 +426,7 @@ mod tests {
             .map(|_| -> Body<'_, Native> {
                 Box::new(|core| {
                     core.fetch_add(&(), &words[0], 1);
+                    core.wake(&(), &words[0]);
                     core.wait_while(&(), &words[0], |v| v < 4);
                     core.fetch_add(&(), &words[1], 1);
                 })
@@ -441,6 +445,7 @@ mod tests {
             interval_ticks: 1,
             tick: Box::new(|core: &NativeCore| {
                 core.fetch_add(&(), &ticks, 1);
+                core.wake(&(), &ticks);
             }),
         };
         let body: Body<'_, Native> = Box::new(|core| {

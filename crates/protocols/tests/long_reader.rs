@@ -174,10 +174,14 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
     /// Begins, and reads until all is written. It must see what was loaded, and nothing may refuse it.
     fn long_reader(&self, core: &M::Core) {
         let progress = &*self.progress;
-        let _read = Finally(|| core.store(&progress.line, &progress.read, 1));
+        let _read = Finally(|| {
+            core.store(&progress.line, &progress.read, 1);
+            core.wake(&progress.line, &progress.read);
+        });
         let mut worker = self.protocol.worker(self.store.epochs(), WRITERS);
         self.begin(core, &mut worker, true);
         core.store(&progress.line, &progress.reading, 1);
+        core.wake(&progress.line, &progress.reading);
         while core.load(&progress.line, &progress.written) < WRITERS as u64 {
             for key in 0..ROWS {
                 let seen = self.read(core, &mut worker, key, Intent::Read).expect("never refused");

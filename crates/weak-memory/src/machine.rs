@@ -145,6 +145,8 @@ impl Machine for WeakMemory {
     type Core = WeakCore;
     const KEEPS_OPAQUE: bool = true;
     const MODELLED: bool = true;
+    // As natively: what is checked here is what runs there.
+    const PREEMPTS: bool = true;
     const MINIATURE: bool = true;
 
     fn arena(&self) -> &Arc<Arena> {

@@ -1,4 +1,5 @@
-//! The latch that waiters queue for, with as many cores as there is room for.
+//! The latch that is left to the first who comes, with as many cores as there is room for. (The one that is handed on runs
+//! on modelled machines only, whose memory is sequentially consistent.)
 
 use machine::{Body, Core, Machine, Place, Word};
 use protocols::parts::queue_latch::LatchNodes;
@@ -22,7 +23,7 @@ fn count(bounds: Bounds) -> Verdict {
             })
         };
         machine.run((0..3).map(body).collect(), Vec::new()).expect("it runs");
-        assert_eq!((counter.peek(), tail.peek()), (3, 0), "(count, queue)");
+        assert_eq!((counter.peek(), tail.peek()), (3, 0), "(count, latch)");
     })
 }
 

@@ -7,18 +7,22 @@ use std::{
 };
 use weak_memory::{Bounds, WeakCore, WeakMemory, check};
 
-type Side = fn(&WeakCore, &[Word; 2]) -> u64;
+type Side<const WORDS: usize> = fn(&WeakCore, &[Word; WORDS]) -> u64;
 
 /// What the two sides can return together.
-fn outcomes(left: Side, right: Side) -> BTreeSet<(u64, u64)> {
+fn outcomes(left: Side<2>, right: Side<2>) -> BTreeSet<(u64, u64)> {
+    outcomes_of(left, right)
+}
+
+fn outcomes_of<const WORDS: usize>(left: Side<WORDS>, right: Side<WORDS>) -> BTreeSet<(u64, u64)> {
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let all = seen.clone();
     let verdict = check(Bounds::default(), move |machine| {
         let offset = machine.arena().allocate(64, 64, Place::Any).expect("room");
         // SAFETY: just handed out, and words.
-        let words: &[Word; 2] = unsafe { machine.arena().at(offset) };
+        let words: &[Word; WORDS] = unsafe { machine.arena().at(offset) };
         let results = [Word::new(0), Word::new(0)];
-        let body = |side: Side, result: usize| -> Body<'_, WeakMemory> {
+        let body = |side: Side<WORDS>, result: usize| -> Body<'_, WeakMemory> {
             let results = &results;
             Box::new(move |core| results[result].poke(side(core, words)))
         };
@@ -32,7 +36,7 @@ fn outcomes(left: Side, right: Side) -> BTreeSet<(u64, u64)> {
 
 #[test]
 fn a_released_message_is_whole_and_a_relaxed_one_need_not_be() {
-    let received: Side = |core, [data, flag]| {
+    let received: Side<2> = |core, [data, flag]| {
         let arrived = core.load(&(), flag);
         arrived * 10 + core.load_relaxed(&(), data)
     };
@@ -54,6 +58,60 @@ fn a_released_message_is_whole_and_a_relaxed_one_need_not_be() {
         received,
     );
     assert_eq!(relaxed, BTreeSet::from([(0, 0), (0, 1), (0, 10), (0, 11)]));
+}
+
+/// A waker's store and its look at the counts, and a sleeper's count and its look at the word, with an interrupt that the
+/// sleeper sends to the waker and waits for, as a barrier for all threads does. It arrives before, between, or after
+/// the waker's two operations: `INTERRUPTED` says where. It is a full fence and nothing else.
+fn interrupted<const INTERRUPTED: usize>() -> BTreeSet<(u64, u64)> {
+    fn interrupt(core: &WeakCore, asked: &Word) {
+        core.wait_while(&(), asked, |asked| asked == 0);
+        core.fence();
+        core.store(&(), asked, 2);
+    }
+    outcomes_of(
+        |core, [word, count, asked]| {
+            if INTERRUPTED == 0 {
+                interrupt(core, asked);
+            }
+            core.store(&(), word, 1);
+            if INTERRUPTED == 1 {
+                interrupt(core, asked);
+            }
+            let counted = core.load_relaxed(&(), count);
+            if INTERRUPTED == 2 {
+                interrupt(core, asked);
+            }
+            counted
+        },
+        |core, [word, count, asked]| {
+            core.fetch_add(&(), count, 1);
+            core.fence();
+            core.store(&(), asked, 1);
+            core.wait_while(&(), asked, |asked| asked != 2);
+            core.load(&(), word)
+        },
+    )
+}
+
+#[test]
+fn a_barrier_for_all_threads_is_enough_for_who_sleeps() {
+    // (0, 0) would be a sleeper that has not seen the change, and whom nobody wakes.
+    assert_eq!(interrupted::<0>(), BTreeSet::from([(1, 0), (1, 1)]));
+    assert_eq!(interrupted::<1>(), BTreeSet::from([(1, 1)]));
+    assert_eq!(interrupted::<2>(), BTreeSet::from([(0, 1), (1, 1)]));
+    let without = outcomes_of(
+        |core, [word, count, _]| {
+            core.store(&(), word, 1);
+            core.load_relaxed(&(), count)
+        },
+        |core, [word, count, _]| {
+            core.fetch_add(&(), count, 1);
+            core.fence();
+            core.load(&(), word)
+        },
+    );
+    assert!(without.contains(&(0, 0)), "the test would notice: {without:?}");
 }
 
 #[test]

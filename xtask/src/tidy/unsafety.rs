@@ -10,7 +10,10 @@ use super::{
 const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/arena.rs", "maps memory and hands out values in it"),
     ("crates/machine/src/fiber.rs", "stacks of coroutines"),
-    ("crates/machine/src/native.rs", "the time-stamp counter and prefetching"),
+    ("crates/machine/src/native.rs", "prefetching"),
+    ("crates/machine/src/native/barrier.rs", "a system call that takes numbers"),
+    ("crates/machine/src/native/clock.rs", "the time-stamp counter"),
+    ("crates/machine/src/native/parking.rs", "queues of sleepers go by addresses of words"),
     ("crates/machine/src/word.rs", "zeros are valid: the trait and its first members"),
     ("crates/machine/src/explored.rs", "coroutines that borrow from the run that holds them"),
     ("crates/machine/src/explored/core.rs", "a core's turn lies on its coroutine's stack"),

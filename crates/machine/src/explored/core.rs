@@ -124,6 +124,14 @@ impl ExploredCore {
         true
     }
 
+    /// Panics if this core has ended a wait and woken nobody.
+    pub(super) fn has_told(&self) {
+        let scheduler = &*self.scheduler;
+        if !scheduler.tearing_down() && !scheduler.unwinding() && !scheduler.has_told(self.id) {
+            woke_nobody(self.id);
+        }
+    }
+
     #[inline(always)]
     fn note(&self, operation: Operation, word: &Word, value: u64) {
         self.scheduler.trace.note(self.id, operation, std::ptr::from_ref(word).addr(), value);
@@ -143,8 +151,13 @@ impl ExploredCore {
     fn write(&self, operation: Operation, word: &Word, value: u64, noted: u64) {
         word.poke(value);
         self.note(operation, word, noted);
-        self.scheduler.written(word);
+        self.scheduler.written(self.id, word);
     }
+}
+
+#[cold]
+fn woke_nobody(writer: usize) -> ! {
+    panic!("core {writer} has changed a word, which ended a wait for it, and has woken nobody")
 }
 
 impl Core for ExploredCore {
@@ -228,21 +241,34 @@ impl Core for ExploredCore {
             let holds = condition(value);
             let scheduler = &*self.scheduler;
             if !holds {
-                scheduler.wait_ended(self.id);
+                if let Some(writer) = scheduler.wait_ended(self.id)
+                    && !scheduler.tearing_down()
+                {
+                    woke_nobody(writer);
+                }
                 return Ok(value);
             }
             if deadline != NEVER && (scheduler.tearing_down() || scheduler.clock() >= deadline) {
+                // What was written since, if anything was, has not ended it.
+                scheduler.stops_listening(self.id);
                 scheduler.wait_ended(self.id);
                 return Err(TimedOut);
             }
             if scheduler.tearing_down() {
                 self.give_up();
             } else if word.peek() == value {
+                self.has_told();
                 // Had the condition touched shared memory, the word could have changed meanwhile.
                 scheduler.block(self.id, word, value, deadline);
                 self.hand_over();
             }
         }
+    }
+
+    /// No step, and it changes nothing: natively a wait would last longer without it.
+    #[inline]
+    fn wake(&self, _: &(), word: &Word) {
+        self.scheduler.told(word);
     }
 
     fn copy_out(&self, _: &(), _: usize, words: &[Word], into: &mut [u8]) {
@@ -278,6 +304,7 @@ impl Core for ExploredCore {
         self.step();
         scheduler.trace.note(self.id, Operation::Pause, 0, ticks);
         if !scheduler.tearing_down() {
+            self.has_told();
             scheduler.step_back(self.id, ticks);
             self.hand_over();
         } else if std::thread::panicking() {

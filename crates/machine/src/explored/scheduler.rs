@@ -1,7 +1,9 @@
 //! The state of one run: what each core is up to, and what the next decision depends on.
 
 mod choice;
+mod news;
 
+use self::news::{News, Writers};
 use super::{ExploredOptions, Payload, Schedule, Switch, Trace, random::Random, switches::List};
 use crate::{Arena, Fault, NEVER, Word};
 use std::cell::{Cell, RefCell};
@@ -30,6 +32,8 @@ struct Slot {
     address: Cell<usize>,
     value: Cell<u64>,
     deadline: Cell<u64>,
+    /// Who has written that word since.
+    writers: Writers,
     /// Asleep: the step of the next tick. Ready: the step before which others go first.
     due: Cell<u64>,
     /// A service that ticks for the last time.
@@ -62,6 +66,7 @@ pub(super) struct Scheduler {
     alive: Cell<usize>,
     workers_alive: Cell<usize>,
     blocked: Cell<usize>,
+    news: News,
     random: Random,
     schedule: Schedule,
     pub steps: Cell<u64>,
@@ -110,6 +115,7 @@ impl Scheduler {
             address: Cell::new(0),
             value: Cell::new(0),
             deadline: Cell::new(NEVER),
+            writers: Writers::default(),
             due: Cell::new(if id < workers { 0 } else { random.below(2 << service_pace) }),
             last_tick: Cell::new(false),
             priority: Cell::new(STARTED | random.next()),
@@ -129,6 +135,7 @@ impl Scheduler {
             alive: Cell::new(slots.len()),
             workers_alive: Cell::new(workers),
             blocked: Cell::new(0),
+            news: News::default(),
             slots,
             workers,
             services,
@@ -212,16 +219,17 @@ impl Scheduler {
         next
     }
 
-    /// A word was written.
+    /// Core `writer` has written a word.
     #[inline(always)]
-    pub fn written(&self, word: &Word) {
-        if self.blocked.get() != 0 {
-            self.wake(std::ptr::from_ref(word).addr());
+    pub fn written(&self, writer: usize, word: &Word) {
+        if self.blocked.get() != 0 || self.has_news() {
+            self.ready_all(writer, std::ptr::from_ref(word).addr());
         }
     }
 
     #[inline(never)]
-    fn wake(&self, address: usize) {
+    fn ready_all(&self, writer: usize, address: usize) {
+        self.note_writer(writer, address);
         for slot in &self.slots {
             if slot.state.get() == State::Blocked && slot.address.get() == address {
                 self.unblock(slot);
@@ -243,18 +251,21 @@ impl Scheduler {
         let slot = &self.slots[id];
         slot.state.set(State::Blocked);
         slot.address.set(std::ptr::from_ref(word).addr());
+        // Those that have written before have not ended this wait.
+        self.listen(id);
         slot.value.set(value);
         slot.deadline.set(deadline);
         self.blocked.set(self.blocked.get() + 1);
     }
 
-    /// A wait of core `id` came to its end: the run as a whole gets on.
+    /// A wait of core `id` came to its end: the run as a whole gets on. Who has ended it, is gone, and has told nobody.
     #[inline]
-    pub fn wait_ended(&self, id: usize) {
+    pub fn wait_ended(&self, id: usize) -> Option<usize> {
         self.retested.set(false);
         if id < self.workers {
             self.idle_ticks.set(0);
         }
+        self.heard(id)
     }
 
     /// Core `id` backs off for `ticks`: others go first.

@@ -96,6 +96,11 @@ fn latch(core: &ExploredCore, word: &Word) {
     }
 }
 
+fn unlatch(core: &ExploredCore, word: &Word) {
+    core.store(&(), word, 0);
+    core.wake(&(), word);
+}
+
 #[test]
 fn a_latch_excludes_and_is_handed_on() {
     for schedule in SCHEDULES {
@@ -105,7 +110,7 @@ fn a_latch_excludes_and_is_handed_on() {
                 for _ in 0..5 {
                     latch(core, &words[0]);
                     torn_increment(core, &words[1]);
-                    core.store(&(), &words[0], 0);
+                    unlatch(core, &words[0]);
                 }
             };
             machine.run((0..4).map(|_| body(critical)).collect(), vec![]).unwrap();
@@ -123,8 +128,8 @@ fn crossing(machine: &Explored) -> Result<(), RunError> {
         body(move |core| {
             latch(core, &words[a]);
             latch(core, &words[b]);
-            core.store(&(), &words[b], 0);
-            core.store(&(), &words[a], 0);
+            unlatch(core, &words[b]);
+            unlatch(core, &words[a]);
         })
     };
     let service = Service { name: "epochs", interval_ticks: 1, tick: Box::new(|_| ()) };
@@ -163,6 +168,7 @@ fn a_deadlock_is_broken_by_time_outs() {
                     assert_eq!(waited.is_err(), core.now() > deadline && waited == Err(TimedOut));
                     late.poke(late.peek() + u64::from(waited.is_err()));
                     core.store(&(), &words[1 - word], 1);
+                    core.wake(&(), &words[1 - word]);
                 })
             };
             machine.run(vec![wait(0, 1000), wait(1, 1_000_000)], vec![]).unwrap();
@@ -240,7 +246,10 @@ fn backing_off_lets_others_go_on() {
 }
 
 fn counting<'a>(word: &'a Word) -> Service<'a, Explored> {
-    let tick = Box::new(|core: &ExploredCore| _ = core.fetch_add(&(), word, 1));
+    let tick = Box::new(|core: &ExploredCore| {
+        core.fetch_add(&(), word, 1);
+        core.wake(&(), word);
+    });
     Service { name: "count", interval_ticks: 1, tick }
 }
 
@@ -275,6 +284,47 @@ fn a_worker_may_wait_for_a_service() {
             words[0].peek() < 31
         };
         assert_eq!(first_failure(schedule, 20, fails), None);
+    }
+}
+
+#[test]
+fn who_ends_a_wait_and_wakes_nobody_is_found_out() {
+    // Who says so late, but before it waits itself or ends, is right; in some schedules nobody waits yet.
+    type Way = fn(&ExploredCore, &[Word; 2]);
+    let ways: [(Way, bool); 5] = [
+        (|core, words| _ = core.load(&(), &words[1]), true),
+        (|core, words| core.wake(&(), &words[1]), true),
+        (|core, _| core.pause(10), true),
+        (|core, words| core.wake(&(), &words[0]), false),
+        (
+            |core, words| {
+                core.load(&(), &words[1]);
+                core.wake_each([&words[1], &words[0]].map(|word| (&(), word)).into_iter());
+            },
+            false,
+        ),
+    ];
+    for (schedule, (after, fails)) in
+        SCHEDULES.into_iter().flat_map(|schedule| ways.map(|way| (schedule, way)))
+    {
+        let found = first_failure(schedule, 100, |machine| {
+            let words = words::<2>(machine);
+            let wait = || body(|core| _ = core.wait_while(&(), &words[0], |v| v < 2));
+            let end = body(|core| {
+                // Ends no wait.
+                core.store(&(), &words[0], 1);
+                core.store(&(), &words[0], 2);
+                after(core, &words);
+            });
+            let run = || machine.run(vec![wait(), end, wait()], vec![]);
+            let ended = catch_unwind(AssertUnwindSafe(run));
+            let told = |payload: &Box<dyn std::any::Any + Send>| {
+                payload.downcast_ref::<String>().is_some_and(|text| text.contains("woken nobody"))
+            };
+            assert!(ended.as_ref().is_ok_and(Result::is_ok) || ended.as_ref().is_err_and(told));
+            ended.is_err()
+        });
+        assert_eq!(found.is_some(), fails, "{schedule:?}");
     }
 }
 

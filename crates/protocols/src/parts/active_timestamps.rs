@@ -82,6 +82,7 @@ impl<M: Machine> ActiveTimestamps<M> {
         loop {
             let timestamp = draw();
             core.store(&slot.line, &slot.timestamp, timestamp);
+            core.wake(&slot.line, &slot.timestamp);
             // Shown before the frontier is looked at, see above.
             core.fence();
             if timestamp >= core.load(&self.frontier.line, &self.frontier.timestamp) {
@@ -95,6 +96,7 @@ impl<M: Machine> ActiveTimestamps<M> {
     pub fn leave(&self, core: &M::Core, session: usize) {
         let slot = &self.sessions[session];
         core.store(&slot.line, &slot.timestamp, IDLE);
+        core.wake(&slot.line, &slot.timestamp);
     }
 
     /// The timestamp below which nobody begins, as it is now.

@@ -48,7 +48,7 @@ impl<M: Machine> Session<M> {
         let mut seen = core.load(&self.line, &self.fate);
         while seen & (CALLED | COMMITTING) == 0 {
             match core.cas(&self.line, &self.fate, seen, seen | CALLED) {
-                Ok(_) => return,
+                Ok(_) => return core.wake(&self.line, &self.fate),
                 Err(now) => seen = now,
             }
         }
@@ -60,12 +60,14 @@ impl<M: Machine> Session<M> {
         if core.load(&self.line, &self.fate) == waiting {
             // Fails when the attempt has just been granted its lock, or was called by another.
             let _ = core.cas(&self.line, &self.fate, waiting, waiting | CALLED);
+            core.wake(&self.line, &self.fate);
         }
     }
 
     /// It need not wait any more.
     pub(super) fn granted(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, WAITING.wrapping_neg());
+        core.wake(&self.line, &self.fate);
     }
 }
 

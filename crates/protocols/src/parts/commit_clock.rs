@@ -64,6 +64,7 @@ impl<M: Machine> CommitClock<M> {
         core.account(before);
         let cell = &self.sessions[session];
         core.store(&cell.line, &cell.word, stamp);
+        core.wake(&cell.line, &cell.word);
         stamp
     }
 
@@ -72,6 +73,7 @@ impl<M: Machine> CommitClock<M> {
     pub fn end(&self, core: &M::Core, session: usize) {
         let cell = &self.sessions[session];
         core.store(&cell.line, &cell.word, IDLE);
+        core.wake(&cell.line, &cell.word);
     }
 
     /// A mark of `session` was found: true if its stamp is later than `time`. Otherwise waits until that commit is

@@ -103,6 +103,7 @@ impl<M: Machine> CommitDependencies<M> {
                 Ok(_) => {
                     let awaited = &self.awaited[own];
                     core.fetch_add(&awaited.line, &awaited.word, u64::MAX);
+                    core.wake(&awaited.line, &awaited.word);
                     return;
                 }
                 Err(changed) => now = changed,
@@ -149,6 +150,7 @@ impl<M: Machine> CommitDependencies<M> {
             while sessions != 0 {
                 let awaited = &self.awaited[at * 64 + sessions.trailing_zeros() as usize];
                 core.fetch_add(&awaited.line, &awaited.word, news);
+                core.wake(&awaited.line, &awaited.word);
                 sessions &= sessions - 1;
             }
         }

@@ -54,7 +54,9 @@ impl<M: Machine> DependentSession<M> {
 
     /// Tells the attempt to abort; false if it commits already.
     pub fn call(&self, core: &M::Core) -> bool {
-        self.unless_committing(core, |fate| fate | CALLED)
+        let called = self.unless_committing(core, |fate| fate | CALLED);
+        core.wake(&self.line, &self.fate);
+        called
     }
 
     /// One more of its requests stands behind another; false if it commits already.
@@ -80,6 +82,7 @@ impl<M: Machine> DependentSession<M> {
     /// One of its requests no longer stands behind another.
     pub fn unblock(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, BLOCKED.wrapping_neg());
+        core.wake(&self.line, &self.fate);
     }
 
     /// It is about to wait for a lock.
@@ -90,6 +93,7 @@ impl<M: Machine> DependentSession<M> {
     /// It need not wait any more.
     pub fn granted(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, WAITING.wrapping_neg());
+        core.wake(&self.line, &self.fate);
     }
 
     /// Waits until it is granted what it waits for; false if the attempt must abort.

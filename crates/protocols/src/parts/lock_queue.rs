@@ -366,7 +366,10 @@ impl<M: Machine> Requests<M> {
         let lock = lock.expect("a lock that is held has its place");
         let (line, queue) = (lock.line, lock.queue);
         self.unlink(core, line, &queue.owners, held.request);
-        self.grant(core, line, queue, |request| core.store(&request.line, &request.granted, 1));
+        self.grant(core, line, queue, |request| {
+            core.store(&request.line, &request.granted, 1);
+            core.wake(&request.line, &request.granted);
+        });
         place.unlatch(core, &self.latcher, lock);
         self.free.push(held.request);
     }

@@ -265,6 +265,14 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         for record in self.writes.records() {
             core.store(record.line(), record.cc().word(), word);
         }
+        self.wake(core, self.writes.len());
+    }
+
+    /// Wakes who waits for one of the first `count` records. When all are unlocked: who is woken may want several.
+    #[inline]
+    fn wake(&self, core: &M::Core, count: usize) {
+        let written = self.writes.records().take(count);
+        core.wake_each(written.map(|record| (record.line(), record.cc().word())));
     }
 
     fn unlock(&mut self, core: &M::Core) {
@@ -273,6 +281,7 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
             let held = core.load_relaxed(line, word);
             core.store(line, word, held & !C::LOCKED);
         }
+        self.wake(core, self.locked);
     }
 
     fn clear(&mut self) {

@@ -207,6 +207,7 @@ impl<M: Machine> PartitionLocks<M> {
     fn grant(&self, core: &M::Core, requests: &Requests<M>, request: u64) {
         let session = self.session_of(core, requests, request);
         core.fetch_add(&session.line, &session.partitions, u64::MAX);
+        core.wake(&session.line, &session.partitions);
     }
 
     /// Takes a partition from its owner; false when that one runs.

@@ -97,7 +97,9 @@ impl<M: Machine, C: Prewritten> Announces<M, C> for Prewriter<M> {
     }
 
     fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        core.store(record.line(), record.cc().pending(), 0);
+        let (line, pending) = (record.line(), record.cc().pending());
+        core.store(line, pending, 0);
+        core.wake(line, pending);
     }
 
     fn miss(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {

@@ -5,9 +5,18 @@
 //! holder then hardly gets at the words behind its own latch. (So it was: WAIT_DIE fell from millions of
 //! transactions a second to thousands between 64 and 128 simulated cores on four counters.) Here a
 //! release tells one successor, and a hand-over costs the same whatever the number of waiters.
+//!
+//! That is right where a core goes on when it is told to. Where it may have lost its processor meanwhile
+//! ([`Machine::PREEMPTS`]), a latch that is handed to one who does not run stands still for as long as that one is
+//! gone, and with it everybody who runs. There nobody queues: the latch is given back, one of those who sleep for it is woken, and
+//! the first to come takes it, who is mostly somebody that runs. Waiters look at the word for a moment only and then sleep, so few ever
+//! fetch its line at once.
 
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use std::{any::TypeId, marker::PhantomData};
+
+/// What a latch holds that is taken, where nobody queues.
+const TAKEN: u64 = 1;
 
 /// A session's place in a queue. A session holds one latch at a time, so it needs one.
 #[repr(C, align(64))]
@@ -71,6 +80,9 @@ impl<M: Machine> Latcher<M> {
     /// Takes the latch `tail`, which holds 0 when it is free and the last in the queue otherwise.
     #[inline]
     pub fn latch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
+        if M::PREEMPTS {
+            return self.take(core, line, tail);
+        }
         let own = self.at(self.node);
         core.store_relaxed(&own.line, &own.next, 0);
         core.store_relaxed(&own.line, &own.waits, 1);
@@ -79,6 +91,7 @@ impl<M: Machine> Latcher<M> {
         if before != 0 {
             let before = self.at(before);
             core.store(&before.line, &before.next, self.node);
+            core.wake(&before.line, &before.next);
             core.wait_while(&own.line, &own.waits, |waits| waits != 0);
         }
     }
@@ -86,6 +99,11 @@ impl<M: Machine> Latcher<M> {
     /// Gives the latch back, to the successor if there is one.
     #[inline]
     pub fn unlatch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
+        if M::PREEMPTS {
+            core.store(line, tail, 0);
+            core.wake(line, tail);
+            return;
+        }
         let own = self.at(self.node);
         if core.load(&own.line, &own.next) == 0 {
             if core.cas(line, tail, self.node, 0).is_ok() {
@@ -96,6 +114,30 @@ impl<M: Machine> Latcher<M> {
         }
         let next = self.at(core.load(&own.line, &own.next));
         core.store(&next.line, &next.waits, 0);
+        core.wake(&next.line, &next.waits);
+    }
+
+    /// Gives the latch back, and wakes who waits for `word` on the same line, which has changed under it: where that takes
+    /// a while, when nobody needs the latch for it any more.
+    #[inline]
+    pub fn unlatch_and_wake(&self, core: &M::Core, line: &M::Line, tail: &Word, word: &Word) {
+        if M::PREEMPTS {
+            core.store(line, tail, 0);
+            core.wake_each([(line, tail), (line, word)].into_iter());
+        } else {
+            // In this order: to give a latch back may take a wait.
+            core.wake(line, word);
+            self.unlatch(core, line, tail);
+        }
+    }
+
+    /// Takes a latch that nobody queues for.
+    #[inline(always)]
+    fn take(&self, core: &M::Core, line: &M::Line, latch: &Word) {
+        // Tried before it is looked at: it is free nearly always.
+        while core.cas(line, latch, 0, TAKEN).is_err() {
+            core.wait_to_take(line, latch, |holder| holder != 0);
+        }
     }
 }
 

@@ -66,7 +66,7 @@ pub fn lock<M: Machine, C: TidRecord>(
     let (line, word) = (record.line(), record.cc().word());
     loop {
         let free = match commit_locks {
-            CommitLocks::Wait => core.wait_while(line, word, |w| w & C::LOCKED != 0),
+            CommitLocks::Wait => core.wait_to_take(line, word, |w| w & C::LOCKED != 0),
             CommitLocks::Refuse => core.load(line, word),
         };
         if free & C::LOCKED != 0 {

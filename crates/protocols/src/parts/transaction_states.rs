@@ -124,6 +124,7 @@ impl<M: Machine> TransactionStates<M> {
     fn show(&self, core: &M::Core, session: usize, state: State) {
         let cell = &self.sessions[session];
         core.store(&cell.line, &cell.word, state.word());
+        core.wake(&cell.line, &cell.word);
     }
 
     /// The transaction of `session` gets its end timestamp, and is preparing.

@@ -188,6 +188,7 @@ pub fn restore<'s, M: Machine, C: Versioned>(
     }
     slot.copy_head_to(core, record);
     core.store_relaxed(line, &to.wts, wts(core, &slot));
+    core.wake(line, &to.wts);
     link(core, record, older(core, &slot).map_or(0, |next| next.name().offset));
     core.store_relaxed(line, &to.extent, core.load_relaxed(line, &to.extent) - 1);
     slot

@@ -183,7 +183,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
             installed(&record, slot.as_ref());
             writes.install(core, at, log);
             core.store(line, words.pending(), 0);
-            latcher.unlatch(core, line, words.latch());
+            latcher.unlatch_and_wake(core, line, words.latch(), words.pending());
         }
         self.reserved.clear();
         due

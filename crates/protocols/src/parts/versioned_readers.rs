@@ -141,7 +141,8 @@ impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
         }
         writes.install(core, at, log);
         core.store(record.line(), &record.cc().undecided, 0);
-        self.latcher.unlatch(core, record.line(), record.cc().latch());
+        let (line, words) = (record.line(), record.cc());
+        self.latcher.unlatch_and_wake(core, line, words.latch(), &words.undecided);
         due
     }
 }
@@ -412,6 +413,7 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         if std::mem::take(&mut worker.marked) {
             for record in worker.locking.writes.records() {
                 core.store(record.line(), &record.cc().undecided, 0);
+                core.wake(record.line(), &record.cc().undecided);
             }
         }
         for slot in worker.reserved.iter().flatten() {

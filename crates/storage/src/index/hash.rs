@@ -257,6 +257,7 @@ impl<M: Machine> HashIndex<M> {
     fn unlatch(&self, core: &M::Core, bucket: &Bucket<M>) {
         let header = core.load_relaxed(&bucket.line, &bucket.header);
         core.store(&bucket.line, &bucket.header, header & !LATCHED);
+        core.wake(&bucket.line, &bucket.header);
     }
 }
 

@@ -121,6 +121,7 @@ impl<M: Machine> PerfectIndex<M> {
         }
         prepare();
         core.store(line, word, offset);
+        core.wake(line, word);
         Ok(())
     }
 

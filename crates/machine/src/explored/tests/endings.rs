@@ -8,8 +8,8 @@ struct Guard<'a>(&'a ExploredCore, &'a [Word; 2]);
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         latch(self.0, &self.1[1]);
-        self.0.store(&(), &self.1[1], 0);
-        self.0.store(&(), &self.1[0], 0);
+        unlatch(self.0, &self.1[1]);
+        unlatch(self.0, &self.1[0]);
     }
 }
 
@@ -35,7 +35,7 @@ fn a_panic_reaches_the_caller_and_the_machine_stays_usable() {
             // The third one waits for ever, and is torn down.
             let hanging = body(|core| {
                 latch(core, &words[1]);
-                core.store(&(), &words[1], 0);
+                unlatch(core, &words[1]);
                 let nothing = Word::new(0);
                 core.wait_while(&(), &nothing, |v| v == 0);
             });
@@ -57,7 +57,7 @@ fn a_rollback_that_backs_off_gets_what_it_waits_for() {
             while self.0.cas(&(), self.1, 0, 1).is_err() {
                 self.0.pause(10);
             }
-            self.0.store(&(), self.1, 0);
+            unlatch(self.0, self.1);
         }
     }
     for schedule in SCHEDULES {
@@ -71,7 +71,7 @@ fn a_rollback_that_backs_off_gets_what_it_waits_for() {
             let other = || {
                 body(|core| {
                     latch(core, &words[0]);
-                    core.store(&(), &words[0], 0);
+                    unlatch(core, &words[0]);
                 })
             };
             let run = || machine.run(vec![other(), failing, other()], vec![]);

@@ -125,18 +125,21 @@ impl<M: Machine> Node<M> {
     pub fn unlatch(&self, core: &M::Core) {
         let version = core.load_relaxed(&self.line, &self.version);
         core.store(&self.line, &self.version, version & !LATCHED);
+        core.wake(&self.line, &self.version);
     }
 
     /// Gives the latch back of a node that was changed.
     pub fn unlatch_changed(&self, core: &M::Core) {
         let version = core.load_relaxed(&self.line, &self.version);
         core.store(&self.line, &self.version, (version & !LATCHED) + CHANGE);
+        core.wake(&self.line, &self.version);
     }
 
     /// Gives the latch back of a node that has left the tree.
     pub fn unlatch_obsolete(&self, core: &M::Core) {
         let version = core.load_relaxed(&self.line, &self.version);
         core.store(&self.line, &self.version, ((version & !LATCHED) + CHANGE) | OBSOLETE);
+        core.wake(&self.line, &self.version);
     }
 
     /// 0 for a leaf.

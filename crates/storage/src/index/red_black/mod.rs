@@ -119,6 +119,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         let version = core.load_relaxed(&self.head.line, &self.head.version) & !LATCHED;
         let change = if changed { CHANGE } else { 0 };
         core.store(&self.head.line, &self.head.version, version + change);
+        core.wake(&self.head.line, &self.head.version);
     }
 
     /// What `look` sees when nobody changes the tree meanwhile. It may be called while somebody does, and

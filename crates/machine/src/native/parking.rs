@@ -1,0 +1,286 @@
+//! Where threads sleep until a word is changed that they wait for, and how they are woken.
+//!
+//! A word is 64 bits of its owner's, with no room to say that somebody sleeps, and hardly any word is ever waited for.
+//! So who sleeps is noted elsewhere: in one count of all sleepers, in counts by address, and in the queues of
+//! `parking_lot_core`, which go by address too. Who has changed a word that can be waited for looks at the first count:
+//! one comparison while nobody sleeps anywhere.
+//!
+//! That nobody sleeps through a change is Dekker's argument:
+//!
+//! ```text
+//! sleeper: is counted        | barrier | looks at the word, and sleeps unless it has changed
+//! waker:   changes the word  | barrier | looks at the counts, and wakes who is counted
+//! ```
+//!
+//! With a full barrier between the two steps of both, one sees what the other has done. Changes are many and sleepers few,
+//! so the sleeper executes both barriers, its own and, by `membarrier`, everybody's ([`super::barrier`]). If the waker has looked
+//! at the counts before that barrier, it has changed the word before it as well, and the sleeper sees the change. If it looks later, it sees the
+//! sleeper counted, and wakes it: the sleeper's last look at the word and the wake exclude each other, by a lock on the queue.
+//!
+//! Where the system has no such barrier, a change can be overlooked that was made within the moment in which a store is on its way from
+//! a processor to the others. So no sleep is longer than [`Sleeper::longest`] says, and that much is lost then.
+
+use super::barrier;
+use crate::Word;
+use parking_lot_core::{
+    DEFAULT_UNPARK_TOKEN, FilterOp, ParkToken, UnparkResult, park, unpark_filter,
+};
+use std::{
+    sync::atomic::{AtomicU32, Ordering, compiler_fence},
+    time::{Duration, Instant},
+};
+
+/// On a line of its own: all that change words look at it.
+#[repr(align(128))]
+struct Lonely<T>(T);
+
+/// Threads that sleep or are about to.
+static SLEEPERS: Lonely<AtomicU32> = Lonely(AtomicU32::new(0));
+
+const PLACES_LOG2: u32 = 10;
+
+/// The same, by the address of what they wait for.
+static BY_ADDRESS: Lonely<[AtomicU32; 1 << PLACES_LOG2]> =
+    Lonely([const { AtomicU32::new(0) }; 1 << PLACES_LOG2]);
+
+/// What a sleeper is woken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// To look at the word.
+    See,
+    /// To take the word, so that it is of no use to another.
+    Take,
+}
+
+impl Aim {
+    fn token(self) -> ParkToken {
+        ParkToken(self as usize)
+    }
+}
+
+/// Sleeps when a barrier for all stands behind them, and when none does: the first, which each further one doubles.
+const GUARDED: Duration = Duration::from_millis(100);
+const UNGUARDED: Duration = Duration::from_millis(1);
+
+fn place(word: &Word) -> &'static AtomicU32 {
+    let spread = (std::ptr::from_ref(word).addr() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    &BY_ADDRESS.0[(spread >> (64 - PLACES_LOG2)) as usize]
+}
+
+/// Wakes who sleeps until `word` changes, which the caller has changed: all that want to see it, and one of those that
+/// want to take it.
+#[inline(always)]
+pub(super) fn wake(word: &Word) {
+    // The change comes first, for the compiler; for the processor that is the sleeper's business (SeqCst names the
+    // strongest of fences, which costs nothing here).
+    compiler_fence(Ordering::SeqCst);
+    if SLEEPERS.0.load(Ordering::Relaxed) != 0 {
+        wake_sleepers(word);
+    }
+}
+
+/// As [`wake`], of several.
+#[inline(always)]
+pub(super) fn wake_each<'a>(words: impl Iterator<Item = &'a Word>) {
+    // As above: SeqCst names the strongest fence, for the compiler alone.
+    compiler_fence(Ordering::SeqCst);
+    if SLEEPERS.0.load(Ordering::Relaxed) != 0 {
+        words.for_each(wake_sleepers);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wake_sleepers(word: &Word) {
+    if place(word).load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let mut taken = false;
+    let choose = |token: ParkToken| {
+        let takes = token == Aim::Take.token();
+        if takes && std::mem::replace(&mut taken, true) { FilterOp::Skip } else { FilterOp::Unpark }
+    };
+    let token = |_: UnparkResult| DEFAULT_UNPARK_TOKEN;
+    // SAFETY: the key is the address of a word of ours, on which nothing else parks; neither closure panics or parks.
+    unsafe { unpark_filter(std::ptr::from_ref(word).addr(), choose, token) };
+}
+
+/// A thread that is going to sleep until a word changes; counted for as long as this lives.
+pub(super) struct Sleeper<'a> {
+    word: &'a Word,
+    guarded: bool,
+    sleeps: u32,
+}
+
+impl<'a> Sleeper<'a> {
+    /// Counts the calling thread. What the word held before must be looked at again.
+    pub fn of(word: &'a Word) -> Sleeper<'a> {
+        SLEEPERS.0.fetch_add(1, Ordering::Relaxed);
+        place(word).fetch_add(1, Ordering::Relaxed);
+        Sleeper { word, guarded: barrier::for_all_threads(), sleeps: 0 }
+    }
+
+    /// How long the next sleep may be, lest a change was overlooked. With a barrier none is: then a sleeper looks about
+    /// ten times a second in case that somebody has changed a word and not said so, which would be a bug.
+    pub fn longest(&self) -> Duration {
+        match self.guarded {
+            true => GUARDED,
+            false => (UNGUARDED * (1 << self.sleeps.min(7))).min(GUARDED),
+        }
+    }
+
+    /// Sleeps while the word holds `seen`, until it is woken or, if that is said, until `deadline`.
+    pub fn sleep(&mut self, seen: u64, aim: Aim, deadline: Option<Instant>) {
+        self.sleeps = self.sleeps.saturating_add(1);
+        let atomic = self.word.atomic();
+        let unchanged = || atomic.load(Ordering::Acquire) == seen;
+        let key = std::ptr::from_ref(self.word).addr();
+        // SAFETY: the key is the address of a word of ours, on which nothing else parks; the closures neither panic nor
+        // park nor wake.
+        unsafe { park(key, unchanged, || (), |_, _| (), aim.token(), deadline) };
+    }
+}
+
+impl Drop for Sleeper<'_> {
+    fn drop(&mut self) {
+        place(self.word).fetch_sub(1, Ordering::Relaxed);
+        SLEEPERS.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize},
+        mpsc,
+    };
+
+    const THREADS: usize = 8;
+
+    /// Sleeps while `holds` holds of the word: at once, so that each wait depends on a wake.
+    fn sleep_while(word: &Word, aim: Aim, holds: impl Fn(u64) -> bool) {
+        let mut sleeper = None;
+        loop {
+            let value = word.atomic().load(Ordering::Acquire);
+            if !holds(value) {
+                return;
+            }
+            match &mut sleeper {
+                None => sleeper = Some(Sleeper::of(word)),
+                Some(sleeper) => {
+                    // Where there is no barrier for all a wake can be late, so no test can ask for it.
+                    let deadline = (!sleeper.guarded).then(|| Instant::now() + sleeper.longest());
+                    sleeper.sleep(value, aim, deadline);
+                }
+            }
+        }
+    }
+
+    /// Runs `body` on eight threads. Should one of them sleep for ever, the test says so instead of hanging.
+    fn on_threads(body: impl Fn(usize) + Send + Sync + 'static) {
+        let (done, ended) = mpsc::channel();
+        let body = Arc::new(body);
+        for thread in 0..THREADS {
+            let (body, done) = (body.clone(), done.clone());
+            std::thread::spawn(move || {
+                body(thread);
+                done.send(thread).expect("the test waits");
+            });
+        }
+        drop(done);
+        let mut left = THREADS;
+        while left > 0 {
+            match ended.recv_timeout(Duration::from_secs(60)) {
+                Ok(_) => left -= 1,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    panic!("{left} threads sleep: a wake was lost")
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => panic!("{left} threads panicked"),
+            }
+        }
+    }
+
+    fn words(count: usize) -> Arc<Vec<Word>> {
+        Arc::new((0..count).map(|_| Word::new(0)).collect())
+    }
+
+    #[test]
+    fn a_plain_store_wakes_who_sleeps() {
+        // A token goes from thread to thread, by stores, which order nothing before the look at the counts.
+        const ROUNDS: u64 = 2_000;
+        let words = words(THREADS);
+        on_threads(move |thread| {
+            for round in 1..=ROUNDS {
+                if thread > 0 || round > 1 {
+                    let turn = round - u64::from(thread == 0);
+                    sleep_while(&words[thread], Aim::See, |value| value < turn);
+                }
+                let next = (thread + 1) % THREADS;
+                words[next].atomic().store(round, Ordering::Release);
+                wake(&words[next]);
+            }
+        });
+    }
+
+    #[test]
+    fn all_who_want_to_see_are_woken_by_one_change() {
+        const ROUNDS: u64 = 500;
+        let words = words(2);
+        on_threads(move |_| {
+            let (arrived, opened) = (&words[0], &words[1]);
+            for round in 1..=ROUNDS {
+                let others = arrived.atomic().fetch_add(1, Ordering::AcqRel) + 1;
+                if others == round * THREADS as u64 {
+                    opened.atomic().store(round, Ordering::Release);
+                    wake(opened);
+                }
+                sleep_while(opened, Aim::See, |value| value < round);
+            }
+        });
+    }
+
+    #[test]
+    fn who_sleeps_to_take_is_woken_one_by_one_and_all_in_the_end() {
+        const ROUNDS: u64 = 4_000;
+        let (latches, inside) = (words(2), Arc::new([const { AtomicUsize::new(0) }; 2]));
+        let (overlapped, taken) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (all_overlapped, all_taken) = (overlapped.clone(), taken.clone());
+        on_threads(move |thread| {
+            for round in 0..ROUNDS {
+                let number = (thread as u64 + round) as usize % 2;
+                let latch = &latches[number];
+                let take = || {
+                    let order = (Ordering::AcqRel, Ordering::Relaxed);
+                    latch.atomic().compare_exchange(0, 1, order.0, order.1)
+                };
+                while take().is_err() {
+                    sleep_while(latch, Aim::Take, |value| value != 0);
+                }
+                let alone = inside[number].fetch_add(1, Ordering::Relaxed) == 0;
+                overlapped.fetch_or(!alone, Ordering::Relaxed);
+                inside[number].fetch_sub(1, Ordering::Relaxed);
+                taken.fetch_add(1, Ordering::Relaxed);
+                latch.atomic().store(0, Ordering::Release);
+                wake(latch);
+            }
+        });
+        assert!(!all_overlapped.load(Ordering::Relaxed));
+        assert_eq!(all_taken.load(Ordering::Relaxed), ROUNDS * THREADS as u64);
+    }
+
+    #[test]
+    fn without_a_barrier_sleeps_grow_to_a_tenth_of_a_second() {
+        let word = Word::new(0);
+        let mut sleeper = Sleeper::of(&word);
+        sleeper.guarded = false;
+        assert_eq!(sleeper.longest(), UNGUARDED);
+        sleeper.sleeps = 3;
+        assert_eq!(sleeper.longest(), UNGUARDED * 8);
+        sleeper.sleeps = u32::MAX;
+        assert_eq!(sleeper.longest(), GUARDED);
+        sleeper.guarded = true;
+        assert_eq!(sleeper.longest(), GUARDED);
+    }
+}
