@@ -64,17 +64,18 @@ pub fn run(root: &Path, _: &[String]) -> Outcome {
 
 /// Builds what is counted.
 fn counted(root: &Path) -> Result<Vec<Counted>, String> {
-    let built = |package: &str, example: &str| {
-        must(cargo(root).args(["build", "--release", "--package", package, "--example", example]))?;
+    let built = |package: &str, example: &str, features: &str| {
+        let what = ["--package", package, "--example", example, "--features", features];
+        must(cargo(root).args(["build", "--release"]).args(what))?;
         Ok::<_, String>(target_directory(root).join("release/examples").join(example))
     };
-    let trait_cost = built("kilocore-machine", "trait_cost")?;
+    let trait_cost = built("kilocore-machine", "trait_cost", "")?;
     let loops = LOOPS.map(|name| Counted {
         program: trait_cost.clone(),
         arguments: vec![name.to_owned()],
         transactions: LOOP_LENGTHS,
     });
-    let transaction_cost = built("kilocore-harness", "transaction_cost")?;
+    let transaction_cost = built("kilocore-harness", "transaction_cost", "instructions")?;
     let listed = Command::new(&transaction_cost).arg("protocols").output();
     let listed = listed.map_err(|error| format!("{}: {error}", transaction_cost.display()))?;
     let protocols = String::from_utf8_lossy(&listed.stdout).into_owned();

@@ -295,7 +295,8 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 }
 
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> TypedEngine<M> for EngineOf<M, P, A> {
-    const LOOPS: bool = !P::ONE_COPY && A::DECLARED.sites == 1;
+    // Tests, which are built often and are not in a hurry, run one loop for all: the release build's are run by CI.
+    const LOOPS: bool = !P::ONE_COPY && A::DECLARED.sites == 1 && !cfg!(debug_assertions);
     type Session<'s> = SessionOf<'s, M, P, A>;
 
     fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> SessionOf<'s, M, P, A> {

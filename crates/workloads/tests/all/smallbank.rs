@@ -1,8 +1,6 @@
 //! SmallBank's books balance on a right store and do not on a wrong one.
 
-mod store;
-
-use store::{Event, Mistake, Store};
+use crate::store::{Event, Mistake, Store};
 use txn::{AbortReason, Client, Intent, TableId, Workload};
 use workloads::smallbank::{
     ACCOUNTS, CHECKING, KIND_NAMES, LEDGER, SAVINGS, SmallBank, SmallBankOptions,

@@ -1,12 +1,10 @@
 //! Scanned ranges: phantoms as small as they get, and random histories against the definition.
 
-mod script;
-
+use crate::script::{Draft, Script, TABLE, by};
 use checker::{
     Certificate, Defect, Phenomenon, RecordVersion, Requirements, Verdict, check, exhaustive,
 };
 use proptest::prelude::*;
-use script::{Draft, Script, TABLE, by};
 use std::collections::BTreeMap;
 use txn::{Digest, Direction, History, LoadedTable, TxnId, Unmatched, Version, WriteKind};
 

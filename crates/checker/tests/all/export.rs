@@ -1,9 +1,7 @@
 //! Exported histories, read back: by a small reader of EDN, and by a reader of JSON that others wrote.
 
-mod script;
-
+use crate::script::{Script, by};
 use checker::export::{ExportError, Format, export};
-use script::{Script, by};
 use std::collections::BTreeMap;
 use txn::{TxnId, Version, WriteKind};
 

@@ -1,8 +1,6 @@
 //! The law of the long readers holds on a right store and breaks on a wrong one.
 
-mod store;
-
-use store::{Event, Mistake, Store};
+use crate::store::{Event, Mistake, Store};
 use txn::{Client, Workload};
 use workloads::micro::long_reader::{KIND_NAMES, LongReader, LongReaderOptions};
 

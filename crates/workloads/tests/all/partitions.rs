@@ -1,9 +1,7 @@
 //! What clients declare of the partitions that they access.
 
-mod store;
-
+use crate::store::{Event, Mistake, Store};
 use std::collections::BTreeSet;
-use store::{Event, Mistake, Store};
 use txn::{Client, Workload};
 use workloads::micro::counters::{Counters, CountersOptions};
 use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};

@@ -1,12 +1,10 @@
 //! Random histories: serial executions must pass, and whatever becomes of them when something is
 //! changed must get the same verdicts as from trying all permutations.
 
-mod script;
-
+use crate::script::{Draft, Script, TABLE};
 use checker::{Requirements, Verdict, check, exhaustive};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
-use script::{Draft, Script, TABLE};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use txn::{Digest, Read, TxnId, Version, Write, WriteKind};

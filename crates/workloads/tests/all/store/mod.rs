@@ -1,4 +1,3 @@
-#![allow(dead_code, reason = "each test program uses a part of it")]
 //! A database for one transaction at a time: maps, an undo list, and mistakes on request.
 
 use std::collections::BTreeMap;

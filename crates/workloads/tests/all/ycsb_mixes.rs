@@ -1,9 +1,7 @@
 //! YCSB's presets, scans, inserts and bound workers do what they say.
 
-mod store;
-
+use crate::store::{Event, Mistake, Store};
 use std::collections::{BTreeMap, HashSet};
-use store::{Event, Mistake, Store};
 use txn::{Client, Direction, Workload};
 use workloads::Options;
 use workloads::ycsb::{Ycsb, YcsbOptions};

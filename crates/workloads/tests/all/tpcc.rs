@@ -1,10 +1,8 @@
 //! What TPC-C's transactions do to the database, and how they and the initial population are drawn.
 
-mod store;
-
+use crate::store::{Event, Mistake, Store};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use store::{Event, Mistake, Store};
 use txn::{AbortReason, Access, Client, ColumnSet, Direction, Key, Loader, TableId, Workload};
 use workloads::tpcc::columns::*;
 use workloads::tpcc::keys::{self, Place};

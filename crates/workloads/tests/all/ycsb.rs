@@ -1,9 +1,7 @@
 //! What YCSB's clients draw and do.
 
-mod store;
-
+use crate::store::{Event, Mistake, Store};
 use std::collections::HashSet;
-use store::{Event, Mistake, Store};
 use txn::{Access, Client, ColumnSet, Intent, TableId, Workload};
 use workloads::micro::timestamps::Timestamps;
 use workloads::ycsb::{Ycsb, YcsbOptions};

@@ -61,13 +61,11 @@ impl Script {
     }
 }
 
-#[allow(dead_code, reason = "each test binary uses its share")]
 /// The first write of a transaction to a record.
 pub fn by(id: TxnId) -> Version {
     Version::new(id, 1)
 }
 
-#[allow(dead_code, reason = "each test binary uses its share")]
 impl Draft {
     pub fn read(&mut self, key: u64, version: Version) -> &mut Draft {
         self.reads.push(Read {

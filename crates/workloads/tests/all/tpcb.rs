@@ -1,8 +1,6 @@
 //! TPC-B's balances agree with its history on a right store and do not on a wrong one.
 
-mod store;
-
-use store::{Event, Mistake, Store};
+use crate::store::{Event, Mistake, Store};
 use txn::{Client, Intent, Workload};
 use workloads::tpcb::{ACCOUNTS, BRANCHES, HISTORY, TELLERS, Tpcb, TpcbOptions};
 

@@ -1,11 +1,9 @@
 //! Writes that others see before they are committed: who sees them, and what becomes of those when they are
 //! taken back.
 
-mod rig;
-
+use crate::rig::Rig;
 use machine::Native;
 use protocols::{Change, ProtocolOptions, bamboo::Bamboo};
-use rig::Rig;
 use storage::RowState;
 use txn::{AbortReason, ColumnSet};
 

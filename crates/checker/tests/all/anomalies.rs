@@ -1,9 +1,7 @@
 //! Each anomaly of the catalogue, as small as it gets, and the verdict and the name it must get.
 
-mod script;
-
+use crate::script::{Script, by};
 use checker::{Certificate, Defect, Level, Phenomenon, Requirements, Verdict, check, exhaustive};
-use script::{Script, by};
 use txn::{History, TxnId, Version, WriteKind};
 
 const INITIAL: Version = Version::INITIAL;
@@ -20,8 +18,8 @@ fn second() -> TxnId {
 
 /// Two concurrent transactions, a and b.
 fn pair(
-    fill_a: impl FnOnce(&mut script::Draft),
-    fill_b: impl FnOnce(&mut script::Draft),
+    fill_a: impl FnOnce(&mut crate::script::Draft),
+    fill_b: impl FnOnce(&mut crate::script::Draft),
 ) -> Script {
     let mut script = Script::default();
     fill_a(script.txn(0, 3, 10, 20));
@@ -82,8 +80,8 @@ fn lost_update_as_a_cycle() {
 fn keys_of_bytes_are_printed_as_what_they_are() {
     let script = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(X, INITIAL));
     let mut history = script.history();
-    history.spelled.insert((script::TABLE, X), b"a\x01\"".to_vec());
-    history.spelled.insert((script::TABLE, Y), b"elsewhere".to_vec());
+    history.spelled.insert((crate::script::TABLE, X), b"a\x01\"".to_vec());
+    history.spelled.insert((crate::script::TABLE, Y), b"elsewhere".to_vec());
     let printed = verdicts(&history).counterexample.expect("a counter-example").to_string();
     assert!(printed.contains("\ntable 0 key 1 is \"a\\x01\\\"\"\n"), "{printed}");
     assert!(!printed.contains("elsewhere"), "{printed}");

@@ -1,8 +1,6 @@
 //! The laws of the counters hold on a right store and break on a wrong one.
 
-mod store;
-
-use store::{Event, Mistake, Store};
+use crate::store::{Event, Mistake, Store};
 use txn::{Client, Intent, TableId, Workload};
 use workloads::micro::counters::{Counters, CountersOptions, KIND_NAMES};
 

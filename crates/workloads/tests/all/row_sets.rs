@@ -1,9 +1,7 @@
 //! The papers' micro-benchmarks access the rows that they say, and their counters count.
 
-mod store;
-
+use crate::store::{Event, Mistake, Store};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Event, Mistake, Store};
 use txn::{Client, Intent, Workload};
 use workloads::micro::hot_cold::{HotCold, HotColdOptions};
 use workloads::micro::key_value::{KeyValue, KeyValueOptions};

@@ -1,9 +1,7 @@
 //! TATP's transactions find what the description says, and its law notices what goes wrong.
 
-mod store;
-
+use crate::store::{Event, Mistake, Store};
 use std::collections::BTreeSet;
-use store::{Event, Mistake, Store};
 use txn::{Client, Workload};
 use workloads::tatp::{
     FACILITIES, FORWARDINGS, KIND_NAMES, LEDGER, NUMBERS, SUBSCRIBERS, Tatp, TatpOptions,

@@ -1,8 +1,6 @@
 //! TPC-C's consistency conditions hold on a right store, and each of them fails when what it is about is damaged.
 
-mod store;
-
-use store::{Mistake, Store};
+use crate::store::{Mistake, Store};
 use txn::{AbortReason, Access, Client, ColumnSet, TableId, Workload};
 use workloads::tpcc::columns::*;
 use workloads::tpcc::keys::{self, Place};

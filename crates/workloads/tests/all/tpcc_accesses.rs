@@ -1,8 +1,6 @@
 //! What the stand-in for TPC-C's accesses does to the database.
 
-mod store;
-
-use store::{Event, Mistake, Store};
+use crate::store::{Event, Mistake, Store};
 use txn::{Client, Intent, Workload};
 use workloads::tpcc_accesses::{
     CUSTOMER, DISTRICT, ITEM, STOCK, TpccAccesses, TpccAccessesOptions, WAREHOUSE,

@@ -1,10 +1,8 @@
 //! Readers beside writers: what they see, and what becomes of them when a writer commits.
 
-mod rig;
-
+use crate::rig::Rig;
 use machine::Native;
 use protocols::{ProtocolOptions, WriteLocks, plor::Plor};
-use rig::Rig;
 use txn::AbortReason;
 
 fn rig(write_locks: WriteLocks) -> Rig<Plor<Native>> {

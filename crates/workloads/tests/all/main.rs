@@ -1,0 +1,18 @@
+//! Workloads, from outside. One binary for all, as each takes long to link.
+
+mod counters;
+mod long_reader;
+mod partitions;
+mod ranges;
+mod registry;
+mod rooms;
+mod row_sets;
+mod smallbank;
+mod store;
+mod tatp;
+mod tpcb;
+mod tpcc;
+mod tpcc_accesses;
+mod tpcc_conditions;
+mod ycsb;
+mod ycsb_mixes;
