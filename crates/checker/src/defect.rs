@@ -264,6 +264,15 @@ impl fmt::Display for Defect {
                 f,
                 "{writer} overwrote {overwritten}, which no committed transaction left there"
             ),
+            _ => self.fmt_contradiction(f),
+        }
+    }
+}
+
+impl Defect {
+    /// What contradicts another entry, or what was there before the run.
+    fn fmt_contradiction(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
             Defect::PresenceContradicted { reader, at, present } => {
                 let (saw, was) = if present { ("a row", "none") } else { ("no row", "one") };
                 write!(f, "{reader} saw {saw} in {at}, where there is {was}")
@@ -304,6 +313,7 @@ impl fmt::Display for Defect {
                 };
                 write!(f, "{writer} {did} {overwritten}, where the row is {was}")
             }
+            _ => unreachable!("told where the others are"),
         }
     }
 }

@@ -25,6 +25,9 @@ pub trait CommitSink: Send + Sync {
     ///
     /// Each ticket is told once, none is left out, and independent transactions may be told in another order than that of
     /// their tickets. What is told of `commit` is gone afterwards.
+    ///
+    /// It must not panic: the transaction would roll back, and its ticket would be told to nobody. A log that cannot go on
+    /// keeps that to itself here, and stops acknowledging.
     fn commit(&self, commit: &Commit<'_>);
 
     /// Everything up to this ticket is durable.

@@ -92,7 +92,7 @@ impl Judgement<'_> {
 
     /// Whether records of absent rows leave their indexes, in transactions of which the watcher of ages knows nothing.
     fn retires(&self) -> bool {
-        self.seed / 4 % 4 != 0
+        !(self.seed / 4).is_multiple_of(4)
     }
 
     /// In the schedules in which memory runs out: leaves little of it, when everything is loaded.
