@@ -176,7 +176,7 @@ mod tests {
         for _ in 0..512 {
             let mut now = 0;
             while now < end {
-                let long = crate::drive::next_random(&mut state) % 20 == 0;
+                let long = crate::drive::next_random(&mut state).is_multiple_of(20);
                 let (from, to) = (now, now + if long { 1000 } else { 10 });
                 now = to;
                 if to >= begin && from < begin {

@@ -304,7 +304,7 @@ impl<'a> Meter<'a> {
             Part::Before => {}
             Part::Within => {
                 if intended < self.since {
-                    self.timeline.state.lock().enter(intended, now);
+                    self.enter(intended, now);
                 }
                 self.counts.committed(kind);
                 self.latencies.push(now - intended);
@@ -314,6 +314,12 @@ impl<'a> Meter<'a> {
             }
             Part::After => self.leave_in_flight(intended, self.since),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter(&mut self, intended: u64, now: u64) {
+        self.timeline.state.lock().enter(intended, now);
     }
 
     /// An attempt was aborted at `now`.

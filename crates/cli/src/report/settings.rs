@@ -37,7 +37,7 @@ pub(super) fn own_settings(record: &RunRecord) -> String {
 
 /// True when all data of the run are one partition, and the protocol locks partitions.
 pub(super) fn is_one_partition(record: &RunRecord) -> bool {
-    record.protocol_options.get("older-at-partition").is_some()
+    record.protocol_options.contains_key("older-at-partition")
         && record.protocol_options.get("partitions") == Some(&Setting::Text("1".into()))
 }
 
