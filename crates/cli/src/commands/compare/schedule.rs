@@ -4,7 +4,7 @@ use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
 use harness::record::MachineKind;
 use harness::run::Growth;
-use harness::steadiness::Rule;
+use harness::steadiness::{Rule, TOLERANCE};
 use protocols::ProtocolOptions;
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ const REPEATED: usize = 16;
 
 /// Seeds of a simulated configuration, where there is time for them.
 const SEEDS: usize = 3;
+
+/// How long a simulated run is at least, in modelled seconds summed over the cores.
+const FIRST: f64 = 1.0;
 
 /// How long the cores of a simulated run may be busy, in modelled seconds summed over them: the host takes about as long.
 const MOST_BUSY: f64 = 2.0;
@@ -80,7 +83,12 @@ pub fn simulated_configuration(
     quick: bool,
 ) -> Configuration {
     let core_seconds = |n: f64| n / cores as f64;
-    let first_s = core_seconds(if quick { 0.05 } else { 0.25 }).clamp(0.0005, 0.02);
+    let first_s = match quick {
+        true => core_seconds(0.05).clamp(0.0005, 0.02),
+        false => core_seconds(FIRST).clamp(0.001, 0.03),
+    };
+    // Caches fill for as long as any run: protocols are compared after the same time, not after the same drift.
+    let rule = Rule { drift: TOLERANCE, ..Rule::default() };
     let (most_busy_s, together) = if quick { (0.3, 0.3) } else { (MOST_BUSY, TOGETHER) };
     let together_s = core_seconds(together).max(first_s);
     Configuration {
@@ -91,7 +99,7 @@ pub fn simulated_configuration(
         cores,
         warm_up_s: 0.0,
         measured_s: first_s,
-        growth: Some(Growth { most_s: 0.2, most_busy_s, together_s, rule: Rule::default() }),
+        growth: Some(Growth { most_s: 0.2, most_busy_s, together_s, rule }),
         repetitions: SEEDS,
         seed: 1,
         breakdown: false,
