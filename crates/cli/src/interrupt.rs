@@ -1,12 +1,12 @@
-//! Ctrl-C: the first one ends what is running, so that what was measured is kept; the second one ends
-//! the program.
+//! Ctrl-C, SIGTERM and SIGHUP: the first one ends what is running, so that what was measured is kept; the second one
+//! ends the program.
 
 use crate::failure::Failure;
 use machine::Word;
 
 static STOP: Word = Word::new(0);
 
-/// Listens for Ctrl-C from now on. The word becomes 1 when it comes.
+/// Listens for them from now on. The word becomes 1 when it comes.
 pub fn listen() -> Result<&'static Word, Failure> {
     ctrlc::set_handler(|| {
         if STOP.peek() != 0 {
@@ -18,7 +18,7 @@ pub fn listen() -> Result<&'static Word, Failure> {
     Ok(&STOP)
 }
 
-/// Whether Ctrl-C has come.
+/// Whether one has come.
 pub fn requested() -> bool {
     STOP.peek() != 0
 }

@@ -2,14 +2,16 @@
 
 use crate::arguments::{Facts, MachineChoice};
 use crate::failure::Failure;
-use crate::host;
+use crate::load::Moment;
+use crate::origin::Origin;
+use crate::report;
 use checker::Counterexample;
 use engine::EngineError;
 use harness::arrivals::Arrivals;
 use harness::assemble;
 use harness::drive::BackOff;
-use harness::record::{MachineKind, RunRecord, Setting};
-use harness::run::{HarnessError, Plan, Repetition, run};
+use harness::record::{BrokenLaw, MachineKind, RunRecord, Setting};
+use harness::run::{Growth, HarnessError, Plan, Repetition, run};
 use machine::{Native, NativeOptions, Word};
 use protocols::{KNOBS, ProtocolOptions};
 use simulator::{Simulated, SimulatedOptions};
@@ -32,6 +34,8 @@ pub struct Configuration {
     pub warm_up_s: f64,
     /// Seconds that count.
     pub measured_s: f64,
+    /// How both adapt; none for exactly those.
+    pub growth: Option<Growth>,
     /// How often.
     pub repetitions: usize,
     /// Seed of the first repetition.
@@ -70,17 +74,21 @@ pub struct Measured {
     pub history: Option<History>,
 }
 
-/// Where records come from: the same for all of one command.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    host: String,
-    commit: &'static str,
-}
+impl Measured {
+    /// What an earlier command has measured. What speaks against a certificate is not kept in records.
+    pub fn earlier(record: RunRecord) -> Measured {
+        let broken_law = record.broken_law.clone().map(|broken| (broken.seed, broken.law));
+        Measured { record, counterexample: None, broken_law, history: None }
+    }
 
-impl Origin {
-    /// This computer and this build.
-    pub fn here() -> Origin {
-        Origin { host: host::host(), commit: env!("KILOCORE_COMMIT") }
+    /// It in one line.
+    pub fn line(&self) -> String {
+        let record = &self.record;
+        let remarks = report::remarks(record);
+        let remarks = if remarks.is_empty() { remarks } else { format!(" ({remarks})") };
+        let (name, cores, machine) = (&record.protocol, record.cores, &record.machine);
+        let throughput = report::rate(record.throughput_txn_per_s);
+        format!("{name}, {cores} cores, {machine}: {throughput} txn/s{remarks}")
     }
 }
 
@@ -96,7 +104,8 @@ impl Configuration {
         origin: &Origin,
         stop: &Word,
     ) -> Result<Option<Measured>, Failure> {
-        let plan = self.plan();
+        let (plan, begin) = (self.plan(), Moment::now());
+        let provenance = origin.provenance();
         let mut repetitions = Vec::new();
         let (mut certified, mut broken_law) = (None, None);
         let mut kept = None;
@@ -127,6 +136,7 @@ impl Configuration {
                 repetitions: 1,
                 warm_up_s,
                 measured_s,
+                growth: None,
                 record_history: true,
                 ..plan.clone()
             };
@@ -140,10 +150,14 @@ impl Configuration {
         })?;
         let mut blank = self.blank(facts, origin);
         self.describe_evidence(&mut blank);
+        blank.provenance = Some(provenance);
+        blank.host_load = begin.zip(Moment::now()).map(|(begin, end)| end.since(&begin));
         let certificate = certified.as_ref().map(|(_, certificate)| certificate);
         let kind = self.machine.kind();
         let mut record =
             assemble::record(blank, kind, &plan, &declaration, &repetitions, certificate);
+        fit_partitions(&mut record, workload);
+        record.broken_law = broken_law.clone().map(|(seed, law)| BrokenLaw { seed, law });
         record.commits_by_procedure =
             assemble::commits_by_procedure(workload.kinds(), &repetitions);
         let counterexample = certified.and_then(|(seed, certificate)| {
@@ -151,6 +165,45 @@ impl Configuration {
             certificate.with_replay(command).counterexample
         });
         Ok(Some(Measured { record, counterexample, broken_law, history: kept }))
+    }
+
+    /// What `record` would say of this configuration, measured by this program: the same, if it is of it.
+    pub fn is_of<W: Workload>(
+        &self,
+        workload: &W,
+        facts: &Facts,
+        origin: &Origin,
+        record: &RunRecord,
+    ) -> bool {
+        let plan = self.plan();
+        let mut expected = self.blank(facts, origin);
+        self.describe_evidence(&mut expected);
+        expected.protocol_options = assemble::protocol_settings(&plan);
+        fit_partitions(&mut expected, workload);
+        let lengths = |r: &RunRecord| {
+            r.adapted.is_some() || (r.warm_up_s, r.measured_s) == (plan.warm_up_s, plan.measured_s)
+        };
+        !record.interrupted
+            && record.schema_version == expected.schema_version
+            && record.workload == expected.workload
+            && record.workload_options == expected.workload_options
+            && record.protocol == plan.protocol
+            && record.protocol_options == expected.protocol_options
+            && record.architecture == plan.architecture
+            && record.architecture_options == expected.architecture_options
+            && record.machine == expected.machine
+            && record.machine_kind == self.machine.kind()
+            && record.machine_description == expected.machine_description
+            && (record.cores, record.seed) == (plan.cores, plan.seed)
+            && record.commit == expected.commit
+            && record.host == expected.host
+            && record.adapted == assemble::adapted(&plan)
+            && lengths(record)
+            && (record.adapted.is_some() || record.repetitions == plan.repetitions)
+            && record.arrivals.as_ref().map(|a| a.rate_txn_per_s)
+                == plan.arrivals.map(|a| a.rate_txn_per_s)
+            && record.breakdown.is_some()
+                == (self.breakdown || self.machine.kind() == MachineKind::Simulated)
     }
 
     fn run<W: Workload>(
@@ -183,6 +236,7 @@ impl Configuration {
             cores: self.cores,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
+            growth: self.growth,
             repetitions: self.repetitions,
             seed: self.seed,
             record_history: false,
@@ -242,6 +296,15 @@ impl Configuration {
                 _ => "",
             }
         )
+    }
+}
+
+/// Says how many partitions there are where that is the workload's to say.
+fn fit_partitions<W: Workload>(record: &mut RunRecord, workload: &W) {
+    if let Some(partitions) = record.protocol_options.get_mut("partitions")
+        && *partitions == Setting::Text("workload".into())
+    {
+        *partitions = Setting::Text(workload.schema().partitions().to_string());
     }
 }
 

@@ -1,11 +1,11 @@
-//! What is said below a table: broken certificates, runs that were not steady, where time went.
+//! What is said below a table: broken certificates, numbers that do not fit together, where time went.
 
 use crate::measurement::Measured;
 use crate::report::rate;
 use comfy_table::{CellAlignment, Table, presets};
 use harness::record::{RunRecord, Verdict};
+use harness::steadiness::LITTLE_FACTOR;
 use machine::Category;
-use std::collections::BTreeMap;
 
 /// Why certificates failed. A broken promise is told in full; what nobody promised too if `all` is set.
 pub fn certificates(measured: &[Measured], all: bool) -> String {
@@ -50,24 +50,25 @@ pub fn laws(measured: &[Measured], all: bool) -> String {
     text
 }
 
-/// Which records are not to be trusted because throughput still changed while it was measured.
-pub fn steadiness(records: &[RunRecord]) -> String {
-    let mut unsteady: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.steady == Some(false)) {
-        let place = (record.machine.as_str(), record.protocol.as_str());
-        unsteady.entry(place).or_default().push(record.cores.to_string());
-    }
-    if unsteady.is_empty() {
-        return String::new();
-    }
-    let places: Vec<String> = unsteady
-        .into_iter()
-        .map(|((machine, protocol), cores)| format!("{machine} {protocol} {}", cores.join(",")))
+/// Where throughput, mean latency and the number of workers don't fit together, and by how much.
+pub fn littles_law(records: &[RunRecord]) -> String {
+    let failing: Vec<String> = records
+        .iter()
+        .filter_map(|record| {
+            let law = record.littles_law.filter(|law| !law.holds)?;
+            let (machine, name, cores) = (&record.machine, &record.protocol, record.cores);
+            let accounted = law.accounted_workers;
+            Some(format!("{machine} {name} {cores}: {accounted:.1}"))
+        })
         .collect();
-    format!(
-        "Not steady, the two halves of the measured interval differ (machine, protocol, cores): {}\n",
-        places.join("; ")
-    )
+    match failing.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Little's law fails by more than a factor of {LITTLE_FACTOR}; machine, protocol, cores, and how many of them \
+             throughput x mean latency accounts for:\n  {}\n",
+            failing.join("; ")
+        ),
+    }
 }
 
 /// How transactions arrived in an open loop, and where more came than were served.

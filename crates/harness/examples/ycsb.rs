@@ -36,6 +36,7 @@ fn main() {
         measured_s: arguments
             .get(6)
             .map_or(if modelled { 0.001 } else { 1.0 }, |s| s.parse().unwrap()),
+        growth: None,
         repetitions: 3,
         seed: 1,
         record_history: false,
@@ -69,7 +70,7 @@ fn report<M: Engines>(
     let blank = RunRecord::blank();
     let record = assemble::record(blank, kind, plan, &declaration, &repetitions, None);
     println!(
-        "{} {:.0} txn/s ({:?}), aborts {:.3}, p50 {} ns, p99 {} ns, {:?} Mops/s, steady {:?}, {:.1} s in all\n{:?}",
+        "{} {:.0} txn/s ({:?}), aborts {:.3}, p50 {:?} ns, p99 {:?} ns, {:?} Mops/s, steady {:?}, {:.1} s in all\n{:?}",
         record.protocol,
         record.throughput_txn_per_s,
         record.repetition_throughputs_txn_per_s,

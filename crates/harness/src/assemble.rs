@@ -1,14 +1,16 @@
 //! From repetitions to the record of a run.
 
+mod quality;
+
+pub use quality::adapted;
+
 use crate::{
     record::{
-        ArrivalRecord, Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Settings,
-        Verdict,
+        ArrivalRecord, Certificate, MachineKind, Promise, RunRecord, Setting, Settings, Verdict,
     },
     run::{Plan, Repetition},
 };
 use checker::{Level, Requirements};
-use hdrhistogram::Histogram;
 use machine::{Category, Machine, Native};
 use protocols::{Declaration, Isolation, KNOBS, registry};
 use std::collections::BTreeMap;
@@ -49,7 +51,7 @@ pub fn badness(certificate: &checker::Certificate) -> u8 {
 }
 
 /// Where timestamps come from, and every option that the protocol of `plan` heeds, the defaults too.
-fn protocol_settings(plan: &Plan) -> Settings {
+pub fn protocol_settings(plan: &Plan) -> Settings {
     let timestamps = Setting::Text(plan.protocol_options.timestamps.to_string());
     let mut settings = BTreeMap::from([("timestamp_allocation".to_owned(), timestamps)]);
     if let Some(declaration) = declaration::<Native>(plan) {
@@ -86,8 +88,8 @@ pub fn record(
     record.machine_kind = kind;
     record.cores = plan.cores;
     record.seed = plan.seed;
-    record.warm_up_s = plan.warm_up_s;
-    record.measured_s = plan.measured_s;
+    (record.warm_up_s, record.measured_s) = quality::lengths(plan, repetitions);
+    record.adapted = quality::adapted(plan);
     record.set_repetitions(repetitions.iter().map(|r| r.throughput_txn_per_s).collect());
     let mut aborts = BTreeMap::new();
     for (at, reason) in AbortReason::ALL.iter().enumerate() {
@@ -103,7 +105,7 @@ pub fn record(
         aborts,
         repetitions.iter().map(|r| r.total.aborts[user]).sum(),
     );
-    record.latency_ns = latency(repetitions);
+    quality::fill(&mut record, plan, repetitions);
     record.arrivals = plan.arrivals.map(|arrivals| ArrivalRecord {
         process: arrivals.process.name().to_owned(),
         rate_txn_per_s: arrivals.rate_txn_per_s,
@@ -111,7 +113,6 @@ pub fn record(
         waiting_at_end: repetitions.iter().map(|r| r.total.waiting_at_end).sum(),
     });
     record.breakdown = breakdown(repetitions);
-    record.steady = steady(repetitions);
     record.certificate = verdicts(declaration, certificate);
     if kind == MachineKind::Simulated {
         let wall: f64 = repetitions.iter().map(|r| r.wall_s).sum();
@@ -120,8 +121,9 @@ pub fn record(
         record.wall_s = Some(wall);
         record.simulated_s = Some(repetitions.iter().map(|r| r.machine_s).sum());
     }
-    record.interrupted =
-        repetitions.iter().any(|r| r.interrupted) || repetitions.len() < plan.repetitions.max(1);
+    // One whose length adapts makes no more repetitions than there is time for.
+    let missing = plan.growth.is_none() && repetitions.len() < plan.repetitions.max(1);
+    record.interrupted = repetitions.iter().any(|r| r.interrupted) || missing;
     record
 }
 
@@ -159,28 +161,9 @@ fn verdicts(declaration: &Declaration, found: Option<&checker::Certificate>) -> 
     }
 }
 
-fn latency(repetitions: &[Repetition]) -> Latency {
-    let mut all = Histogram::<u64>::new(3).expect("three digits are allowed");
-    let mut ticks_per_second = 1;
-    for repetition in repetitions {
-        ticks_per_second = repetition.ticks_per_second;
-        all.add(&repetition.latencies).expect("it grows with what is added");
-    }
-    let ns = |ticks: f64| ticks * 1e9 / ticks_per_second as f64;
-    let at = |quantile: f64| ns(all.value_at_quantile(quantile) as f64).round() as u64;
-    Latency {
-        mean: ns(all.mean()),
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
-        max: ns(all.max() as f64).round() as u64,
-    }
-}
-
 fn breakdown(repetitions: &[Repetition]) -> Option<BTreeMap<String, f64>> {
     let mut sums = [0u64; Category::ALL.len()];
-    for spent in repetitions.iter().map(|r| r.total.spent) {
+    for spent in repetitions.iter().map(|r| r.counts.spent) {
         sums.iter_mut().zip(spent?).for_each(|(sum, ticks)| *sum += ticks);
     }
     let total: u64 = sums.iter().sum();
@@ -188,10 +171,4 @@ fn breakdown(repetitions: &[Repetition]) -> Option<BTreeMap<String, f64>> {
         (category.name().to_owned(), *ticks as f64 / total as f64)
     };
     (total > 0).then(|| Category::ALL.iter().zip(&sums).map(share).collect())
-}
-
-/// Steady if every repetition that can tell was.
-fn steady(repetitions: &[Repetition]) -> Option<bool> {
-    let told: Vec<bool> = repetitions.iter().filter_map(Repetition::is_steady).collect();
-    (!told.is_empty()).then(|| told.iter().all(|steady| *steady))
 }

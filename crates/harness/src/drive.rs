@@ -1,7 +1,8 @@
 //! One worker's loop: draw a procedure, attempt it until it commits, count.
 
 use crate::arrivals::{ArrivalTimes, idle};
-use crate::measure::{Interval, Meter, WorkerReport};
+use crate::measure::{Interval, WorkerReport};
+use crate::timeline::Meter;
 use engine::{Session, Start};
 use machine::{Category, Core, Word};
 use txn::{Abort, AbortReason, Client};
@@ -9,7 +10,8 @@ use txn::{Abort, AbortReason, Client};
 /// How long a worker goes on.
 #[derive(Clone, Copy, Debug)]
 pub enum Length {
-    /// Until the clock shows the end of the interval; what commits within it counts.
+    /// Until the clock shows the end of the interval, or a later one if the meter's timeline makes it longer; what
+    /// commits within it counts.
     Until(Interval),
     /// Until so many procedures have ended. For exploration: on a contended machine some worker would
     /// otherwise hold up the end for ever.
@@ -87,7 +89,7 @@ pub struct Loop<'a, W> {
     pub arrivals: Option<ArrivalTimes>,
     /// Who watches.
     pub watcher: W,
-    /// Where latencies go.
+    /// Where counts and latencies go.
     pub meter: Meter<'a>,
 }
 
@@ -112,7 +114,11 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     let mut report = WorkerReport::default();
     let declares = session.locks_partitions();
     let mut partitions = Vec::new();
-    let mut pace = Pace { length, begun: core.now(), measuring: false, ended: 0 };
+    let begun = core.now();
+    if let Length::Until(interval) = length {
+        plan.meter.open(interval);
+    }
+    let mut pace = Pace { length, begun, idle_since: begun, measuring: false, ended: 0 };
     loop {
         client.next();
         let Some(intended) = pace.next(core, &mut plan, &mut report) else {
@@ -122,17 +128,17 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             partitions.clear();
             client.partitions(&mut partitions);
         }
-        let drawn = Drawn { partitions: &partitions, intended, length };
-        transact(core, session, client, drawn, &mut plan, &mut report);
+        let drawn = Drawn { partitions: &partitions, intended };
+        pace.idle_since = transact(core, session, client, drawn, &mut plan, &mut report);
         pace.ended += 1;
         session.maintain();
     }
     report.ended_at = core.now();
     if let Some(arrivals) = &plan.arrivals {
-        report.waiting_at_end = arrivals.waiting(report.ended_at.min(length.end()) - pace.begun);
+        let end = plan.meter.end();
+        report.waiting_at_end = arrivals.waiting(report.ended_at.min(end) - pace.begun);
     }
-    report.spent = core.breakdown().enabled().then(|| core.breakdown().read(report.ended_at));
-    plan.meter.flush();
+    plan.meter.close(core, &mut report);
     report
 }
 
@@ -140,6 +146,8 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
 struct Pace {
     length: Length,
     begun: u64,
+    /// When the transaction before ended.
+    idle_since: u64,
     /// The warm-up is over.
     measuring: bool,
     /// Procedures that have ended.
@@ -158,34 +166,27 @@ impl Pace {
         let mut started = core.now();
         let mut intended = started;
         if let Some(arrivals) = &plan.arrivals {
-            if !self.measuring && self.length.begins_before(started) {
+            if !self.measuring && plan.meter.has_begun(core, started) {
+                self.measuring = true;
                 report.waiting_at_begin = arrivals.waiting(started - self.begun);
             }
             intended = self.begun + arrivals.upcoming();
             if started < intended {
-                idle(core, intended.min(self.length.end()), plan.stop);
+                idle(core, intended.min(plan.meter.end()), plan.stop);
                 started = core.now();
             }
+        } else {
+            plan.meter.between(started.saturating_sub(self.idle_since));
         }
         if plan.stop.peek() != 0 {
             return None;
         }
-        match self.length {
-            Length::Procedures(count) => {
-                if self.ended == count {
-                    return None;
-                }
-            }
-            Length::Until(interval) => {
-                if started >= interval.end {
-                    return None;
-                }
-                if !self.measuring && started >= interval.begin {
-                    self.measuring = true;
-                    // What the warm-up cost is not what is measured.
-                    core.breakdown().restart(started);
-                }
-            }
+        let over = match self.length {
+            Length::Procedures(count) => self.ended == count,
+            Length::Until(_) => plan.meter.is_over(core, started),
+        };
+        if over {
+            return None;
         }
         if let Some(arrivals) = &mut plan.arrivals {
             arrivals.take();
@@ -201,19 +202,18 @@ struct Drawn<'a> {
     partitions: &'a [u64],
     /// When it was meant to begin.
     intended: u64,
-    length: Length,
 }
 
-/// Attempts what the client has drawn until it has committed, or will not be tried again.
+/// Attempts what the client has drawn until it has committed, or will not be tried again. When that was.
 #[inline(always)]
 fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     core: &C,
     session: &mut S,
     client: &mut L,
-    Drawn { partitions, intended, length }: Drawn<'_>,
+    Drawn { partitions, intended }: Drawn<'_>,
     plan: &mut Loop<'_, W>,
     report: &mut WorkerReport,
-) {
+) -> u64 {
     let mut attempt = 0;
     loop {
         session.begin(Start { attempt, read_only: client.read_only(), partitions });
@@ -229,20 +229,17 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
         let Err(abort) = result else {
             plan.watcher.committed();
             report.all_commits += 1;
-            if length.counts(now) {
-                report.committed(client.kind(), length.slice(now));
-                plan.meter.record(now - intended);
-            }
-            return;
+            plan.meter.committed(core, client.kind(), intended, now);
+            return now;
         };
-        let over = plan.stop.peek() != 0 || length.is_over(now);
-        let again = abort.reason.is_retryable() && !over;
+        plan.meter.aborted(core, abort.reason, now);
+        let over = plan.stop.peek() != 0 || plan.meter.is_over(core, now);
+        let retryable = abort.reason.is_retryable();
+        let again = retryable && !over;
         plan.watcher.aborted(abort, again);
-        if length.counts(now) {
-            report.aborted(abort.reason);
-        }
         if !again {
-            return;
+            plan.meter.given_up(intended, now, retryable);
+            return now;
         }
         let bits = next_random(&mut plan.seed);
         let ticks = match session.longest_back_off() {
@@ -253,44 +250,6 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
         core.back_off(ticks);
         core.account(before);
         attempt += 1;
-    }
-}
-
-impl Length {
-    fn counts(&self, now: u64) -> bool {
-        match self {
-            Length::Procedures(_) => true,
-            Length::Until(interval) => (interval.begin..interval.end).contains(&now),
-        }
-    }
-
-    /// True when measuring has begun by `now`.
-    fn begins_before(&self, now: u64) -> bool {
-        match self {
-            Length::Procedures(_) => true,
-            Length::Until(interval) => interval.begin <= now,
-        }
-    }
-
-    fn end(&self) -> u64 {
-        match self {
-            Length::Procedures(_) => u64::MAX,
-            Length::Until(interval) => interval.end,
-        }
-    }
-
-    fn is_over(&self, now: u64) -> bool {
-        match self {
-            Length::Procedures(_) => false,
-            Length::Until(interval) => now >= interval.end,
-        }
-    }
-
-    fn slice(&self, now: u64) -> usize {
-        match self {
-            Length::Procedures(_) => 0,
-            Length::Until(interval) => interval.slice(now),
-        }
     }
 }
 

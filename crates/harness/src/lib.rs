@@ -17,3 +17,6 @@ mod measurement;
 pub mod memory_log;
 pub mod record;
 pub mod run;
+pub mod steadiness;
+pub mod survival;
+pub mod timeline;

@@ -1,11 +1,7 @@
 //! What a worker counts, and how workers' counts add up.
 
-use hdrhistogram::Histogram;
-use machine::{Spent, cold::Mutex};
+use machine::{Category, Spent};
 use txn::AbortReason;
-
-/// Parts into which the measured interval is divided, to see whether it was steady.
-pub const SLICES: usize = 8;
 
 /// Kinds of procedures that are counted apart.
 pub const KINDS: usize = 8;
@@ -24,68 +20,63 @@ impl Interval {
     pub fn ticks(&self) -> u64 {
         self.end - self.begin
     }
-
-    /// The slice in which `now` lies.
-    pub fn slice(&self, now: u64) -> usize {
-        let passed = u128::from(now.saturating_sub(self.begin)) * SLICES as u128;
-        ((passed / u128::from(self.ticks().max(1))) as usize).min(SLICES - 1)
-    }
 }
 
-/// Latencies of all workers, in ticks. Workers hand theirs over in small batches.
-pub struct Latencies {
-    histogram: Mutex<Histogram<u64>>,
+/// What was counted in some part of the measured interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Committed procedures, by kind.
+    pub commits: [u64; KINDS],
+    /// Aborted attempts, by reason, in the order of [`AbortReason::ALL`].
+    pub aborts: [u64; AbortReason::ALL.len()],
+    /// Time by category, in ticks, where it was kept.
+    pub spent: Option<Spent>,
+    /// Ticks between the end of a transaction and the begin of the next one, in a closed loop: drawing it.
+    pub between_ticks: u64,
+    /// Ticks from first attempt to end of transactions that ended without a commit, because they asked for it.
+    pub given_up_ticks: u64,
 }
 
-impl Default for Latencies {
-    fn default() -> Self {
-        // Three digits: errors below 0.1 %. It grows with the largest value.
-        let histogram = Histogram::new(3).expect("three digits are allowed");
-        Latencies { histogram: Mutex::new(histogram) }
-    }
-}
-
-impl Latencies {
-    /// What was recorded.
-    pub fn into_inner(self) -> Histogram<u64> {
-        self.histogram.into_inner()
-    }
-}
-
-const BATCH: usize = 64;
-
-/// One worker's way to record latencies.
-pub struct Meter<'a> {
-    latencies: &'a Latencies,
-    batch: Vec<u64>,
-}
-
-impl<'a> Meter<'a> {
-    /// A meter that hands over to `latencies`.
-    pub fn new(latencies: &'a Latencies) -> Meter<'a> {
-        Meter { latencies, batch: Vec::with_capacity(BATCH) }
+impl Counts {
+    pub(crate) fn committed(&mut self, kind: usize) {
+        self.commits[kind] += 1;
     }
 
-    /// Records one latency, in ticks.
-    #[inline]
-    pub fn record(&mut self, ticks: u64) {
-        self.batch.push(ticks);
-        if self.batch.len() == BATCH {
-            self.flush();
+    pub(crate) fn aborted(&mut self, reason: AbortReason) {
+        let at = AbortReason::ALL.iter().position(|r| *r == reason);
+        self.aborts[at.expect("ALL has every reason")] += 1;
+    }
+
+    /// Commits of all kinds.
+    pub fn commits(&self) -> u64 {
+        self.commits.iter().sum()
+    }
+
+    /// Ticks in which workers did not wait, as far as that was kept.
+    pub fn busy_ticks(&self) -> u64 {
+        let busy = |category: &&Category| {
+            !matches!(category, Category::Wait | Category::BackOff | Category::Idle)
+        };
+        let Some(spent) = self.spent else { return 0 };
+        Category::ALL.iter().filter(busy).map(|category| spent[*category as usize]).sum()
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, other: &Counts) {
+        let add = |into: &mut [u64], from: &[u64]| {
+            into.iter_mut().zip(from).for_each(|(a, b)| *a += b);
+        };
+        add(&mut self.commits, &other.commits);
+        add(&mut self.aborts, &other.aborts);
+        if let Some(spent) = other.spent {
+            add(self.spent.get_or_insert_default(), &spent);
         }
-    }
-
-    /// Hands over what has gathered.
-    pub fn flush(&mut self) {
-        let mut histogram = self.latencies.histogram.lock();
-        for ticks in self.batch.drain(..) {
-            // It resizes itself; only a value beyond 64 bits could fail.
-            let _ = histogram.record(ticks);
-        }
+        self.between_ticks += other.between_ticks;
+        self.given_up_ticks += other.given_up_ticks;
     }
 }
 
-/// What one worker counted.
+/// What one worker counted, or all of them.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerReport {
     /// Committed procedures, by kind.
@@ -94,29 +85,18 @@ pub struct WorkerReport {
     pub all_commits: u64,
     /// Aborted attempts, by reason, in the order of [`AbortReason::ALL`].
     pub aborts: [u64; AbortReason::ALL.len()],
-    /// Commits by slice of the interval.
-    pub slices: [u64; SLICES],
-    /// Time by category, in ticks, where it was kept.
-    pub spent: Option<Spent>,
     /// Clock at the end.
     pub ended_at: u64,
     /// Transactions that had arrived and not begun at the begin of the interval; only in an open loop.
     pub waiting_at_begin: u64,
     /// The same at its end.
     pub waiting_at_end: u64,
+    /// How long a transaction had been in flight, in ticks, that had begun when the interval ended and had not
+    /// committed.
+    pub in_flight_ticks: Option<u64>,
 }
 
 impl WorkerReport {
-    pub(crate) fn committed(&mut self, kind: usize, slice: usize) {
-        self.commits[kind] += 1;
-        self.slices[slice] += 1;
-    }
-
-    pub(crate) fn aborted(&mut self, reason: AbortReason) {
-        let at = AbortReason::ALL.iter().position(|r| *r == reason);
-        self.aborts[at.expect("ALL has every reason")] += 1;
-    }
-
     /// Attempts aborted for `reason`.
     pub fn aborted_for(&self, reason: AbortReason) -> u64 {
         let at = AbortReason::ALL.iter().position(|r| *r == reason);
@@ -128,7 +108,12 @@ impl WorkerReport {
         self.commits.iter().sum()
     }
 
-    /// Adds another worker's counts.
+    /// Takes commits and aborts from `counts`.
+    pub(crate) fn set(&mut self, counts: &Counts) {
+        (self.commits, self.aborts) = (counts.commits, counts.aborts);
+    }
+
+    /// Adds another worker's counts. Which transactions were in flight is no sum.
     pub fn add(&mut self, other: &WorkerReport) {
         let add = |into: &mut [u64], from: &[u64]| {
             into.iter_mut().zip(from).for_each(|(a, b)| *a += b);
@@ -136,40 +121,8 @@ impl WorkerReport {
         add(&mut self.commits, &other.commits);
         self.all_commits += other.all_commits;
         add(&mut self.aborts, &other.aborts);
-        add(&mut self.slices, &other.slices);
-        if let Some(spent) = other.spent {
-            add(self.spent.get_or_insert_default(), &spent);
-        }
         self.ended_at = self.ended_at.max(other.ended_at);
         self.waiting_at_begin += other.waiting_at_begin;
         self.waiting_at_end += other.waiting_at_end;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slices_cover_the_interval() {
-        let interval = Interval { begin: 100, end: 180 };
-        assert_eq!(interval.slice(100), 0);
-        assert_eq!(interval.slice(109), 0);
-        assert_eq!(interval.slice(110), 1);
-        assert_eq!(interval.slice(179), SLICES - 1);
-        assert_eq!(interval.slice(500), SLICES - 1);
-    }
-
-    #[test]
-    fn latencies_arrive_in_full() {
-        let latencies = Latencies::default();
-        let mut meter = Meter::new(&latencies);
-        for ticks in 1..=1000 {
-            meter.record(ticks);
-        }
-        meter.flush();
-        let histogram = latencies.into_inner();
-        assert_eq!(histogram.len(), 1000);
-        assert!(histogram.value_at_quantile(0.5).abs_diff(500) <= 1);
     }
 }

@@ -5,8 +5,10 @@ use crate::{
     drive::{Length, Loop, Watcher},
     erased::{ErasedWorkload, Identity},
     law,
-    measure::{Interval, Latencies, Meter, WorkerReport},
+    measure::{Interval, WorkerReport},
     run::{HarnessError, Plan, Repetition},
+    steadiness,
+    timeline::{Growth, Meter, SLICES, Slice, Timeline},
 };
 use engine::Engine;
 use machine::{Body, Core, Machine, Place, Service, Word, Zeroed, cold::Mutex};
@@ -70,14 +72,14 @@ impl<M: Machine> Gate<M> {
 impl<M: Machine> Measurement<'_, M> {
     /// Measures.
     pub fn run(&self, worker_loop: &WorkerLoop<'_, M>) -> Result<Repetition, HarnessError> {
-        let latencies = Latencies::default();
+        let timeline = self.timeline();
         let gate = self.machine.arena().place::<Gate<M>>(Place::Any)?;
         let outcomes = Mutex::new(Vec::with_capacity(self.plan.cores));
         let bodies = (0..self.plan.cores)
             .map(|worker| -> Body<'_, M> {
-                let (latencies, gate, outcomes) = (&latencies, &*gate, &outcomes);
+                let (timeline, gate, outcomes) = (&timeline, &*gate, &outcomes);
                 Box::new(move |core| {
-                    let outcome = self.work(core, worker, worker_loop, (gate, latencies));
+                    let outcome = self.work(core, worker, worker_loop, (gate, timeline));
                     outcomes.lock().push(outcome);
                 })
             })
@@ -90,14 +92,19 @@ impl<M: Machine> Measurement<'_, M> {
         let grown_bytes = self.machine.arena().used().saturating_sub(used_before);
         let mut outcomes = outcomes.into_inner();
         outcomes.sort_by_key(|outcome| outcome.worker);
-        let repetition = self.added_up(outcomes)?;
-        Ok(Repetition {
-            latencies: latencies.into_inner(),
-            wall_s,
-            operations: executed,
-            grown_bytes,
-            ..repetition
-        })
+        let repetition = self.added_up(outcomes, timeline)?;
+        Ok(Repetition { wall_s, operations: executed, grown_bytes, ..repetition })
+    }
+
+    /// Where everything is counted. It grows if the plan wants that.
+    fn timeline(&self) -> Timeline {
+        let closed = self.plan.arrivals.is_none();
+        let growth = self.plan.growth.map(|growth| Growth {
+            most_ticks: self.ticks(growth.most_s),
+            most_busy_ticks: self.ticks(growth.most_busy_s),
+            rule: growth.rule,
+        });
+        Timeline::new(closed.then_some(self.plan.cores), growth, M::MODELLED)
     }
 
     fn ticks(&self, seconds: f64) -> u64 {
@@ -110,7 +117,7 @@ impl<M: Machine> Measurement<'_, M> {
         core: &M::Core,
         worker: usize,
         worker_loop: &WorkerLoop<'_, M>,
-        (gate, latencies): (&Gate<M>, &Latencies),
+        (gate, timeline): (&Gate<M>, &Timeline),
     ) -> Outcome {
         let (plan, seed) = (self.plan, self.seed);
         let interval = Cell::new(Interval { begin: 0, end: 0 });
@@ -130,7 +137,7 @@ impl<M: Machine> Measurement<'_, M> {
                 .arrivals
                 .map(|arrivals| ArrivalTimes::new(arrivals, worker, plan.cores, seed, hz)),
             watcher: &mut (),
-            meter: Meter::new(latencies),
+            meter: Meter::new(timeline),
         };
         let (report, history) = worker_loop(self.engine, core, identity, &length, plan);
         Outcome { worker, interval: interval.get(), report, history }
@@ -143,31 +150,53 @@ impl<M: Machine> Measurement<'_, M> {
     }
 
     /// What the workers did together. What only the run as a whole can tell is left blank.
-    fn added_up(&self, outcomes: Vec<Outcome>) -> Result<Repetition, HarnessError> {
+    fn added_up(
+        &self,
+        outcomes: Vec<Outcome>,
+        timeline: Timeline,
+    ) -> Result<Repetition, HarnessError> {
         let (plan, clock) = (self.plan, self.machine.clock_hz());
         let mut total = WorkerReport::default();
-        let mut interval_ticks = self.ticks(plan.measured_s);
+        let begun =
+            outcomes.first().map_or(0, |first| first.interval.begin) - self.ticks(plan.warm_up_s);
+        outcomes.iter().for_each(|outcome| total.add(&outcome.report));
+        let in_flight: Vec<u64> =
+            outcomes.iter().filter_map(|o| o.report.in_flight_ticks).collect();
         let interrupted = self.stop.peek() != 0;
+        let (mut interval, slices, ended) = timeline.into_parts();
         if interrupted {
             // The interval that all workers have in common ends with the first of them.
-            let measured = |o: &Outcome| o.report.ended_at.saturating_sub(o.interval.begin);
-            let shortest = outcomes.iter().map(measured).min();
-            interval_ticks = shortest.unwrap_or(0).min(interval_ticks);
+            let shortest = outcomes.iter().map(|o| o.report.ended_at).min().unwrap_or(0);
+            interval.end = shortest.clamp(interval.begin, interval.end);
         }
-        let warm_up = self.ticks(plan.warm_up_s);
-        let begun = outcomes.first().map_or(0, |first| first.interval.begin - warm_up);
-        outcomes.iter().for_each(|outcome| total.add(&outcome.report));
-        let machine_s = total.ended_at.saturating_sub(begun) as f64 / clock as f64;
+        let commits = steadiness::commits_of(&slices);
+        let kept = match plan.growth {
+            Some(_) if !interrupted => steadiness::mser(&commits),
+            _ => 0,
+        };
+        let mut sum = Slice::default();
+        slices.iter().skip(kept).for_each(|slice| sum.add(slice));
+        total.set(&sum.counts);
+        let left_out = (u128::from(interval.ticks()) * kept as u128 / SLICES as u128) as u64;
+        let interval_ticks = interval.ticks() - left_out;
+        let entered = entered(&slices[kept].entries, &in_flight, interval_ticks);
         let throughput = total.commits() as f64 * clock as f64 / interval_ticks.max(1) as f64;
         let broken_law = match plan.record_history && !interrupted {
             true => self.broken_law(total.all_commits)?,
             false => None,
         };
+        let machine_s = total.ended_at.saturating_sub(begun) as f64 / clock as f64;
         let histories = || outcomes.into_iter().map(|outcome| outcome.history).collect();
         Ok(Repetition {
             total,
-            latencies: Latencies::default().into_inner(),
+            counts: sum.counts,
+            latencies: sum.latencies,
+            entered,
+            in_flight,
+            steadiness: (!interrupted).then(|| steadiness::judge(&commits, kept)),
+            ended,
             ticks_per_second: clock,
+            warm_up_ticks: interval.begin - begun + left_out,
             interval_ticks,
             throughput_txn_per_s: throughput,
             history: plan.record_history.then(|| History::of(histories(), self.engine.loaded())),
@@ -185,4 +214,11 @@ impl<M: Machine> Measurement<'_, M> {
         let hands = (cores, self.services());
         Ok(law::broken(self.machine, self.engine, law, hands, cores, committed)?)
     }
+}
+
+/// How old transactions were when an interval of `ticks` began: those that `committed` later, and those of what was in
+/// flight at its end that are older than it is long.
+fn entered(committed: &[u64], in_flight: &[u64], ticks: u64) -> Vec<u64> {
+    let older = in_flight.iter().filter_map(|age| age.checked_sub(ticks));
+    committed.iter().copied().chain(older).collect()
 }

@@ -6,21 +6,25 @@
 
 mod csv;
 mod file;
+mod provenance;
+mod quality;
 mod summary;
 
 pub use csv::to_csv;
 pub use file::{
     RecordError, check_writable, read_json, to_json, write_csv, write_json, write_whole,
 };
-pub use summary::{Spread, median};
+pub use provenance::{HostLoad, Provenance};
+pub use quality::{Adapted, BrokenLaw, InFlight, Latency, LittlesLaw, SteadinessRecord};
+pub use summary::{Spread, SpreadOf, median};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use workloads::OptionValue;
 
-/// The version of the schema that this build writes. It reads this one and the one before, which knew no open
-/// loop: with one, latencies mean something else.
-pub const SCHEMA_VERSION: u32 = 2;
+/// The version of the schema that this build writes. It reads those before too: the first knew no open loop, with which
+/// latencies mean something else; up to the second, latencies were of what had committed alone and never left out.
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// What stands for a fact that this machine cannot give. Never zero in its place.
 pub const ABSENT: &str = "absent";
@@ -55,16 +59,25 @@ pub struct RunRecord {
     pub placement: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Git commit of the build, or `unknown`.
+    /// Git commit of the build, with `-dirty` behind it if it was built from other sources, or `unknown`.
     pub commit: String,
+    /// The program, and how it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The computer that ran it: processor, memory, operating system. For a simulation, the host.
     pub host: String,
+    /// What else that did meanwhile. None where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_load: Option<HostLoad>,
     /// How often the measurement was repeated.
     pub repetitions: usize,
-    /// Length of each warm-up, in seconds of the machine's time.
+    /// Length of each warm-up, in seconds of the machine's time, with what was left out because it was not steady yet.
     pub warm_up_s: f64,
     /// Length of each measured interval, in seconds of the machine's time.
     pub measured_s: f64,
+    /// Between which lengths of a run the two were found. None where they were given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapted: Option<Adapted>,
     /// Committed procedures a second: the median over the repetitions.
     pub throughput_txn_per_s: f64,
     /// How far the repetitions lie apart.
@@ -84,18 +97,30 @@ pub struct RunRecord {
     pub abort_ratio: f64,
     /// From a procedure's first attempt to its commit; in an open loop from its arrival.
     pub latency_ns: Latency,
+    /// What had begun and not committed when measuring ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
     /// How procedures arrived. None in a closed loop, where each begins when the one before has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalRecord>,
     /// Share of the workers' time by category; sums to 1. None when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<BTreeMap<String, f64>>,
-    /// The two halves of the measured interval agree within 10 % plus chance. None when too little was
-    /// committed to tell.
+    /// Throughput did not move while it was measured, and is known well enough ([`crate::steadiness`]). None when too little
+    /// was committed to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<bool>,
+    /// What that is judged by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steadiness: Option<SteadinessRecord>,
+    /// Whether throughput, latency and workers fit together. Closed loops only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub littles_law: Option<LittlesLaw>,
     /// What the checker found out about the run's history.
     pub certificate: Certificate,
+    /// What is broken of the workload's law, and by which seed. None where it holds or was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken_law: Option<BrokenLaw>,
     /// Simulated operations on shared memory for each second of the host's time. Simulations only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations_per_wall_s: Option<f64>,
@@ -128,6 +153,13 @@ impl RunRecord {
         (self.commits, self.aborts, self.user_aborts) = (commits, aborts, user_aborts);
     }
 
+    /// True when others took so much of the host that what was measured natively is theirs too. Modelled time is nobody's.
+    pub fn is_disturbed(&self) -> bool {
+        let others = self.host_load.and_then(|load| load.others);
+        self.machine_kind == MachineKind::Native
+            && others.is_some_and(|share| share > HostLoad::DISTURBING)
+    }
+
     /// A record of this version in which nothing was measured yet.
     pub fn blank() -> RunRecord {
         RunRecord {
@@ -145,10 +177,13 @@ impl RunRecord {
             placement: String::new(),
             seed: 0,
             commit: "unknown".into(),
+            provenance: None,
             host: String::new(),
+            host_load: None,
             repetitions: 0,
             warm_up_s: 0.0,
             measured_s: 0.0,
+            adapted: None,
             throughput_txn_per_s: 0.0,
             spread: Spread::default(),
             repetition_throughputs_txn_per_s: Vec::new(),
@@ -158,10 +193,14 @@ impl RunRecord {
             user_aborts: 0,
             abort_ratio: 0.0,
             latency_ns: Latency::default(),
+            in_flight: None,
             arrivals: None,
             breakdown: None,
             steady: None,
+            steadiness: None,
+            littles_law: None,
             certificate: Certificate::default(),
+            broken_law: None,
             operations_per_wall_s: None,
             wall_s: None,
             simulated_s: None,
@@ -237,23 +276,6 @@ impl MachineKind {
             MachineKind::Explored => "explored",
         }
     }
-}
-
-/// Latencies, in nanoseconds of the machine's time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latency {
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Half of the procedures took no longer.
-    pub p50: u64,
-    /// 90 % took no longer.
-    pub p90: u64,
-    /// 99 % took no longer.
-    pub p99: u64,
-    /// 99.9 % took no longer.
-    pub p999: u64,
-    /// The longest.
-    pub max: u64,
 }
 
 /// How procedures arrived in an open loop, and whether they were served as they came.

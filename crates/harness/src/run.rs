@@ -5,8 +5,10 @@ use crate::{
     drive::{BackOff, Loop, drive},
     engines::Engines,
     erased::ErasedWorkload,
-    measure::{SLICES, WorkerReport},
+    measure::{Counts, WorkerReport},
     measurement::{Measurement, WorkerLoop},
+    steadiness::{Rule, Steadiness},
+    timeline::Ended,
 };
 use engine::{
     Dataset, Engine, EngineError, EngineOptions, Session, TypedEngine,
@@ -34,6 +36,8 @@ pub struct Plan {
     pub warm_up_s: f64,
     /// The measured interval, in seconds of the machine's time.
     pub measured_s: f64,
+    /// How warm-up and interval adapt; none for exactly those above.
+    pub growth: Option<Growth>,
     /// How often.
     pub repetitions: usize,
     /// Seed of everything random.
@@ -50,14 +54,43 @@ pub struct Plan {
     pub epoch_interval_s: f64,
 }
 
+/// A run that ends when it is known to be steady. Its interval is doubled until then, and what of it was not steady yet
+/// counts as warm-up ([`crate::steadiness`]). The repetitions after the first take its lengths as they have become, and are
+/// not made if all would take too long together. In a closed loop only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// The longest interval, warm-up included, in seconds of the machine's time.
+    pub most_s: f64,
+    /// The longest time in which workers do not wait, in seconds of the machine's time summed over them: what a simulation
+    /// costs its host. Heeded where time is modelled.
+    pub most_busy_s: f64,
+    /// The longest that all repetitions may take together, in seconds of the machine's time.
+    pub together_s: f64,
+    /// What has to hold for the run to end.
+    pub rule: Rule,
+}
+
 /// One repetition's counts.
 pub struct Repetition {
-    /// All workers' counts.
+    /// All workers' counts, in the measured interval unless they say otherwise.
     pub total: WorkerReport,
-    /// Latencies, in ticks.
+    /// What else was counted there.
+    pub counts: Counts,
+    /// Latencies of what committed, in ticks.
     pub latencies: Histogram<u64>,
+    /// The ages in ticks of the transactions that were in flight when the interval began, but for those that ended without
+    /// a commit.
+    pub entered: Vec<u64>,
+    /// The ages in ticks of the transactions that were in flight when the interval ended.
+    pub in_flight: Vec<u64>,
+    /// Whether the run was steady; none if it was interrupted.
+    pub steadiness: Option<Steadiness>,
+    /// Why it was not longer.
+    pub ended: Ended,
     /// Ticks in a second of the machine's clock.
     pub ticks_per_second: u64,
+    /// Length of the warm-up in ticks, with what was left out of the interval because it was not steady yet.
+    pub warm_up_ticks: u64,
     /// Length of the measured interval in ticks; shorter than planned after an interruption.
     pub interval_ticks: u64,
     /// Committed procedures a second.
@@ -77,21 +110,6 @@ pub struct Repetition {
     pub interrupted: bool,
     /// What is broken of the workload's law, which is judged after recorded runs.
     pub broken_law: Option<String>,
-}
-
-impl Repetition {
-    /// True when the last half of the interval ran at the speed of the first half, within 10 % plus
-    /// what chance explains. None where too little was committed to tell.
-    pub fn is_steady(&self) -> Option<bool> {
-        let half = |slices: &[u64]| slices.iter().sum::<u64>() as f64;
-        let first = half(&self.total.slices[..SLICES / 2]);
-        let last = half(&self.total.slices[SLICES / 2..]);
-        if first + last < 200.0 {
-            return None;
-        }
-        let chance = 3.0 * (first + last).sqrt();
-        Some((first - last).abs() <= 0.10 * (first + last) / 2.0 + chance)
-    }
 }
 
 /// A measurement that can't be made.
@@ -203,12 +221,15 @@ impl<M: Engines> Job<'_, M> {
         worker_loop: &WorkerLoop<'_, M>,
         done: &mut dyn FnMut(&Repetition),
     ) -> Result<Vec<Repetition>, HarnessError> {
-        let mut repetitions = Vec::new();
+        let mut repetitions: Vec<Repetition> = Vec::new();
         let mut kept: Option<(Arc<M>, Arc<dyn Engine<M>>)> = None;
         for number in 0..self.plan.repetitions.max(1) {
             if self.stop.peek() != 0 {
                 break;
             }
+            let Some(plan) = self.next_plan(&repetitions) else {
+                break;
+            };
             let seed = self.plan.seed.wrapping_add(number as u64);
             let fresh = M::MODELLED || self.plan.record_history || self.workload.grows();
             let (machine, engine) = match kept.take().filter(|_| !fresh) {
@@ -220,7 +241,7 @@ impl<M: Engines> Job<'_, M> {
                 }
             };
             let measurement = Measurement {
-                plan: self.plan,
+                plan: &plan,
                 stop: self.stop,
                 machine: &*machine,
                 engine: &*engine,
@@ -233,6 +254,21 @@ impl<M: Engines> Job<'_, M> {
             kept = Some((machine, engine));
         }
         Ok(repetitions)
+    }
+
+    /// How to measure once more after `done`; none if that would take too long.
+    fn next_plan(&self, done: &[Repetition]) -> Option<Plan> {
+        let plan = self.plan.clone();
+        // Who arrives when is counted from the begin of the run.
+        let growth = plan.growth.filter(|_| plan.arrivals.is_none());
+        let (Some(first), Some(limits)) = (done.first(), growth) else {
+            return Some(Plan { growth, ..plan });
+        };
+        let seconds = |ticks: u64| ticks as f64 / first.ticks_per_second as f64;
+        let (warm_up_s, measured_s) = (seconds(first.warm_up_ticks), seconds(first.interval_ticks));
+        let together_s = (warm_up_s + measured_s) * (done.len() + 1) as f64;
+        let affordable = together_s <= limits.together_s;
+        affordable.then_some(Plan { warm_up_s, measured_s, growth: None, ..plan })
     }
 
     fn engine(&self, machine: &Arc<M>) -> Result<Arc<dyn Engine<M>>, HarnessError> {

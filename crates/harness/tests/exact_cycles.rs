@@ -34,6 +34,7 @@ fn line<W: Workload>(name: &str, workload: &W, machine: &str, cores: usize, cc: 
         cores,
         warm_up_s: 0.000_1,
         measured_s: 0.001,
+        growth: None,
         repetitions: 1,
         seed: 7,
         record_history: false,

@@ -108,6 +108,7 @@ fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> 
         cores,
         warm_up_s: measured_s / 10.0,
         measured_s,
+        growth: None,
         repetitions: 1,
         seed: 11,
         record_history,

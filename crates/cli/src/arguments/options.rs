@@ -32,13 +32,13 @@ pub struct RunArguments {
     /// native, a machine's name, or the path of a machine file
     #[arg(long, value_name = "MACHINE", default_value = "native")]
     pub machine: String,
-    /// Measured seconds, of the machine's time [default: 1 natively; 0.001 simulated, more on few cores]
+    /// Measured seconds, of the machine's time, exactly [default: until the run is steady, up to 4 natively, to 8 busy core seconds simulated]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// Seconds before them that don't count [default: 0.3 natively, 0.0002 simulated]
+    /// Seconds before them that don't count, exactly [default: until the run is steady]
     #[arg(long, value_name = "S", value_parser = seconds_or_none)]
     pub warm_up: Option<f64>,
-    /// How often to measure each configuration
+    /// How often to measure each configuration; all take the lengths of the first
     #[arg(long, value_name = "R", default_value = "1", value_parser = count)]
     pub repeat: u64,
     /// Seed of everything random; repetition i uses seed + i
@@ -68,9 +68,12 @@ pub struct RunArguments {
     /// shares of the procedures that committed
     #[arg(long)]
     pub breakdown: bool,
-    /// Write the records as JSON; - is standard output, and then nothing else goes there
+    /// Write the records as JSON, after each configuration; - is standard output, and then nothing else goes there
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Take over from the file of --json what was measured already by the same build, with the same settings
+    #[arg(long, requires = "json", conflicts_with = "history")]
+    pub resume: bool,
     /// Write the records as CSV; - is standard output, and then nothing else goes there
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
@@ -98,6 +101,9 @@ pub struct CompareArguments {
     /// Folder for the report: page, records as JSON, table
     #[arg(long, value_name = "DIR", default_value = "kilocore-report")]
     pub out: PathBuf,
+    /// Take over from the folder what was measured already by the same build, with the same settings
+    #[arg(long)]
+    pub resume: bool,
     /// A coarse look: shorter runs on fewer cores
     #[arg(long)]
     pub quick: bool,

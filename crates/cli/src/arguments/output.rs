@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use crate::screen;
-use harness::record::{RunRecord, check_writable, to_csv, to_json, write_csv, write_json};
+use harness::record::{
+    RunRecord, check_writable, read_json, to_csv, to_json, write_csv, write_json,
+};
 use std::path::{Path, PathBuf};
 
 /// Files, or standard output, for records.
@@ -38,18 +40,50 @@ impl Outputs {
         [&self.json, &self.csv].into_iter().flatten().any(|path| is_stdout(path))
     }
 
-    /// Writes the records wherever they are wanted.
-    pub fn write(&self, records: &[RunRecord]) -> Result<(), Failure> {
+    /// What an earlier command has left in the file for JSON; nothing if there is none.
+    pub fn earlier(&self) -> Result<Vec<RunRecord>, Failure> {
         match &self.json {
-            Some(path) if is_stdout(path) => screen::say(&to_json(records))?,
-            Some(path) => write_json(path, records)?,
-            None => {}
+            Some(path) if is_stdout(path) => Err(Failure::refused(
+                "--resume: --json is standard output; allowed: a file to take records from",
+            )),
+            Some(path) if path.exists() => Ok(read_json(path)?),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Writes `records`, of which the last is fresh, so that nothing that was measured can be lost. A file holds all of them or
+    /// all but the last; standard output gets the last one.
+    pub fn keep(&self, records: &[RunRecord]) -> Result<(), Failure> {
+        if let (Some(path), Some(last)) = (&self.json, records.last()) {
+            match is_stdout(path) {
+                true => {
+                    let before = if records.len() == 1 { "[\n" } else { ",\n" };
+                    screen::say(&format!("{before}{}", element(last)))?;
+                }
+                false => write_json(path, records)?,
+            }
         }
         match &self.csv {
-            Some(path) if is_stdout(path) => screen::say(&to_csv(records))?,
-            Some(path) => write_csv(path, records)?,
-            None => {}
+            Some(path) if !is_stdout(path) => Ok(write_csv(path, records)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what is left to be written when no more records come.
+    pub fn close(&self, records: &[RunRecord]) -> Result<(), Failure> {
+        if self.json.as_deref().is_some_and(is_stdout) {
+            screen::say(if records.is_empty() { "[]\n" } else { "\n]\n" })?;
+        }
+        // Which columns there are depends on all records.
+        if self.csv.as_deref().is_some_and(is_stdout) {
+            screen::say(&to_csv(records))?;
         }
         Ok(())
     }
+}
+
+/// A record as an element of the array that [`to_json`] writes.
+fn element(record: &RunRecord) -> String {
+    let array = to_json(std::slice::from_ref(record));
+    array.trim_start_matches("[\n").trim_end_matches("\n]\n").to_owned()
 }

@@ -8,10 +8,11 @@ use crate::arguments::{
     protocols_at,
 };
 use crate::failure::{Ending, Failure};
-use crate::measurement::{Configuration, Measured, Origin};
+use crate::measurement::{Configuration, Measured};
+use crate::origin::Origin;
+use crate::screen::Progress;
 use crate::{interrupt, notes, report, screen};
-use harness::record::{MachineKind, RunRecord, check_writable, to_json, write_whole};
-use indicatif::ProgressBar;
+use harness::record::{MachineKind, RunRecord, check_writable, read_json, to_json, write_whole};
 use machine::Word;
 use machine::cold::Mutex;
 use protocols::ProtocolOptions;
@@ -58,11 +59,13 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
             configurations.push(Configuration { protocol_options, seed, ..configuration });
         }
     }
-    workload.perform(Defaults::Compared, Job { folder: &asked.out, configurations })
+    let (folder, resume) = (&asked.out, asked.resume);
+    workload.perform(Defaults::Compared, Job { folder, resume, configurations })
 }
 
 struct Job<'a> {
     folder: &'a Path,
+    resume: bool,
     configurations: Vec<Configuration>,
 }
 
@@ -76,7 +79,11 @@ impl Task for Job<'_> {
         let files = Files::checked(self.folder)?;
         let stop = interrupt::listen()?;
         let started = Instant::now();
-        let results = self.measure(workload, facts, stop);
+        let earlier = match self.resume && files.records.exists() {
+            true => read_json(&files.records)?,
+            false => Vec::new(),
+        };
+        let results = self.measure(workload, facts, stop, (&files, earlier));
         let mut measured = Vec::new();
         let mut failure = None;
         for result in results.into_iter().flatten() {
@@ -104,7 +111,7 @@ impl Task for Job<'_> {
         text.push_str(&notes::certificates(&measured, false));
         let broken_laws = notes::laws(&measured, false);
         text.push_str(&broken_laws);
-        text.push_str(&notes::steadiness(&records));
+        text.push_str(&notes::littles_law(&records));
         text.push_str(&format!(
             "{} of {} configurations in {:.0} s. Report: {}, records: {}\n",
             records.len(),
@@ -127,21 +134,41 @@ impl Task for Job<'_> {
 
 impl Job<'_> {
     /// Native measurements alone, one after the other; then simulations, two at a time.
-    fn measure<W: Workload>(&self, workload: &W, facts: &Facts, stop: &Word) -> Results {
+    fn measure<W: Workload>(
+        &self,
+        workload: &W,
+        facts: &Facts,
+        stop: &Word,
+        (files, earlier): (&Files, Vec<RunRecord>),
+    ) -> Results {
         let origin = Origin::here();
         let cost = self.configurations.iter().map(schedule::expected_ms).sum();
-        let bar = screen::bar(cost);
+        let progress = Progress::of(self.configurations.len(), cost);
         let results = Mutex::new(Results::new());
         results.lock().resize_with(self.configurations.len(), || None);
         let started = Instant::now();
         let one = |at: usize| {
-            let configuration = &schedule::hurried(&self.configurations[at], started.elapsed());
-            announce(&bar, configuration);
-            let outcome = configuration.measure(workload, facts, &origin, stop);
-            bar.inc(schedule::expected_ms(configuration));
-            let failed = outcome.is_err();
-            results.lock()[at] = Some(outcome);
-            failed
+            let planned = &self.configurations[at];
+            let known = earlier.iter().find(|r| planned.is_of(workload, facts, &origin, r));
+            let configuration = &schedule::hurried(planned, started.elapsed());
+            let (name, cores) = (configuration.protocol, configuration.cores);
+            progress.begin(format!("{name}, {cores} cores, {}", configuration.machine.name()));
+            let outcome = match known {
+                Some(known) => Ok(Some(Measured::earlier(known.clone()))),
+                None => configuration.measure(workload, facts, &origin, stop),
+            };
+            if let Ok(Some(measured)) = &outcome {
+                progress.done(&measured.line(), schedule::expected_ms(configuration));
+            }
+            let mut results = results.lock();
+            results[at] = Some(outcome);
+            // A record that can't be written fails its configuration: nobody should find it missing at the end.
+            if known.is_none()
+                && let Err(error) = files.keep(&records(&results))
+            {
+                results[at] = Some(Err(error));
+            }
+            matches!(results[at], Some(Err(_)))
         };
         let kind = |at: &usize| self.configurations[*at].machine.kind();
         let (native, mut simulated): (Vec<usize>, Vec<usize>) =
@@ -157,21 +184,21 @@ impl Job<'_> {
                     scope.spawn(|| {
                         while !interrupt::requested()
                             && let Some(at) = simulated.get(next.fetch_add(1, Ordering::Relaxed))
-                        {
-                            one(*at);
-                        }
+                            && !one(*at)
+                        {}
                     });
                 }
             });
         }
-        bar.finish_and_clear();
+        progress.finish();
         results.into_inner()
     }
 }
 
-fn announce(bar: &ProgressBar, configuration: &Configuration) {
-    let (name, cores) = (configuration.protocol, configuration.cores);
-    bar.set_message(format!("{name}, {cores} cores, {}", configuration.machine.name()));
+/// The records that there are, in the order of their configurations.
+fn records(results: &Results) -> Vec<RunRecord> {
+    let found = results.iter().flatten().filter_map(|result| result.as_ref().ok()?.as_ref());
+    found.map(|measured| measured.record.clone()).collect()
 }
 
 /// Where the report goes.
@@ -198,9 +225,14 @@ impl Files {
         Ok(files)
     }
 
+    /// Writes the records that there are so far: all of them, or the file stays as it was.
+    fn keep(&self, records: &[RunRecord]) -> Result<(), Failure> {
+        Ok(write_whole(&self.records, to_json(records).as_bytes())?)
+    }
+
     fn write(&self, title: &str, records: &[RunRecord]) -> Result<(), Failure> {
         let plain = report::Terminal::default();
-        write_whole(&self.records, to_json(records).as_bytes())?;
+        self.keep(records)?;
         write_whole(&self.page, report::page(title, records).as_bytes())?;
         let table = report::table(records, plain) + &report::chart(records, plain);
         write_whole(&self.table, table.as_bytes())?;

@@ -5,11 +5,15 @@ use crate::arguments::{
     protocols_at, protocols_under,
 };
 use crate::failure::{Ending, Failure};
-use crate::measurement::{Configuration, Evidence, Measured, Origin};
+use crate::measurement::{Configuration, Evidence, Measured};
+use crate::origin::Origin;
+use crate::screen::Progress;
 use crate::{interrupt, notes, report, screen};
 use checker::export::{Format, export};
 use harness::arrivals::{Arrivals, Process};
 use harness::record::{MachineKind, RunRecord, check_writable, write_whole};
+use harness::run::Growth;
+use harness::steadiness::Rule;
 use protocols::ProtocolOptions;
 use std::path::Path;
 use txn::{History, Workload};
@@ -35,7 +39,10 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let recorded = asked.certify || asked.history.is_some();
     let mut configurations = Vec::new();
     for &cores in &cores {
-        let (warm_up_s, measured_s) = default_lengths(&machine, cores);
+        let usual = Length::usual(&machine, cores);
+        // What was asked for is done exactly. A history is kept in memory: it has a length that is known.
+        let exact = asked.seconds.is_some() || asked.warm_up.is_some() || recorded;
+        let length = if exact || asked.arrivals.is_some() { usual.exact() } else { usual };
         for &protocol in &protocols {
             configurations.push(Configuration {
                 machine: machine.clone(),
@@ -43,8 +50,9 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 protocol,
                 protocol_options: protocol_options.clone(),
                 cores,
-                warm_up_s: asked.warm_up.unwrap_or(warm_up_s),
-                measured_s: asked.seconds.unwrap_or(measured_s),
+                warm_up_s: asked.warm_up.unwrap_or(length.warm_up_s),
+                measured_s: asked.seconds.unwrap_or(length.measured_s),
+                growth: length.growth,
                 repetitions: asked.repeat as usize,
                 seed: asked.seed,
                 breakdown: asked.breakdown,
@@ -63,12 +71,32 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     workload.perform(Defaults::Usual, Job { asked, configurations })
 }
 
-/// Seconds of warm-up and of measurement, when nobody says. A simulated core does some thousand transactions
-/// in a second, so few of them need longer for a number worth reading.
-fn default_lengths(machine: &MachineChoice, cores: usize) -> (f64, f64) {
-    match machine.kind() {
-        MachineKind::Native => (0.3, 1.0),
-        _ => (0.0002, 0.001 * (64.0 / cores as f64).max(1.0)),
+/// How long the simulated cores of a run may be busy, summed over them, when nobody says: the host takes a few times that.
+const MOST_BUSY_S: f64 = 8.0;
+
+/// How long is measured when nobody says.
+#[derive(Clone, Copy)]
+struct Length {
+    warm_up_s: f64,
+    measured_s: f64,
+    growth: Option<Growth>,
+}
+
+impl Length {
+    /// Begins short and adapts. A simulated core does a hundred thousand transactions in a second, so few of them need
+    /// longer for a number worth reading; and what costs the host is their number, so many may not go on for as long.
+    fn usual(machine: &MachineChoice, cores: usize) -> Length {
+        let (warm_up_s, measured_s, most_s) = match machine.kind() {
+            MachineKind::Native => (0.3, 1.0, 4.0),
+            _ => (0.0002, 0.001 * (64.0 / cores as f64).max(1.0), 1.0),
+        };
+        let (most_busy_s, together_s) = (MOST_BUSY_S, f64::INFINITY);
+        let growth = Growth { most_s, most_busy_s, together_s, rule: Rule::default() };
+        Length { warm_up_s, measured_s, growth: Some(growth) }
+    }
+
+    fn exact(self) -> Length {
+        Length { growth: None, ..self }
     }
 }
 
@@ -94,23 +122,35 @@ impl Task for Job<'_> {
         let history = HistoryFile::checked(self.asked)?;
         let stop = interrupt::listen()?;
         let origin = Origin::here();
-        let bar = screen::bar(self.configurations.len() as u64);
-        let mut measured = Vec::new();
+        let earlier = if self.asked.resume { outputs.earlier()? } else { Vec::new() };
+        let all = self.configurations.len();
+        let progress = Progress::of(all, all as u64);
+        let mut measured: Vec<Measured> = Vec::new();
         let mut failure = None;
         for configuration in &self.configurations {
             let (name, cores) = (configuration.protocol, configuration.cores);
-            bar.set_message(format!("{name} on {cores} cores"));
-            match configuration.measure(workload, facts, &origin, stop) {
-                Ok(found) => measured.extend(found),
+            progress.begin(format!("{name} on {cores} cores"));
+            let known = earlier.iter().find(|r| configuration.is_of(workload, facts, &origin, r));
+            let found = match known {
+                Some(known) => Ok(Some(Measured::earlier(known.clone()))),
+                None => configuration.measure(workload, facts, &origin, stop),
+            };
+            match found {
+                Ok(Some(found)) => {
+                    progress.done(&found.line(), 1);
+                    measured.push(found);
+                    let records: Vec<RunRecord> = records(&measured);
+                    failure = outputs.keep(&records).err();
+                }
+                Ok(None) => {}
                 // What was measured before is kept.
                 Err(error) => failure = Some(error),
             }
-            bar.inc(1);
             if failure.is_some() || interrupt::requested() {
                 break;
             }
         }
-        bar.finish_and_clear();
+        progress.finish();
         if measured.is_empty()
             && let Some(failure) = failure
         {
@@ -122,6 +162,11 @@ impl Task for Job<'_> {
         let ending = self.report(&outputs, &measured)?;
         failure.map_or(Ok(ending), Err)
     }
+}
+
+/// The records of what was measured.
+fn records(measured: &[Measured]) -> Vec<RunRecord> {
+    measured.iter().map(|m| m.record.clone()).collect()
 }
 
 /// Where a history goes, and in which format.
@@ -156,12 +201,12 @@ impl Job<'_> {
             eprintln!("interrupted before anything was measured");
             return Ok(Ending::Interrupted);
         }
-        let records: Vec<RunRecord> = measured.iter().map(|m| m.record.clone()).collect();
-        outputs.write(&records)?;
+        let records = records(measured);
+        outputs.close(&records)?;
         let mut notes = notes::certificates(measured, true);
         notes.push_str(&notes::laws(measured, true));
         notes.push_str(&notes::arrivals(&records));
-        notes.push_str(&notes::steadiness(&records));
+        notes.push_str(&notes::littles_law(&records));
         if outputs.take_stdout() {
             eprint!("{notes}");
         } else {

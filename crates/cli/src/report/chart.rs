@@ -1,7 +1,7 @@
 //! Throughput against cores as a line chart of characters.
 
 use super::Terminal;
-use super::grouping::{Group, groups};
+use super::grouping::{Group, Series, groups};
 use super::numbers::rate;
 use harness::record::RunRecord;
 
@@ -27,13 +27,42 @@ const LETTERS: [char; 24] = [
 /// ANSI colours of the lines: none is close to black or white.
 const COLOURS: [u8; 6] = [34, 31, 32, 35, 36, 33];
 
-/// One chart for each workload and machine in which a line has more than one point.
+/// Lines that can be told apart.
+const MOST_LINES: usize = 6;
+
+/// One chart for each workload and machine in which a line has more than one point. Of many lines it has those that end
+/// highest, of protocols that promise something.
 pub fn chart(records: &[RunRecord], terminal: Terminal) -> String {
-    groups(records)
-        .iter()
-        .filter(|group| group.cores().len() > 1)
-        .map(|group| Plot::of(group, terminal).text(group))
-        .collect()
+    let mut text = String::new();
+    for mut group in groups(records) {
+        if group.cores().len() > 1 {
+            let left_out = keep_the_best(&mut group);
+            text.push_str(&Plot::of(&group, terminal).text(&group, left_out));
+        }
+    }
+    text
+}
+
+/// Keeps as many lines as can be told apart, in their order. How many it leaves out.
+fn keep_the_best(group: &mut Group<'_>) -> usize {
+    let all = group.series.len();
+    if all <= MOST_LINES {
+        return 0;
+    }
+    let at_end = |series: &Series<'_>| {
+        let last = series.records.last().expect("a line has points");
+        let promised = !last.certificate.promised.is_empty();
+        (promised, last.cores, last.throughput_txn_per_s)
+    };
+    let mut ends: Vec<_> = group.series.iter().map(at_end).collect();
+    ends.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2)));
+    let least = ends[MOST_LINES - 1];
+    group.series.retain(|series| {
+        let end = at_end(series);
+        (end.0, end.1) > (least.0, least.1)
+            || (end.0, end.1) == (least.0, least.1) && end.2 >= least.2
+    });
+    all - group.series.len()
 }
 
 /// What one character of the plot shows.
@@ -48,8 +77,6 @@ enum Cell {
     Mark {
         series: usize,
     },
-    /// Points of several lines coincide.
-    Several,
 }
 
 /// A grid of characters.
@@ -126,10 +153,10 @@ impl Plot {
         }
         for &(x, y) in points {
             let cell = &mut self.cells[y.round() as usize][x.round() as usize];
-            *cell = match cell {
-                Cell::Mark { .. } | Cell::Several => Cell::Several,
-                _ => Cell::Mark { series },
-            };
+            // Where points coincide the first line's is seen; the table has both.
+            if !matches!(cell, Cell::Mark { .. }) {
+                *cell = Cell::Mark { series };
+            }
         }
     }
 
@@ -144,11 +171,11 @@ impl Plot {
         match &mut self.cells[row][column] {
             cell @ Cell::Empty => *cell = Cell::Line { dots: bit, series },
             Cell::Line { dots, .. } => *dots |= bit,
-            Cell::Mark { .. } | Cell::Several => {}
+            Cell::Mark { .. } => {}
         }
     }
 
-    fn text(&self, group: &Group<'_>) -> String {
+    fn text(&self, group: &Group<'_>, left_out: usize) -> String {
         let (vertical, corner, flat) =
             if self.terminal.unicode { ("┤", "└", "─") } else { ("|", "+", "-") };
         let scale = if self.log { ", logarithmic" } else { "" };
@@ -166,7 +193,7 @@ impl Plot {
         out.push_str(&flat.repeat(self.columns));
         out.push('\n');
         out.push_str(&self.core_labels());
-        out.push_str(&self.legend(group));
+        out.push_str(&self.legend(group, left_out));
         out.push('\n');
         out
     }
@@ -174,7 +201,6 @@ impl Plot {
     fn push(&self, out: &mut String, cell: Cell) {
         let (character, series) = match cell {
             Cell::Empty => (' ', None),
-            Cell::Several => ('*', None),
             Cell::Mark { series } => (self.mark(series), Some(series)),
             Cell::Line { dots, series } => {
                 let braille = char::from_u32(0x2800 + u32::from(dots)).expect("256 of them exist");
@@ -209,7 +235,7 @@ impl Plot {
         format!("{line}\n{:>width$}\n", "cores", width = MARGIN + self.columns)
     }
 
-    fn legend(&self, group: &Group<'_>) -> String {
+    fn legend(&self, group: &Group<'_>, left_out: usize) -> String {
         let (mut out, mut used) = (String::new(), 0);
         let mut put = |cell: Cell, name: &str| {
             let width = name.chars().count() + 5;
@@ -225,8 +251,9 @@ impl Plot {
         for (i, series) in group.series.iter().enumerate() {
             put(Cell::Mark { series: i }, &series.name);
         }
-        if self.cells.iter().flatten().any(|cell| *cell == Cell::Several) {
-            put(Cell::Several, "several");
+        if left_out > 0 {
+            let others = if left_out == 1 { "other" } else { "others" };
+            put(Cell::Empty, &format!("and {left_out} {others} in the table"));
         }
         out.push('\n');
         out

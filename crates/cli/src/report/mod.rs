@@ -4,11 +4,14 @@
 
 mod chart;
 mod grouping;
+mod marks;
 mod numbers;
 mod page;
+mod settings;
 mod table;
 
 pub use chart::chart;
+pub use marks::remarks;
 pub use numbers::{duration_ns, rate};
 pub use page::page;
 pub use table::table;

@@ -1,6 +1,6 @@
 //! Numbers as people read them: three significant digits and a unit.
 
-use harness::record::{Certificate, Verdict};
+use harness::record::{Certificate, Promise, Verdict};
 
 /// `1234567.0` as `1.23 M`.
 pub fn rate(per_s: f64) -> String {
@@ -21,8 +21,20 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// What a certificate says, in as few words as possible. Capitals when a promise is broken.
-pub(super) fn certificate(certificate: &Certificate) -> &'static str {
+/// What a protocol promises, in as few words as possible.
+pub(super) fn promise(promise: &Promise) -> &'static str {
+    match promise {
+        Promise { strict: true, .. } => "strict",
+        Promise { serializable: true, .. } => "serializable",
+        Promise { strong_snapshot: true, .. } => "latest snapshot",
+        Promise { snapshot: true, .. } => "snapshot",
+        Promise { read_committed: true, .. } => "read committed",
+        _ => "nothing",
+    }
+}
+
+/// What was observed of a run's history, in as few words as possible. Capitals when a promise is broken.
+pub(super) fn observed(certificate: &Certificate) -> &'static str {
     let Certificate { snapshot, strong_snapshot, read_committed, .. } = certificate;
     let Certificate { serializable, strict, promised, .. } = certificate;
     match (serializable, strict) {
@@ -35,10 +47,12 @@ pub(super) fn certificate(certificate: &Certificate) -> &'static str {
         }
         (Verdict::Fail, _) if promised.serializable => "FAIL: not serializable",
         (_, Verdict::Fail) if promised.strict => "FAIL: not strict",
-        (Verdict::Fail, _) if *snapshot == Verdict::Pass => "snapshot isolation",
+        (Verdict::Fail, _) if *strong_snapshot == Verdict::Pass => "latest snapshot",
+        (Verdict::Fail, _) if *snapshot == Verdict::Pass => "snapshot",
         (Verdict::Fail, _) if *read_committed == Verdict::Pass => "read committed",
+        (Verdict::Fail, _) if *read_committed == Verdict::Fail => "nothing",
         (Verdict::Fail, _) => "not serializable",
-        (Verdict::Pass, Verdict::Pass) => "serializable, strict",
+        (Verdict::Pass, Verdict::Pass) => "strict",
         (Verdict::Pass, _) => "serializable",
         (Verdict::NotChecked, Verdict::Pass) => "strict",
         (Verdict::NotChecked, Verdict::Fail) => "not strict",
@@ -93,23 +107,23 @@ mod tests {
             promised: Promise { serializable: true, ..Promise::default() },
             ..Certificate::default()
         };
-        assert_eq!(certificate(&c), "serializable");
+        assert_eq!(observed(&c), "serializable");
         c.promised.strict = true;
-        assert_eq!(certificate(&c), "FAIL: not strict");
+        assert_eq!(observed(&c), "FAIL: not strict");
         c.serializable = Verdict::Fail;
-        assert_eq!(certificate(&c), "FAIL: not serializable");
+        assert_eq!(observed(&c), "FAIL: not serializable");
         c.promised = Promise::default();
-        assert_eq!(certificate(&c), "not serializable");
+        assert_eq!(observed(&c), "not serializable");
         c.read_committed = Verdict::Pass;
-        assert_eq!(certificate(&c), "read committed");
+        assert_eq!(observed(&c), "read committed");
         c.promised.snapshot = true;
         c.snapshot = Verdict::Fail;
-        assert_eq!(certificate(&c), "FAIL: not snapshot isolation");
+        assert_eq!(observed(&c), "FAIL: not snapshot isolation");
         c.snapshot = Verdict::Pass;
         c.strong_snapshot = Verdict::Fail;
-        assert_eq!(certificate(&c), "snapshot isolation");
+        assert_eq!(observed(&c), "snapshot");
         c.promised.strong_snapshot = true;
-        assert_eq!(certificate(&c), "FAIL: not the latest snapshot");
-        assert_eq!(certificate(&Certificate::default()), "not checked");
+        assert_eq!(observed(&c), "FAIL: not the latest snapshot");
+        assert_eq!(observed(&Certificate::default()), "not checked");
     }
 }

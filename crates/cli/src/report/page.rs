@@ -1,11 +1,14 @@
 //! Records as one HTML file: charts, table and raw records, without a network.
 
 use super::grouping::groups;
-use super::numbers::certificate;
-use harness::record::RunRecord;
+use super::marks::{Mark, spread};
+use super::numbers::{observed, promise};
+use super::settings::own_settings;
+use harness::record::{Certificate, RunRecord, Verdict, settings};
 use machine::Category;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use workloads::registry::declaration;
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -21,6 +24,8 @@ const SCRIPTS: [&str; 4] = [
 #[derive(Serialize)]
 struct View {
     groups: Vec<GroupView>,
+    /// The workload's options that are not at their defaults in some record.
+    options: Vec<String>,
     categories: Vec<&'static str>,
 }
 
@@ -39,7 +44,52 @@ struct SeriesView {
     baseline: bool,
     /// Positions in the array of records, ascending in cores.
     records: Vec<usize>,
-    certificates: Vec<&'static str>,
+    /// What the protocol promises.
+    promise: &'static str,
+    /// Its settings beside that, in which others may differ.
+    settings: String,
+    /// Of each record, what is said of it beside its numbers.
+    rows: Vec<RowView>,
+}
+
+#[derive(Serialize)]
+struct RowView {
+    observed: &'static str,
+    /// Half of the spread, as a share; none where nothing tells.
+    spread: Option<f64>,
+    /// What makes it less than it seems.
+    remarks: Vec<String>,
+    /// It is not known to be steady.
+    unsteady: bool,
+    /// The promise was observed to be kept: some promise, and no more than that.
+    kept: bool,
+}
+
+impl RowView {
+    fn of(record: &RunRecord) -> RowView {
+        let marks = Mark::all(record);
+        RowView {
+            observed: observed(&record.certificate),
+            spread: spread(record),
+            remarks: marks.iter().map(|mark| mark.remark(record)).collect(),
+            kept: is_kept(&record.certificate),
+            unsteady: marks.iter().any(|mark| matches!(mark, Mark::NotSteady | Mark::TooFew)),
+        }
+    }
+}
+
+/// Something is promised, it was looked for, and it holds. What nobody promises is no merit, seen or not.
+fn is_kept(certificate: &Certificate) -> bool {
+    let Certificate { promised, .. } = certificate;
+    let levels = [
+        (promised.read_committed, certificate.read_committed),
+        (promised.snapshot, certificate.snapshot),
+        (promised.strong_snapshot, certificate.strong_snapshot),
+        (promised.serializable, certificate.serializable),
+        (promised.strict, certificate.strict),
+    ];
+    !promised.is_empty()
+        && levels.iter().all(|(promised, found)| !promised || *found == Verdict::Pass)
 }
 
 /// A self-contained page titled `title`. It loads nothing from anywhere and carries the records in
@@ -70,18 +120,30 @@ fn view(records: &[RunRecord]) -> View {
                 .map(|series| SeriesView {
                     baseline: series.records[0].certificate.promised.is_empty(),
                     records: series.records.iter().map(|r| position(r)).collect(),
-                    certificates: series
-                        .records
-                        .iter()
-                        .map(|r| certificate(&r.certificate))
-                        .collect(),
+                    settings: own_settings(series.records[0]),
+                    promise: promise(&series.records[0].certificate.promised),
+                    rows: series.records.iter().map(|r| RowView::of(r)).collect(),
                     name: series.name,
                 })
                 .collect(),
             title: group.title,
         })
         .collect();
-    View { groups, categories: Category::ALL.map(Category::name).to_vec() }
+    let categories = Category::ALL.map(Category::name).to_vec();
+    View { groups, options: changed_options(records), categories }
+}
+
+/// The options that somebody has set; all of a workload that this program does not know.
+fn changed_options(records: &[RunRecord]) -> Vec<String> {
+    let mut changed = BTreeSet::new();
+    for record in records {
+        let declared = declaration(&record.workload).map(|declared| declared.options);
+        let defaults = settings(declared.unwrap_or_default().iter().map(|o| o.default()).collect());
+        let own = record.workload_options.iter();
+        let set = own.filter(|(name, value)| defaults.get(*name) != Some(value));
+        changed.extend(set.map(|(name, _)| name.clone()));
+    }
+    changed.into_iter().collect()
 }
 
 /// JSON that cannot end the element that it stands in.

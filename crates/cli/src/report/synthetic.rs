@@ -101,6 +101,7 @@ fn record(shape: &Shape, kind: MachineKind, cores: usize) -> RunRecord {
     let shares = [6.0, 2.0, 1.5, 0.3, contended * 7.0, abort_ratio * 8.0, abort_ratio, 1.2, 0.0];
     let total: f64 = shares.iter().sum();
     let breakdown = Category::ALL.iter().zip(shares).map(|(c, s)| (c.name().to_owned(), s / total));
+    let kept = if shape.promise == NOTHING { Verdict::Fail } else { Verdict::Pass };
     let text = |t: &str| Setting::Text(t.into());
     let mut record = RunRecord {
         workload: "ycsb".into(),
@@ -129,17 +130,11 @@ fn record(shape: &Shape, kind: MachineKind, cores: usize) -> RunRecord {
         host: "synthetic host, 2 cores, 16 GiB".into(),
         warm_up_s: if simulated { 0.0005 } else { 0.5 },
         measured_s: if simulated { 0.002 } else { 1.0 },
-        latency_ns: Latency {
-            mean: mean_ns,
-            p50: (mean_ns * 0.9) as u64,
-            p90: (mean_ns * 1.6) as u64,
-            p99: (mean_ns * (2.5 + 30.0 * abort_ratio)) as u64,
-            p999: (mean_ns * (4.0 + 160.0 * abort_ratio)) as u64,
-            max: (mean_ns * (9.0 + 900.0 * abort_ratio)) as u64,
-        },
+        latency_ns: latency(mean_ns, abort_ratio),
         breakdown: simulated.then(|| breakdown.collect()),
         certificate: Certificate {
-            serializable: if shape.promise == NOTHING { Verdict::Fail } else { Verdict::Pass },
+            serializable: kept,
+            read_committed: kept,
             strict: shape.strict,
             promised: shape.promise,
             ..Certificate::default()
@@ -158,4 +153,16 @@ fn record(shape: &Shape, kind: MachineKind, cores: usize) -> RunRecord {
     let aborted = (commits as f64 * abort_ratio / (1.0 - abort_ratio)) as u64;
     record.set_attempts(commits, [("lock_conflict".to_owned(), aborted)].into(), 0);
     record
+}
+
+fn latency(mean_ns: f64, abort_ratio: f64) -> Latency {
+    Latency {
+        mean: Some(mean_ns),
+        p50: Some((mean_ns * 0.9) as u64),
+        p90: Some((mean_ns * 1.6) as u64),
+        p99: Some((mean_ns * (2.5 + 30.0 * abort_ratio)) as u64),
+        p999: Some((mean_ns * (4.0 + 160.0 * abort_ratio)) as u64),
+        max: Some((mean_ns * (9.0 + 900.0 * abort_ratio)) as u64),
+        at_least: Vec::new(),
+    }
 }

@@ -2,27 +2,33 @@
 
 use super::Terminal;
 use super::grouping::groups;
-use super::numbers::{certificate, duration_ns, percent, rate};
+use super::marks::{Mark, spread};
+use super::numbers::{duration_ns, observed, percent, promise, rate};
+use super::settings::settings;
 use comfy_table::{Cell, CellAlignment, Table, presets};
-use harness::record::{MachineKind, RunRecord};
+use harness::record::{MachineKind, RunRecord, SpreadOf};
+use std::collections::BTreeMap;
 
-const HEADER: [&str; 8] =
-    ["protocol", "cores", "txn/s", "spread", "aborts", "p50", "p99", "certificate"];
+const HEADER: [&str; 9] =
+    ["protocol", "cores", "txn/s", "spread", "aborts", "p50", "p99", "promises", "observed"];
 
-/// One table for each workload and machine, one row for each record: throughput, aborts, latency,
-/// certificate.
+/// The columns of numbers.
+const NUMBERS: std::ops::Range<usize> = 1..7;
+
+/// One table for each workload and machine, one row for each record: throughput, aborts, latency, what is promised and what was
+/// observed. A sign in the row says what makes a number less than it seems ([`Mark`]).
 pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
     let mut out = String::new();
     for group in groups(records) {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING);
         table.set_header(HEADER);
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-        }
-        for column in 1..7 {
-            let column = table.column_mut(column).expect("the header has eight columns");
-            column.set_cell_alignment(CellAlignment::Right);
+        for (number, column) in table.column_iter_mut().enumerate() {
+            // Signs stand before numbers, so that these keep their distance.
+            column.set_padding((0, if NUMBERS.contains(&number) { 1 } else { 2 }));
+            if NUMBERS.contains(&number) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
         }
         let mut notes = Notes::default();
         // Rows of the table before which a rule is drawn: it parts numbers of cores.
@@ -47,7 +53,8 @@ pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
             }
             out.push_str(&format!("{line}\n"));
         }
-        out.push_str(&notes.text(group.kind));
+        out.push_str(&notes.text(group.kind, terminal));
+        out.push_str(&settings(&group, terminal));
         out.push('\n');
     }
     // Padding at the end of lines is invisible, and longer than some terminals are wide.
@@ -55,31 +62,35 @@ pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
 }
 
 fn row(name: &str, record: &RunRecord, terminal: Terminal) -> Vec<Cell> {
-    let mark = if record.interrupted { "*" } else { "" };
-    let spread = if record.repetitions > 1 {
-        let half = narrow(record.spread.relative / 2.0);
-        if terminal.unicode { format!("±{half}") } else { format!("+-{half}") }
-    } else {
-        String::new()
+    let marks = Mark::all(record);
+    let sign = |mark: Mark| if marks.contains(&mark) { mark.sign(terminal.unicode) } else { "" };
+    let plus_minus = if terminal.unicode { "±" } else { "+-" };
+    let absent = if terminal.unicode { "–" } else { "-" };
+    let latency = |name: &str, ns: Option<u64>| {
+        let Some(ns) = ns else { return absent.to_owned() };
+        let bound = record.latency_ns.is_at_least(name);
+        let sign = if bound { Mark::LowerBound.sign(terminal.unicode) } else { "" };
+        let text = format!("{sign}{}", duration_ns(ns as f64));
+        if terminal.unicode { text } else { text.replace('µ', "u") }
     };
-    let micro = |text: String| if terminal.unicode { text } else { text.replace('µ', "u") };
-    let latency = |ns: u64| micro(duration_ns(ns as f64));
+    let unsteady = [sign(Mark::NotSteady), sign(Mark::TooFew)].concat();
     [
-        format!("{name}{mark}"),
+        format!("{name}{}{}{}", sign(Mark::Interrupted), sign(Mark::Disturbed), sign(Mark::Little)),
         record.cores.to_string(),
-        rate(record.throughput_txn_per_s),
-        spread,
+        format!("{unsteady}{}", rate(record.throughput_txn_per_s)),
+        spread(record).map_or(absent.to_owned(), |half| format!("{plus_minus}{}", narrow(half))),
         narrow(record.abort_ratio),
-        latency(record.latency_ns.p50),
-        latency(record.latency_ns.p99),
-        certificate(&record.certificate).into(),
+        latency("p50", record.latency_ns.p50),
+        latency("p99", record.latency_ns.p99),
+        promise(&record.certificate.promised).into(),
+        observed(&record.certificate).into(),
     ]
     .into_iter()
     .map(Cell::new)
     .collect()
 }
 
-/// A percentage without the space: eight columns are to fit into 80 characters.
+/// A percentage without the space: nine columns are to fit into 80 characters.
 fn narrow(share: f64) -> String {
     percent(share).replace(' ', "")
 }
@@ -87,32 +98,60 @@ fn narrow(share: f64) -> String {
 /// What has to be said below a table.
 #[derive(Default)]
 struct Notes {
-    interrupted: bool,
+    /// By their signs, of which two may have the same.
+    marks: BTreeMap<&'static str, Mark>,
+    batches: bool,
+    repetitions: bool,
+    strict: bool,
     operations: f64,
     wall_s: f64,
 }
 
 impl Notes {
     fn of(&mut self, record: &RunRecord) {
-        self.interrupted |= record.interrupted;
+        for mark in Mark::all(record) {
+            self.marks.entry(mark.sign(false)).or_insert(mark);
+        }
+        self.batches |= spread(record).is_some() && record.spread.of == SpreadOf::Batches;
+        self.repetitions |= record.repetitions > 1;
+        self.strict |= record.certificate.promised.strict;
         if let (Some(per_s), Some(wall_s)) = (record.operations_per_wall_s, record.wall_s) {
             self.operations += per_s * wall_s;
             self.wall_s += wall_s;
         }
     }
 
-    fn text(&self, kind: MachineKind) -> String {
-        let mut text = String::new();
-        if self.interrupted {
-            text.push_str("* interrupted: fewer repetitions than asked for\n");
+    fn text(&self, kind: MachineKind, terminal: Terminal) -> String {
+        let mut lines = Vec::new();
+        let mut marks: Vec<Mark> = self.marks.values().copied().collect();
+        marks.sort_unstable();
+        for mark in marks {
+            lines.push(format!("{} {}", mark.sign(terminal.unicode), mark.meaning()));
+        }
+        let seeds = match kind {
+            MachineKind::Simulated => "seeds",
+            _ => "repetitions",
+        };
+        match (self.repetitions, self.batches) {
+            (true, true) => lines.push(format!(
+                "Spread: half of what {seeds} differ by; of one run, the 95 % confidence interval."
+            )),
+            (true, false) => lines.push(format!("Spread: half of what {seeds} differ by.")),
+            (false, true) => {
+                lines.push("Spread: the 95 % confidence interval within the run.".into())
+            }
+            (false, false) => {}
+        }
+        if self.strict {
+            lines.push("Strict: serializable in an order that keeps that of real time.".into());
         }
         if kind == MachineKind::Simulated && self.wall_s > 0.0 {
-            text.push_str(&format!(
-                "Times are simulated; the host took {:.1} s, at {} operations a second.\n",
+            lines.push(format!(
+                "Times are simulated; the host took {:.1} s, at {} operations a second.",
                 self.wall_s,
                 rate(self.operations / self.wall_s)
             ));
         }
-        text
+        lines.into_iter().map(|line| line + "\n").collect()
     }
 }

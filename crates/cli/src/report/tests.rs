@@ -1,5 +1,5 @@
 use super::*;
-use harness::record::{RunRecord, Setting, Verdict};
+use harness::record::{HostLoad, LittlesLaw, RunRecord, Setting, Spread, Verdict, to_csv};
 
 #[path = "synthetic.rs"]
 mod synthetic;
@@ -25,6 +25,105 @@ fn the_table_has_every_record_and_fits_into_eighty_columns() {
     assert!(text.contains("ycsb on graphite (shared everything)"));
     assert!(text.contains("TICTOC*") && text.contains("* interrupted"));
     assert!(text.contains("at 26.0 M operations a second"));
+}
+
+#[test]
+fn what_makes_a_number_less_than_it_seems_is_said_in_its_row() {
+    let mut records = synthetic::records();
+    records.truncate(2);
+    let bad = &mut records[1];
+    bad.steady = Some(false);
+    bad.latency_ns.p99 = Some(7_000_000);
+    bad.latency_ns.p50 = None;
+    bad.latency_ns.at_least = vec!["p99".into()];
+    bad.littles_law = Some(LittlesLaw { accounted_workers: 0.5, factor: 2.0, holds: false });
+    bad.host_load = Some(HostLoad { others: Some(0.4), ..HostLoad::default() });
+    bad.repetitions = 1;
+    bad.spread = Spread::within(bad.throughput_txn_per_s, 0.2);
+    let text = table(&records, Terminal::default());
+    let row = text.lines().find(|line| line.starts_with("NO_WAIT")).expect("a row");
+    for sign in ["NO_WAIT!#", " ~", "±20.0%", " – ", "≥7.00 ms"] {
+        assert!(row.contains(sign), "{sign} in {row}");
+    }
+    let other = text.lines().find(|line| line.starts_with("NO_CC")).expect("a row");
+    assert!(!other.contains(['!', '#', '~', '≥', '–']), "{other}");
+    for meaning in ["! busy host", "# throughput x", "~ not steady", "≥ at least"] {
+        assert!(text.contains(meaning), "{meaning} below {text}");
+    }
+    let plain = table(&records, Terminal { unicode: false, ..Terminal::default() });
+    assert!(plain.is_ascii() && plain.contains(">=7.00 ms"), "{plain}");
+    let page = page("t", &records);
+    let remarks = "[\"busy host, others took 40 %\",\"not steady\",\"Little's law fails by a factor of \
+        2.00\",\"latencies are lower bounds\"]";
+    assert!(page.contains(remarks) && page.contains("\"unsteady\":true"));
+    let csv = to_csv(&records);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name| lines[0].iter().position(|column| *column == name).expect(name);
+    for (name, value) in [
+        ("steady", "false"),
+        ("latency_ns.p50", ""),
+        ("latency_ns.at_least", "p99"),
+        ("littles_law.holds", "false"),
+        ("spread.of", "batches"),
+    ] {
+        // Cells before the quoted ones at the end of a line.
+        assert_eq!(lines[2][column(name)], value, "{name}");
+    }
+    assert!(csv.contains(",0.4,true,"), "the load of others, and that it disturbs");
+}
+
+#[test]
+fn a_promise_stands_beside_what_was_observed() {
+    let mut records = synthetic::records();
+    records.truncate(1);
+    // One worker alone: everything is in order, and nobody has promised it.
+    let certificate = &mut records[0].certificate;
+    (certificate.serializable, certificate.strict) = (Verdict::Pass, Verdict::Pass);
+    let text = table(&records, Terminal::default());
+    let row = text.lines().find(|line| line.starts_with("NO_CC")).expect("a row");
+    let words: Vec<&str> = row.split_whitespace().rev().take(2).collect();
+    assert_eq!(words, ["strict", "nothing"]);
+    assert!(page("t", &records).contains("\"kept\":false"), "no merit, so not green");
+}
+
+#[test]
+fn settings_in_which_protocols_differ_are_named() {
+    let mut records = synthetic::records();
+    records.truncate(3);
+    let mut set = |at: usize, name: &str, value: &str| {
+        let value = Setting::Text(value.into());
+        records[at].protocol_options.insert(name.into(), value);
+    };
+    set(0, "commit-locks", "refuse");
+    set(1, "commit-locks", "wait");
+    set(2, "partitions", "1");
+    set(2, "older-at-partition", "goes-first");
+    let text = table(&records, Terminal::default());
+    for said in
+        ["commit-locks refuse (NO_CC)", "commit-locks wait (NO_WAIT)", "WAIT_DIE locks partitions"]
+    {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(said), "{said} in {text}");
+    }
+    assert!(widths(&text).all(|w| w <= 80), "{text}");
+}
+
+#[test]
+fn of_many_lines_the_chart_draws_those_that_matter() {
+    let mut records = synthetic::records();
+    for (at, name) in ["A", "B", "C"].into_iter().enumerate() {
+        let like = records.iter().filter(|r| r.protocol == "SILO").cloned();
+        let slower = like.map(|mut record| {
+            record.protocol = name.into();
+            record.throughput_txn_per_s /= 10.0 + at as f64;
+            record
+        });
+        let slower: Vec<_> = slower.collect();
+        records.extend(slower);
+    }
+    let text = chart(&records, Terminal::default());
+    assert!(text.contains("SILO") && text.contains("and 3 others in the table"), "{text}");
+    assert!(!text.contains("NO_CC"), "a baseline hides what is compared: {text}");
 }
 
 #[test]

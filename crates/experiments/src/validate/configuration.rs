@@ -115,6 +115,7 @@ impl Configuration {
                 cores: row.cores as usize,
                 warm_up_s: seconds,
                 measured_s: seconds,
+                growth: None,
                 repetitions: 1,
                 seed: options.seed,
                 record_history: false,

@@ -12,8 +12,9 @@ use crate::{
     engines::Engines,
     erased::{ErasedWorkload, Identity},
     law,
-    measure::{Latencies, Meter, WorkerReport},
+    measure::WorkerReport,
     run::{HarnessError, fitted},
+    timeline::{Meter, Timeline},
 };
 use checker::Requirements;
 use engine::{Engine, EngineOptions, Session};
@@ -178,12 +179,12 @@ impl Judgement<'_> {
         ages: &Mutex<Ages>,
         beside: Option<Body<'_, Explored>>,
     ) -> Result<Vec<Outcome>, Violation> {
-        let (stop, latencies) = (Word::new(0), Latencies::default());
+        let (stop, timeline) = (Word::new(0), Timeline::default());
         let outcomes = Mutex::new(Vec::new());
         let workers = self.exploration.workers;
         let bodies = (0..workers)
             .map(|worker| -> Body<'_, Explored> {
-                let (latencies, outcomes, stop) = (&latencies, &outcomes, &stop);
+                let (timeline, outcomes, stop) = (&timeline, &outcomes, &stop);
                 Box::new(move |core| {
                     let mut session = self.session(engine, core, worker);
                     let mut watcher = AgeWatcher { worker, ages, watching: !self.retires() };
@@ -193,7 +194,7 @@ impl Judgement<'_> {
                         stop,
                         arrivals: None,
                         watcher: &mut watcher,
-                        meter: Meter::new(latencies),
+                        meter: Meter::new(timeline),
                     };
                     let chosen = self.how.procedures.map(|procedures| &*procedures[worker]);
                     let identity = Identity { worker, workers, seed: self.seed, chosen };

@@ -52,20 +52,21 @@ impl Columns {
         let mut cells = Cells(Vec::new());
         cells.configuration(r);
         cells.outcome(r);
+        cells.quality(r);
         cells.latency(r);
         cells.arrivals(r);
         cells.breakdown(r);
         cells.certificate(r);
-        cells.put("operations_per_wall_s", optional(r.operations_per_wall_s));
-        cells.put("wall_s", optional(r.wall_s));
-        cells.put("simulated_s", optional(r.simulated_s));
+        cells.put("operations_per_wall_s", shown(r.operations_per_wall_s));
+        cells.put("wall_s", shown(r.wall_s));
+        cells.put("simulated_s", shown(r.simulated_s));
         cells.put("interrupted", r.interrupted.to_string());
         cells.options("workload_options", &self.workload, &r.workload_options);
         cells.options("protocol_options", &self.protocol, &r.protocol_options);
         cells.options("architecture_options", &self.architecture, &r.architecture_options);
         cells.put("placement", r.placement.clone());
         cells.put("machine_description", r.machine_description.clone());
-        cells.put("host", r.host.clone());
+        cells.origin(r);
         cells.0
     }
 }
@@ -91,6 +92,23 @@ impl Cells {
         self.put("repetitions", r.repetitions.to_string());
         self.put("warm_up_s", r.warm_up_s.to_string());
         self.put("measured_s", r.measured_s.to_string());
+        self.put("adapted", r.adapted.is_some().to_string());
+    }
+
+    /// What another run of the same has differently.
+    fn origin(&mut self, r: &RunRecord) {
+        self.put("host", r.host.clone());
+        let load = r.host_load;
+        self.put("host_load.load_average_at_begin", shown(load.map(|l| l.load_average_at_begin)));
+        self.put("host_load.load_average_at_end", shown(load.map(|l| l.load_average_at_end)));
+        self.put("host_load.others", shown(load.and_then(|l| l.others)));
+        self.put("disturbed", r.is_disturbed().to_string());
+        let provenance = r.provenance.as_ref();
+        self.put("provenance.version", shown(provenance.map(|p| &p.version)));
+        self.put("provenance.rustc", shown(provenance.map(|p| &p.rustc)));
+        self.put("provenance.profile", shown(provenance.map(|p| &p.profile)));
+        self.put("provenance.date", shown(provenance.map(|p| &p.date)));
+        self.put("provenance.command_line", shown(provenance.map(|p| &p.command_line)));
     }
 
     fn outcome(&mut self, r: &RunRecord) {
@@ -98,6 +116,7 @@ impl Cells {
         self.put("spread.min_txn_per_s", r.spread.min_txn_per_s.to_string());
         self.put("spread.max_txn_per_s", r.spread.max_txn_per_s.to_string());
         self.put("spread.relative", r.spread.relative.to_string());
+        self.put("spread.of", r.spread.of.name().into());
         self.put("commits", r.commits.to_string());
         for reason in AbortReason::ALL.into_iter().filter(|&reason| reason != AbortReason::User) {
             let count = r.aborts.get(reason.name()).copied().unwrap_or(0);
@@ -108,18 +127,39 @@ impl Cells {
     }
 
     fn latency(&mut self, r: &RunRecord) {
-        self.put("latency_ns.mean", r.latency_ns.mean.to_string());
-        self.put("latency_ns.p50", r.latency_ns.p50.to_string());
-        self.put("latency_ns.p90", r.latency_ns.p90.to_string());
-        self.put("latency_ns.p99", r.latency_ns.p99.to_string());
-        self.put("latency_ns.p999", r.latency_ns.p999.to_string());
-        self.put("latency_ns.max", r.latency_ns.max.to_string());
+        let latency = &r.latency_ns;
+        self.put("latency_ns.mean", shown(latency.mean));
+        let percentiles = [
+            ("p50", latency.p50),
+            ("p90", latency.p90),
+            ("p99", latency.p99),
+            ("p999", latency.p999),
+            ("max", latency.max),
+        ];
+        for (name, ns) in percentiles {
+            self.put(&format!("latency_ns.{name}"), shown(ns));
+        }
+        self.put("latency_ns.at_least", latency.at_least.join(" "));
+        self.put("in_flight.count", shown(r.in_flight.map(|found| found.count)));
+        self.put("in_flight.oldest_ns", shown(r.in_flight.map(|found| found.oldest_ns)));
+    }
+
+    fn quality(&mut self, r: &RunRecord) {
+        self.put("steady", shown(r.steady));
+        let steadiness = r.steadiness.as_ref();
+        self.put("steadiness.half_width", shown(steadiness.map(|found| found.half_width)));
+        self.put("steadiness.drift", shown(steadiness.map(|found| found.drift)));
+        self.put("steadiness.ended", shown(steadiness.map(|found| &found.ended)));
+        let law = r.littles_law;
+        self.put("littles_law.accounted_workers", shown(law.map(|law| law.accounted_workers)));
+        self.put("littles_law.factor", shown(law.map(|law| law.factor)));
+        self.put("littles_law.holds", shown(law.map(|law| law.holds)));
     }
 
     fn arrivals(&mut self, r: &RunRecord) {
         let arrivals = r.arrivals.as_ref();
         self.put("arrivals.process", arrivals.map(|a| a.process.clone()).unwrap_or_default());
-        self.put("arrivals.rate_txn_per_s", optional(arrivals.map(|a| a.rate_txn_per_s)));
+        self.put("arrivals.rate_txn_per_s", shown(arrivals.map(|a| a.rate_txn_per_s)));
         let waiting = |of: fn(&ArrivalRecord) -> u64| arrivals.map(of).map(|n| n.to_string());
         self.put("arrivals.waiting_at_begin", waiting(|a| a.waiting_at_begin).unwrap_or_default());
         self.put("arrivals.waiting_at_end", waiting(|a| a.waiting_at_end).unwrap_or_default());
@@ -129,7 +169,7 @@ impl Cells {
         for category in Category::ALL {
             let share =
                 r.breakdown.as_ref().map(|b| b.get(category.name()).copied().unwrap_or(0.0));
-            self.put(&format!("breakdown.{}", category.name()), optional(share));
+            self.put(&format!("breakdown.{}", category.name()), shown(share));
         }
     }
 
@@ -140,6 +180,7 @@ impl Cells {
         self.put("certificate.strong_snapshot", found.strong_snapshot.name().into());
         self.put("certificate.serializable", found.serializable.name().into());
         self.put("certificate.strict", found.strict.name().into());
+        self.put("broken_law", shown(r.broken_law.as_ref().map(|broken| &broken.law)));
         let promised = found.promised;
         self.put("certificate.promised.read_committed", promised.read_committed.to_string());
         self.put("certificate.promised.snapshot", promised.snapshot.to_string());
@@ -157,7 +198,7 @@ impl Cells {
     }
 }
 
-fn optional(value: Option<f64>) -> String {
+fn shown(value: Option<impl ToString>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 

@@ -2,15 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How far repetitions lie apart.
+/// What a spread is the spread of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpreadOf {
+    /// The repetitions: from the slowest to the fastest.
+    #[default]
+    Repetitions,
+    /// Batches within the one run there is: the 95 % confidence interval of its throughput.
+    Batches,
+}
+
+impl SpreadOf {
+    /// The word in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SpreadOf::Repetitions => "repetitions",
+            SpreadOf::Batches => "batches",
+        }
+    }
+}
+
+/// How far repetitions lie apart, or how well one is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The slowest repetition, in transactions a second.
+    /// The slowest repetition or the lower end of the interval, in transactions a second.
     pub min_txn_per_s: f64,
-    /// The fastest, in transactions a second.
+    /// The fastest or the upper end, in transactions a second.
     pub max_txn_per_s: f64,
     /// The difference of the two, as a share of the median.
     pub relative: f64,
+    /// Of what.
+    #[serde(default)]
+    pub of: SpreadOf,
 }
 
 impl Spread {
@@ -20,7 +44,17 @@ impl Spread {
         let max = values.iter().copied().fold(min, f64::max);
         let middle = median(values);
         let relative = if middle > 0.0 { (max - min) / middle } else { 0.0 };
-        Spread { min_txn_per_s: min, max_txn_per_s: max, relative }
+        Spread { min_txn_per_s: min, max_txn_per_s: max, relative, of: SpreadOf::Repetitions }
+    }
+
+    /// The confidence interval of the throughput of one run; `half_width` is a share of it.
+    pub fn within(throughput_txn_per_s: f64, half_width: f64) -> Spread {
+        Spread {
+            min_txn_per_s: (throughput_txn_per_s * (1.0 - half_width)).max(0.0),
+            max_txn_per_s: throughput_txn_per_s * (1.0 + half_width),
+            relative: 2.0 * half_width,
+            of: SpreadOf::Batches,
+        }
     }
 }
 

@@ -75,7 +75,7 @@ fn what_is_written_is_read_again() {
 fn the_words_of_the_schema_are_these() {
     let json: serde_json::Value = serde_json::from_str(&to_json(&[sample()])).unwrap();
     let record = &json[0];
-    assert_eq!(record["schema_version"], 2);
+    assert_eq!(record["schema_version"], 3);
     assert_eq!(record["workload_options"]["records"], 1000);
     assert_eq!(record["workload_options"]["theta"], 0.0);
     assert_eq!(record["machine_kind"], "native");
@@ -83,6 +83,7 @@ fn the_words_of_the_schema_are_these() {
     assert_eq!(record["certificate"]["serializable"], "not checked");
     assert_eq!(record["aborts"]["lock_conflict"], 190);
     assert!(record.get("wall_s").is_none(), "absent, not zero");
+    assert!(record["latency_ns"]["p99"].is_null(), "too few samples, not zero");
 }
 
 #[test]
@@ -90,6 +91,14 @@ fn the_page_for_readers_names_every_field() {
     let page = include_str!("../../../../docs/run-record.md");
     let mut full = sample();
     (full.wall_s, full.simulated_s) = (Some(1.0), Some(1.0));
+    full.steady = Some(true);
+    full.adapted = Some(Adapted::default());
+    full.broken_law = Some(BrokenLaw::default());
+    full.provenance = Some(Provenance::default());
+    full.host_load = Some(HostLoad::default());
+    full.steadiness = Some(SteadinessRecord::default());
+    full.in_flight = Some(InFlight::default());
+    full.littles_law = Some(LittlesLaw { accounted_workers: 2.0, factor: 1.0, holds: true });
     full.commits_by_procedure = Some([("scan".into(), 600)].into());
     full.arrivals = Some(ArrivalRecord {
         process: "poisson".into(),
@@ -154,10 +163,10 @@ fn a_file_of_another_version_is_refused() {
     let folder = Folder::new("records-version");
     let path = folder.0.join("records.json");
     let mut record = sample();
-    record.schema_version = 3;
+    record.schema_version = 4;
     write_json(&path, &[sample(), record]).unwrap();
     let said = read_json(&path).unwrap_err().to_string();
-    assert!(said.ends_with("record 1 has schema version 3, allowed: 1 to 2"), "{said}");
+    assert!(said.ends_with("record 1 has schema version 4, allowed: 1 to 3"), "{said}");
     fs::write(&path, "{}").unwrap();
     assert!(read_json(&path).unwrap_err().to_string().contains("array of records"));
 }

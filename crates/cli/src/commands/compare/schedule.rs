@@ -3,11 +3,25 @@
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
 use harness::record::MachineKind;
+use harness::run::Growth;
+use harness::steadiness::{Rule, TOLERANCE};
 use protocols::ProtocolOptions;
 use std::time::Duration;
 
 /// Native configurations beyond which each is measured once only.
 const REPEATED: usize = 16;
+
+/// Seeds of a simulated configuration, where there is time for them.
+const SEEDS: usize = 3;
+
+/// How long a simulated run is at least, in modelled seconds summed over the cores.
+const FIRST: f64 = 1.0;
+
+/// How long the cores of a simulated run may be busy, in modelled seconds summed over them: the host takes about as long.
+const MOST_BUSY: f64 = 2.0;
+
+/// How long all seeds may take together, in modelled seconds summed over the cores.
+const TOGETHER: f64 = 1.0;
 
 /// Native measurements that begin later than this are not repeated.
 const NATIVE_BUDGET: Duration = Duration::from_secs(45);
@@ -51,11 +65,12 @@ pub fn native_configuration(
         cores,
         warm_up_s,
         measured_s,
+        growth: None,
         repetitions: if quick || count > REPEATED { 1 } else { 3 },
         seed: 1,
         breakdown: false,
         arrivals: None,
-        evidence: Evidence::Companion(if quick { 0.1 } else { 0.2 }),
+        evidence: Evidence::Companion(0.1),
         keep_history: false,
     }
 }
@@ -67,18 +82,25 @@ pub fn simulated_configuration(
     cores: usize,
     quick: bool,
 ) -> Configuration {
-    let core_seconds = if quick { 0.25 } else { 1.0 };
-    let least_s = if quick { 0.0005 } else { 0.002 };
-    let measured_s = (core_seconds / cores as f64).clamp(least_s, 0.03);
+    let core_seconds = |n: f64| n / cores as f64;
+    let first_s = match quick {
+        true => core_seconds(0.05).clamp(0.0005, 0.02),
+        false => core_seconds(FIRST).clamp(0.001, 0.03),
+    };
+    // Caches fill for as long as any run: protocols are compared after the same time, not after the same drift.
+    let rule = Rule { drift: TOLERANCE, ..Rule::default() };
+    let (most_busy_s, together) = if quick { (0.3, 0.3) } else { (MOST_BUSY, TOGETHER) };
+    let together_s = core_seconds(together).max(first_s);
     Configuration {
         machine: machine.clone(),
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol,
         protocol_options: ProtocolOptions::default(),
         cores,
-        warm_up_s: measured_s / 2.0,
-        measured_s,
-        repetitions: 1,
+        warm_up_s: 0.0,
+        measured_s: first_s,
+        growth: Some(Growth { most_s: 0.2, most_busy_s, together_s, rule }),
+        repetitions: SEEDS,
         seed: 1,
         breakdown: false,
         arrivals: None,
@@ -98,9 +120,16 @@ pub fn hurried(planned: &Configuration, elapsed: Duration) -> Configuration {
 /// What a configuration takes on the host, in ms, roughly: for the progress bar.
 pub fn expected_ms(configuration: &Configuration) -> u64 {
     let measured = configuration.warm_up_s + configuration.measured_s;
-    match configuration.machine.kind() {
-        MachineKind::Native => 2000 + (configuration.repetitions as f64 * measured * 1000.0) as u64,
-        _ => 200 + (configuration.cores as f64 * measured * 300.0) as u64,
+    let repeated = configuration.repetitions as f64 * measured;
+    match configuration.growth {
+        None => 2000 + (repeated * 1000.0) as u64,
+        // Few cores are steady at once, and many go on until they may no longer.
+        Some(growth) => {
+            let few = configuration.cores <= 64;
+            let busy_s =
+                if few { repeated * configuration.cores as f64 } else { growth.most_busy_s };
+            200 + (busy_s * 1000.0) as u64
+        }
     }
 }
 

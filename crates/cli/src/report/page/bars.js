@@ -12,9 +12,9 @@ function bars(rows, axis, cores, description) {
     const long = largest > 0 ? (row.y / largest) * (width - left - right) : 0;
     svg.append(label(left - 10, y + 18, row.name, { "text-anchor": "end", style: "fill:var(--ink);font-size:12.5px" }));
     const bar = shape("rect", { x: left, y: y + 4, width: Math.max(long, 1.5), height: step - 9, rx: 3, style: `fill:${row.style.colour}` });
-    bar.addEventListener("pointermove", (e) => showTip(e.clientX, e.clientY, row.name, [[row.style.colour, axis.label, axis.format(row.y) + (row.note || "")]]));
+    bar.addEventListener("pointermove", (e) => showTip(e.clientX, e.clientY, row.name, [[row.style, axis.label, axis.format(row.y) + (row.note || ""), (row.remarks || []).join("; ")]]));
     bar.addEventListener("pointerleave", hideTip);
-    svg.append(bar, label(left + long + 7, y + 18, axis.format(row.y)));
+    svg.append(bar, label(left + long + 7, y + 18, (row.unsteady ? "~" : "") + axis.format(row.y)));
   });
   return svg;
 }

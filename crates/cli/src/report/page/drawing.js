@@ -72,18 +72,34 @@ const MARKS = [
   "M-4.6,0L-2.3-4H2.3L4.6,0L2.3,4H-2.3z", "M-5-2.4H5V2.4H-5z", "M-2.4-5H2.4V5H-2.4z",
 ];
 
+// Twice as many as there are forms: the second half is hollow, with a dot. A baseline is hollow and grey.
 function mark(style, x, y) {
-  return shape("path", {
-    d: MARKS[style.slot % MARKS.length], transform: `translate(${x} ${y})`,
-    style: `fill:${style.baseline ? "var(--card)" : style.colour};stroke:${style.baseline ? style.colour : "var(--card)"};stroke-width:1.2`,
+  const hollow = style.baseline || style.slot >= MARKS.length;
+  const form = shape("path", {
+    d: MARKS[style.slot % MARKS.length],
+    style: `fill:${hollow ? "var(--card)" : style.colour};stroke:${hollow ? style.colour : "var(--card)"};stroke-width:${hollow ? 1.7 : 1.2}`,
   });
+  const dot = hollow && !style.baseline ? [shape("circle", { r: 1.2, style: `fill:${style.colour}` })] : [];
+  return shape("g", { transform: `translate(${x} ${y})` }, form, ...dot);
+}
+
+// A mark beside a name.
+function icon(style) {
+  return shape("svg", { viewBox: "-7 -7 14 14", width: 14, height: 14, style: "width:14px;flex:none" }, mark(style, 0, 0));
+}
+
+// Lets all lines below `place` step back but that called `name`; none steps back for null.
+function highlight(place, name) {
+  for (const line of place.querySelectorAll("g[data-name]")) line.style.opacity = name === null || line.dataset.name === name ? 1 : 0.15;
 }
 
 const tip = document.getElementById("tip");
 
 function showTip(x, y, heading, lines) {
-  tip.replaceChildren(element("p", {}, heading), ...lines.map(([colour, name, value]) =>
-    element("div", {}, element("i", { style: `background:${colour}` }), element("span", {}, name), element("span", {}, value))));
+  // A line is [colour or style of a mark, name, value, remark].
+  tip.replaceChildren(element("p", {}, heading), ...lines.map(([sign, name, value, remark]) =>
+    element("div", {}, typeof sign === "string" ? element("i", { style: `background:${sign}` }) : icon(sign),
+      element("span", {}, name), ...(remark ? [element("small", {}, remark)] : []), element("span", {}, value))));
   tip.hidden = false;
   const box = tip.getBoundingClientRect();
   const left = x + 18 + box.width > innerWidth ? x - 18 - box.width : x + 18;

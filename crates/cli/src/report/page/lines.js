@@ -1,6 +1,6 @@
 // A value against cores, a line for each protocol.
 
-// series: [{ name, style, points: [{ x, y, low, high, note }] }]; axis: { label, log, format, top }.
+// series: [{ name, style, points: [{ x, y, low, high, note, unsteady, remarks }] }]; axis: { label, log, format, top }.
 function lines(series, axis, logCores, description) {
   const [width, height, left, right, top, bottom] = [640, 350, 64, 14, 26, 46];
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", tabindex: 0, "aria-label": description });
@@ -32,15 +32,18 @@ function lines(series, axis, logCores, description) {
   svg.append(label((left + width - right) / 2, height - 6, logCores ? "cores (logarithmic)" : "cores", { "text-anchor": "middle" }));
   svg.append(label(4, 13, axis.label + (axis.log ? " (logarithmic)" : "")));
 
-  for (const { style, points: own } of series) {
+  for (const { name, style, points: own } of series) {
+    const line = shape("g", { "data-name": name });
+    svg.append(line);
     const shown = own.filter((p) => !axis.log || p.y > 0);
     const path = shown.map((p, i) => `${i ? "L" : "M"}${x(p.x).toFixed(1)},${y(p.y).toFixed(1)}`).join("");
-    svg.append(shape("path", { d: path, style: `fill:none;stroke:${style.colour};stroke-width:2;stroke-linejoin:round${style.baseline ? ";stroke-dasharray:5 4" : ""}` }));
+    line.append(shape("path", { d: path, style: `fill:none;stroke:${style.colour};stroke-width:2;stroke-linejoin:round${style.baseline ? ";stroke-dasharray:5 4" : ""}` }));
     for (const p of shown) {
       if (p.high > p.low && (p.low > 0 || !axis.log)) {
-        svg.append(shape("line", { x1: x(p.x), x2: x(p.x), y1: y(p.low), y2: y(p.high), style: `stroke:${style.colour};stroke-width:1.4;opacity:.65` }));
+        line.append(shape("line", { x1: x(p.x), x2: x(p.x), y1: y(p.low), y2: y(p.high), style: `stroke:${style.colour};stroke-width:1.4;opacity:.65` }));
       }
-      svg.append(mark(style, x(p.x), y(p.y)));
+      line.append(mark(style, x(p.x), y(p.y)));
+      if (p.unsteady) line.append(label(x(p.x), y(p.y) - 5, "~", { "text-anchor": "middle", style: `fill:${style.colour};font-size:14px;font-weight:700` }));
     }
   }
 
@@ -53,13 +56,19 @@ function lines(series, axis, logCores, description) {
     const here = series.flatMap((s) => s.points.filter((p) => p.x === at).map((p) => [s, p]));
     here.sort((a, b) => b[1].y - a[1].y);
     showTip(screenX, screenY, `${at} core${at === 1 ? "" : "s"}`,
-      here.map(([s, p]) => [s.style.colour, s.name, axis.format(p.y) + (p.note || "")]));
+      here.map(([s, p]) => [s.style, s.name, axis.format(p.y) + (p.note || ""), (p.remarks || []).join("; ")]));
+    return here;
   };
-  const leave = () => { guide.style.visibility = "hidden"; hideTip(); };
+  const leave = () => { guide.style.visibility = "hidden"; hideTip(); highlight(svg, null); };
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
     const at = ((event.clientX - box.left) / box.width) * width;
-    point(cores.reduce((a, b) => (Math.abs(x(b) - at) < Math.abs(x(a) - at) ? b : a)), event.clientX, event.clientY);
+    const here = point(cores.reduce((a, b) => (Math.abs(x(b) - at) < Math.abs(x(a) - at) ? b : a)), event.clientX, event.clientY);
+    // The line under the pointer stands out.
+    const level = ((event.clientY - box.top) / box.height) * height;
+    const off = (p) => Math.abs(y(Math.max(p.y, axis.log ? y.low : 0)) - level);
+    const [nearest] = here.slice().sort((a, b) => off(a[1]) - off(b[1]));
+    highlight(svg, nearest && off(nearest[1]) < 14 ? nearest[0].name : null);
   });
   svg.addEventListener("pointerleave", leave);
   svg.addEventListener("blur", leave);

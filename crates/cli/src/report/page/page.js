@@ -16,7 +16,7 @@ for (const name of names) {
 }
 const categories = view.categories.map((name, i) => ({ name, title: name.replaceAll("_", " "), colour: `var(--c${i})` }));
 const hidden = new Set();
-const state = { cores: "log", values: "linear", percentile: "p99", breakdown: [] };
+const state = { cores: "log", values: "auto", percentile: "p99", breakdown: [] };
 
 function choice(title, key, options, into) {
   const buttons = options.map(([value, text]) => element("button", {
@@ -42,12 +42,19 @@ function card(group, svg, extra) {
 function chart(group, axis, read) {
   const shown = group.series.filter((s) => !hidden.has(s.name)).map((s) => ({
     name: s.name, style: styles.get(s.name),
-    points: s.records.map((i) => ({ x: records[i].cores, ...read(records[i]) })),
+    points: s.records.map((i, n) => ({ x: records[i].cores, unsteady: s.rows[n].unsteady, remarks: s.rows[n].remarks, ...read(records[i], s.rows[n]) })),
   }));
   const cores = new Set(group.series.flatMap((s) => s.records.map((i) => records[i].cores)));
   const description = `${axis.label} against cores: ${group.title}. The values are in the table below.`;
-  if (cores.size > 1) return lines(shown, axis, state.cores === "log", description);
+  const log = axis.log === "auto" ? flattens(shown) : axis.log;
+  if (cores.size > 1) return lines(shown, { ...axis, log }, state.cores === "log", description);
   return bars(shown.flatMap((s) => s.points.map((p) => ({ ...s, ...p }))), axis, [...cores][0], description);
+}
+
+// True when some line is flattened by another: its best is less than a fifth of the best of all.
+function flattens(series) {
+  const best = series.map((s) => Math.max(0, ...s.points.map((p) => p.y))).filter((y) => y > 0);
+  return best.length > 1 && Math.min(...best) * 5 < Math.max(...best);
 }
 
 function breakdown(group, index) {
@@ -70,16 +77,20 @@ function breakdown(group, index) {
   return card(group, stacks(rows, categories, `Time by category: ${group.title}`), select);
 }
 
+const bound = (r, name) => (r.latency_ns.at_least || []).includes(name);
+
 function draw() {
   hideTip();
-  const log = state.values === "log";
+  const log = state.values === "auto" ? "auto" : state.values === "log";
   const cards = (axis, read) => view.groups.map((group) => card(group, chart(group, axis, read)));
-  byId("throughput").replaceChildren(...cards({ label: "transactions a second", format: rate, log }, (r) => ({
+  byId("throughput").replaceChildren(...cards({ label: "transactions a second", format: rate, log }, (r, row) => ({
     y: r.throughput_txn_per_s, low: r.spread.min_txn_per_s, high: r.spread.max_txn_per_s,
-    note: r.repetitions > 1 ? ` ±${percent(r.spread.relative / 2)}` : "",
+    note: row.spread === null ? "" : ` ±${percent(row.spread)}`,
   })));
   const title = { p50: "median latency", p99: "99th percentile of latency", p999: "99.9th percentile of latency" }[state.percentile];
-  byId("latency").replaceChildren(...cards({ label: title, format: duration, log: true }, (r) => ({ y: r.latency_ns[state.percentile] })));
+  byId("latency").replaceChildren(...cards({ label: title, format: duration, log: true }, (r) => ({
+    y: r.latency_ns[state.percentile] ?? 0, note: bound(r, state.percentile) ? " at least" : "",
+  })));
   const worst = Math.max(...records.map((r) => r.abort_ratio), 0);
   byId("aborts").replaceChildren(...cards({ label: "aborted attempts", format: percent, log: false, top: worst === 0 ? 1 : undefined }, (r) => ({ y: r.abort_ratio })));
   const parts = view.groups.map(breakdown).filter(Boolean);
@@ -89,12 +100,12 @@ function draw() {
 
 function legend() {
   for (const name of names) {
-    const icon = shape("svg", { viewBox: "-7 -7 14 14", width: 14, height: 14, style: "width:14px" }, mark(styles.get(name), 0, 0));
     const button = element("button", {
       type: "button", "aria-pressed": true, title: "Show or hide; double-click shows it alone",
       onclick: () => { if (!hidden.delete(name)) hidden.add(name); update(); },
+      onpointerenter: () => highlight(document, name), onpointerleave: () => highlight(document, null),
       ondblclick: () => { hidden.clear(); names.filter((n) => n !== name).forEach((n) => hidden.add(n)); update(); },
-    }, icon, name);
+    }, icon(styles.get(name)), name);
     byId("legend").append(button);
   }
   byId("categories").append(...categories.map((c) => element("span", { class: "key" }, element("i", { style: `background:${c.colour}` }), c.title)));
@@ -106,39 +117,42 @@ function update() {
 }
 
 function summary() {
-  const checked = view.groups.flatMap((g) => g.series.flatMap((s) => s.records.map((i, n) => [records[i].certificate, s.certificates[n]])));
-  const broken = checked.filter(([, said]) => said.startsWith("FAIL")).length;
-  const unchecked = checked.filter(([, said]) => said === "not checked").length;
-  const promised = (c) => Object.keys(c.promised).filter((level) => c.promised[level]);
-  const kept = (c) => promised(c).length > 0 && promised(c).every((level) => c[level] === "pass");
-  const held = checked.filter(([c]) => kept(c)).length;
-  const unpromised = checked.filter(([c, said]) => promised(c).length === 0 && said !== "not checked").length;
+  const checked = view.groups.flatMap((g) => g.series.flatMap((s) => s.records.map((i, n) => [records[i].certificate, s.rows[n]])));
+  const broken = checked.filter(([, row]) => row.observed.startsWith("FAIL")).length;
+  const unchecked = checked.filter(([, row]) => row.observed === "not checked").length;
+  const held = checked.filter(([, row]) => row.kept).length;
+  const unpromised = checked.filter(([c, row]) => !Object.values(c.promised).includes(true) && row.observed !== "not checked").length;
+  const unsteady = checked.filter(([, row]) => row.unsteady).length;
   const stopped = records.filter((r) => r.interrupted).length;
   byId("verdict").append(`${plural(records.length, "record")}. Certificates: `,
     ...(broken ? [element("span", { class: "bad" }, `${plural(broken, "broken promise")}, `)] : []),
     element("span", { class: held ? "good" : "" }, `${held} kept what the protocol promises`),
-    `, ${unpromised ? `${unpromised} by protocols that promise nothing, ` : ""}${unchecked} not checked.` + (stopped ? ` ${plural(stopped, "run")} interrupted.` : ""));
+    `, ${unpromised ? `${unpromised} by protocols that promise nothing, ` : ""}${unchecked} not checked.` + (unsteady ? ` ${plural(unsteady, "record")} not steady, marked ~.` : "") + (stopped ? ` ${plural(stopped, "run")} interrupted.` : ""));
   const put = (name, value, wide) => byId("configuration").append(element("div", wide ? { class: "wide" } : {}, element("dt", {}, name), element("dd", {}, value)));
   const all = (read) => [...new Set(records.map(read).filter((v) => v !== ""))];
   put("workload", all((r) => r.workload).join(", "));
-  const options = new Set(records.flatMap((r) => Object.keys(r.workload_options)));
-  for (const name of options) put(name.replaceAll("-", " "), all((r) => grouped(r.workload_options[name] ?? "")).join(", "));
+  for (const name of view.options) put(name.replaceAll("-", " "), all((r) => grouped(r.workload_options[name] ?? "")).join(", "));
+  if (!view.options.length) put("options", "all at their defaults");
   put("seed", all((r) => r.seed).join(", "));
   put("repetitions", all((r) => r.repetitions).join(", "));
-  put("commit", all((r) => r.commit.slice(0, 12)).join(", "));
-  for (const [name, read] of [["host", (r) => r.host], ["placement", (r) => r.placement]]) {
+  put("commit", all((r) => r.commit).join(", "));
+  put("measured", all((r) => r.provenance?.date.slice(0, 10) ?? "").join(", "));
+  put("program", all((r) => (r.provenance ? `${r.provenance.version}, ${r.provenance.rustc}, ${r.provenance.profile}` : "")).join("; "));
+  for (const [name, read] of [["command line", (r) => r.provenance?.command_line ?? ""], ["host", (r) => r.host], ["placement", (r) => r.placement]]) {
     const values = all(read);
     if (values.length) put(name, values.join("; "), true);
   }
 }
 
 function table() {
-  const rows = view.groups.flatMap((g) => g.series.flatMap((s) => s.records.map((i, n) => ({ r: records[i], name: s.name, said: s.certificates[n] }))));
+  const rows = view.groups.flatMap((g) => g.series.flatMap((s) => s.records.map((i, n) => ({ r: records[i], name: s.name, promise: s.promise, settings: s.settings, row: s.rows[n] }))));
+  const latency = (name) => [(o) => o.r.latency_ns[name] ?? -1, (v, o) => (v < 0 ? "–" : (bound(o.r, name) ? "≥" : "") + duration(v))];
   const columns = [
     ...(new Set(records.map((r) => r.workload)).size > 1 ? [["workload", (o) => o.r.workload, null]] : []), ["machine", (o) => o.r.machine, null], ["protocol", (o) => o.name, null],
-    ["cores", (o) => o.r.cores, String], ["txn/s", (o) => o.r.throughput_txn_per_s, rate], ["spread", (o) => (o.r.repetitions > 1 ? o.r.spread.relative / 2 : -1), (v) => (v < 0 ? "" : `±${percent(v)}`)],
-    ["aborts", (o) => o.r.abort_ratio, percent], ["p50", (o) => o.r.latency_ns.p50, duration], ["p99", (o) => o.r.latency_ns.p99, duration],
-    ["p99.9", (o) => o.r.latency_ns.p999, duration], ["max", (o) => o.r.latency_ns.max, duration], ["certificate", (o) => o.said, null],
+    ["cores", (o) => o.r.cores, String], ["txn/s", (o) => o.r.throughput_txn_per_s, (v, o) => (o.row.unsteady ? "~" : "") + rate(v)], ["spread", (o) => o.row.spread ?? -1, (v) => (v < 0 ? "–" : `±${percent(v)}`)],
+    ["aborts", (o) => o.r.abort_ratio, percent], ["p50", ...latency("p50")], ["p99", ...latency("p99")], ["p99.9", ...latency("p999")], ["max", ...latency("max")],
+    ["promises", (o) => o.promise, null], ["observed", (o) => o.row.observed, null],
+    ["remarks", (o) => o.row.remarks.join("; "), null], ["settings", (o) => o.settings, null],
   ];
   if (rows.some((o) => o.r.operations_per_wall_s)) columns.push(["sim. op/s", (o) => o.r.operations_per_wall_s ?? -1, (v) => (v < 0 ? "" : rate(v))]);
   const show = (o) => {
@@ -147,9 +161,9 @@ function table() {
   };
   const cell = (o, [title, read, format]) => {
     const value = read(o);
-    const tone = title !== "certificate" ? "" : value.startsWith("FAIL") ? " bad" : value === "not checked" || value.startsWith("not ") ? "" : " good";
-    const mark = title === "protocol" && o.r.interrupted ? " (interrupted)" : "";
-    return element("td", { class: (format ? "" : "text") + tone }, (format ? format(value) : value) + mark);
+    // What nobody promised is plain, whatever was observed.
+    const tone = title !== "observed" ? "" : value.startsWith("FAIL") ? " bad" : o.row.kept ? " good" : "";
+    return element("td", { class: (format ? "" : "text") + tone }, format ? format(value, o) : value);
   };
   const body = element("tbody");
   const fill = () => body.replaceChildren(...rows.map((o) => element("tr", { tabindex: 0, onclick: () => show(o), onkeydown: (e) => { if (e.key === "Enter") show(o); } }, ...columns.map((c) => cell(o, c)))));
@@ -166,7 +180,7 @@ function table() {
 }
 
 choice("cores", "cores", [["log", "log"], ["linear", "linear"]], "switches");
-choice("throughput", "values", [["linear", "linear"], ["log", "log"]], "switches");
+choice("throughput", "values", [["auto", "auto"], ["linear", "linear"], ["log", "log"]], "switches");
 choice("percentile", "percentile", [["p50", "p50"], ["p99", "p99"], ["p999", "p99.9"]], "percentiles");
 byId("download").addEventListener("click", (event) => {
   event.preventDefault();

@@ -1,0 +1,73 @@
+//! In which settings the protocols of a table differ beside their names: who compares them has to know.
+
+use super::Terminal;
+use super::grouping::Group;
+use harness::record::{RunRecord, Setting};
+use std::collections::BTreeMap;
+
+/// Protocols by the settings that they have and others have not, or have otherwise: `commit-locks refuse` with OCC, SILO and
+/// TICTOC. The level of isolation is not among them: it is a column.
+pub(super) fn differing(group: &Group<'_>) -> BTreeMap<String, Vec<String>> {
+    let mut by_setting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    if group.series.len() < 2 {
+        return by_setting;
+    }
+    for series in &group.series {
+        for setting in of(series.records[0]) {
+            by_setting.entry(setting).or_default().push(series.records[0].protocol.clone());
+        }
+    }
+    for protocols in by_setting.values_mut() {
+        protocols.dedup();
+    }
+    by_setting
+}
+
+/// The settings of a record's protocol, `commit-locks refuse`, but for the level of isolation.
+fn of(record: &RunRecord) -> impl Iterator<Item = String> {
+    let options = record.protocol_options.iter();
+    let own = options.filter(|(n, _)| *n != "isolation" && *n != "timestamp_allocation");
+    own.map(|(name, value)| format!("{name} {value}"))
+}
+
+/// The same on one line.
+pub(super) fn own_settings(record: &RunRecord) -> String {
+    of(record).collect::<Vec<_>>().join(", ")
+}
+
+/// True when all data of the run are one partition, and the protocol locks partitions.
+pub(super) fn is_one_partition(record: &RunRecord) -> bool {
+    record.protocol_options.contains_key("older-at-partition")
+        && record.protocol_options.get("partitions") == Some(&Setting::Text("1".into()))
+}
+
+/// The settings of a group's protocols for below its table.
+pub(super) fn settings(group: &Group<'_>, terminal: Terminal) -> String {
+    let mut text = String::new();
+    for series in group.series.iter().filter(|series| is_one_partition(series.records[0])) {
+        text.push_str(&format!(
+            "{} locks partitions, of which there is one: one transaction at a time.\n",
+            series.name
+        ));
+    }
+    let mut line = String::from("Settings:");
+    let parts: Vec<String> = differing(group)
+        .into_iter()
+        .map(|(setting, protocols)| format!("{setting} ({})", protocols.join(", ")))
+        .collect();
+    let last = parts.len();
+    for (number, part) in parts.into_iter().enumerate() {
+        let end = if number + 1 == last { "." } else { ";" };
+        for word in format!("{part}{end}").split(' ') {
+            if line.chars().count() + 1 + word.chars().count() > terminal.width.clamp(40, 120) {
+                text.push_str(&format!("{line}\n"));
+                line = String::from(" ");
+            }
+            line.push_str(&format!(" {word}"));
+        }
+    }
+    match last {
+        0 => text,
+        _ => format!("{text}{line}\n"),
+    }
+}

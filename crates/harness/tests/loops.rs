@@ -1,0 +1,213 @@
+//! Open and closed loops on a simulated machine: what a queue must do by theory, how long a run becomes, what is known of
+//! transactions that had not ended. Exactly repeatable.
+
+use harness::{
+    arrivals::{Arrivals, Process},
+    assemble,
+    drive::BackOff,
+    record::{MachineKind, RunRecord, SpreadOf},
+    run::{Growth, Plan, run},
+    steadiness::Rule,
+};
+use machine::{Category, Word, cold::Arc};
+use protocols::ProtocolOptions;
+use simulator::{MachineDescription, Simulated, SimulatedOptions};
+use txn::Workload;
+use workloads::{
+    micro::key_value::{KeyValue, KeyValueOptions},
+    ycsb::{Ycsb, YcsbOptions},
+};
+
+fn measured(cores: usize, arrivals: Option<Arrivals>, measured_s: f64) -> RunRecord {
+    // Few rows: they are in the cache after the warm-up, so that every transaction takes as long as any other.
+    let options = KeyValueOptions { records: 64, accesses: 4, ..KeyValueOptions::default() };
+    let workload = KeyValue::new(options).expect("good options");
+    recorded(&workload, &Plan { arrivals, warm_up_s: 0.000_2, ..plan("SILO", cores, measured_s) })
+}
+
+fn plan(protocol: &str, cores: usize, measured_s: f64) -> Plan {
+    Plan {
+        architecture: engine::registry::DEFAULT.to_owned(),
+        protocol: protocol.into(),
+        protocol_options: ProtocolOptions::default(),
+        cores,
+        warm_up_s: 0.0,
+        measured_s,
+        growth: None,
+        repetitions: 1,
+        seed: 3,
+        record_history: false,
+        back_off: BackOff::default(),
+        arrivals: None,
+        load_threads: 1,
+        epoch_interval_s: 0.000_05,
+    }
+}
+
+fn recorded<W: Workload>(workload: &W, plan: &Plan) -> RunRecord {
+    let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
+    let make = |seed| {
+        let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
+        Simulated::new(graphite.clone(), options)
+    };
+    let repetitions = run(&make, workload, plan, &Word::new(0), &mut |_| {}).expect("can run");
+    let declared = assemble::declaration::<Simulated>(plan).expect("it is listed");
+    let (blank, kind) = (RunRecord::blank(), MachineKind::Simulated);
+    assemble::record(blank, kind, plan, &declared, &repetitions, None)
+}
+
+fn at(process: Process, rate_txn_per_s: f64) -> Option<Arrivals> {
+    Some(Arrivals { process, rate_txn_per_s })
+}
+
+fn idle(record: &RunRecord) -> f64 {
+    record.breakdown.as_ref().expect("kept in simulation")[Category::Idle.name()]
+}
+
+fn mean(record: &RunRecord) -> f64 {
+    record.latency_ns.mean.expect("enough ended")
+}
+
+#[test]
+fn where_nothing_queues_latency_is_the_time_of_service() {
+    for cores in [1, 4] {
+        let closed = measured(cores, None, 0.001);
+        assert!(closed.arrivals.is_none() && idle(&closed) == 0.0);
+        let rate = closed.throughput_txn_per_s / 10.0;
+        let open = measured(cores, at(Process::Fixed, rate), 0.01);
+        let [service, latency] = [&closed, &open].map(|record| record.latency_ns.clone());
+        let mean = mean(&open) / mean(&closed);
+        assert!((mean - 1.0).abs() < 0.02, "{cores} cores: {latency:?} {service:?}");
+        let [most, alone] = [&latency, &service].map(|latency| latency.max.expect("some ended"));
+        assert!(most * 10 <= alone * 13, "{cores} cores: {latency:?} {service:?}");
+        let served = open.throughput_txn_per_s / rate;
+        assert!((served - 1.0).abs() < 0.01, "{served}");
+        // A tenth of what they can serve.
+        assert!((0.87..0.93).contains(&idle(&open)), "{}", idle(&open));
+        let arrivals = open.arrivals.expect("it was one");
+        assert!(!arrivals.overloaded(0.01) && arrivals.waiting_at_end <= 1, "{arrivals:?}");
+    }
+}
+
+#[test]
+fn random_arrivals_queue_as_theory_says() {
+    let closed = measured(1, None, 0.001);
+    let service = mean(&closed);
+    for load in [0.3, 0.6, 0.8] {
+        let open = measured(1, at(Process::Poisson, closed.throughput_txn_per_s * load), 0.05);
+        // Pollaczek and Khinchine, of equal times of service: waiting is load / (2 (1 - load)) of one.
+        let waiting = (mean(&open) - service) / service;
+        let expected = load / (2.0 * (1.0 - load));
+        assert!((waiting / expected - 1.0).abs() < 0.15, "load {load}: {waiting}, not {expected}");
+        assert!((idle(&open) - (1.0 - load)).abs() < 0.05, "{}", idle(&open));
+        assert!(!open.arrivals.expect("it was one").overloaded(0.05));
+    }
+}
+
+#[test]
+fn where_more_come_than_are_served_the_queue_grows_and_that_is_said() {
+    let capacity = measured(2, None, 0.001).throughput_txn_per_s;
+    for process in [Process::Fixed, Process::Poisson] {
+        let run = |seconds| measured(2, at(process, capacity * 2.0), seconds);
+        let (short, long) = (run(0.001), run(0.004));
+        for (record, seconds) in [(&short, 0.001), (&long, 0.004)] {
+            let arrivals = record.arrivals.as_ref().expect("it was one");
+            assert!(arrivals.overloaded(seconds), "{arrivals:?}");
+            let served = record.throughput_txn_per_s / capacity;
+            assert!((0.9..1.1).contains(&served), "{served}");
+            // Half of what comes is left over.
+            let grown = (arrivals.waiting_at_end - arrivals.waiting_at_begin) as f64;
+            assert!((grown / (capacity * seconds) - 1.0).abs() < 0.1, "{grown}");
+            assert!(idle(record) < 0.01);
+        }
+        // Half a run later, half of that later.
+        let [late, early] = [&long, &short].map(|r| r.latency_ns.p50.expect("enough ended") as f64);
+        assert!((2.5..4.5).contains(&(late / early)), "{late} {early}");
+        assert!(early > 100_000.0, "{early}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_queue() {
+    let once = || {
+        let record = measured(3, at(Process::Poisson, 2e6), 0.001);
+        (record.latency_ns, record.commits, record.arrivals)
+    };
+    assert_eq!(once(), once());
+}
+
+fn growth(most_s: f64, together_s: f64) -> Option<Growth> {
+    Some(Growth { most_s, most_busy_s: f64::INFINITY, together_s, rule: Rule::default() })
+}
+
+/// 64 cores, and everybody updates the same few rows.
+fn contended() -> Ycsb {
+    let options =
+        YcsbOptions { records: 10_000, theta: 0.9, read_ratio: 0.5, ..Default::default() };
+    Ycsb::new(options).expect("good options")
+}
+
+#[test]
+fn a_run_becomes_as_long_as_it_must_and_no_longer() {
+    let growth = growth(0.1, 0.1);
+    let calm = Ycsb::new(YcsbOptions { records: 10_000, theta: 0.0, ..Default::default() });
+    let calm = calm.expect("good options");
+    let plan = |protocol| Plan { growth, ..plan(protocol, 16, 0.000_5) };
+    let [easy, hard] = [recorded(&calm, &plan("SILO")), recorded(&contended(), &plan("SILO"))];
+    for record in [&easy, &hard] {
+        assert_eq!(record.steady, Some(true), "{:?}", record.steadiness);
+        assert_eq!(record.steadiness.as_ref().expect("judged").ended, "steady");
+        assert!(record.littles_law.expect("a closed loop").holds && record.commits >= 1000);
+        let p99_s = record.latency_ns.p99.expect("enough ended") as f64 * 1e-9;
+        assert!(record.measured_s >= 9.0 * p99_s, "{p99_s} {}", record.measured_s);
+        let total_s = record.warm_up_s + record.measured_s;
+        let doublings = (total_s / 0.000_5).log2();
+        assert!((doublings - doublings.round()).abs() < 1e-9, "{total_s}");
+    }
+    assert!(hard.measured_s > easy.measured_s, "{} {}", hard.measured_s, easy.measured_s);
+    assert_eq!(
+        hard,
+        with_wall_of(&hard, recorded(&contended(), &plan("SILO"))),
+        "exactly repeatable"
+    );
+}
+
+/// `record` with those numbers of `other` that are the host's.
+fn with_wall_of(other: &RunRecord, record: RunRecord) -> RunRecord {
+    let RunRecord { operations_per_wall_s, wall_s, .. } = other.clone();
+    RunRecord { operations_per_wall_s, wall_s, ..record }
+}
+
+#[test]
+fn further_seeds_take_the_lengths_of_the_first_as_long_as_they_may() {
+    let grown = |together_s| {
+        let growth = growth(0.02, together_s);
+        let calm = Ycsb::new(YcsbOptions { records: 10_000, theta: 0.0, ..Default::default() });
+        let plan = Plan { growth, repetitions: 3, ..plan("NO_WAIT", 8, 0.000_5) };
+        recorded(&calm.expect("good options"), &plan)
+    };
+    let (three, one) = (grown(1.0), grown(0.000_6));
+    assert_eq!((three.repetitions, one.repetitions), (3, 1));
+    assert_eq!((three.spread.of, one.spread.of), (SpreadOf::Repetitions, SpreadOf::Batches));
+    assert!(three.spread.relative > 0.0 && one.spread.relative > 0.0);
+    assert!(!three.interrupted && !one.interrupted && three.measured_s == one.measured_s);
+    assert_eq!(three.repetition_throughputs_txn_per_s[0], one.throughput_txn_per_s);
+}
+
+#[test]
+fn a_run_that_is_too_short_says_so() {
+    // Shorter than the slowest take, by far.
+    let growth = growth(0.1, 0.0);
+    let long = recorded(&contended(), &Plan { growth, ..plan("NO_WAIT", 64, 0.001) });
+    let short = recorded(&contended(), &plan("NO_WAIT", 64, 0.000_2));
+    let in_flight = short.in_flight.expect("counted");
+    assert_eq!(in_flight.count, 64, "everybody is busy at the end");
+    for name in ["mean", "p90", "max"] {
+        assert!(short.latency_ns.is_at_least(name) && !long.latency_ns.is_at_least(name), "{name}");
+    }
+    let least = |record: &RunRecord| record.latency_ns.p90.expect("a hundred were seen");
+    assert!(least(&short) <= least(&long));
+    assert_eq!(short.latency_ns.p99, None, "one in a hundred of fewer than a thousand");
+    let holds = |record: &RunRecord| record.littles_law.expect("a closed loop").holds;
+    assert!(holds(&long) && !holds(&short));
+}
