@@ -18,6 +18,7 @@ fn measured(workload: &Tpcc, protocol: &str, threads: usize, seconds: f64) -> Re
         cores: threads,
         warm_up_s: 0.2,
         measured_s: seconds,
+        growth: None,
         repetitions: 1,
         seed: 1,
         record_history: false,
