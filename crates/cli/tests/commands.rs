@@ -278,7 +278,7 @@ fn a_history_is_written_for_other_checkers() {
         let words = words.into_iter().chain(["--seconds", "0.0002", "--warm-up", "0", "--history"]);
         let words = words.chain([path.to_str().unwrap(), "--history-format", format]);
         let table = text(&kilocore(words));
-        assert!(table.contains("strict    strict"), "{table}");
+        assert!(table.contains("strict   strict"), "{table}");
         let history = std::fs::read_to_string(&path).unwrap();
         assert!(history.contains(part), "{format}: {history:.200}");
     }

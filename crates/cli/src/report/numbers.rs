@@ -26,8 +26,7 @@ pub(super) fn promise(promise: &Promise) -> &'static str {
     match promise {
         Promise { strict: true, .. } => "strict",
         Promise { serializable: true, .. } => "serializable",
-        Promise { strong_snapshot: true, .. } => "latest snapshot",
-        Promise { snapshot: true, .. } => "snapshot",
+        Promise { snapshot: true, .. } | Promise { strong_snapshot: true, .. } => "snapshot",
         Promise { read_committed: true, .. } => "read committed",
         _ => "nothing",
     }
@@ -47,7 +46,6 @@ pub(super) fn observed(certificate: &Certificate) -> &'static str {
         }
         (Verdict::Fail, _) if promised.serializable => "FAIL: not serializable",
         (_, Verdict::Fail) if promised.strict => "FAIL: not strict",
-        (Verdict::Fail, _) if *strong_snapshot == Verdict::Pass => "latest snapshot",
         (Verdict::Fail, _) if *snapshot == Verdict::Pass => "snapshot",
         (Verdict::Fail, _) if *read_committed == Verdict::Pass => "read committed",
         (Verdict::Fail, _) if *read_committed == Verdict::Fail => "nothing",

@@ -24,8 +24,7 @@ pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
         table.load_preset(presets::NOTHING);
         table.set_header(HEADER);
         for (number, column) in table.column_iter_mut().enumerate() {
-            // Signs stand before numbers, so that these keep their distance.
-            column.set_padding((0, if NUMBERS.contains(&number) { 1 } else { 2 }));
+            column.set_padding((0, 1));
             if NUMBERS.contains(&number) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
