@@ -16,7 +16,7 @@ const HEADER: [&str; 9] =
 const NUMBERS: std::ops::Range<usize> = 1..7;
 
 /// One table for each workload and machine, one row for each record: throughput, aborts, latency, what is promised and what was
-/// observed. A sign in the row says what makes a number less than it seems ([`Mark`]).
+/// observed. A sign in the row says what makes a number less than it seems (`Mark`).
 pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
     let mut out = String::new();
     for group in groups(records) {
