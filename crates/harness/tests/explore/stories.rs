@@ -68,7 +68,8 @@ fn histories_are_handed_out_as_they_are_recorded() {
     let exploration = exploration("SILO", &[], 40);
     let mut seen = 0;
     let mut visit = |_: u64, history: &History| {
-        assert_eq!(history.len(), 12);
+        // Of three workers with four procedures each, and the transactions that retire records.
+        assert!(history.len() >= 12);
         seen += 1;
         if seen == 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
