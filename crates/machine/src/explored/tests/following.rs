@@ -16,6 +16,7 @@ fn busy(machine: &Explored) -> [u64; 2] {
             latch(core, &words[0]);
             torn_increment(core, &words[1]);
             core.store(&(), &words[0], 0);
+            core.wake(&(), &words[0]);
             torn_increment(core, &words[2]);
             core.pause(20);
             let deadline = core.now() + 40;
