@@ -105,22 +105,23 @@ pub enum Defect {
         /// Whether the read saw a row.
         present: bool,
     },
-    /// Of a row that nobody had written yet somebody else had found the opposite, or the load left it: there, or not there.
+    /// Two transactions met the same row before anybody had written it, and one found it present, the other absent. Or a
+    /// transaction met it otherwise than the load had left it.
     InitialContradicted {
-        /// Who met it.
+        /// The transaction that met the row, or found none.
         id: TxnId,
         /// The table.
         table: TableId,
         /// Key of the row.
         key: u64,
-        /// Whether it was met as a row that is there.
+        /// True if the transaction met a row, false if it found none.
         present: bool,
     },
     /// A read got values that are not those of the version that it names: somebody else's, or no longer those.
     ValuesContradicted {
-        /// Who read it.
+        /// The transaction that read.
         reader: TxnId,
-        /// What was read.
+        /// The version that the read names.
         at: RecordVersion,
     },
     /// A transaction committed without a write that it was asked for, or with one that it was not asked for.
@@ -270,7 +271,7 @@ impl fmt::Display for Defect {
 }
 
 impl Defect {
-    /// What contradicts another entry, or what was there before the run.
+    /// Prints those defects that contradict another entry of the history, or what was there before the run.
     fn fmt_contradiction(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Defect::PresenceContradicted { reader, at, present } => {

@@ -1,4 +1,4 @@
-//! What rows there were before the run: everybody who met one as it was then must have met the same.
+//! Checks that all transactions agree on which rows there were before the run.
 //!
 //! The first version of a record is the loader's. It is a row, or an absence, and histories tell which in two ways: a read
 //! says what it saw, and a write says what it did. Where the history lists the rows of the table that were loaded, that
