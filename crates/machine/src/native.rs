@@ -4,9 +4,11 @@
 //! to what would have been written by hand (the benchmark `trait_cost` counts instructions). Only waits are more:
 //! [`waiting`] says how long a thread looks before it sleeps, [`parking`] how it is woken.
 
+mod attention;
 mod barrier;
 mod clock;
 mod parking;
+mod strangers;
 mod waiting;
 
 use crate::{

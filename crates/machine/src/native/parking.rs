@@ -1,45 +1,39 @@
 //! Where threads sleep until a word is changed that they wait for, and how they are woken.
 //!
 //! A word is 64 bits of its owner's, with no room to say that somebody sleeps, and hardly any word is ever waited for.
-//! So who sleeps is noted elsewhere: in one count of all sleepers, in counts by address, and in the queues of
-//! `parking_lot_core`, which go by address too. Who has changed a word that can be waited for looks at the first count:
-//! one comparison while nobody sleeps anywhere.
+//! So sleepers are noted elsewhere: in counts by address, and in the queues of `parking_lot_core`, which go by address too.
+//! A thread that has changed a word that can be waited for looks at the count, and at the queue if the count is not zero.
 //!
-//! That nobody sleeps through a change is Dekker's argument:
+//! While nobody sleeps anywhere it does not even do that, but makes one comparison: [`super::attention`] says how this is possible, and
+//! why nobody sleeps through a change. The sleeper's last look at the word and the wake exclude each other, by a lock
+//! on the queue.
 //!
-//! ```text
-//! sleeper: is counted        | barrier | looks at the word, and sleeps unless it has changed
-//! waker:   changes the word  | barrier | looks at the counts, and wakes who is counted
-//! ```
-//!
-//! With a full barrier between the two steps of both, one sees what the other has done. Changes are many and sleepers few,
-//! so the sleeper executes both barriers, its own and, by `membarrier`, everybody's ([`super::barrier`]). If the waker has looked
-//! at the counts before that barrier, it has changed the word before it as well, and the sleeper sees the change. If it looks later, it sees the
-//! sleeper counted, and wakes it: the sleeper's last look at the word and the wake exclude each other, by a lock on the queue.
-//!
-//! Where the system has no such barrier, a change can be overlooked that was made within the moment in which a store is on its way from
-//! a processor to the others. So no sleep is longer than [`Sleeper::longest`] says, and that much is lost then.
+//! Where the system has no barrier for all threads, a change can be overlooked that was made within the moment in which a store is on its
+//! way from a processor to the others. So no sleep is longer than [`Sleeper::longest`] says, and that much is lost then.
 
-use super::barrier;
+use super::{
+    attention::{Attention, LOOKS_IN_VAIN},
+    barrier,
+};
 use crate::Word;
 use parking_lot_core::{
     DEFAULT_UNPARK_TOKEN, FilterOp, ParkToken, UnparkResult, park, unpark_filter,
 };
 use std::{
+    cell::Cell,
     sync::atomic::{AtomicU32, Ordering, compiler_fence},
     time::{Duration, Instant},
 };
 
-/// On a line of its own: all that change words look at it.
+static ATTENTION: Attention = Attention::new();
+
+/// On lines of its own.
 #[repr(align(128))]
 struct Lonely<T>(T);
 
-/// Threads that sleep or are about to.
-static SLEEPERS: Lonely<AtomicU32> = Lonely(AtomicU32::new(0));
-
 const PLACES_LOG2: u32 = 10;
 
-/// The same, by the address of what they wait for.
+/// Threads that sleep or are about to, by the address of what they wait for.
 static BY_ADDRESS: Lonely<[AtomicU32; 1 << PLACES_LOG2]> =
     Lonely([const { AtomicU32::new(0) }; 1 << PLACES_LOG2]);
 
@@ -67,15 +61,19 @@ fn place(word: &Word) -> &'static AtomicU32 {
     &BY_ADDRESS.0[(spread >> (64 - PLACES_LOG2)) as usize]
 }
 
-/// Wakes who sleeps until `word` changes, which the caller has changed: all that want to see it, and one of those that
+thread_local! {
+    /// Looks of this thread in a row that found no sleeper anywhere.
+    static IN_VAIN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Wakes the threads that sleep until `word` changes, which the caller has changed: all that want to see it, and one of those that
 /// want to take it.
 #[inline(always)]
 pub(super) fn wake(word: &Word) {
-    // The change comes first, for the compiler; for the processor that is the sleeper's business (SeqCst names the
-    // strongest of fences, which costs nothing here).
+    // The change comes first, for the compiler (SeqCst names the strongest of fences, which costs nothing here).
     compiler_fence(Ordering::SeqCst);
-    if SLEEPERS.0.load(Ordering::Relaxed) != 0 {
-        wake_sleepers(word);
+    if ATTENTION.is_asked() {
+        look_for_sleepers(std::iter::once(word));
     }
 }
 
@@ -84,17 +82,33 @@ pub(super) fn wake(word: &Word) {
 pub(super) fn wake_each<'a>(words: impl Iterator<Item = &'a Word>) {
     // As above: SeqCst names the strongest fence, for the compiler alone.
     compiler_fence(Ordering::SeqCst);
-    if SLEEPERS.0.load(Ordering::Relaxed) != 0 {
-        words.for_each(wake_sleepers);
+    if ATTENTION.is_asked() {
+        look_for_sleepers(words);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn wake_sleepers(word: &Word) {
-    if place(word).load(Ordering::Relaxed) == 0 {
-        return;
+fn look_for_sleepers<'a>(words: impl Iterator<Item = &'a Word>) {
+    // The changes are visible before the counts are read.
+    barrier::for_this_thread();
+    for word in words {
+        if place(word).load(Ordering::Relaxed) != 0 {
+            wake_sleepers(word);
+        }
     }
+    if ATTENTION.has_sleepers() {
+        return IN_VAIN.set(0);
+    }
+    let in_vain = IN_VAIN.get() + 1;
+    IN_VAIN.set(in_vain % LOOKS_IN_VAIN);
+    if in_vain == LOOKS_IN_VAIN {
+        ATTENTION.leave();
+    }
+}
+
+#[cold]
+fn wake_sleepers(word: &Word) {
     let mut taken = false;
     let choose = |token: ParkToken| {
         let takes = token == Aim::Take.token();
@@ -115,9 +129,8 @@ pub(super) struct Sleeper<'a> {
 impl<'a> Sleeper<'a> {
     /// Counts the calling thread. What the word held before must be looked at again.
     pub fn of(word: &'a Word) -> Sleeper<'a> {
-        SLEEPERS.0.fetch_add(1, Ordering::Relaxed);
         place(word).fetch_add(1, Ordering::Relaxed);
-        Sleeper { word, guarded: barrier::for_all_threads(), sleeps: 0 }
+        Sleeper { word, guarded: ATTENTION.enter(), sleeps: 0 }
     }
 
     /// How long the next sleep may be, lest a change was overlooked. With a barrier none is: then a sleeper looks about
@@ -144,7 +157,7 @@ impl<'a> Sleeper<'a> {
 impl Drop for Sleeper<'_> {
     fn drop(&mut self) {
         place(self.word).fetch_sub(1, Ordering::Relaxed);
-        SLEEPERS.0.fetch_sub(1, Ordering::Relaxed);
+        ATTENTION.exit();
     }
 }
 
@@ -206,13 +219,13 @@ mod tests {
         Arc::new((0..count).map(|_| Word::new(0)).collect())
     }
 
-    #[test]
-    fn a_plain_store_wakes_who_sleeps() {
-        // A token goes from thread to thread, by stores, which order nothing before the look at the counts.
+    /// A token goes from thread to thread, by stores, which order nothing before the look at the counts.
+    fn pass_a_token(before_each: impl Fn(u64) + Send + Sync + 'static) {
         const ROUNDS: u64 = 2_000;
         let words = words(THREADS);
         on_threads(move |thread| {
             for round in 1..=ROUNDS {
+                before_each(round);
                 if thread > 0 || round > 1 {
                     let turn = round - u64::from(thread == 0);
                     sleep_while(&words[thread], Aim::See, |value| value < turn);
@@ -220,6 +233,20 @@ mod tests {
                 let next = (thread + 1) % THREADS;
                 words[next].atomic().store(round, Ordering::Release);
                 wake(&words[next]);
+            }
+        });
+    }
+
+    #[test]
+    fn a_plain_store_wakes_who_sleeps() {
+        pass_a_token(|_| ());
+    }
+
+    #[test]
+    fn it_does_while_attention_is_left_and_asked_for_again() {
+        pass_a_token(|round| {
+            if round % 2 == 0 {
+                ATTENTION.leave();
             }
         });
     }

@@ -5,14 +5,15 @@
 //! before. A thread can't know which it is, so it goes by what it has met lately: waits that ended while it looked let it
 //! look longer, those that did not, shorter.
 //!
-//! Between the two it offers its processor to others for a tenth of a millisecond. Among threads of one database that is
+//! Between the two it offers its processor to others for up to a millisecond. Among threads of one database that is
 //! cheaper than sleep and wake, above all where a processor would be idle otherwise, as one that has fallen idle takes
-//! some fifty microseconds to come back. But if some other program is there that never stops, it takes the processor for its whole
-//! time slice, which is milliseconds. Who meets one does without offers for a while, which doubles each time.
+//! some fifty microseconds to come back. But if some other program is there that never stops ([`strangers`]), it takes the processor for its whole
+//! time slice, which is milliseconds. A thread that meets one makes no offers for a while, which doubles each time.
 
 use super::{
     NativeCore,
     parking::{Aim, Sleeper},
+    strangers,
 };
 use crate::{Category, Core, NEVER, TimedOut, Word};
 use std::{
@@ -27,8 +28,8 @@ const FEWEST_LOOKS: u32 = 64;
 const MOST_LOOKS: u32 = 1024;
 
 /// For how long a thread offers its processor before it sleeps.
-const OFFERED: Duration = Duration::from_micros(100);
-/// An offer that takes so long was taken by a program that does not stop.
+const OFFERED: Duration = Duration::from_millis(1);
+/// An offer that takes so long was taken by somebody who does not stop. If that is another program, it was dear.
 const DEAR: Duration = Duration::from_micros(500);
 /// The fewest and the most waits without an offer after a dear one.
 const FEWEST_WITHOUT: u32 = 64;
@@ -158,7 +159,7 @@ impl NativeCore {
         loop {
             std::thread::yield_now();
             let now = Instant::now();
-            let dear = now - before >= DEAR;
+            let dear = now - before >= DEAR && strangers::are_here();
             let value = wait.word.atomic().load(Ordering::Acquire);
             let over = !condition(value);
             if over || dear || now - begun >= OFFERED || self.is_past(wait.deadline) {
