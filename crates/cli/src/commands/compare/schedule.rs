@@ -18,7 +18,7 @@ const SEEDS: usize = 3;
 const FIRST: f64 = 0.5;
 
 /// How long the cores of a simulated run may be busy, in modelled seconds summed over them: the host takes about as long.
-const MOST_BUSY: f64 = 1.2;
+const MOST_BUSY: f64 = 1.5;
 
 /// How long all seeds may take together, in modelled seconds summed over the cores.
 const TOGETHER: f64 = 0.5;
