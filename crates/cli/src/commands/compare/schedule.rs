@@ -15,13 +15,13 @@ const REPEATED: usize = 16;
 const SEEDS: usize = 3;
 
 /// How long a simulated run is at least, in modelled seconds summed over the cores.
-const FIRST: f64 = 0.4;
+const FIRST: f64 = 0.5;
 
 /// How long the cores of a simulated run may be busy, in modelled seconds summed over them: the host takes about as long.
 const MOST_BUSY: f64 = 1.5;
 
 /// How long all seeds may take together, in modelled seconds summed over the cores.
-const TOGETHER: f64 = 0.4;
+const TOGETHER: f64 = 0.5;
 
 /// Native measurements that begin later than this are not repeated.
 const NATIVE_BUDGET: Duration = Duration::from_secs(45);
