@@ -90,6 +90,18 @@ const CHORES: &[Chore] = &[
     },
 ];
 
+impl Chore {
+    /// The first of `arguments` that is an option and none of those that the chore's line names.
+    fn unknown<'a>(&self, arguments: &'a [String]) -> Option<&'a str> {
+        let is_known = |option: &str| {
+            let mut words = self.line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            words.any(|word| word == option)
+        };
+        let mut options = arguments.iter().filter(|argument| argument.starts_with("--"));
+        options.find(|option| !is_known(option)).map(String::as_str)
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (name, rest) = match arguments.split_first() {
@@ -104,6 +116,14 @@ fn main() -> ExitCode {
         eprintln!("no chore {name:?}\n\n{}", help());
         return ExitCode::from(2);
     };
+    if rest.iter().any(|argument| matches!(argument.as_str(), "--help" | "-h")) {
+        println!("cargo xtask {name}: {}", chore.line);
+        return ExitCode::SUCCESS;
+    }
+    if let Some(unknown) = chore.unknown(rest) {
+        eprintln!("no option {unknown} of this chore\n\n{name}: {}", chore.line);
+        return ExitCode::from(2);
+    }
     match (chore.run)(&root(), rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
@@ -180,5 +200,15 @@ mod tests {
         assert_eq!(number(&arguments, "--batch", 1), Ok(7));
         assert_eq!(number(&arguments, "--other", 1), Ok(1));
         assert!(number(&arguments, "--seed", 1).is_err());
+    }
+
+    #[test]
+    fn a_chore_knows_the_options_that_its_line_names() {
+        let chore = |name| CHORES.iter().find(|chore| chore.name == name).expect("it is there");
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(chore("breadth").unknown(&words("--schedules 100 --cc SILO --status")), None);
+        assert_eq!(chore("breadth").unknown(&words("--schedule 100")), Some("--schedule"));
+        assert_eq!(chore("cycles").unknown(&words("--bless")), None);
+        assert_eq!(chore("tidy").unknown(&words("--all")), Some("--all"));
     }
 }
