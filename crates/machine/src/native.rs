@@ -5,6 +5,8 @@
 //! [`waiting`] says how long a thread looks before it sleeps, [`parking`] how it is woken.
 
 mod attention;
+#[cfg(test)]
+mod attention_model;
 mod barrier;
 mod clock;
 mod parking;
