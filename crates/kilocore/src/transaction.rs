@@ -196,10 +196,9 @@ impl<'t> Transaction<'t> {
         Ok(self.session.delete(definition.id, key)?)
     }
 
-    /// Visits the rows of an ordered table whose keys are in `range`, ascending, until `visit` breaks off. The
-    /// transaction's own inserts, updates and deletes are seen. What was not there does not come
-    /// either: until this transaction ends, nobody else adds rows to the part of the range that was
-    /// visited, or this one does not commit.
+    /// Visits the rows of an ordered table whose keys are in `range`, in ascending order, until `visit` breaks. The scan sees
+    /// the transaction's own inserts, updates and deletes. No phantoms appear in the visited range: either no other
+    /// transaction adds rows to it before this transaction ends, or this transaction does not commit.
     ///
     /// Bytes are in order byte by byte, where a key comes before all that begin with it.
     ///

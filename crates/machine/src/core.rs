@@ -167,6 +167,20 @@ pub trait Core {
         false
     }
 
+    /// Whether a lock that was granted to a session that does not know yet may be taken back by one that asks for it
+    /// ([`Core::sleeps`]).
+    #[inline(always)]
+    fn overtakes(&self) -> bool {
+        false
+    }
+
+    /// Whether somebody may be asleep who waits for `word`, or has been woken and does not run yet.
+    #[inline(always)]
+    fn sleeps(&self, line: &Self::Line, word: &Word) -> bool {
+        let _ = (line, word);
+        self.overtakes()
+    }
+
     /// This core's stopwatch.
     fn breakdown(&self) -> &Breakdown;
 

@@ -71,6 +71,8 @@ pub struct ExploredOptions {
     pub expected_steps: Option<u64>,
     /// Steps after which a run is given up with [`RunError::StepLimit`].
     pub step_limit: u64,
+    /// What [`Core::overtakes`](crate::Core::overtakes) says. None draws it from the seed.
+    pub overtakes: Option<bool>,
     /// The bug that is switched on.
     pub fault: Option<Fault>,
     /// Record every step, for [`Explored::trace`], and the switches, for [`Explored::switches`].
@@ -86,6 +88,7 @@ impl Default for ExploredOptions {
             schedule: Schedule::Random,
             expected_steps: None,
             step_limit: 1_000_000,
+            overtakes: None,
             fault: None,
             trace: false,
             arena: ArenaOptions { reserve_bytes: 1 << 30, ..ArenaOptions::default() },

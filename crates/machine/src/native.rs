@@ -212,6 +212,16 @@ impl Core for NativeCore {
     type Line = ();
 
     #[inline(always)]
+    fn overtakes(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn sleeps(&self, _: &(), word: &Word) -> bool {
+        parking::sleeps(word)
+    }
+
+    #[inline(always)]
     fn id(&self) -> usize {
         self.id
     }

@@ -16,7 +16,8 @@
 //!
 //! Deviations: what a search finds is looked at again before anybody aborts, so there are no false alarms; a
 //! search that finds nothing is the last of its wait, as whoever closes a circle later finds it; an upgrade
-//! goes ahead of all waiters; buffered writes, see [`crate::parts::two_phase_locking`].
+//! goes ahead of all waiters; buffered writes, see [`crate::parts::two_phase_locking`]. Natively a running session may
+//! take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
 
 use crate::{
     Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Txn, WaitsForGraph, faults,
@@ -81,6 +82,8 @@ struct Wait<'a, M: Machine, C> {
     held: u64,
     /// Whether the lock lies beyond all that are held.
     in_order: bool,
+    /// When the wait is given up, once it has begun.
+    limit: Option<u64>,
 }
 
 fn ticks<C: Core>(core: &C, ns: u64) -> u64 {
@@ -98,6 +101,10 @@ impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
 
     fn meets(&mut self, _: &M::Core, _: &Session<M>, name: u64) {
         self.searcher.add(name);
+    }
+
+    fn forgets(&mut self) {
+        self.searcher.clear();
     }
 
     fn waits(&mut self, core: &M::Core) {
@@ -123,6 +130,8 @@ impl<M: Machine, C> Wait<'_, M, C> {
         let begun = core.now();
         let after = |from: u64, ns| from.saturating_add(ticks(core, ns));
         let limit = limits.timeout_ns.map_or(NEVER, |ns| after(begun, ns));
+        // A wait that goes on because it was overtaken is not given more time.
+        let limit = *self.limit.get_or_insert(limit);
         let searches = !limits.key_order && !core.is_planted(faults::DL_DETECT_WITHOUT_SEARCH);
         let mut search = if searches { after(begun, limits.search_ns) } else { NEVER };
         loop {
@@ -156,8 +165,8 @@ impl<M: Machine, C> WaitingLocks<M, C> {
     ) -> (Wait<'a, M, C>, &'a mut Claims<M>) {
         let own = owner.name();
         owner.searcher.clear();
-        let wait =
-            Wait { locks: self, searcher: &mut owner.searcher, own, held: owner.locks, in_order };
+        let (searcher, held) = (&mut owner.searcher, owner.locks);
+        let wait = Wait { locks: self, searcher, own, held, in_order, limit: None };
         (wait, &mut owner.claims)
     }
 }

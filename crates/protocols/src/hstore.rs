@@ -12,7 +12,8 @@
 //! Deviations: the transaction stays on its core, as in the Abyss paper's own test-bed (4.1), instead of being
 //! sent to a partition's engine; one that declares nothing takes all partitions; an access to a partition
 //! that was not declared aborts for good; writes are buffered, so that a transaction can roll back,
-//! which the published code leaves out.
+//! which the published code leaves out. Natively a transaction of one partition may overtake a sleeping one
+//! ([`crate::parts::partition_locks`]).
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, OlderAtPartition, Prepared, Protocol,

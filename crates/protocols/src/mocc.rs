@@ -20,7 +20,8 @@
 //! of the queue and then the bit of the TID word, and gives back both, where SILO's is one word.
 //! Deviations: the temperature is a record's, not a page's, and cools down in the next window of epochs; queues
 //! are under a latch (the paper's are latch-free); a writer sets a bit of the TID word before it validates, as
-//! SILO's do, so that who validates without a lock sees it; a lock alone hinders nobody's reading.
+//! SILO's do, so that who validates without a lock sees it; a lock alone hinders nobody's reading. Natively a
+//! running session may take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, faults,
@@ -158,7 +159,7 @@ impl<M: Machine> Rules<M> for MoccRules<M> {
     fn declare() -> Declaration {
         Declaration {
             name: "MOCC",
-            summary: "optimistic as SILO; what many transactions have failed for is locked before it is read",
+            summary: "optimistic as SILO; locks a record before reading it once many transactions have failed on it",
             source: "Wang and Kimura, VLDB 2016",
             isolation: Isolation::Serializable,
             strict: true,

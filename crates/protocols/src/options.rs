@@ -27,7 +27,8 @@ pub struct ProtocolOptions {
     pub commit_locks: Option<CommitLocks>,
     /// An optimistic transaction adds to a row when it installs its writes, and reads nothing for it.
     pub commit_updates: bool,
-    /// From which temperature on a record is locked before it is read, by an optimistic transaction that may.
+    /// MOCC locks a record before it reads it once the record's temperature has reached this value. The temperature is the
+    /// logarithm to base 2 of the number of transactions that have failed on the record; 0 to 64.
     pub hot_threshold: u64,
     /// Where that is done: after a failure the next attempt locks from the start what the last one has shown to be
     /// worth it.
@@ -44,9 +45,9 @@ pub struct ProtocolOptions {
     pub write_locks: WriteLocks,
     /// Of a transaction's accesses, the share in percent after which its writes are no longer retired.
     pub retire_percent: u64,
-    /// A multi-version optimistic transaction lets its versions be pending the most contended first.
+    /// CICADA installs its pending versions in the order of contention, the most recently written records first.
     pub contention_order: bool,
-    /// And checks before that whether it could commit.
+    /// Validates once before pending versions are installed.
     pub precheck: bool,
     /// How often the bound on back-offs is set by what it does to throughput, in nanoseconds; none to leave backing off to
     /// whoever tries again.
@@ -344,7 +345,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "hot-threshold",
-        summary: "locked before it is read: what 2 to this power transactions failed for; 0 all, 64 nothing",
+        summary: "lock a record before reading it once 2^N transactions have failed on it; 0 always, 64 never",
         allowed: "0 to 64",
         set: |options, value| {
             options.hot_threshold = value.parse().ok().filter(|n| *n <= 64)?;

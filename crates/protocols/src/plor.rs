@@ -30,6 +30,7 @@
 //!   have been overwritten under its eyes; when it asks for a lock; while it waits; and when it is to commit.
 //! - Ranges are registered with and locked as records are; who makes a record in a range keeps readers out for
 //!   that instant, or to its end if it has scanned the range itself ([`crate::parts::two_phase_locking`]).
+//! - Natively a running session may take a write lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn, WriteLocks, faults,

@@ -247,8 +247,8 @@ pub struct Image<'a, 's, M: Machine> {
 /// Who is told of images.
 pub type Images<'a, 's, M> = dyn FnMut(Image<'_, 's, M>) + 'a;
 
-/// Where installed writes are told, between the serialisation point and the release of locks: the history hangs here.
-/// A log is told before: see [`Protocol::images`].
+/// Receives every installed write before its locks are released. Recorded histories are made from it. A redo log receives its
+/// images earlier: see [`Protocol::images`].
 pub struct CommitLog<'a> {
     /// Identity of the versions that this transaction installs.
     pub version: Version,
@@ -478,7 +478,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Whatever came of it. Follows each successful [`Protocol::begin_insertion`].
+    /// Called after every successful [`Protocol::begin_insertion`], whatever the outcome.
     fn end_insertion<'s>(
         &'s self,
         core: &M::Core,

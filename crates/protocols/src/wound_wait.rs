@@ -7,7 +7,8 @@
 //! ones and for committing ones; waits form no circle, and the oldest transaction is never wounded.
 //! Deviations: a wounded transaction notices while it waits, when it asks for its next lock and when it
 //! begins to commit, not in the midst of computing; buffered writes, see
-//! [`crate::parts::two_phase_locking`].
+//! [`crate::parts::two_phase_locking`]. Natively a running session may take a lock that was granted to a sleeping one
+//! ([`crate::parts::overtaking`]).
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn,

@@ -89,7 +89,7 @@ pub struct Shape<M: Machine> {
     stride: u64,
     arena: Arc<Arena>,
     dense: OnceLock<Dense>,
-    /// What its rows are in two parts.
+    /// Set if rows are split into hot and cold columns.
     split: Option<Box<Split<M>>>,
     machine: PhantomData<fn() -> M>,
 }

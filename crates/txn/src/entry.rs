@@ -111,8 +111,8 @@ impl SecondaryIndex {
         }
     }
 
-    /// The key of the row that an entry with the row `row` is about. An entry that was read while others wrote it may
-    /// name any.
+    /// The key of the base table's row to which the index entry `row` refers. A torn read may return any key; validation
+    /// rejects it.
     pub fn row_key<'r>(&self, row: &'r [u8]) -> Key<'r> {
         match self.base {
             KeyKind::Integer => {

@@ -1,8 +1,8 @@
 //! A machine whose words obey the memory model of C11, run in every execution that it allows.
 //!
-//! `Explored` interleaves operations, but each of them takes effect at once, for all cores. Real cores may see a
-//! relaxed store late and stores to two words in different orders; that a latch says "release" where it must is
-//! seen only by who takes such executions one after the other. [loom](https://docs.rs/loom) does, for its own
+//! `Explored` interleaves operations, but each operation takes effect at once, for all cores. Real cores may see a
+//! relaxed store late, and may see stores to two words in different orders. Only enumerating those executions shows
+//! whether Release is needed. [loom](https://docs.rs/loom) enumerates them for its own
 //! atomics. Here each [`Word`](::machine::Word) that more than one core touches stands for one of those, so latches, version
 //! chains and whole protocols run under it in the very text that runs natively.
 //!

@@ -268,7 +268,7 @@ fn against_history(
     promised: Requirements,
     in_order: bool,
 ) -> Option<Violation> {
-    // NO_CC promises nothing; it is judged as if it did, because that it fails is what it is for.
+    // NO_CC promises nothing. It is judged as serializable too: it must fail.
     let asked = match promised {
         Requirements::NOTHING => Requirements::SERIALIZABLE,
         promised => promised,

@@ -51,6 +51,9 @@ bugs! {
     dl_detect_without_search [Stuck(Deadlock(_))];
     dl_detect_without_readers_ahead [Stuck(Deadlock(_))];
     dl_detect_stale_edges;
+    overtakes_owners;
+    overtaken_meets_nobody [Stuck(Deadlock(_))];
+    overtaken_leaves_unseen [Stuck(Deadlock(_))];
     readers_past_committing_writers;
     readers_before_late_marks;
     bamboo_without_waiting;
@@ -63,6 +66,7 @@ bugs! {
     two_version_uncertified;
     hstore_takes_from_running;
     hstore_never_goes_first [Stuck(Deadlock(_))];
+    hstore_overtakes_in_part [Stuck(Deadlock(_))];
     hstore_without_rollback, within 1000;
 
     timestamps_cut_short;

@@ -338,6 +338,11 @@ impl Core for ExploredCore {
     #[inline(always)]
     fn prefetch(&self, _: *const u8, _: usize) {}
 
+    #[inline]
+    fn overtakes(&self) -> bool {
+        self.scheduler.overtakes
+    }
+
     /// No step: what is switched on changes no schedule by being asked for.
     #[inline]
     fn is_planted(&self, fault: Fault) -> bool {

@@ -11,6 +11,11 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// Heads or tails, by a seed alone: no number of a run is taken for it.
+pub(super) fn coin(seed: u64) -> bool {
+    mix(seed ^ GOLDEN) & 1 == 0
+}
+
 pub(super) struct Random(Cell<u64>);
 
 impl Random {

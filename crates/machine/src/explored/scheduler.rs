@@ -4,7 +4,11 @@ mod choice;
 mod news;
 
 use self::news::{News, Writers};
-use super::{ExploredOptions, Payload, Schedule, Switch, Trace, random::Random, switches::List};
+use super::{
+    ExploredOptions, Payload, Schedule, Switch, Trace,
+    random::{self, Random},
+    switches::List,
+};
 use crate::{Arena, Fault, NEVER, Word};
 use std::cell::{Cell, RefCell};
 
@@ -74,6 +78,7 @@ pub(super) struct Scheduler {
     /// The step at which the next decision is due.
     horizon: Cell<u64>,
     step_limit: u64,
+    pub overtakes: bool,
     pub fault: Option<Fault>,
     next: Cell<Option<usize>>,
     running: Cell<Option<usize>>,
@@ -145,6 +150,7 @@ impl Scheduler {
             clock: Cell::new(0),
             horizon: Cell::new(0),
             step_limit: options.step_limit,
+            overtakes: options.overtakes.unwrap_or_else(|| random::coin(options.seed)),
             fault: options.fault,
             next: Cell::new(None),
             running: Cell::new(None),

@@ -416,3 +416,24 @@ fn one_fault_is_planted_and_to_ask_is_no_step() {
         assert_eq!(machine.steps(), 0);
     }
 }
+
+#[test]
+fn whether_cores_overtake_is_given_or_drawn_from_the_seed() {
+    let overtake = |options: ExploredOptions| {
+        let machine = Explored::new(options).unwrap();
+        let overtakes = AtomicBool::new(false);
+        let ask = body(|core| overtakes.store(core.overtakes(), Ordering::Relaxed));
+        machine.run(vec![ask], vec![]).unwrap();
+        overtakes.into_inner()
+    };
+    for seed in 0..3 {
+        for given in [false, true] {
+            let options = ExploredOptions { seed, overtakes: Some(given), ..Default::default() };
+            assert_eq!(overtake(options), given);
+        }
+    }
+    let drawn = |seed| overtake(ExploredOptions { seed, ..Default::default() });
+    let count = (0..100).filter(|&seed| drawn(seed)).count();
+    assert!((30..70).contains(&count), "{count} of 100 seeds");
+    assert!((0..100).all(|seed| drawn(seed) == drawn(seed)));
+}

@@ -66,6 +66,13 @@ thread_local! {
     static IN_VAIN: Cell<u32> = const { Cell::new(0) };
 }
 
+/// Whether a thread may be asleep that waits for `word`, or is about to sleep, or has been woken and does not run yet. It may
+/// also be one that waits for another word.
+#[inline]
+pub(super) fn sleeps(word: &Word) -> bool {
+    place(word).load(Ordering::Relaxed) != 0
+}
+
 /// Wakes the threads that sleep until `word` changes, which the caller has changed: all that want to see it, and one of those that
 /// want to take it.
 #[inline(always)]
@@ -295,6 +302,24 @@ mod tests {
         });
         assert!(!all_overlapped.load(Ordering::Relaxed));
         assert_eq!(all_taken.load(Ordering::Relaxed), ROUNDS * THREADS as u64);
+    }
+
+    #[test]
+    fn who_sleeps_for_a_word_is_seen_until_it_runs_again() {
+        let word = Word::new(0);
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| sleep_while(&word, Aim::See, |value| value == 0));
+            while !sleeps(&word) {
+                std::thread::yield_now();
+            }
+            word.atomic().store(1, Ordering::Release);
+            wake(&word);
+            sleeper.join().expect("it was woken");
+        });
+        // Tests beside this one may sleep for a word with the same place, for a while.
+        while sleeps(&word) {
+            std::thread::yield_now();
+        }
     }
 
     #[test]

@@ -31,6 +31,20 @@ planted! {
      become a writer",
     given { lock_timeout_ns: None };
 
+    OVERTAKES_OWNERS = "overtakes_owners" in "DL_DETECT" on "counters", CertificateOrLaw:
+    "DL_DETECT in which a requester takes a lock back from a session that has begun to use it";
+
+    OVERTAKEN_MEETS_NOBODY =
+    "overtaken_meets_nobody" in "DL_DETECT" on "counters", Progress:
+    "DL_DETECT in which a session that was overtaken waits again and does not ask for whom",
+    given { lock_timeout_ns: None };
+
+    OVERTAKEN_LEAVES_UNSEEN =
+    "overtaken_leaves_unseen" in "DL_DETECT" on "counters", Progress:
+    "DL_DETECT in which a session that was overtaken gives up its wait, and those behind it do not learn for whom \
+     they wait now",
+    given { lock_timeout_ns: None };
+
     READERS_PAST_COMMITTING_WRITERS =
     "readers_past_committing_writers" in "DL_DETECT" on "counters", CertificateOrLaw:
     "DL_DETECT with readers on versions: a reader takes the version before that of a writer which is \
@@ -74,6 +88,10 @@ planted! {
 
     HSTORE_NEVER_GOES_FIRST = "hstore_never_goes_first" in "HSTORE" on "counters", Progress:
     "HSTORE in which an older transaction waits for a younger one that has not started";
+
+    HSTORE_OVERTAKES_IN_PART =
+    "hstore_overtakes_in_part" in "HSTORE" on "counters", Progress:
+    "HSTORE in which a transaction overtakes at one partition, and then waits for others";
 
     HSTORE_WITHOUT_ROLLBACK = "hstore_without_rollback" in "HSTORE" on "counters", Rollback:
     "HSTORE that writes in place and forgets nothing when it aborts (a published code base has no \

@@ -4,6 +4,8 @@
 //! *fate* of its attempt, which both a grant and a call change. A call (a wound, a choice as victim) is a
 //! compare-and-swap on that word, so it meets the attempt that it is meant for, or nobody. In what
 //! order waiters stand, and what happens to whom a requester meets, is the protocol's [`Policy`].
+//!
+//! Natively a lock that was granted to a sleeping session can be taken back by one that runs: [`super::overtaking`].
 
 use super::{
     lock_queue::{Held, LockQueue, Queued, Request, Requests},
@@ -127,6 +129,10 @@ pub trait Policy<M: Machine> {
     /// record's latch.
     fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64);
 
+    /// All that were met are forgotten: those ahead are going to be met once more, as others have come between
+    /// ([`super::overtaking`]).
+    fn forgets(&mut self) {}
+
     /// All have been met; the wait begins. Under the record's latch.
     fn waits(&mut self, core: &M::Core) {
         let _ = core;
@@ -139,7 +145,7 @@ pub trait Policy<M: Machine> {
 
 /// One session's locks.
 pub struct Claims<M: Machine> {
-    requests: Requests<M>,
+    pub(super) requests: Requests<M>,
     arena: Arc<Arena>,
     session: u64,
     attempt: u64,
@@ -227,7 +233,11 @@ impl<M: Machine> Claims<M> {
         let owner = core.load_relaxed(line, &queue.owners);
         let conflict =
             owner != 0 && (mode == Mode::Exclusive || self.requests.is_exclusive(core, owner));
-        if !conflict && core.load_relaxed(line, &queue.waiters) == 0 {
+        let free = match conflict {
+            true => self.overtakes::<P>(core, line, queue),
+            false => core.load_relaxed(line, &queue.waiters) == 0,
+        };
+        if free {
             self.requests.link(core, line, &queue.owners, request);
             self.requests.unlatch(core, line, queue);
             return Ok(Held { request, mode });
@@ -337,11 +347,19 @@ impl<M: Machine> Claims<M> {
         Ok(offset)
     }
 
-    fn grant(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
+    /// Grants the lock to those in front, and tells them.
+    pub(super) fn grant(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
         self.requests.grant(core, line, queue, |request| {
-            let session = core.load_relaxed(&request.line, &request.session);
-            session_at::<M>(&self.arena, session).granted(core);
+            if self.requests.offer(core, request) {
+                self.tell(core, request);
+            }
         });
+    }
+
+    /// The session of a request need not wait any more.
+    pub(super) fn tell(&self, core: &M::Core, request: &Request<M>) {
+        let session = core.load_relaxed(&request.line, &request.session);
+        session_at::<M>(&self.arena, session).granted(core);
     }
 
     /// Queues and waits. Called with the latch held, returns without it. An error says whether the lock
@@ -359,19 +377,67 @@ impl<M: Machine> Claims<M> {
             self.requests.unlatch(core, line, queue);
             return Err((reason, false));
         }
-        let session = self.session();
         self.enqueue(core, line, queue, request, policy);
-        policy.waits(core);
-        core.fetch_add(&session.line, &session.fate, WAITING);
+        self.begins_wait(core, policy);
         if P::BY_NAME {
             // Its place may be ahead of those that wait, and its mode that of the owners.
             self.grant(core, line, queue);
         }
-        self.until_granted(core, (line, queue), policy, called, || {
+        self.requests.unlatch(core, line, queue);
+        loop {
+            if let Err(reason) = self.until_told(core, policy, called) {
+                return Err((reason, !self.withdraws(core, line, queue, request)));
+            }
+            if self.requests.accepts(core, request) {
+                return Ok(());
+            }
+            self.waits_again(core, (line, queue), request, policy);
+        }
+    }
+
+    /// The wait begins, or goes on. Under the latch.
+    pub(super) fn begins_wait<P: Policy<M>>(&self, core: &M::Core, policy: &mut P) {
+        let session = self.session();
+        policy.waits(core);
+        core.fetch_add(&session.line, &session.fate, WAITING);
+    }
+
+    /// Leaves the waiters, unless it owns the lock by now. Whether it has left.
+    #[cold]
+    fn withdraws(&self, core: &M::Core, line: &M::Line, queue: &LockQueue, request: u64) -> bool {
+        let session = self.session();
+        self.requests.latch(core, line, queue);
+        // Only who holds the latch grants, so this is final.
+        let waits = core.load(&session.line, &session.fate) & WAITING != 0;
+        let leaves = waits || self.requests.is_overtaken(core, request);
+        if leaves {
             self.requests.unlink_waiter(core, line, queue, request);
-            session.granted(core);
+            if waits {
+                session.granted(core);
+            }
             self.grant(core, line, queue);
-        })
+            self.has_withdrawn(core, line, queue, request);
+        } else {
+            // Nobody overtakes it until it gives back what it owns.
+            self.requests.accepts(core, request);
+        }
+        self.requests.unlatch(core, line, queue);
+        leaves
+    }
+
+    /// Waits as the policy does; an error if the attempt is called.
+    fn until_told<P: Policy<M>>(
+        &self,
+        core: &M::Core,
+        policy: &mut P,
+        called: AbortReason,
+    ) -> Result<(), AbortReason> {
+        let session = self.session();
+        policy.until_told(core, session)?;
+        match core.load(&session.line, &session.fate) & CALLED {
+            0 => Ok(()),
+            _ => Err(called),
+        }
     }
 
     /// Gives the latch back and waits until it is granted what it has begun to wait for. If it is not,
@@ -386,12 +452,7 @@ impl<M: Machine> Claims<M> {
     ) -> Result<(), (AbortReason, bool)> {
         let session = self.session();
         self.requests.unlatch(core, line, queue);
-        let told = policy.until_told(core, session);
-        let reason = match told {
-            Ok(()) if core.load(&session.line, &session.fate) & CALLED == 0 => return Ok(()),
-            Ok(()) => called,
-            Err(reason) => reason,
-        };
+        let Err(reason) = self.until_told(core, policy, called) else { return Ok(()) };
         self.requests.latch(core, line, queue);
         // Only who holds the latch grants, so this is final.
         let granted = core.load(&session.line, &session.fate) & WAITING == 0;
@@ -415,6 +476,20 @@ impl<M: Machine> Claims<M> {
         if requests.in_order_of_arrival {
             return requests.append(core, line, &queue.waiters, request);
         }
+        let (before, after) = self.meet_those_ahead(core, line, queue, request, policy);
+        requests.link_between(core, line, &queue.waiters, (before, after), request);
+    }
+
+    /// Meets all that a request conflicts with, owners and waiters ahead; returns between which waiters it is to stand.
+    pub(super) fn meet_those_ahead<P: Policy<M>>(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        request: u64,
+        policy: &mut P,
+    ) -> (u64, u64) {
+        let requests = &self.requests;
         let own = requests.at(request);
         let name = requests.timestamp_of(core, request);
         let exclusive = requests.is_exclusive(core, request);
@@ -435,7 +510,7 @@ impl<M: Machine> Claims<M> {
         }
         let mut before = 0;
         at = core.load_relaxed(line, &queue.waiters);
-        while at != 0 {
+        while at != 0 && at != request {
             let ahead = match P::BY_NAME {
                 true => requests.timestamp_of(core, at) < name,
                 false => upgrades == 0,
@@ -451,14 +526,7 @@ impl<M: Machine> Claims<M> {
             }
             (before, at) = (at, requests.next_of(core, at));
         }
-        core.store_relaxed(&own.line, &own.next, at);
-        match before {
-            0 => core.store_relaxed(line, &queue.waiters, request),
-            _ => {
-                let before: &Request<M> = requests.at(before);
-                core.store_relaxed(&before.line, &before.next, request);
-            }
-        }
+        (before, at)
     }
 }
 

@@ -96,6 +96,9 @@ impl<M: Machine> LockPlace<M> for InRecord {
     }
 }
 
+/// In a request's mode: the lock is wanted, or held, by this request alone.
+pub(super) const EXCLUSIVE: u64 = 1;
+
 /// One session's request for one lock.
 #[repr(C, align(16))]
 pub(super) struct Request<M: Machine> {
@@ -103,8 +106,8 @@ pub(super) struct Request<M: Machine> {
     pub(super) next: Word,
     /// The requester's age, or another name by which its protocol knows it.
     pub(super) timestamp: Word,
-    /// 1 for exclusive.
-    exclusive: Word,
+    /// [`EXCLUSIVE`] if the lock is wanted for itself alone; and whether it can be overtaken, see [`super::overtaking`].
+    pub(super) mode: Word,
     /// 1 once the lock is owned; waited on. Where all stand in the order in which they came, and are told elsewhere: of
     /// the first waiter the last one.
     granted: Word,
@@ -182,7 +185,11 @@ impl<M: Machine> Requests<M> {
         let offset = self.free.pop().expect("filled above");
         let request = self.at(offset);
         core.store_relaxed(&request.line, &request.timestamp, timestamp);
-        core.store_relaxed(&request.line, &request.exclusive, u64::from(mode == Mode::Exclusive));
+        core.store_relaxed(
+            &request.line,
+            &request.mode,
+            u64::from(mode == Mode::Exclusive) * EXCLUSIVE,
+        );
         core.store_relaxed(&request.line, &request.granted, 0);
         core.store_relaxed(&request.line, &request.upgrades, 0);
         Ok(offset)
@@ -201,11 +208,39 @@ impl<M: Machine> Requests<M> {
     }
 
     pub(super) fn is_exclusive(&self, core: &M::Core, request: u64) -> bool {
-        core.load_relaxed(&self.at(request).line, &self.at(request).exclusive) != 0
+        core.load_relaxed(&self.at(request).line, &self.at(request).mode) & EXCLUSIVE != 0
     }
 
     pub(super) fn make_exclusive(&self, core: &M::Core, request: u64) {
-        core.store_relaxed(&self.at(request).line, &self.at(request).exclusive, 1);
+        core.store_relaxed(&self.at(request).line, &self.at(request).mode, EXCLUSIVE);
+    }
+
+    /// Puts a request ahead of all waiters, in the order of arrival.
+    pub(super) fn prepend(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
+        let (first, own) = (core.load_relaxed(line, head), self.at(request));
+        let last = match first {
+            0 => request,
+            _ => core.load_relaxed(&self.at(first).line, self.at(first).last()),
+        };
+        core.store_relaxed(&own.line, own.last(), last);
+        self.link_between(core, line, head, (0, first), request);
+    }
+
+    /// Puts a request between two of a list, or before its first, or behind its last.
+    pub(super) fn link_between(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        head: &Word,
+        (before, after): (u64, u64),
+        request: u64,
+    ) {
+        let own = self.at(request);
+        core.store_relaxed(&own.line, &own.next, after);
+        match before {
+            0 => core.store_relaxed(line, head, request),
+            _ => core.store_relaxed(&self.at(before).line, &self.at(before).next, request),
+        }
     }
 
     pub(super) fn next_of(&self, core: &M::Core, request: u64) -> u64 {
@@ -336,7 +371,7 @@ impl<M: Machine> Requests<M> {
         let may = |owner: u64| owner == timestamp || may_wait(timestamp, owner);
         let granted = alone || self.all(core, first_owner, may);
         if alone {
-            core.store_relaxed(&own.line, &own.exclusive, 1);
+            core.store_relaxed(&own.line, &own.mode, 1);
         } else if granted {
             // Ahead of every waiter: they all conflict with the shared lock that is held already.
             let upgrade = self.at(request);
@@ -438,7 +473,7 @@ impl<M: Machine> Requests<M> {
                     return;
                 }
                 let shared = self.at(upgrades);
-                core.store_relaxed(&shared.line, &shared.exclusive, 1);
+                core.store_relaxed(&shared.line, &shared.mode, EXCLUSIVE);
                 self.unlink(core, line, &queue.waiters, waiter);
                 tell(request);
                 return;

@@ -19,6 +19,7 @@ pub mod loose_clocks;
 pub mod node_set;
 pub mod optimistic;
 pub mod ordered_locks;
+pub mod overtaking;
 pub mod partition_locks;
 pub mod pending_validation;
 pub mod prewrite;

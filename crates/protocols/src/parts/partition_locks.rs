@@ -8,9 +8,15 @@
 //!
 //! A session's word counts the partitions that it still lacks. Zero is the begin of its run, and from then on
 //! nothing is taken back.
+//!
+//! Where sessions can sleep ([`Core::overtakes`]) one that lacks nothing may sleep on, and everybody waits for it. There its run begins
+//! when it has noticed, and says so in its word. Until then a transaction that needs one partition and no other may
+//! take that partition, whatever its age: it runs at once, so everybody waits for older transactions or for running
+//! ones as before. A wait can be overtaken a limited number of times.
 
 use super::{
     lock_queue::{LockQueue, Requests},
+    overtaking::may_be_overtaken,
     queue_latch::LatchNodes,
     two_phase_locking::Mode,
 };
@@ -32,8 +38,16 @@ unsafe impl<M: Machine> Zeroed for Partition<M> {}
 #[repr(C, align(64))]
 struct Lacking<M: Machine> {
     line: M::Line,
+    /// The number of partitions ([`NUMBER`]); how often it was overtaken, in units of [`OVERTAKEN`]; and [`RUNNING`].
     partitions: Word,
 }
+
+/// Of a session's word: the number of partitions that it lacks.
+const NUMBER: u64 = (1 << 32) - 1;
+/// Its wait was overtaken once.
+const OVERTAKEN: u64 = 1 << 32;
+/// It has noticed that it lacks nothing. Only where it can be overtaken.
+const RUNNING: u64 = 1 << 63;
 
 // SAFETY: a line and a word.
 unsafe impl<M: Machine> Zeroed for Lacking<M> {}
@@ -113,10 +127,13 @@ impl<M: Machine> PartitionLocks<M> {
         older: Older,
     ) -> Result<(), Refusal> {
         let own = &*self.sessions[claims.slot];
-        core.store_relaxed(&own.line, &own.partitions, partitions.len() as u64);
+        let count = partitions.len();
+        core.store_relaxed(&own.line, &own.partitions, count as u64);
         for partition in partitions {
             let asked = match claims.requests.take(core, timestamp, Mode::Exclusive) {
-                Ok(request) => self.ask(core, claims, timestamp, partition, request, older),
+                Ok(request) => {
+                    self.ask(core, claims, timestamp, (partition, count == 1), request, older)
+                }
                 Err(OutOfMemory { .. }) => Err(Refusal::OutOfMemory),
             };
             if let Err(refusal) = asked {
@@ -124,8 +141,30 @@ impl<M: Machine> PartitionLocks<M> {
                 return Err(refusal);
             }
         }
-        core.wait_while(&own.line, &own.partitions, |lacking| lacking != 0);
+        self.begin(core, own);
         Ok(())
+    }
+
+    /// Waits until nothing is lacking. From then on the session runs.
+    fn begin(&self, core: &M::Core, own: &Lacking<M>) {
+        if !core.overtakes() {
+            core.wait_while(&own.line, &own.partitions, |lacking| lacking != 0);
+            return;
+        }
+        let mut seen = core.load(&own.line, &own.partitions);
+        while seen != RUNNING {
+            if seen & NUMBER == 0 {
+                match core.cas(&own.line, &own.partitions, seen, RUNNING) {
+                    Ok(_) => seen = RUNNING,
+                    Err(now) => seen = now,
+                }
+            } else {
+                // When it is overtaken it looks for a while before it sleeps again.
+                let times = seen / OVERTAKEN;
+                let lacks = |now| now & NUMBER != 0 && now / OVERTAKEN == times;
+                seen = core.wait_while(&own.line, &own.partitions, lacks);
+            }
+        }
     }
 
     fn ask(
@@ -133,7 +172,7 @@ impl<M: Machine> PartitionLocks<M> {
         core: &M::Core,
         claims: &mut Claims<M>,
         timestamp: u64,
-        partition: usize,
+        (partition, only): (usize, bool),
         request: u64,
         older: Older,
     ) -> Result<(), Refusal> {
@@ -143,9 +182,20 @@ impl<M: Machine> PartitionLocks<M> {
         core.store_relaxed(&asked.line, &asked.session, claims.slot as u64);
         requests.latch(core, line, queue);
         let owner = core.load_relaxed(line, &queue.owners);
+        let may_overtake = only || core.is_planted(faults::HSTORE_OVERTAKES_IN_PART);
         let goes_first = owner != 0 && timestamp < requests.timestamp_of(core, owner);
         let granted = match older {
             _ if owner == 0 => true,
+            _ if may_overtake && self.overtake(core, requests, owner) => {
+                // As long as an owner does not run it is the oldest at its partition.
+                requests.link(core, line, &queue.waiters, owner);
+                if only {
+                    // It runs once it has the lock, so that nobody goes first who is younger than the one overtaken.
+                    let own = &*self.sessions[claims.slot];
+                    core.store_relaxed(&own.line, &own.partitions, RUNNING | 1);
+                }
+                true
+            }
             _ if !goes_first => false,
             Older::GoesFirst if core.is_planted(faults::HSTORE_NEVER_GOES_FIRST) => false,
             Older::GoesFirst => {
@@ -215,13 +265,31 @@ impl<M: Machine> PartitionLocks<M> {
         let running = core.is_planted(faults::HSTORE_TAKES_FROM_RUNNING);
         let session = self.session_of(core, requests, owner);
         let mut lacking = core.load(&session.line, &session.partitions);
-        while lacking != 0 || running {
+        let begun = |lacking: u64| match core.overtakes() {
+            true => lacking & RUNNING != 0,
+            false => lacking == 0,
+        };
+        while !begun(lacking) || running {
             match core.cas(&session.line, &session.partitions, lacking, lacking + 1) {
                 Ok(_) => return true,
                 Err(now) => lacking = now,
             }
         }
         false
+    }
+
+    /// Takes a partition from an owner that lacks nothing and seems to sleep.
+    fn overtake(&self, core: &M::Core, requests: &Requests<M>, owner: u64) -> bool {
+        if !core.overtakes() {
+            return false;
+        }
+        let session = self.session_of(core, requests, owner);
+        let lacking = core.load(&session.line, &session.partitions);
+        let taken = lacking + OVERTAKEN + 1;
+        lacking & (RUNNING | NUMBER) == 0
+            && may_be_overtaken::<M>(lacking / OVERTAKEN)
+            && core.sleeps(&session.line, &session.partitions)
+            && core.cas(&session.line, &session.partitions, lacking, taken).is_ok()
     }
 
     /// Gives back every lock that is held and every place in a queue.

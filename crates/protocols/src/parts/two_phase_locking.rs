@@ -53,16 +53,16 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         false
     }
 
-    /// Records may be locked to be written only when the transaction commits.
+    /// The protocol can acquire its write locks at commit.
     const DEFERS: bool = false;
 
-    /// Whether they are.
+    /// Whether write locks are acquired at commit.
     #[inline(always)]
     fn locks_writes_at_commit(&self) -> bool {
         false
     }
 
-    /// Then they are, in the order of their names.
+    /// Write locks that are acquired at commit are acquired in the order of the records' names.
     const IN_ORDER: bool = false;
 
     /// What the protocol says of itself.
