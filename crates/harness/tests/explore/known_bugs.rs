@@ -51,7 +51,7 @@ bugs! {
     dl_detect_without_search [Stuck(Deadlock(_))];
     dl_detect_without_readers_ahead [Stuck(Deadlock(_))];
     dl_detect_stale_edges;
-    overtakes_owners;
+    overtakes_owners [Stuck(StepLimit(_))];
     overtaken_meets_nobody [Stuck(Deadlock(_))];
     overtaken_leaves_unseen [Stuck(Deadlock(_))];
     readers_past_committing_writers;

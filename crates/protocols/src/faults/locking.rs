@@ -31,7 +31,7 @@ planted! {
      become a writer",
     given { lock_timeout_ns: None };
 
-    OVERTAKES_OWNERS = "overtakes_owners" in "DL_DETECT" on "counters", CertificateOrLaw:
+    OVERTAKES_OWNERS = "overtakes_owners" in "DL_DETECT" on "counters", Progress:
     "DL_DETECT in which a requester takes a lock back from a session that has begun to use it";
 
     OVERTAKEN_MEETS_NOBODY =
