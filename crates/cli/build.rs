@@ -1,16 +1,17 @@
-//! Tells the program what it was built from: the commit, whether that is all, and the compiler.
+//! Gives the program the facts about its build: the commit, whether the sources differ from it, and the compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the program is made of, from the workspace's root.
+/// Sources of the program, relative to the workspace's root.
 const SOURCES: [&str; 3] = ["crates", "Cargo.toml", "Cargo.lock"];
 
 fn main() {
     let manifest = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     let root = Path::new(&manifest).join("../..").canonicalize().expect("it has been built from");
-    // A commit moves the log of HEAD, which HEAD itself does not show; and a file that changes makes the build differ
-    // from the commit, or the same again. Where there is no git, there is nothing to watch.
+    // A commit changes the log of HEAD but not the file HEAD itself, so both are watched. The sources are watched
+    // because a changed file makes the build differ from the commit, or match it again. Without git there is nothing
+    // to watch.
     for name in ["HEAD", "logs/HEAD"] {
         let path = git(&root, &["rev-parse", "--git-path", name]).map(|path| root.join(path));
         if let Some(path) = path.filter(|path| path.exists()) {
@@ -26,8 +27,8 @@ fn main() {
     println!("cargo:rustc-env=KILOCORE_PROFILE={profile}");
 }
 
-/// The commit that the sources are of, `-dirty` if they are not just those, `unknown` if nothing tells: they may lie in
-/// somebody else's repository.
+/// Returns the commit of the sources, with `-dirty` if the sources differ from it. Returns `unknown` if it can't be
+/// determined. The sources may lie in an unrelated repository, which does not count.
 fn commit(root: &Path) -> String {
     let top = git(root, &["rev-parse", "--show-toplevel"]).map(PathBuf::from);
     let own = top.and_then(|top| top.canonicalize().ok()).as_deref() == Some(root);
@@ -52,7 +53,7 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     run(Command::new("git").current_dir(root).args(arguments)).filter(|text| !text.is_empty())
 }
 
-/// What a command that succeeds prints.
+/// Returns the output of a command that succeeds.
 fn run(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -1,16 +1,24 @@
-//! Breadth: schedules of every protocol over several workloads, numbers of workers, options and levels of isolation.
+//! Explores schedules of every protocol over several workloads, numbers of workers, options and isolation levels.
 //!
-//! Some bugs show in one workload only, or with one option. A *cell* is a protocol, a workload and a setting. The settings of
-//! a protocol are: the usual one; each value of each option that it heeds and each further level of isolation that it gives,
-//! alone; and each two of these together. A third of a protocol's schedules goes to the usual setting, a third to those in which
-//! one thing differs, a third to those in which two do. Within a setting they are spread evenly over the workloads,
-//! but that TPC-C, whose schedules take ten times as long, gets a quarter of a share; within a cell evenly over 2 to 6 workers.
+//! Some bugs show only in one workload or with one option. A *cell* is a protocol, a workload and a setting. A
+//! protocol has these settings:
 //!
-//! Seeds are counted through all cells of a protocol: what a seed makes of a workload (keys of bytes, indexes, rows in
-//! parts and so on) is then tried in as many ways as there are schedules.
+//! - the usual one
+//! - each value of each option that the protocol heeds, alone
+//! - each further isolation level that the protocol gives, alone
+//! - each pair of these differences
 //!
-//! Every cell that is done is one line of the record, under the state of the sources (that of `crates` as git names it),
-//! so the chore goes on where it stopped, and begins anew when the sources have changed.
+//! A third of a protocol's schedules goes to the usual setting. A third goes to settings with one difference, and a
+//! third to settings with two. Within a setting, schedules are spread evenly over the workloads. TPC-C gets a quarter
+//! of a share because its schedules take ten times as long. Within a cell, schedules are spread evenly over 2 to 6
+//! workers.
+//!
+//! Seeds are counted through all cells of a protocol. A seed also decides properties of a workload, for example keys
+//! of bytes, indexes, and rows in parts. Each schedule has its own seed, so as many variants are tried as there are
+//! schedules.
+//!
+//! Every finished cell is one line of the record. The line names the state of the sources (that of `crates`, as git
+//! names it). The chore therefore resumes where it stopped, and starts again when the sources have changed.
 
 mod settings;
 
@@ -32,7 +40,7 @@ use std::{
 
 const RECORDS: &str = "results/explore/breadth.jsonl";
 
-/// Workloads as `kilocore explore` takes them, and the weight of their share.
+/// Workloads as `kilocore explore` takes them, and the weight of each workload's share.
 const WORKLOADS: &[(&str, u64)] = &[
     ("counters", 4),
     ("ranges", 4),
@@ -46,10 +54,10 @@ const WORKLOADS: &[(&str, u64)] = &[
 
 const WORKERS: &[u64] = &[2, 3, 4, 5, 6];
 
-/// Processes at a time: each explores a batch on one core.
+/// Number of processes that run at a time. Each explores a batch on one core.
 const PROCESSES: usize = 2;
 
-/// Schedules of a batch: as many as `kilocore explore` gives to one thread at a time.
+/// Number of schedules in a batch. `kilocore explore` gives this many to one thread at a time.
 const BATCH: u64 = 512;
 
 /// Schedules of one protocol, workload and setting.
@@ -62,7 +70,7 @@ struct Cell {
     schedules: u64,
 }
 
-/// What is on record of a cell.
+/// Recorded result of a cell.
 #[derive(Deserialize)]
 struct Line {
     sources: String,
@@ -76,16 +84,16 @@ struct Line {
     refused: bool,
 }
 
-/// How a cell came out.
+/// Result of exploring a cell.
 enum Outcomes {
     Clean,
-    /// The protocol does not go with that setting: the command says why.
+    /// The protocol does not support the setting. The text is the command's reason.
     Refused(String),
-    /// What was found, or a command that failed.
+    /// The violation that was found, or the command that failed.
     Found(String),
 }
 
-/// Explores until `--schedules` of each protocol are on record; `--status` only says what is.
+/// Explores until `--schedules` of each protocol are on record. With `--status`, only prints what is on record.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let wanted = number(arguments, "--schedules", 1_000_000)?;
     let anyway = arguments.iter().any(|argument| argument == "--anyway");
@@ -129,7 +137,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     }
 }
 
-/// Explores `cells` and records each; returns those that have failed.
+/// Explores `cells` and records each. Returns the names of the cells that failed.
 fn explore_all(
     root: &Path,
     program: &Path,
@@ -181,7 +189,7 @@ impl Outcomes {
     }
 }
 
-/// The cells of a protocol, with its `wanted` schedules spread over them.
+/// Returns the cells of a protocol, with its `wanted` schedules spread over them.
 fn cells_of(protocol: &str, settings: &[Setting], wanted: u64) -> Vec<Cell> {
     let of_size = |size: usize| settings.iter().filter(move |s| s.len() == size);
     let sizes: Vec<usize> = (0..=2).filter(|size| of_size(*size).count() > 0).collect();
@@ -192,7 +200,7 @@ fn cells_of(protocol: &str, settings: &[Setting], wanted: u64) -> Vec<Cell> {
         let of_one = share.div_ceil(of_size(*size).count() as u64);
         for setting in of_size(*size) {
             for &(workload, weight) in WORKLOADS {
-                // As many for each number of workers.
+                // Every number of workers gets the same number of schedules.
                 let each = (of_one * weight).div_ceil(weights).div_ceil(WORKERS.len() as u64);
                 let schedules = each * WORKERS.len() as u64;
                 let (protocol, setting) = (protocol.to_owned(), setting.clone());
@@ -223,7 +231,7 @@ fn explore_cell(program: &Path, cell: &Cell) -> Outcomes {
             let text = [String::from_utf8_lossy(said), String::from_utf8_lossy(error)].concat();
             match output.status.code() {
                 Some(0) => {}
-                // Refused, before anything was run.
+                // The command refused the setting before it ran anything.
                 Some(2) => return Outcomes::Refused(text),
                 _ => return Outcomes::Found(format!("{command:?}: {}\n{text}", output.status)),
             }
@@ -255,7 +263,7 @@ fn line(cell: &Cell, outcome: &Outcomes, sources: &str, (commit, seconds): (&str
     )
 }
 
-/// What names a cell on record.
+/// Identifies a cell on record.
 type Key = (String, String, String, u64, u64);
 
 fn key(cell: &Cell) -> Key {
@@ -269,7 +277,8 @@ fn name(cell: &Cell) -> String {
     format!("{} on {}, {with}, {} schedules", cell.protocol, cell.workload, cell.schedules)
 }
 
-/// The cells on record for these sources in which nothing was found, and whether they were run or refused.
+/// Returns the cells on record for these sources in which nothing was found. The value is true if the cell was run,
+/// false if the command refused it.
 fn done(past: &str, sources: &str) -> BTreeMap<Key, bool> {
     let lines = past.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
     let clean = lines.filter(|line| line.sources == sources && line.violations == 0);
@@ -278,7 +287,7 @@ fn done(past: &str, sources: &str) -> BTreeMap<Key, bool> {
     clean.map(entry).collect()
 }
 
-/// What is done of what is wanted, protocol by protocol.
+/// Returns a summary of the recorded and the wanted schedules, one line for each protocol.
 fn status(cells: &[Cell], done: &BTreeMap<Key, bool>) -> String {
     let protocols: BTreeSet<&str> = cells.iter().map(|cell| cell.protocol.as_str()).collect();
     let mut text = String::new();
@@ -312,7 +321,7 @@ fn status(cells: &[Cell], done: &BTreeMap<Key, bool>) -> String {
     text
 }
 
-/// The state of the sources, as git names it.
+/// Returns git's name for the state of the sources.
 fn sources(root: &Path, anyway: bool) -> Result<String, String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).current_dir(root).output();
@@ -332,7 +341,7 @@ fn sources(root: &Path, anyway: bool) -> Result<String, String> {
     }
 }
 
-/// The settings of a protocol, as they are written.
+/// Returns the settings of a protocol as text.
 #[cfg(test)]
 pub fn settings_of(listing: &Listing, protocol: &str) -> Vec<String> {
     let settings = settings::of(listing, protocol).expect("all values are known");
@@ -362,7 +371,7 @@ mod tests {
         }
         let of = |at: usize| cells[at * WORKLOADS.len()].schedules;
         assert!(of(0) > of(1) && of(3) > of(1), "{} {} {}", of(0), of(1), of(3));
-        // Without options there is one setting, which gets everything.
+        // Without options there is one setting, which gets all schedules.
         let alone: u64 = cells_of("P", &settings()[..1], 1000).iter().map(|c| c.schedules).sum();
         assert!(alone >= 1000, "{alone}");
     }

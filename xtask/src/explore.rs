@@ -1,11 +1,11 @@
-//! Long exploration, in batches that are recorded one by one: stopped at any time, it goes on where it
-//! was. The records are committed.
+//! Explores for a long time, in batches that are recorded separately. A stopped exploration resumes after the last
+//! recorded batch. The records are committed.
 
 use crate::{Outcome, cargo, json, listing::Listing, must, number, option, target_directory};
 use std::{fs, io::Write, path::Path, process::Command, time::Instant};
 
 const RECORDS: &str = "results/explore/progress.jsonl";
-/// That of records which name none.
+/// Architecture of records that name none.
 const USUAL_ARCHITECTURE: &str = "shared_everything";
 
 /// Explores every protocol until `--schedules` schedules of each are on record.
@@ -14,7 +14,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let batch = number(arguments, "--batch", 2_000)?.max(1);
     let workload = option(arguments, "--workload").unwrap_or("counters");
     let architecture = option(arguments, "--architecture").unwrap_or(USUAL_ARCHITECTURE);
-    // Options of protocols go through as they are; each combination has batches of its own on record.
+    // Options of protocols are passed on unchanged. Each combination has its own batches on record.
     let given = arguments.windows(2).filter(|pair| pair[0] == "--cc-option");
     let set: Vec<&str> = given.map(|pair| pair[1].as_str()).collect();
     let options = set.join(" ");
@@ -32,7 +32,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
         while done < wanted {
             let count = batch.min(wanted - done);
             let started = Instant::now();
-            // Seeds count up from 1, so that a batch's first seed says where it stands.
+            // Seeds count up from 1, so a batch's first seed tells how many schedules precede it.
             let output = Command::new(&program)
                 .args(["explore", workload, "--cc", protocol, "--architecture", architecture])
                 .args(set.iter().flat_map(|set| ["--cc-option", set]))
@@ -75,8 +75,8 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// The schedules of a workload, under an architecture and a protocol with these options, that are on record: from
-/// seed 1 without a gap.
+/// Returns the number of schedules on record for a workload, an architecture, a protocol and its options. Only
+/// schedules from seed 1 without a gap count.
 fn schedules_done(
     records: &str,
     (workload, architecture, protocol, options): (&str, &str, &str, &str),
@@ -102,7 +102,7 @@ fn schedules_done(
     done
 }
 
-/// The commit that is checked out.
+/// Returns the checked-out commit.
 pub fn commit(root: &Path) -> String {
     let output =
         Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(root).output();

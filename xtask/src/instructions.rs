@@ -1,5 +1,5 @@
-//! Counts instructions: what the machine trait costs over plain atomics, and what a transaction of the
-//! real thing costs. Counted, not timed, so the answer is the same on a busy machine.
+//! Counts the instructions that the machine trait adds to plain atomics, and those that a real transaction executes.
+//! Instructions are counted because a count, unlike a time, is the same on a busy machine.
 
 use crate::{Outcome, cargo, json, must, target_directory};
 use std::{
@@ -8,26 +8,26 @@ use std::{
     process::Command,
 };
 
-/// The most that the two loops may differ, in per cent of the one written by hand.
+/// Largest allowed difference between the two loops, in per cent of the loop written by hand.
 const MOST_PER_CENT: f64 = 3.0;
 const RECORD: &str = "results/instructions.json";
 
-/// A program, the arguments before the number of transactions, and two lengths of a run: the difference leaves
-/// start-up, loading and ending out.
+/// Program, its arguments before the number of transactions, and two lengths of a run. The difference between the two
+/// lengths excludes start-up, loading and shutdown.
 struct Counted {
     program: PathBuf,
     arguments: Vec<String>,
     transactions: [u64; 2],
 }
 
-/// What the machine trait is compared by: the same loop by hand, through the trait, and with a stopwatch that is off.
+/// Loops that measure the machine trait: written by hand, through the trait, and with a stopwatch that is off.
 const LOOPS: [&str; 3] = ["hand", "trait", "accounted"];
-/// Workloads whose transactions are counted, under every protocol.
+/// Workloads whose transactions are counted under every protocol.
 const WORKLOADS: [&str; 3] = ["ycsb-reads", "ycsb", "tpcc"];
 const LOOP_LENGTHS: [u64; 2] = [2_000, 12_000];
 const WORKLOAD_LENGTHS: [u64; 2] = [500, 2_500];
 
-/// Counts, prints, records, and fails if the trait costs too much.
+/// Counts, prints and records instructions. Fails if the trait costs too much.
 pub fn run(root: &Path, _: &[String]) -> Outcome {
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("valgrind absent: no instructions counted");
@@ -55,14 +55,14 @@ pub fn run(root: &Path, _: &[String]) -> Outcome {
     fs::create_dir_all(path.parent().unwrap_or(root)).map_err(|e| e.to_string())?;
     fs::write(&path, record(&counts, cost)).map_err(|error| format!("{RECORD}: {error}"))?;
     println!("recorded in {RECORD}");
-    // Much less would say as clearly that two different loops were compared.
+    // A large negative difference is an error too: it shows that two different loops were compared.
     if cost.abs() > MOST_PER_CENT {
         return Err(format!("the two loops differ by {cost:.2} %, more than {MOST_PER_CENT} %"));
     }
     Ok(())
 }
 
-/// Builds what is counted.
+/// Builds the programs whose instructions are counted.
 fn counted(root: &Path) -> Result<Vec<Counted>, String> {
     let built = |package: &str, example: &str, features: &str| {
         let what = ["--package", package, "--example", example, "--features", features];
@@ -107,7 +107,7 @@ fn per_cent(hand: f64, other: f64) -> f64 {
     (other - hand) / hand * 100.0
 }
 
-/// Instructions that a command executes, start-up included.
+/// Returns the number of instructions that a command executes, start-up included.
 fn count(target: &Path, command: &[String]) -> Result<u64, String> {
     let out: PathBuf = target.join("callgrind.out");
     let output = Command::new("valgrind")
@@ -122,7 +122,7 @@ fn count(target: &Path, command: &[String]) -> Result<u64, String> {
     collected(&text).ok_or_else(|| format!("valgrind said nothing of instructions:\n{text}"))
 }
 
-/// The number behind valgrind's "Collected :".
+/// Returns the number behind valgrind's "Collected :".
 fn collected(text: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.split_once("Collected :"))?.1;
     rest.trim().parse().ok()

@@ -1,6 +1,6 @@
-//! As much JSON as the chores' own records need.
+//! Reads and writes as much JSON as the chores' own records need.
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
@@ -14,8 +14,8 @@ pub fn quoted(text: &str) -> String {
     out + "\""
 }
 
-/// The value of `key` in a flat object on one line, strings without their quotes and escapes undone
-/// only as far as [`quoted`] makes them for names.
+/// Returns the value of `key` in a flat object on one line. Strings are returned without quotes. Escapes are not
+/// undone, so only strings in which [`quoted`] escapes nothing are read correctly, for example names.
 pub fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = line.split_once(&format!("\"{key}\":"))?.1.trim_start();
     match rest.strip_prefix('"') {

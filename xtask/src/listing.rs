@@ -1,9 +1,9 @@
-//! What there is to explore, prove and catch, as `kilocore list --json` tells it.
+//! Reads what `kilocore list --json` lists: everything that can be explored, proved and caught.
 
 use serde::Deserialize;
 use std::{path::Path, process::Command};
 
-/// What a chore needs to know of the list.
+/// Parts of the list that the chores need.
 #[derive(Deserialize)]
 pub struct Listing {
     protocols: Vec<Protocol>,
@@ -13,16 +13,16 @@ pub struct Listing {
     protocol_options: Vec<Knob>,
 }
 
-/// An option of protocols.
+/// An option of one or more protocols.
 #[derive(Deserialize)]
 pub struct Knob {
-    /// What it is called.
+    /// Name of the option.
     pub name: String,
-    /// What it can be set to.
+    /// Allowed values.
     pub allowed: String,
-    /// Its usual value; none if it only sets others.
+    /// Usual value, or none if the option only sets other options.
     pub default: Option<String>,
-    /// Who heeds it.
+    /// Names of the protocols that heed the option.
     pub protocols: Vec<String>,
 }
 
@@ -30,9 +30,9 @@ pub struct Knob {
 struct Protocol {
     name: String,
     isolation: String,
-    /// Further levels that it can give.
+    /// Further isolation levels that the protocol can give.
     weaker: Vec<String>,
-    /// Why a transaction cannot have several sites.
+    /// Reason why a transaction cannot span several sites. None if it can.
     #[serde(default)]
     one_site: Option<String>,
 }
@@ -51,16 +51,16 @@ struct Workload {
 /// A planted bug.
 #[derive(Deserialize)]
 pub struct Planted {
-    /// What it is called.
+    /// Name of the bug.
     pub name: String,
-    /// Where it shows.
+    /// Workload in which the bug shows.
     pub workload: String,
-    /// What must catch it.
+    /// Detector that must catch the bug.
     pub detector: String,
 }
 
 impl Listing {
-    /// Asks `program`. Fails if it lists nothing of a kind: a chore over nothing would succeed.
+    /// Asks `program` for its list. Fails if a required kind is empty: a chore over an empty list would succeed.
     pub fn of(program: &Path) -> Result<Listing, String> {
         let output = Command::new(program).args(["list", "--json"]).output();
         let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
@@ -81,13 +81,13 @@ impl Listing {
         }
     }
 
-    /// The protocols that promise something.
+    /// Returns the names of the protocols that promise an isolation level.
     pub fn promising(&self) -> Vec<String> {
         let promise = self.protocols.iter().filter(|protocol| protocol.isolation != "none");
         promise.map(|protocol| protocol.name.clone()).collect()
     }
 
-    /// Those of them that can be run under the architecture.
+    /// Returns those protocols of [`Listing::promising`] that can run under the architecture.
     pub fn promising_under(&self, architecture: &str) -> Vec<String> {
         let several = |a: &Architecture| a.name == architecture && a.sites > 1;
         let several = self.architectures.iter().any(several);
@@ -97,25 +97,25 @@ impl Listing {
         names
     }
 
-    /// The options that `protocol` heeds.
+    /// Returns the options that `protocol` heeds.
     pub fn knobs_of(&self, protocol: &str) -> impl Iterator<Item = &Knob> {
         let heeds = move |knob: &&Knob| knob.protocols.iter().any(|name| name == protocol);
         self.protocol_options.iter().filter(heeds)
     }
 
-    /// The levels that `protocol` can give beside its own.
+    /// Returns the isolation levels that `protocol` can give besides its own.
     pub fn weaker_levels(&self, protocol: &str) -> Result<&[String], String> {
         let found = self.protocols.iter().find(|p| p.name == protocol);
         let found = found.map(|protocol| &*protocol.weaker);
         found.ok_or_else(|| format!("no protocol {protocol:?}"))
     }
 
-    /// The planted bugs.
+    /// Returns the planted bugs.
     pub fn planted(self) -> Vec<Planted> {
         self.mutants
     }
 
-    /// The workloads.
+    /// Returns the names of the workloads.
     pub fn workloads(&self) -> impl Iterator<Item = &str> {
         self.workloads.iter().map(|workload| workload.name.as_str())
     }

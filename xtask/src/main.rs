@@ -1,4 +1,4 @@
-//! Chores of the Kilocore repository: `cargo xtask help` lists them.
+//! Runs chores of the Kilocore repository. `cargo xtask help` lists them.
 
 mod breadth;
 mod cycles;
@@ -19,10 +19,10 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// What a chore says when it could not be done.
+/// Result of a chore. The error is the message to print.
 type Outcome = Result<(), String>;
 
-/// Something that is done to the repository by hand or by its checks.
+/// A task run on the repository by hand or by its checks.
 struct Chore {
     name: &'static str,
     line: &'static str,
@@ -91,7 +91,7 @@ const CHORES: &[Chore] = &[
 ];
 
 impl Chore {
-    /// The first of `arguments` that is an option and none of those that the chore's line names.
+    /// Returns the first option among `arguments` that the chore's line does not name.
     fn unknown<'a>(&self, arguments: &'a [String]) -> Option<&'a str> {
         let is_known = |option: &str| {
             let mut words = self.line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
@@ -141,13 +141,13 @@ fn help() -> String {
     text
 }
 
-/// The repository's root: this crate's parent.
+/// Returns the repository's root: this crate's parent directory.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }
 
-/// Where cargo puts what it builds.
+/// Returns the directory in which cargo puts build results.
 fn target_directory(root: &Path) -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(path) => root.join(path),
@@ -155,26 +155,26 @@ fn target_directory(root: &Path) -> PathBuf {
     }
 }
 
-/// The cargo that runs this.
+/// Returns a command for the cargo that runs this program.
 fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
     command
 }
 
-/// Runs a command whose output goes where ours goes.
+/// Runs a command that inherits this program's standard output and error. Fails if the command fails.
 fn must(command: &mut Command) -> Outcome {
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
 }
 
-/// The value behind `--name`, if it is there.
+/// Returns the value behind `--name`, if it is given.
 fn option<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
     let at = arguments.iter().position(|a| a == name)?;
     arguments.get(at + 1).map(String::as_str)
 }
 
-/// As [`option`], as a number.
+/// Returns the value behind `--name` as a number, as [`option`] finds it, or `otherwise`.
 fn number(arguments: &[String], name: &str, otherwise: u64) -> Result<u64, String> {
     match option(arguments, name) {
         None => Ok(otherwise),

@@ -1,4 +1,4 @@
-//! Every planted bug, each explored until its detector catches it: what our evidence is worth.
+//! Explores every planted bug until its detector catches it. This measures what the project's evidence is worth.
 
 use crate::{
     Outcome, cargo, json,
@@ -15,7 +15,7 @@ use std::{
 
 const RECORDS: &str = "results/mutants.jsonl";
 
-/// Explores every planted bug for `--seconds` at most, prints how many were caught, and records it.
+/// Explores every planted bug for `--seconds` at most. Prints how many were caught, and records the results.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let limit = Duration::from_secs(number(arguments, "--seconds", 120)?);
     must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
@@ -46,7 +46,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     if caught == planted.len() { Ok(()) } else { Err("planted bugs went unnoticed".into()) }
 }
 
-/// The seed at which the bug's own detector saw it; none if time ran out.
+/// Returns the seed at which the bug's own detector saw it, or none if time ran out.
 fn seed_that_shows(
     program: &Path,
     mutant: &Planted,
@@ -60,7 +60,7 @@ fn seed_that_shows(
         .spawn()
         .map_err(said)?;
     let started = Instant::now();
-    // What it prints is short, so it never waits for somebody to read.
+    // The child's output is short and fits the pipe, so the child never blocks on a reader.
     while child.try_wait().map_err(said)?.is_none() {
         if started.elapsed() > limit {
             child.kill().map_err(said)?;

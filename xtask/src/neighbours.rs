@@ -1,12 +1,14 @@
-//! What busy neighbours cost: every protocol on one warehouse of TPC-C with more threads than processors, alone and beside
-//! other programs that never stop, and what waiting costs that does not end.
+//! Measures the cost of busy neighbours. Every protocol runs one warehouse of TPC-C with more threads than
+//! processors, alone and beside other programs that never stop. The chore also measures the cost of waits that do not
+//! end.
 //!
-//! A neighbour is a process that computes. A thread's fair share is then its part of all that want to run: of `t` threads
-//! beside `n` neighbours `t / (t + n)`. What a protocol gets of its own quiet throughput is held against that. Who waits wants no
-//! processor, so a protocol in which few can run at a time is entitled to less than this counts for it.
+//! A neighbour is a process that computes. A thread's fair share of the processors is one part of all that want to
+//! run: `t` threads beside `n` neighbours are entitled to `t / (t + n)`. A protocol's throughput beside neighbours is
+//! compared with this share of its own quiet throughput. A waiting thread wants no processor. A protocol in which few
+//! threads can run at a time is therefore entitled to less than this computation assumes.
 //!
-//! With `--before PROGRAM` another build of the harness' example `neighbours` is measured in turn with this one, so that
-//! both meet the same conditions.
+//! With `--before PROGRAM`, another build of the harness' example `neighbours` is measured in turn with this build,
+//! so that both meet the same conditions.
 
 use crate::{Outcome, cargo, json, must, number, option, target_directory};
 use std::{
@@ -17,9 +19,9 @@ use std::{
 
 const RECORD: &str = "results/native/neighbours.json";
 
-/// What is measured.
+/// Configuration of the measurement.
 struct Plan {
-    /// Which builds, and what their columns are called.
+    /// Measured programs, with the names of their columns.
     programs: Vec<(&'static str, PathBuf)>,
     protocols: Vec<String>,
     threads: String,
@@ -27,7 +29,7 @@ struct Plan {
     neighbours: u64,
 }
 
-/// One configuration, once.
+/// Result of one run with one number of threads.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     threads: u64,
@@ -82,13 +84,13 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Names of all protocols, as the program lists them.
+/// Returns the names of all protocols, as the program lists them.
 fn listed(program: &Path) -> Result<Vec<String>, String> {
     Ok(printed(program, &["protocols"])?.lines().map(str::to_owned).collect())
 }
 
 impl Plan {
-    /// One protocol: each build alone and beside neighbours, in turn.
+    /// Measures one protocol: each build alone and beside neighbours, in turn.
     fn measure(&self, protocol: &str) -> Result<Vec<String>, String> {
         let mut measured = Vec::new();
         for (name, program) in &self.programs {
@@ -114,7 +116,7 @@ impl Plan {
         }
     }
 
-    /// What is recorded of one number of threads, and printed.
+    /// Prints the results for one number of threads and returns the line to record.
     fn line(&self, protocol: &str, measured: &[(&str, Vec<Row>, Vec<Row>)], at: usize) -> String {
         let threads = measured[0].1[at].threads;
         let mut columns = String::new();
@@ -139,7 +141,7 @@ impl Plan {
     }
 }
 
-/// What a configuration got beside neighbours, in parts of its fair share of what it got alone.
+/// Returns throughput beside neighbours as a fraction of the fair share of the throughput alone.
 fn of_share(alone: &Row, beside: &Row, neighbours: u64) -> f64 {
     let share = alone.threads as f64 / (alone.threads + neighbours) as f64;
     beside.throughput / alone.throughput.max(f64::MIN_POSITIVE) / share
@@ -150,7 +152,7 @@ fn column(row: &Row) -> String {
     format!("{{\"txn_per_s\": {throughput:.0}, \"p999_us\": {p999_us}, \"max_us\": {max_us}}}")
 }
 
-/// The lines of a run.
+/// Returns the rows of a run's output.
 fn rows(text: &str) -> Vec<Row> {
     fn number<N: std::str::FromStr>(line: &str, key: &str) -> Option<N> {
         json::field(line, key)?.parse().ok()
@@ -166,7 +168,7 @@ fn rows(text: &str) -> Vec<Row> {
     text.lines().filter_map(parse).collect()
 }
 
-/// What a program prints, which must not fail.
+/// Runs a program and returns its standard output. Fails if the program fails.
 fn printed(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(arguments).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
@@ -176,12 +178,12 @@ fn printed(program: &Path, arguments: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The load averages, where the system tells them.
+/// Returns the load averages, where the system reports them.
 fn load() -> String {
     fs::read_to_string("/proc/loadavg").map_or("unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// Processes that compute until this is dropped.
+/// Processes that compute until this value is dropped.
 struct Neighbours(Vec<Child>);
 
 impl Neighbours {
@@ -198,7 +200,7 @@ impl Neighbours {
 impl Drop for Neighbours {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It has ended already, or it ends now.
+            // The process has ended already, or it ends now.
             let _ = child.kill();
             let _ = child.wait();
         }

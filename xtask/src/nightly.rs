@@ -1,5 +1,6 @@
-//! Sanitizers and the interpreter, where a nightly toolchain has them, and another checker's opinion: jobs that take long
-//! and need what a plain toolchain lacks. What is not there is said to be absent, and never counts as passed.
+//! Runs sanitizers and Miri, where a nightly toolchain has them, and compares verdicts with another checker. These
+//! jobs take long and need tools that a plain toolchain lacks. A missing tool is reported as absent and never counts
+//! as passed.
 
 use crate::{Outcome, cargo, option, target_directory, third_party};
 use std::{
@@ -13,10 +14,10 @@ const HOST: &str = "x86_64-unknown-linux-gnu";
 struct Job {
     name: &'static str,
     line: &'static str,
-    /// The sanitizer; none for the interpreter.
+    /// Name of the sanitizer, or none for Miri.
     sanitizer: Option<&'static str>,
-    /// What of the workspace it is run on. Fibers switch stacks behind the sanitizers' backs, so the modelled
-    /// machines stay out; they run on one thread anyway.
+    /// Arguments that select the part of the workspace to test. Fibers switch stacks without the sanitizers'
+    /// knowledge, so the modelled machines are left out. Those run on one thread anyway.
     arguments: &'static [&'static str],
 }
 
@@ -41,10 +42,10 @@ const JOBS: &[Job] = &[
     },
 ];
 
-/// The job that compares our verdicts with dbcop's.
+/// Name of the job that compares this project's verdicts with dbcop's.
 const DBCOP: &str = "dbcop";
 
-/// Runs every job whose tools are there; `--only NAME` picks one. Fails if a job fails, or if none could run.
+/// Runs every job whose tools are present. `--only NAME` picks one job. Fails if a job fails, or if none could run.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let only = option(arguments, "--only");
     if let Some(name) = only
@@ -117,7 +118,7 @@ fn available(root: &Path, job: &Job) -> Outcome {
 }
 
 impl Job {
-    /// ThreadSanitizer must see the standard library's own synchronization, so that is built with it.
+    /// Returns whether the job builds the standard library too. ThreadSanitizer must see its synchronization.
     fn builds_std(&self) -> bool {
         self.sanitizer == Some("thread")
     }
@@ -129,10 +130,10 @@ fn has_sources_of_std() -> bool {
     sysroot.is_ok_and(|at| Path::new(&at).join("lib/rustlib/src/rust/library").is_dir())
 }
 
-/// Cargo of the nightly toolchain, whatever toolchain runs this.
+/// Returns the cargo of the nightly toolchain, regardless of the toolchain that runs this program.
 fn nightly(root: &Path) -> Command {
     let mut command = cargo(root);
-    // The proxy picks the toolchain by name; the variables would pin the one that runs this.
+    // The proxy picks the toolchain by name. The variables would pin the toolchain that runs this program.
     if let Some(proxy) = which("cargo") {
         command = Command::new(proxy);
         command.current_dir(root);
@@ -144,7 +145,8 @@ fn nightly(root: &Path) -> Command {
     command
 }
 
-/// The first program of that name which is a proxy for toolchains, that is, lies outside any of them.
+/// Returns the first program of that name that is a proxy for toolchains, which means that it lies outside any
+/// toolchain.
 fn which(name: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH")?;
     let all = std::env::split_paths(&path).map(|folder| folder.join(name));

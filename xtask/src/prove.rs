@@ -1,5 +1,5 @@
-//! Every protocol on every workload on every machine, each with its certificate. What is on record is not
-//! proved again, so the job goes on where it stopped; `--again` begins anew.
+//! Runs and certifies every protocol on every workload on every machine. Results on record are not proved again, so
+//! the job resumes where it stopped. `--again` starts from the beginning.
 
 use crate::{
     Outcome, cargo, explore, json, listing::Listing, must, number, option, target_directory,
@@ -12,7 +12,7 @@ const RECORDS: &str = "results/prove.jsonl";
 struct Subject {
     workload: &'static str,
     run: &'static str,
-    /// Whether `kilocore explore` knows it.
+    /// Set if `kilocore explore` supports the workload.
     explored: bool,
 }
 
@@ -36,7 +36,7 @@ const SUBJECTS: &[Subject] = &[
     subject("long-reader", "--records 2000", true),
 ];
 
-/// What is listed and not proved, because it reads and writes no rows.
+/// Workloads that are listed but not proved, because they read and write no rows.
 const WITHOUT_ROWS: &[&str] = &["timestamps"];
 
 const MACHINES: &[(&str, &str)] = &[
@@ -45,8 +45,8 @@ const MACHINES: &[(&str, &str)] = &[
     ("explored", ""),
 ];
 
-/// Proves what is not on record yet: `--schedules` a protocol and workload where schedules are explored;
-/// `--workload NAME` and `--cc NAME,...` restrict it.
+/// Proves what is not on record yet. `--schedules` is the number of schedules for each explored protocol and
+/// workload. `--workload NAME` and `--cc NAME,...` restrict the work.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let schedules = number(arguments, "--schedules", 5_000)?.to_string();
     must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
@@ -127,8 +127,8 @@ fn command(
     command
 }
 
-/// Whether the certificate of every record passes each level that the protocol promises, and it promises one.
-/// A protocol that promises less than serializability may show its anomalies.
+/// Returns whether every record promises at least one level and its certificate passes each promised level. A
+/// protocol that promises less than serializability may show its anomalies.
 fn keeps_promises(records: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Record {
@@ -152,7 +152,7 @@ fn on_record(past: &str, workload: &str, protocol: &str, machine: &str) -> bool 
     })
 }
 
-/// A workload that nobody has thought of here would go unproved without a word.
+/// Fails if a listed workload is missing here. Otherwise a new workload would silently go unproved.
 fn every_workload_is_known(listing: &Listing) -> Outcome {
     match listing.workloads().find(|name| !is_known(name)) {
         Some(name) => Err(format!("the workload {name:?} is not among those that are proved")),

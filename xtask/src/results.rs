@@ -1,10 +1,10 @@
-//! The measurements under `results/`: each is one command of the program and one file of raw records. A file
-//! that is there is not measured again, so the job goes on where it stopped; delete a file to renew it.
+//! Produces the measurements under `results/`. Each measurement is one command of the program and one file of raw
+//! records. A file that exists is not measured again, so the job resumes where it stopped. Delete a file to renew it.
 
 use crate::{Outcome, cargo, must, option, target_directory};
 use std::{fs, path::Path, process::Command};
 
-/// One file of raw records and how it comes about.
+/// One file of raw records and the command that produces it.
 struct Measurement {
     file: String,
     arguments: Vec<String>,
@@ -15,7 +15,7 @@ fn measurement(file: &str, command: &str) -> Measurement {
     Measurement { file: file.to_owned(), arguments }
 }
 
-/// Everything that `results/README.md` quotes, in the order in which it is measured.
+/// Returns all measurements that `results/README.md` quotes, in the order in which they are measured.
 fn all() -> Vec<Measurement> {
     let parts = [simulated_timestamps(), simulated_ycsb(), the_two_machines(), native_ycsb()];
     let rest = [native_tpcc(), native_others(), native_recording()];
@@ -34,7 +34,8 @@ fn simulated_timestamps() -> Vec<Measurement> {
 }
 
 fn simulated_ycsb() -> Vec<Measurement> {
-    // Contended runs settle slowly: easy transactions commit first. Hence the longer warm-up; three seeds.
+    // Contended runs settle slowly because easy transactions commit first. They have a longer warm-up. Each
+    // configuration is run three times.
     let settings = [
         ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.0002 --seconds 0.001"),
         ("half-theta0", "--theta 0 --read-ratio 0.5 --warm-up 0.0002 --seconds 0.001"),
@@ -50,7 +51,7 @@ fn simulated_ycsb() -> Vec<Measurement> {
     measured.into()
 }
 
-/// How fast the simulator is, by itself and beside what it simulates.
+/// Measures the simulator's speed, alone and relative to native runs of the same workload.
 fn the_two_machines() -> Vec<Measurement> {
     vec![
         measurement(
@@ -117,7 +118,7 @@ fn native_others() -> Vec<Measurement> {
     list
 }
 
-/// What recording a history costs.
+/// Measures the cost of recording a history.
 fn native_recording() -> Vec<Measurement> {
     let measured = [("off", ""), ("on", "--certify")].map(|(name, flag)| {
         let command = format!(
@@ -128,7 +129,7 @@ fn native_recording() -> Vec<Measurement> {
     measured.into()
 }
 
-/// Measures what is missing; `--only TEXT` restricts it to files whose name contains the text.
+/// Runs the missing measurements. `--only TEXT` restricts it to files whose name contains the text.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
     let program = target_directory(root).join("release").join("kilocore");
@@ -143,7 +144,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
             fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         }
         println!("{}: kilocore run {}", measurement.file, measurement.arguments.join(" "));
-        // The file appears only when the run is complete, so an interrupted one is measured again.
+        // The file appears only when the run is complete, so an interrupted run is measured again.
         must(
             Command::new(&program).arg("run").args(&measurement.arguments).arg("--json").arg(&file),
         )?;

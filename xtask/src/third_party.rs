@@ -1,25 +1,29 @@
-//! Our verdicts against those of dbcop (Biswas and Enea, OOPSLA 2019), on histories of explored schedules.
+//! Compares this project's verdicts with those of dbcop (Biswas and Enea, OOPSLA 2019) on histories of explored
+//! schedules.
 //!
-//! dbcop is not on a package registry, so its source is what the user gives: `--dbcop DIR`, a checkout that is built
-//! here, or `--dbcop PROGRAM`, as it was built. The two are asked different things, which say as much about one another:
+//! dbcop is not on a package registry, so the user supplies it. `--dbcop DIR` names a checkout, which is built here.
+//! `--dbcop PROGRAM` names a built program. The two checkers answer different questions, and their answers are
+//! related as follows:
 //!
-//! - What is strict must be serializable for dbcop, which keeps the order of each session and no other.
-//! - What is not serializable must not be so for dbcop, where each write follows a read of the same record: then both
-//!   know the order of versions. That is so of `counters`, whose histories are taken.
-//! - What is serializable and not strict may contradict a session's order or not: of that nothing is said.
+//! - A strict history must be serializable for dbcop, which keeps the order of each session and no other order.
+//! - A history that is not serializable must not be serializable for dbcop either, if each write follows a read of
+//!   the same record. Both checkers then know the order of versions. This holds for `counters`, whose histories are
+//!   used.
+//! - A history that is serializable and not strict may or may not contradict a session's order. No statement is made
+//!   about it.
 
 use crate::{Outcome, cargo, must, target_directory};
 use serde::Deserialize;
 use std::{collections::BTreeMap, fs, path::Path, path::PathBuf, process::Command};
 
-/// What the histories are of, and how many schedules of each.
+/// Arguments of `kilocore explore` whose histories are compared, with the number of schedules.
 const SUBJECTS: &[&[&str]] = &[
     &["counters", "--cc", "NO_CC", "--schedules", "400"],
     &["counters", "--cc", "SILO,NO_WAIT,MVCC,TICTOC,SSN,SNAPSHOT", "--schedules", "60"],
     &["counters", "--mutant", "all", "--schedules", "20"],
 ];
 
-/// One line of our verdicts.
+/// One line of this project's verdicts.
 #[derive(Deserialize)]
 struct Ours {
     file: String,
@@ -27,16 +31,16 @@ struct Ours {
     strict: String,
 }
 
-/// What comes of comparing.
+/// Result of the comparison.
 #[derive(Debug, Default, PartialEq)]
 struct Compared {
     agreed: usize,
-    /// Nothing can be said of them.
+    /// Number of histories about which no statement can be made.
     apart: usize,
     disagreed: Vec<String>,
 }
 
-/// Runs it with `dbcop`, a checkout or a program.
+/// Runs the comparison with `dbcop`, a checkout or a program.
 pub fn run(root: &Path, dbcop: &Path) -> Outcome {
     let program = program(root, dbcop)?;
     must(cargo(root).args(["build", "--release", "--package", "kilocore-cli"]))?;
@@ -44,7 +48,7 @@ pub fn run(root: &Path, dbcop: &Path) -> Outcome {
     let mut total = Compared::default();
     for (number, subject) in SUBJECTS.iter().enumerate() {
         let folder = target_directory(root).join("dbcop").join(format!("histories-{number}"));
-        // What an earlier run has left would be judged once more.
+        // Histories left by an earlier run would be judged again.
         let _ = fs::remove_dir_all(&folder);
         let mut export = Command::new(&kilocore);
         must(export.arg("explore").args(*subject).arg("--histories").arg(&folder))?;
@@ -52,7 +56,7 @@ pub fn run(root: &Path, dbcop: &Path) -> Outcome {
         let ours = ours.map_err(|error| format!("{}: {error}", folder.display()))?;
         let mut verify = Command::new(&program);
         verify.args(["verify", "--consistency", "serializable", "--input-dir"]).arg(&folder);
-        // It ends with a failure when it finds one, as it shall.
+        // dbcop exits with a failure when it finds a violation. This is expected, so the status is not checked.
         let output = verify.output().map_err(|error| format!("{}: {error}", program.display()))?;
         let theirs = String::from_utf8_lossy(&output.stdout);
         let compared = compare(&ours, &theirs)?;
@@ -73,7 +77,7 @@ pub fn run(root: &Path, dbcop: &Path) -> Outcome {
     }
 }
 
-/// The program: built, if a checkout was given.
+/// Returns the path of dbcop's program. Builds the program if a checkout was given.
 fn program(root: &Path, dbcop: &Path) -> Result<PathBuf, String> {
     if dbcop.is_file() {
         return Ok(dbcop.to_owned());
@@ -92,7 +96,7 @@ fn program(root: &Path, dbcop: &Path) -> Result<PathBuf, String> {
     Ok(installed.join("bin").join("dbcop"))
 }
 
-/// Holds our verdicts against the lines that dbcop has printed, `FILE: PASS` or `FILE: FAIL ...`.
+/// Compares this project's verdicts with the lines that dbcop prints, `FILE: PASS` or `FILE: FAIL ...`.
 fn compare(ours: &str, theirs: &str) -> Result<Compared, String> {
     let said = |line: &'_ str| {
         let (file, verdict) = line.split_once(": ")?;

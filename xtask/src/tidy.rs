@@ -1,4 +1,4 @@
-//! The house rules, executable. Each rule is a file here, with small texts that break it as its tests.
+//! Checks the house rules. Each rule is a file in this folder. Its tests are small texts that break the rule.
 
 mod arrows;
 mod front;
@@ -15,7 +15,7 @@ use crate::Outcome;
 use source::File;
 use std::{fmt, path::Path, process::Command};
 
-/// A rule that is broken somewhere.
+/// A place where a rule is broken.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Problem {
     path: String,
@@ -33,7 +33,7 @@ fn problem(file: &File, line: usize, message: impl Into<String>) -> Problem {
     Problem { path: file.path.clone(), line, message: message.into() }
 }
 
-/// All that is tracked, or would be.
+/// All files that git tracks or would track.
 struct Tree {
     files: Vec<File>,
 }
@@ -54,7 +54,7 @@ impl Tree {
         names.dedup();
         let read = |name: &&str| {
             let bytes = std::fs::read(root.join(name)).ok()?;
-            // What is not text has a name at least.
+            // A file that is not text gets an empty text, so that rules on names still apply.
             Some(File::new(name, &String::from_utf8(bytes).unwrap_or_default()))
         };
         Ok(Tree::of(names.iter().filter_map(read).collect()))
@@ -70,7 +70,7 @@ impl Tree {
         Tree::of(files.iter().map(|(path, text)| File::new(path, text)).collect())
     }
 
-    /// Rust sources.
+    /// Returns the Rust sources.
     fn rust(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
@@ -93,7 +93,7 @@ impl Tree {
     }
 }
 
-/// Prints every broken rule; fails if there is one.
+/// Prints every broken rule. Fails if there is one.
 pub fn run(root: &Path, _: &[String]) -> Outcome {
     let tree = Tree::read(root)?;
     let problems = tree.problems();

@@ -1,9 +1,9 @@
-//! How long a certificate of a million transactions takes.
+//! Measures how long the certificate of a million transactions takes.
 //!
 //! `cargo run --release -p kilocore-checker --example million -- [transactions] [records] [workers]`
 //!
-//! A serial execution, dealt out to the workers, each transaction with 8 reads and 8 updates of
-//! random records. It must pass; then one stale read is planted, which must be found.
+//! The history is a serial execution, dealt out to the workers. Each transaction has 8 reads and 8 updates of
+//! random records. The history must pass. Then one stale read is planted, which the checker must find.
 
 use checker::{Requirements, Verdict, check};
 use std::time::Instant;
@@ -63,7 +63,7 @@ fn serial(transactions: usize, records: u64, workers: usize) -> History {
     let table = TableId(0);
     for number in 0..transactions {
         let worker = &mut history.workers[number % workers];
-        // Every third attempt aborted.
+        // Every third attempt is aborted.
         let attempt = (number / workers) as u64 * 3 / 2;
         let id = TxnId::new(number % workers, attempt);
         let time = number as u64 * 10;

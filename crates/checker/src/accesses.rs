@@ -1,15 +1,15 @@
-//! All accesses of a history, brought together by record.
+//! Collects all accesses of a history and groups them by record.
 //!
-//! Reads and writes are scattered into partitions by a hash of table and key, as a radix join does
-//! (Boncz, Manegold & Kersten, "Database architecture optimized for the new bottleneck: memory
-//! access", VLDB 1999): two sequential passes over the history, after which each partition fits into
-//! a core's cache and is joined there.
+//! Reads and writes are scattered into partitions by a hash of table and key, as in a radix join (Boncz,
+//! Manegold & Kersten, "Database architecture optimized for the new bottleneck: memory access", VLDB 1999).
+//! This takes two sequential passes over the history. Afterwards each partition fits into a core's cache and
+//! is joined there.
 
 use crate::defect::{Defect, Findings, RecordVersion};
 use crate::numbering::Numbering;
 use txn::{Digest, Read, TableId, Unmatched, Version, Write, WriteKind};
 
-/// Accesses that a partition holds on average.
+/// Average number of accesses in a partition.
 const PARTITION_ACCESSES: usize = 8 * 1024;
 const MOST_PARTITIONS: usize = 1 << 12;
 
@@ -36,7 +36,7 @@ pub(crate) struct ReadEntry {
     pub values: Digest,
 }
 
-/// Accesses by partition; all accesses to a record are in the same one.
+/// Accesses grouped by partition. All accesses to a record are in the same partition.
 pub(crate) struct Partitions {
     writes: Vec<WriteEntry>,
     reads: Vec<ReadEntry>,
@@ -44,15 +44,14 @@ pub(crate) struct Partitions {
     first_read: Vec<usize>,
 }
 
-/// A hash of a record's name, good in its upper bits.
+/// Returns a hash of a record's table and key. Its upper bits are well mixed.
 #[inline]
 pub(crate) fn record_hash(table: TableId, key: u64) -> u64 {
     (key ^ ((table.0 as u64) << 48)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 impl Partitions {
-    /// Scatters the history's accesses, and reports transactions and writes that contradict
-    /// themselves.
+    /// Scatters the history's accesses. Reports transactions and writes that contradict themselves.
     pub fn of(numbering: &Numbering<'_>, found: &mut Findings) -> Partitions {
         contradictions(numbering, found);
         let (mut reads, mut writes) = (0, 0);
@@ -100,12 +99,12 @@ impl Partitions {
         Partitions { writes: write_entries, reads: read_entries, first_write, first_read }
     }
 
-    /// All writes.
+    /// Returns the number of all writes.
     pub fn writes_len(&self) -> usize {
         self.writes.len()
     }
 
-    /// Writes and reads of each partition.
+    /// Returns the writes and reads of each partition.
     pub fn iter(&self) -> impl Iterator<Item = (&[WriteEntry], &[ReadEntry])> {
         self.first_write.windows(2).zip(self.first_read.windows(2)).map(|(writes, reads)| {
             (&self.writes[writes[0]..writes[1]], &self.reads[reads[0]..reads[1]])
@@ -149,7 +148,7 @@ fn read_entry(r: &Read, transaction: u32) -> ReadEntry {
     ReadEntry { key, version, transaction, table, present, values }
 }
 
-/// The 256th and later writes of a transaction to one record share a version.
+/// Returns true for the 256th and later writes of a transaction to the same record. They share a version.
 fn saturated(w: &Write) -> bool {
     w.version == w.overwritten && w.version.nth() == u8::MAX
 }
@@ -162,7 +161,7 @@ fn accumulate(counts: &mut [usize]) {
     }
 }
 
-/// What can be seen to be wrong without looking at other transactions' accesses.
+/// Reports defects that are visible without the accesses of other transactions.
 fn contradictions(numbering: &Numbering<'_>, found: &mut Findings) {
     for pair in numbering.ids().windows(2) {
         if pair[0].0 == pair[1].0 {

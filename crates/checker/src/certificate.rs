@@ -1,4 +1,4 @@
-//! The certificate: the verdicts that stand beside a throughput.
+//! Defines the certificate: the verdicts that are reported next to a throughput.
 
 use crate::Counterexample;
 use std::fmt;
@@ -7,11 +7,11 @@ use txn::History;
 /// The outcome of one question about a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It holds.
+    /// The history has the property.
     Pass,
-    /// It does not hold.
+    /// The history does not have the property.
     Fail,
-    /// It was not asked.
+    /// The property was not checked.
     NotChecked,
 }
 
@@ -20,7 +20,7 @@ impl Verdict {
         if passed { Verdict::Pass } else { Verdict::Fail }
     }
 
-    /// The words used in tables and run records: `pass`, `fail`, `not checked`.
+    /// Returns the word used in tables and run records: `pass`, `fail`, `not checked`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -36,27 +36,27 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What to check, and equally what a protocol promises.
+/// The levels to check. The same type states what a protocol promises.
 ///
-/// A protocol that promises serializability alone may well be asked about strictness too:
-/// check with [`Requirements::ALL`], then ask [`Certificate::satisfies`] with the promise.
+/// A protocol that promises only serializability can still be checked for strictness. In that case check with
+/// [`Requirements::ALL`], then call [`Certificate::satisfies`] with the promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requirements {
-    /// Read committed (Adya's PL-2): neither dirty writes nor dirty reads nor circular information flow.
+    /// Read committed (Adya's PL-2): no dirty writes, no dirty reads and no circular information flow.
     pub read_committed: bool,
-    /// Snapshot isolation (Berenson et al. 1995), of some snapshot.
+    /// Snapshot isolation (Berenson et al. 1995), with a snapshot of any point in time.
     pub snapshot: bool,
-    /// Snapshot isolation, of the snapshot when the transaction began (Daudjee and Salem 2006).
+    /// Snapshot isolation, with the snapshot taken when the transaction began (Daudjee and Salem 2006).
     pub strong_snapshot: bool,
-    /// Equivalent to some serial execution (Adya's PL-3; his predicates are ranges of keys).
+    /// Equivalence to a serial execution (Adya's PL-3, where predicates are ranges of keys).
     pub serializable: bool,
-    /// Equivalent to a serial execution that keeps real-time order: a transaction that ended before
-    /// another began comes first (Papadimitriou 1979; Bernstein, Hadzilacos & Goodman 1987).
+    /// Equivalence to a serial execution that keeps real-time order: a transaction that ended before another
+    /// one began comes first (Papadimitriou 1979; Bernstein, Hadzilacos & Goodman 1987).
     pub strict: bool,
 }
 
 impl Requirements {
-    /// Asks for nothing.
+    /// Requires nothing.
     pub const NOTHING: Requirements = Requirements {
         read_committed: false,
         snapshot: false,
@@ -64,21 +64,21 @@ impl Requirements {
         serializable: false,
         strict: false,
     };
-    /// Read committed alone.
+    /// Requires only read committed.
     pub const READ_COMMITTED: Requirements =
         Requirements { read_committed: true, ..Requirements::NOTHING };
-    /// Snapshot isolation alone.
+    /// Requires only snapshot isolation.
     pub const SNAPSHOT_ISOLATION: Requirements =
         Requirements { snapshot: true, ..Requirements::NOTHING };
-    /// Snapshot isolation of the latest snapshot.
+    /// Requires snapshot isolation of the latest snapshot.
     pub const STRONG_SNAPSHOT: Requirements =
         Requirements { strong_snapshot: true, ..Requirements::SNAPSHOT_ISOLATION };
-    /// Serializability alone.
+    /// Requires only serializability.
     pub const SERIALIZABLE: Requirements =
         Requirements { serializable: true, ..Requirements::NOTHING };
-    /// Serializability and real-time order.
+    /// Requires serializability and real-time order.
     pub const STRICT: Requirements = Requirements { strict: true, ..Requirements::SERIALIZABLE };
-    /// Asks for everything.
+    /// Requires every level.
     pub const ALL: Requirements = Requirements {
         read_committed: true,
         snapshot: true,
@@ -87,7 +87,7 @@ impl Requirements {
         strict: true,
     };
 
-    /// Whether it asks for `level`.
+    /// Returns true if `level` is required.
     pub const fn asks_for(&self, level: Level) -> bool {
         match level {
             Level::ReadCommitted => self.read_committed,
@@ -99,7 +99,7 @@ impl Requirements {
     }
 }
 
-/// What can be asked of a history.
+/// An isolation level that can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// [`Requirements::read_committed`].
@@ -115,7 +115,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels. Each implies those before it, but serializability a snapshot of some time only.
+    /// All levels. Each level implies the levels before it, with an exception: serializability implies only
+    /// snapshot isolation of some point in time, without the strong snapshot.
     pub const ALL: [Level; 5] = [
         Level::ReadCommitted,
         Level::Snapshot,
@@ -124,7 +125,7 @@ impl Level {
         Level::Strict,
     ];
 
-    /// What a history is that does not reach it.
+    /// Returns the description of a history that does not reach this level.
     pub const fn denial(self) -> &'static str {
         match self {
             Level::ReadCommitted => "not read committed",
@@ -136,54 +137,54 @@ impl Level {
     }
 }
 
-/// How many dependencies were found, by kind. Two transactions may depend on each other through
-/// several records; each counts. Dependencies on the loader don't count.
+/// Number of dependencies found, by kind. Two transactions can depend on each other through several records,
+/// and each record counts. Dependencies on the loader don't count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeCounts {
-    /// Write dependencies: the version order.
+    /// Number of write dependencies (the version order).
     pub ww: u64,
-    /// Read dependencies.
+    /// Number of read dependencies.
     pub wr: u64,
-    /// Anti-dependencies.
+    /// Number of anti-dependencies.
     pub rw: u64,
 }
 
 impl EdgeCounts {
-    /// All of them.
+    /// Returns the sum of all kinds.
     pub const fn total(&self) -> u64 {
         self.ww + self.wr + self.rw
     }
 }
 
-/// What [`check`](crate::check) found out about a history.
+/// The result of [`check`](crate::check) for a history.
 #[derive(Clone, Debug)]
 pub struct Certificate {
-    /// Is it free of dirty writes, dirty reads and circular information flow?
+    /// Verdict on read committed: no dirty writes, dirty reads or circular information flow.
     pub read_committed: Verdict,
-    /// Did everybody read from a snapshot, and is no update lost?
+    /// Verdict on snapshot isolation: every transaction read from a snapshot and no update was lost.
     pub snapshot: Verdict,
-    /// Were the snapshots those of the begins?
+    /// Verdict on strong snapshot isolation: each snapshot was taken at the transaction's begin.
     pub strong_snapshot: Verdict,
-    /// Is it equivalent to a serial execution?
+    /// Verdict on serializability: the history is equivalent to a serial execution.
     pub serializable: Verdict,
-    /// Is it equivalent to a serial execution that keeps real-time order?
+    /// Verdict on strictness: the history is equivalent to a serial execution that keeps real-time order.
     pub strict: Verdict,
-    /// Committed transactions.
+    /// Number of committed transactions.
     pub transactions: u64,
-    /// Their reads.
+    /// Number of their reads.
     pub reads: u64,
-    /// Their writes.
+    /// Number of their writes.
     pub writes: u64,
-    /// Dependencies between them.
+    /// Number of dependencies between them.
     pub edges: EdgeCounts,
-    /// Number of [`Defect`](crate::Defect)s, of which the counter-example shows the earliest.
+    /// Number of [`Defect`](crate::Defect)s. The counter-example shows the earliest of them.
     pub defects: u64,
-    /// Why something failed; none when nothing did.
+    /// Reason of a failure. `None` if nothing failed.
     pub counterexample: Option<Counterexample>,
 }
 
 impl Certificate {
-    /// The certificate of a run whose history is not to be checked.
+    /// Returns the certificate of a run whose history is not checked.
     pub fn unchecked(history: &History) -> Certificate {
         Certificate {
             read_committed: Verdict::NotChecked,
@@ -200,13 +201,13 @@ impl Certificate {
         }
     }
 
-    /// True when everything that was `promised` was checked and passed.
+    /// Returns true if every level in `promised` was checked and passed.
     pub fn satisfies(&self, promised: Requirements) -> bool {
         let mut levels = Level::ALL.into_iter().filter(|level| promised.asks_for(*level));
         levels.all(|level| self.verdict(level) == Verdict::Pass)
     }
 
-    /// The verdict on `level`.
+    /// Returns the verdict on `level`.
     pub const fn verdict(&self, level: Level) -> Verdict {
         match level {
             Level::ReadCommitted => self.read_committed,
@@ -228,7 +229,7 @@ impl Certificate {
         *verdict = Verdict::from_passed(passed);
     }
 
-    /// Has the counter-example, if any, end with the command that replays it.
+    /// Appends the command that replays the run to the counter-example, if there is one.
     pub fn with_replay(mut self, command: impl Into<String>) -> Certificate {
         if let Some(counterexample) = &mut self.counterexample {
             counterexample.replay = Some(command.into());

@@ -1,4 +1,4 @@
-//! Why a history failed, in a form that a person can follow.
+//! Describes why a history failed, in a form that a person can follow.
 
 use crate::certificate::Level;
 use crate::cycle::Cycle;
@@ -9,11 +9,11 @@ use crate::numbering::{Numbering, Span};
 use std::fmt;
 use txn::{Read, Scan, Spellings, TxnId, Write};
 
-/// What went wrong, in Adya's terms where he has one (Adya 1999; Adya, Liskov & O'Neil,
+/// The kind of failure. The names are Adya's where he defines one (Adya 1999; Adya, Liskov & O'Neil,
 /// "Generalized isolation level definitions", ICDE 2000).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phenomenon {
-    /// G0, write cycle: writes of two transactions interleaved (dirty write).
+    /// G0, write cycle: writes of two transactions are interleaved (dirty write).
     G0,
     /// G1a, aborted read.
     G1a,
@@ -23,23 +23,24 @@ pub enum Phenomenon {
     G1c,
     /// G-single: a cycle with exactly one anti-dependency (read skew, lost update).
     GSingle,
-    /// G2-item: a cycle with two anti-dependencies or more (write skew).
+    /// G2-item: a cycle with at least two anti-dependencies (write skew).
     G2Item,
-    /// G2: such a cycle in which one did not see a row of a range that it had scanned (phantom).
+    /// G2: a cycle with at least two anti-dependencies, where a transaction did not see a row of a range that
+    /// it had scanned (phantom).
     G2,
     /// P4, lost update: two writes follow one version (Berenson et al. 1995).
     LostUpdate,
-    /// A long fork: a cycle in which no two anti-dependencies follow one another (Sovran et al., SOSP 2011), of
-    /// several anti-dependencies; with one it is [`Phenomenon::GSingle`].
+    /// Long fork: a cycle with several anti-dependencies, no two of which follow each other directly (Sovran
+    /// et al., SOSP 2011). With a single anti-dependency the cycle is [`Phenomenon::GSingle`].
     LongFork,
-    /// Only an order, or snapshots, that contradict real time explain it.
+    /// Real-time violation: only an order or snapshots that contradict real time explain the history.
     RealTime,
-    /// The history contradicts itself in another way.
+    /// Any other contradiction inside the history.
     Malformed,
 }
 
 impl Phenomenon {
-    /// Its short name, such as `G2-item`.
+    /// Returns the short name, for example `G2-item`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Phenomenon::G0 => "G0",
@@ -56,7 +57,7 @@ impl Phenomenon {
         }
     }
 
-    /// What it is, in a few words.
+    /// Returns a description in a few words.
     pub const fn description(self) -> &'static str {
         match self {
             Phenomenon::G0 => "dirty write: a cycle of write dependencies",
@@ -87,7 +88,7 @@ impl Phenomenon {
     }
 
     fn of_cycle(level: Level, cycle: &[Step]) -> Phenomenon {
-        // Of several links the first is the most severe.
+        // Links are sorted by severity, so the first link is the most severe.
         let kinds = || cycle.iter().filter_map(|step| step.links[0].kind());
         let anti = kinds().filter(|&kind| kind == Dependency::Anti).count();
         match anti {
@@ -108,55 +109,55 @@ impl fmt::Display for Phenomenon {
     }
 }
 
-/// One edge of a cycle: a transaction that must come before another, and why.
+/// One edge of a cycle: a transaction that must come before another, with the reasons.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Must come first.
+    /// The transaction that must come first.
     pub from: TxnId,
-    /// Must come after it.
+    /// The transaction that must come after `from`.
     pub to: TxnId,
-    /// All reasons, the most severe first; at least one.
+    /// All reasons, the most severe first. There is at least one.
     pub links: Vec<Link>,
 }
 
-/// A transaction in a counter-example, with all that it read and wrote.
+/// A transaction in a counter-example, with all its reads, writes and scans.
 #[derive(Clone, Debug)]
 pub struct Involved {
-    /// The attempt that committed.
+    /// Identity of the attempt that committed.
     pub id: TxnId,
-    /// When it began.
+    /// Time when the transaction began.
     pub begin: u64,
-    /// When its commit was acknowledged.
+    /// Time when its commit was acknowledged.
     pub end: u64,
-    /// Commit timestamp or epoch; 0 where the protocol has none.
+    /// Commit timestamp or epoch. It is 0 if the protocol has none.
     pub commit_timestamp: u64,
-    /// Its reads.
+    /// Reads of the transaction.
     pub reads: Vec<Read>,
-    /// Its writes.
+    /// Writes of the transaction.
     pub writes: Vec<Write>,
-    /// Its scans.
+    /// Scans of the transaction.
     pub scans: Vec<Scan>,
 }
 
-/// Why a history failed: a defect, or a cycle of transactions that must each precede the next.
+/// Reason why a history failed: a defect, or a cycle of transactions in which each must precede the next.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// The weakest level that was asked for and is not reached.
+    /// The weakest required level that the history does not reach.
     pub level: Level,
-    /// What went wrong.
+    /// The kind of failure.
     pub phenomenon: Phenomenon,
-    /// The earliest defect, if there is one; then there is no cycle.
+    /// The earliest defect, if there is one. In that case there is no cycle.
     pub defect: Option<Defect>,
-    /// The cycle: each step ends where the next begins, the last where the first began. The first
-    /// step is the one that goes back the furthest in time, if any does.
+    /// The cycle. Each step ends where the next begins, and the last step ends where the first began. The
+    /// first step is the step that goes back the furthest in time, if any step goes back.
     pub cycle: Vec<Step>,
-    /// No cycle is shorter; false when the search for a shorter one was cut off.
+    /// Set if no cycle is shorter. False if the search for a shorter cycle was cut off.
     pub shortest: bool,
-    /// The transactions of the cycle in its order, or those of the defect.
+    /// Transactions of the cycle in its order, or those of the defect.
     pub transactions: Vec<Involved>,
-    /// The command that replays it, if the caller knows one.
+    /// Command that replays the run, if the caller knows it.
     pub replay: Option<String>,
-    /// What the numbers of keys in it stand for where keys are bytes.
+    /// Original keys behind the key numbers, for tables whose keys are bytes.
     pub spelled: Spellings,
 }
 
@@ -179,7 +180,8 @@ impl Counterexample {
         }
     }
 
-    /// The numbers in `cycle` may be those of the doubled graph of [`crate::levels`].
+    /// Builds the counter-example of a cycle. Numbers in `cycle` can belong to the doubled graph of
+    /// [`crate::levels`].
     pub(crate) fn of_cycle(
         numbering: &Numbering<'_>,
         level: Level,
@@ -214,7 +216,7 @@ impl Counterexample {
         }
     }
 
-    /// Notes what the numbers of its keys stand for.
+    /// Records the original keys behind the key numbers of this counter-example.
     pub(crate) fn spell(&mut self, spelled: &Spellings) {
         let reads = self.transactions.iter().flat_map(|t| t.reads.iter().map(|r| (r.table, r.key)));
         let writes =
@@ -224,14 +226,14 @@ impl Counterexample {
     }
 }
 
-/// Turns a cycle so that it starts with the step that goes back the furthest in time: a stale read,
-/// for example, and not the thousands of innocent transactions since.
+/// Rotates a cycle so that it starts with the step that goes back the furthest in time. A stale read, for
+/// example, comes first, before the thousands of innocent transactions that ran since.
 fn most_suspicious_first(nodes: &mut [u32], spans: &[Span]) {
     let back = |&index: &usize| {
         let (from, to) = (nodes[index], nodes[(index + 1) % nodes.len()]);
         spans[from as usize].begin.saturating_sub(spans[to as usize].end)
     };
-    // Of equals the first, hence the reversal.
+    // `max_by_key` returns the last maximum. The reversal selects the first.
     if let Some(start) = (0..nodes.len()).rev().max_by_key(back) {
         nodes.rotate_left(start);
     }

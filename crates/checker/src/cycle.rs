@@ -1,31 +1,32 @@
-//! A shortest cycle of a graph that has one.
+//! Finds a shortest cycle of a graph that has a cycle.
 //!
-//! Strongly connected components (Tarjan, "Depth-first search and linear graph algorithms", SIAM J.
-//! Comput. 1972, with an explicit stack) leave what lies on cycles. Cycles of two are looked up
-//! directly; longer ones by breadth-first search, never deeper than the best found so far. A search
-//! need not start everywhere: each cycle has an edge from a transaction to one that ended earlier, and
-//! in most histories few transactions have such an edge. The result is exact unless the search comes
-//! to [`EDGE_BUDGET`] steps, which takes many thousand starts without a cycle of two; the cycle then
-//! says that it need not be the shortest.
+//! Strongly connected components (Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput.
+//! 1972, with an explicit stack) remove all nodes that lie on no cycle. Cycles of two transactions are looked
+//! up directly. Longer cycles are found by breadth-first search, which never goes deeper than the best cycle
+//! found so far. The search does not need to start at every node: each cycle has an edge from a transaction
+//! to one that ended earlier, and in most histories few transactions have such an edge.
+//!
+//! The result is exact unless the search reaches [`EDGE_BUDGET`] steps. That takes many thousands of starts
+//! without a cycle of two. In that case the cycle is marked as possibly not the shortest.
 
 use crate::graph::Graph;
 use crate::numbering::Span;
 use crate::order::Order;
 
-/// Edges that a search may look at after it has found a cycle.
+/// Number of edges that a search can look at after it has found a cycle.
 pub(crate) const EDGE_BUDGET: u64 = 200_000_000;
 
-/// Transactions, each of which must come before the next, and the last before the first.
+/// Transactions in a cycle. Each must come before the next, and the last before the first.
 #[derive(Debug)]
 pub(crate) struct Cycle {
     pub nodes: Vec<u32>,
-    /// The last comes before the first only because it ended before the first began.
+    /// Set if the last comes before the first only because it ended before the first began.
     pub real_time: bool,
-    /// No cycle is shorter.
+    /// Set if no cycle is shorter.
     pub shortest: bool,
 }
 
-/// A shortest cycle of `graph`, which `order` could not order entirely.
+/// Returns a shortest cycle of `graph`, for which `order` found no complete order.
 pub(crate) fn shortest(graph: &Graph, order: &Order, spans: &[Span]) -> Cycle {
     let core = Core::of(graph, cyclic_nodes(graph, order), spans);
     let (nodes, shortest) = match core.cycle_of_two() {
@@ -36,11 +37,11 @@ pub(crate) fn shortest(graph: &Graph, order: &Order, spans: &[Span]) -> Cycle {
     Cycle { nodes, real_time: false, shortest }
 }
 
-/// The nodes on cycles, each with its component.
+/// Returns the nodes that lie on cycles, each with its component.
 fn cyclic_nodes(graph: &Graph, order: &Order) -> Vec<(u32, u32)> {
     const UNSEEN: u32 = u32::MAX;
     const CLOSED: u32 = u32::MAX - 1;
-    // `low` holds a node's smallest reachable discovery number while it is on Tarjan's stack.
+    // `low` holds a node's smallest reachable discovery number while the node is on Tarjan's stack.
     let mut low = vec![UNSEEN; graph.len()];
     let mut discovered = vec![0u32; graph.len()];
     let mut stack = Vec::new();
@@ -89,9 +90,10 @@ fn cyclic_nodes(graph: &Graph, order: &Order) -> Vec<(u32, u32)> {
     cyclic
 }
 
-/// What lies on cycles: its nodes renumbered by end, its edges within components, sorted.
+/// The subgraph on cycles. Its nodes are renumbered by end time. Its edges are those within components,
+/// sorted.
 struct Core {
-    /// The number in the whole graph.
+    /// Number of each node in the whole graph.
     names: Vec<u32>,
     first: Vec<usize>,
     targets: Vec<u32>,
@@ -127,7 +129,8 @@ impl Core {
         &self.targets[self.first[node as usize]..self.first[node as usize + 1]]
     }
 
-    /// The cycle of two one of whose transactions ended first.
+    /// Returns a cycle of two transactions. Of all such cycles it is one that contains the transaction that
+    /// ended first.
     fn cycle_of_two(&self) -> Option<(u32, u32)> {
         (0..self.names.len() as u32).find_map(|a| {
             let mut later = self.from(a).iter().filter(|&&b| b > a);
@@ -135,7 +138,8 @@ impl Core {
         })
     }
 
-    /// A shortest cycle of three or more, and whether the budget sufficed to know.
+    /// Returns a shortest cycle of at least three transactions, and whether the budget was large enough to
+    /// prove that.
     fn search(&self, mut budget: u64) -> (Vec<u32>, bool) {
         let nodes = self.names.len();
         let mut best: Vec<u32> = Vec::new();
@@ -171,7 +175,7 @@ impl Core {
                         best = trace(&parent, start, node);
                         break 'search;
                     }
-                    // Cycles through earlier starts are known.
+                    // Cycles through earlier starts are already known.
                     if !searched[to as usize] && seen_from[to as usize] != start {
                         seen_from[to as usize] = start;
                         parent[to as usize] = node;
@@ -184,7 +188,7 @@ impl Core {
     }
 }
 
-/// The path from `start` to `end` along the parents.
+/// Returns the path from `start` to `end` along the parents.
 pub(crate) fn trace(parent: &[u32], start: u32, end: u32) -> Vec<u32> {
     let mut path = vec![end];
     let mut node = end;

@@ -1,4 +1,4 @@
-//! Defects: what no execution of a correct store can have recorded, whatever the serial order.
+//! Defines defects: records that no execution of a correct store can produce, in any serial order.
 
 use std::fmt;
 use txn::{TableId, TxnId, Version, WriteKind};
@@ -10,162 +10,163 @@ pub struct RecordVersion {
     pub table: TableId,
     /// Key of the record.
     pub key: u64,
-    /// The version.
+    /// Version of the record.
     pub version: Version,
 }
 
-/// An entry of a history that is wrong in itself or contradicts another one, apart from cycles.
+/// An entry of a history that is wrong in itself or contradicts another entry. Cycles are not defects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// Two committed transactions bear the same identity.
+    /// Two committed transactions have the same identity.
     RepeatedTransaction {
-        /// The identity.
+        /// The shared identity.
         id: TxnId,
     },
-    /// A committed transaction bears an identity of the loader's.
+    /// A committed transaction has an identity that belongs to the loader.
     LoadersIdentity {
         /// The identity.
         id: TxnId,
     },
-    /// A transaction ended before it began. It concerns strictness alone.
+    /// A transaction ended before it began. This defect affects only strictness.
     BackwardClock {
         /// The transaction.
         id: TxnId,
-        /// When it began.
+        /// Time when it began.
         begin: u64,
-        /// When it ended.
+        /// Time when it ended.
         end: u64,
     },
     /// A write installed a version that names another writer.
     ForeignVersion {
         /// The transaction that wrote.
         writer: TxnId,
-        /// What it installed.
+        /// The installed version.
         at: RecordVersion,
     },
-    /// A write follows a later write, or itself, of the same transaction.
+    /// A write follows a later write of the same transaction, or itself.
     OwnOrder {
-        /// The transaction.
+        /// The transaction that wrote.
         writer: TxnId,
-        /// What it installed.
+        /// The installed version.
         at: RecordVersion,
-        /// The version that it claims to follow.
+        /// The version that the write claims to follow.
         overwritten: Version,
     },
     /// A version was installed twice.
     RepeatedVersion {
-        /// The version.
+        /// The repeated version.
         at: RecordVersion,
     },
-    /// Two writes follow the same version: the version order forks, one update is lost
-    /// (P4 of Berenson et al., "A critique of ANSI SQL isolation levels", SIGMOD 1995).
+    /// Two writes follow the same version: the version order forks and one update is lost (P4 of Berenson et
+    /// al., "A critique of ANSI SQL isolation levels", SIGMOD 1995).
     ForkedVersion {
-        /// The version that both overwrote.
+        /// The version that both writes overwrote.
         overwritten: RecordVersion,
-        /// The versions that both installed.
+        /// The versions that the two writes installed.
         versions: [Version; 2],
     },
-    /// A read of a version whose writer did not commit: Adya's G1a.
+    /// A transaction read a version whose writer did not commit: Adya's G1a.
     AbortedRead {
-        /// Who read it.
+        /// The transaction that read.
         reader: TxnId,
-        /// What was read.
+        /// The version that was read.
         at: RecordVersion,
     },
-    /// A read of a version that was not its writer's last: Adya's G1b.
+    /// A transaction read a version that was not its writer's last: Adya's G1b.
     IntermediateRead {
-        /// Who read it.
+        /// The transaction that read.
         reader: TxnId,
-        /// What was read.
+        /// The version that was read.
         at: RecordVersion,
-        /// The writer's later version.
+        /// A later version of the same writer.
         later: Version,
     },
-    /// A read of a version that its committed writer never wrote to that record.
+    /// A transaction read a version that its committed writer never wrote to that record.
     UnwrittenRead {
-        /// Who read it.
+        /// The transaction that read.
         reader: TxnId,
-        /// What was read.
+        /// The version that was read.
         at: RecordVersion,
     },
-    /// A write follows a version that no committed transaction left there: the version order is
+    /// A write follows a version that no committed transaction left in that record: the version order is
     /// broken.
     UnknownPredecessor {
-        /// Who wrote.
+        /// The transaction that wrote.
         writer: TxnId,
-        /// What was overwritten.
+        /// The version that was overwritten.
         overwritten: RecordVersion,
     },
-    /// A read saw a row in a version that is a delete, or none in one that is not.
+    /// A read saw a row in a version that is a delete, or saw no row in a version that is not a delete.
     PresenceContradicted {
-        /// Who read it.
+        /// The transaction that read.
         reader: TxnId,
-        /// What was read.
+        /// The version that was read.
         at: RecordVersion,
-        /// Whether the read saw a row.
+        /// Set if the read saw a row.
         present: bool,
     },
-    /// Two transactions met the same row before anybody had written it, and one found it present, the other absent. Or a
-    /// transaction met it otherwise than the load had left it.
+    /// Two transactions accessed the same row before its first write. One found it present, the other found
+    /// it absent. Or a transaction found the row in a state that differs from the loaded state.
     InitialContradicted {
-        /// The transaction that met the row, or found none.
+        /// The transaction that found the row, or found no row.
         id: TxnId,
-        /// The table.
+        /// Table of the row.
         table: TableId,
         /// Key of the row.
         key: u64,
-        /// True if the transaction met a row, false if it found none.
+        /// Set if the transaction found a row, false if it found none.
         present: bool,
     },
-    /// A read got values that are not those of the version that it names: somebody else's, or no longer those.
+    /// A read returned values that differ from those of the version that it names. They belong to another
+    /// version, or were overwritten meanwhile.
     ValuesContradicted {
         /// The transaction that read.
         reader: TxnId,
         /// The version that the read names.
         at: RecordVersion,
     },
-    /// A transaction committed without a write that it was asked for, or with one that it was not asked for.
+    /// A transaction committed without a requested write, or with a write that was never requested.
     UnmatchedWrite {
         /// The transaction.
         id: TxnId,
-        /// The table.
+        /// Table of the record.
         table: TableId,
         /// Key of the record.
         key: u64,
-        /// True if it was installed and never asked for.
+        /// Set if the write was installed but never requested.
         installed: bool,
     },
-    /// A scan did not list a row that had been in its range before the run.
+    /// A scan did not list a row that was in its range before the run.
     MissedRow {
-        /// Who scanned.
+        /// The transaction that scanned.
         reader: TxnId,
-        /// The table.
+        /// Table of the row.
         table: TableId,
         /// Key of the row.
         key: u64,
     },
-    /// A scan listed a key out of its range, twice, or out of order.
+    /// A scan listed a key that is out of its range, listed it twice, or listed it out of order.
     DisorderedScan {
-        /// Who scanned.
+        /// The transaction that scanned.
         reader: TxnId,
-        /// The table.
+        /// The scanned table.
         table: TableId,
-        /// The key.
+        /// The wrongly listed key.
         key: u64,
     },
-    /// An insert of a row that was present, or an update or delete of one that was not.
+    /// A transaction inserted a row that was present, or updated or deleted a row that was absent.
     KindContradicted {
-        /// Who wrote.
+        /// The transaction that wrote.
         writer: TxnId,
-        /// What was overwritten.
+        /// The version that was overwritten.
         overwritten: RecordVersion,
-        /// What the write claims to have done.
+        /// The operation that the write claims to be.
         kind: WriteKind,
     },
 }
 
 impl Defect {
-    /// The transactions to look at, at most two; one of them may not have committed.
+    /// Returns the transactions to inspect, at most two. Some of them have possibly not committed.
     pub fn transactions(&self) -> Vec<TxnId> {
         let mut ids = match *self {
             Defect::RepeatedTransaction { id }
@@ -196,14 +197,14 @@ impl Defect {
     }
 }
 
-/// The defects of a history: how many, and the earliest.
+/// The defects of a history: their number, and the earliest.
 #[derive(Default)]
 pub(crate) struct Findings {
     count: u64,
     earliest_time: u64,
     /// The defect whose transaction ended first.
     pub earliest: Option<Defect>,
-    /// The first transaction that ends before it begins, which concerns strictness alone.
+    /// The first transaction that ends before it begins. It affects only strictness.
     pub clock: Option<Defect>,
 }
 
@@ -217,12 +218,12 @@ impl Findings {
         }
     }
 
-    /// Adds a defect that concerns strictness alone.
+    /// Adds a defect that affects only strictness.
     pub fn report_clock(&mut self, defect: Defect) {
         self.clock.get_or_insert(defect);
     }
 
-    /// All but those of the clock.
+    /// Returns the number of defects without those reported by `report_clock`.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -271,7 +272,7 @@ impl fmt::Display for Defect {
 }
 
 impl Defect {
-    /// Prints those defects that contradict another entry of the history, or what was there before the run.
+    /// Formats the defects that contradict another entry of the history or the state before the run.
     fn fmt_contradiction(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Defect::PresenceContradicted { reader, at, present } => {
@@ -325,7 +326,8 @@ impl fmt::Display for RecordVersion {
     }
 }
 
-/// `loader`, or the writer with the number of its write when it is not the first: `T3.17#2`.
+/// Formats a version as `loader`, or as its writer. The number of the write follows if it is not the first:
+/// `T3.17#2`.
 pub(crate) fn show(version: Version) -> impl fmt::Display {
     struct Shown(Version);
     impl fmt::Display for Shown {

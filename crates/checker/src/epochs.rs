@@ -1,8 +1,8 @@
-//! Whether commit epochs go with the serial order.
+//! Checks that commit epochs agree with the serial order.
 //!
-//! A log that is written epoch by epoch can be cut between two of them if no transaction depends on one of a
-//! later epoch, anti-dependencies included (Tu et al., SOSP 2013, sections 4.2 and 4.9). No certificate
-//! sees a misplaced epoch: the order of the versions is right without it.
+//! A log that is written epoch by epoch can be cut between two epochs only if no transaction depends on a
+//! transaction of a later epoch, anti-dependencies included (Tu et al., SOSP 2013, sections 4.2 and 4.9). A
+//! certificate does not show a misplaced epoch, because the version order is correct even then.
 
 use std::collections::BTreeMap;
 use txn::{History, TableId, TxnId, Version};
@@ -10,14 +10,15 @@ use txn::{History, TableId, TxnId, Version};
 /// A transaction and its epoch.
 type Placed = (TxnId, u64);
 
-/// Two transactions of which the first must come first although it bears the later epoch, if there are
-/// such. `epoch_of` tells the epoch in a commit timestamp, if there is one in it.
+/// Returns two transactions of which the first must come first although it has the later epoch. Returns
+/// `None` if there are no two such transactions. `epoch_of` extracts the epoch from a commit timestamp, if
+/// the timestamp contains one.
 pub fn against_epochs(
     history: &History,
     epoch_of: impl Fn(u64) -> Option<u64>,
 ) -> Option<(Placed, Placed)> {
     let mut epochs: BTreeMap<TxnId, u64> = BTreeMap::new();
-    // Who came after a version of a record.
+    // The transaction that overwrote each version of each record.
     let mut successors: BTreeMap<(TableId, u64, Version), TxnId> = BTreeMap::new();
     let all = || {
         history.workers.iter().flat_map(|w| w.transactions.iter().enumerate().map(move |t| (w, t)))
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
     use txn::{Digest, Read, Transaction, WorkerHistory, Write, WriteKind};
 
-    /// One worker reads what the other overwrites.
+    /// Returns a history in which one worker reads a version that the other overwrites.
     fn history(reader: u64, writer: u64) -> History {
         let transaction = |worker, commit_timestamp| Transaction {
             id: TxnId::new(worker, 1),

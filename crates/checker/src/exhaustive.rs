@@ -1,10 +1,10 @@
-//! The definition itself: tries all serial orders. For tiny histories, and to test [`check`] against.
+//! Applies the definition itself: tries all serial orders. It serves tiny histories and tests [`check`].
 //!
 //! [`check`]: crate::check
 //!
-//! A history is serializable when its transactions, executed one after another in some order,
-//! read exactly the versions that they read and overwrite exactly those that they overwrote
-//! (view equivalence with the recorded version order; Bernstein, Hadzilacos & Goodman 1987).
+//! A history is serializable if its transactions can be executed one after another in some order such that
+//! they read exactly the recorded versions and overwrite exactly the recorded versions (view equivalence with
+//! the recorded version order; Bernstein, Hadzilacos & Goodman 1987).
 
 mod weaker;
 
@@ -17,14 +17,15 @@ use txn::{
     WriteKind,
 };
 
-/// The most transactions that [`check`] takes: 9! orders.
+/// Largest number of transactions that [`check`] accepts: 9! orders.
 pub const MAX_TRANSACTIONS: usize = 9;
 
-/// Is there a serial order, and one that keeps real time? Unlike the fast check it gives no reasons.
+/// Checks whether a serial order exists, and whether a serial order that keeps real time exists. Unlike the
+/// fast check, this function gives no reasons.
 ///
 /// # Panics
 ///
-/// With more than [`MAX_TRANSACTIONS`] transactions.
+/// Panics if there are more than [`MAX_TRANSACTIONS`] transactions.
 pub fn check(history: &History, requirements: Requirements) -> (Verdict, Verdict) {
     assert!(history.len() <= MAX_TRANSACTIONS, "too many transactions for all permutations");
     let transactions = executed(history);
@@ -38,7 +39,7 @@ pub fn check(history: &History, requirements: Requirements) -> (Verdict, Verdict
     (verdict(requirements.serializable, false), verdict(requirements.strict, true))
 }
 
-/// The transactions of a history.
+/// Returns the transactions of a history.
 fn executed(history: &History) -> Vec<Executed<'_>> {
     let of = |worker| {
         let worker: &WorkerHistory = worker;
@@ -61,7 +62,7 @@ struct Executed<'a> {
     worker: &'a WorkerHistory,
 }
 
-/// A record's state: its version, and whether it is present as far as that is known.
+/// State of a record: its version, and whether it is present, if that is known.
 #[derive(Clone, Copy)]
 struct State {
     record: (TableId, u64),
@@ -71,12 +72,12 @@ struct State {
 }
 
 impl State {
-    /// What the loader left.
+    /// Returns the state that the loader left.
     fn initial(record: (TableId, u64)) -> State {
         State { record, version: Version::INITIAL, present: None, values: Digest::LOADED }
     }
 
-    /// Whether `read` could have seen it.
+    /// Returns true if `read` is consistent with this state.
     fn shows(&self, read: &Read) -> bool {
         self.version == read.version
             && self.present.is_none_or(|present| present == read.present)
@@ -102,7 +103,8 @@ fn well_formed(history: &History, transactions: &[Executed<'_>], strict: bool) -
         })
 }
 
-/// True when all who met a row that nobody had written met the same, and scans list what was loaded.
+/// Returns true if all transactions that accessed a record before its first write found the same state, and
+/// if every scan lists the loaded rows.
 fn starts_alike(history: &History, transactions: &[Executed<'_>]) -> bool {
     let met: Vec<((TableId, u64), bool)> = transactions.iter().flat_map(first_versions).collect();
     let was_loaded = |(table, key)| Some(history.loaded_of(table)?.contains(key));
@@ -120,7 +122,7 @@ fn starts_alike(history: &History, transactions: &[Executed<'_>]) -> bool {
         })
 }
 
-/// The records that `t` met as they had been before the run, and whether there was a row.
+/// Returns the records that `t` accessed in their initial version, and whether each had a row.
 fn first_versions(t: &Executed<'_>) -> impl Iterator<Item = ((TableId, u64), bool)> {
     let reads = t.reads.iter().filter(|r| r.version == Version::INITIAL);
     let tells = |w: &&Write| w.overwritten == Version::INITIAL && w.version.nth() == 1;
@@ -129,7 +131,7 @@ fn first_versions(t: &Executed<'_>) -> impl Iterator<Item = ((TableId, u64), boo
     reads.chain(writes.map(|w| ((w.table, w.key), w.kind != WriteKind::Insert)))
 }
 
-/// Appends each transaction that may come next, and so on; true when all found a place.
+/// Appends each transaction that can come next, and recurses. Returns true if all transactions found a place.
 fn extend(
     transactions: &[Executed<'_>],
     placed: u32,
@@ -159,7 +161,7 @@ fn extend(
     })
 }
 
-/// The keys that were there before the run, as far as the history tells.
+/// Returns the keys that had a row before the run, as far as the history shows.
 fn loaded<'t>(transactions: &'t [Executed<'_>]) -> impl Iterator<Item = (TableId, u64)> + 't {
     transactions.iter().flat_map(|t| {
         let reads = t.reads.iter().filter(|r| r.present && r.version == Version::INITIAL);
@@ -176,24 +178,25 @@ fn current(states: &[State], record: (TableId, u64)) -> State {
     state.copied().unwrap_or(State::initial(record))
 }
 
-/// What `t` has read of others.
+/// Returns the reads of `t` that name versions of other writers.
 fn reads_others<'t>(t: &Executed<'t>) -> impl Iterator<Item = &'t Read> {
     let id = t.transaction.id;
     t.reads.iter().filter(move |r| r.version.writer() != id)
 }
 
-/// True if `t` reads here what it did.
+/// Returns true if `t`, executed in this state, reads what it read in the history.
 fn sees(t: &Executed<'_>, states: &[State]) -> bool {
     reads_others(t).all(|r| current(states, (r.table, r.key)).shows(r))
 }
 
-/// What a scan of `t` does not list had never been there, or the transaction itself brings it later.
+/// Returns true if every key that a scan of `t` does not list has never had a row so far. Rows that the
+/// transaction itself inserts later are not in `states` yet.
 fn sees_ranges(t: &Executed<'_>, states: &[State]) -> bool {
     let missed = |state: &State, scan| misses(t.worker, scan, state.record.0, state.record.1);
     t.scans.iter().all(|scan| !states.iter().any(|state| missed(state, scan)))
 }
 
-/// Installs what `t` wrote; false when it would not overwrite what it did.
+/// Installs the writes of `t`. Returns false if they would not overwrite the recorded versions.
 fn install(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
     t.writes.iter().all(|w| {
         let before = current(states, (w.table, w.key));
@@ -206,7 +209,7 @@ fn install(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
     })
 }
 
-/// Executes `t`; false when it would not read or overwrite what it did.
+/// Executes `t`. Returns false if it would not read or overwrite the recorded versions.
 fn execute(t: &Executed<'_>, states: &mut Vec<State>) -> bool {
     sees(t, states) && sees_ranges(t, states) && install(t, states)
 }

@@ -1,4 +1,4 @@
-//! Why one transaction must come before another, from their own reads and writes.
+//! Explains why one transaction must come before another, from their own reads and writes.
 
 use crate::defect::{RecordVersion, show};
 use crate::graph::Dependency;
@@ -10,22 +10,24 @@ use txn::{KeyRange, TableId, Version};
 /// One reason why a transaction comes before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// They met at a record.
+    /// The two transactions accessed the same record.
     Dependency {
-        /// How.
+        /// Kind of the dependency.
         kind: Dependency,
         /// Table of the record.
         table: TableId,
-        /// Its key.
+        /// Key of the record.
         key: u64,
-        /// ww and rw: the version that the second overwrote. wr: the version that it read.
+        /// For ww and rw, the version that the second transaction overwrote. For wr, the version that it
+        /// read.
         version: Version,
-        /// ww and rw: the version that the second installed.
+        /// For ww and rw, the version that the second transaction installed.
         installed: Option<Version>,
     },
-    /// The first scanned a range and saw no row at a key of it, where the second inserted the first row.
+    /// The first transaction scanned a range and saw no row at a key of it. The second inserted the first row
+    /// there.
     Range {
-        /// The table.
+        /// Table that was scanned.
         table: TableId,
         /// The range that was scanned.
         range: KeyRange,
@@ -34,17 +36,17 @@ pub enum Link {
         /// The version that was inserted.
         installed: Version,
     },
-    /// The first ended before the second began.
+    /// The first transaction ended before the second began.
     RealTime {
-        /// When the first ended.
+        /// Time when the first ended.
         end: u64,
-        /// When the second began.
+        /// Time when the second began.
         begin: u64,
     },
 }
 
 impl Link {
-    /// The version at which the two met.
+    /// Returns the version that both transactions accessed.
     pub fn met_at(&self) -> Option<RecordVersion> {
         match *self {
             Link::Dependency { table, key, version, .. } => {
@@ -57,7 +59,7 @@ impl Link {
         }
     }
 
-    /// The kind of dependency; none for real time.
+    /// Returns the kind of dependency. Returns `None` for real time.
     pub fn kind(&self) -> Option<Dependency> {
         match *self {
             Link::Dependency { kind, .. } => Some(kind),
@@ -66,7 +68,7 @@ impl Link {
         }
     }
 
-    /// True for an anti-dependency on a scanned range.
+    /// Returns true for an anti-dependency on a scanned range.
     pub fn is_of_range(&self) -> bool {
         matches!(self, Link::Range { .. })
     }
@@ -104,7 +106,7 @@ impl fmt::Display for Link {
     }
 }
 
-/// All direct dependencies of `later` on `earlier`, the most severe first: ww, wr, rw.
+/// Returns all direct dependencies of `later` on `earlier`, the most severe first: ww, wr, rw.
 pub(crate) fn links(numbering: &Numbering<'_>, earlier: u32, later: u32) -> Vec<Link> {
     let id = numbering.id(earlier);
     let mut links = Vec::new();

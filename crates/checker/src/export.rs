@@ -1,42 +1,46 @@
-//! Histories in the formats of other checkers, so that small ones can be checked twice.
+//! Writes histories in the formats of other checkers, so that small histories can be checked twice.
 //!
-//! - Elle (Kingsbury and Alvaro, "Elle: inferring isolation anomalies from experimental observations", VLDB 2020): EDN, one
-//!   operation a line; as registers, where a read gives one version, or as lists, where it gives all versions up to that
-//!   one, so that Elle knows the version order.
-//! - dbcop (Biswas and Enea, "On the complexity of checking transactional consistency", OOPSLA 2019): JSON, sessions of
-//!   transactions of reads and writes, as `dbcop verify` takes it.
+//! - Elle (Kingsbury and Alvaro, "Elle: inferring isolation anomalies from experimental observations", VLDB
+//!   2020): EDN, one operation per line. Records are either registers, where a read returns one version, or
+//!   lists, where a read returns all versions up to that version. Lists tell Elle the version order.
+//! - dbcop (Biswas and Enea, "On the complexity of checking transactional consistency", OOPSLA 2019): JSON,
+//!   sessions of transactions of reads and writes, as accepted by `dbcop verify`.
 //!
-//! Each version that was written is a number, from 1 up in the order of the history; what was there before is
-//! `nil`, an empty list, or `null`. A recorder does not keep how a transaction's reads and writes alternated, and
-//! needs not: its reads, which are never of its own writes, stand first. Ranges are not known to those checkers:
-//! a scan becomes reads of all keys in it that the history writes.
+//! Each written version becomes a number, counted from 1 in the order of the history. The initial version is
+//! `nil`, an empty list, or `null`. A recorder does not keep the order between a transaction's reads and its
+//! writes. That order isn't needed: the recorded reads are never reads of the transaction's own writes, so
+//! they come first. Those checkers do not know ranges: a scan becomes reads of all keys in its range that the
+//! history writes.
 //!
-//! **Elle's format**, held against its documentation. Its README (*Observed Histories*) asks for a list of operations in
-//! real-time order, each a map with `:type` (here `:invoke` and `:ok`), `:process` and `:value`, where a process invokes
-//! and completes in turn; Jepsen's histories, in which it keeps them, want `:index`, counted from 0 without a gap,
-//! `:time` and `:f` as well. By the first lines of `elle.rw-register` a transaction is a vector of `[:r k v]` and `[:w k v]`,
-//! writes are unique, and a key begins as `nil`; by those of `elle.list-append`, and by the example of
-//! `jepsen.tests.cycle.append`, of `[:r k [v ...]]` and `[:append k v]`, where an invocation does not know yet what it reads:
-//! `[:r k nil]`. Appends are unique, and a key begins as the empty list. The command `elle-cli` (ligurio/elle-cli) reads
-//! such a file as it is: `--model list-append` or `--model rw-register`.
+//! **Elle's format** was checked against its documentation. Its README (*Observed Histories*) asks for a list
+//! of operations in real-time order. Each operation is a map with `:type` (here `:invoke` and `:ok`),
+//! `:process` and `:value`, and each process invokes and completes in turn. Jepsen's histories, which contain
+//! these operations, also need `:index` (counted from 0 without a gap), `:time` and `:f`. According to the
+//! first lines of `elle.rw-register`, a transaction is a vector of `[:r k v]` and `[:w k v]`, writes are
+//! unique, and a key begins as `nil`. According to the first lines of `elle.list-append` and the example of
+//! `jepsen.tests.cycle.append`, a transaction is a vector of `[:r k [v ...]]` and `[:append k v]`. An
+//! invocation does not know yet what it reads: `[:r k nil]`. Appends are unique, and a key begins as the
+//! empty list. The command `elle-cli` (ligurio/elle-cli) reads such a file without changes: `--model
+//! list-append` or `--model rw-register`.
 //!
-//! **dbcop's format**, held against `docs/history-format.md` of its repository and against what its program parses
-//! (`crates/testgen`, `History`; `crates/core`, `history/raw`): an object with `params`, `info`, `start`, `end` around the array
-//! of sessions, `data`. A write's version is unique; `null` is what nobody has written. A transaction reads a
-//! variable from one transaction only, and of its writes to a variable the last counts: so repeated reads of one version are
-//! one read, and writes of one variable are the last of them. Two reads of two versions stay, and dbcop refuses
-//! them. Sessions are ordered: what it calls serializable keeps each worker's own order, which is more than
-//! serializability and less than strictness.
+//! **dbcop's format** was checked against `docs/history-format.md` of its repository and against what its
+//! program parses (`crates/testgen`, `History`; `crates/core`, `history/raw`). It is an object with `params`,
+//! `info`, `start`, `end` and the array of sessions, `data`. A write's version is unique. `null` is the
+//! version that was never written. A transaction reads a variable from only one transaction, and only its
+//! last write to a variable counts. Therefore repeated reads of one version become one read, and several
+//! writes of one variable become the last of them. Two reads of two versions stay, and dbcop rejects them.
+//! Sessions are ordered: the level that dbcop calls serializable keeps each worker's own order. That is
+//! stronger than serializability and weaker than strictness.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use txn::{History, TableId, Version};
 
-/// Versions in all lists together beyond which a history is not small.
+/// Total number of versions in all lists up to which a history counts as small.
 const MOST_LISTED: u64 = 10_000_000;
 
-/// The date of a history that has none.
+/// Date of a history that has none.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
 /// A format of histories.
@@ -51,10 +55,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Format; 3] = [Format::ElleAppend, Format::ElleRegister, Format::Dbcop];
 
-    /// Its name on the command line.
+    /// Returns the format's name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Format::ElleAppend => "elle-append",
@@ -74,17 +78,18 @@ impl FromStr for Format {
     }
 }
 
-/// A history that has no such form.
+/// Reason why a history cannot be written in a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportError {
-    /// The version order is not one: two writes follow one version, or one follows what nobody left.
+    /// The version order is broken: two writes follow one version, or a write follows a version that no
+    /// transaction left.
     BrokenOrder {
-        /// The table.
+        /// Table of the record.
         table: TableId,
-        /// The record.
+        /// Key of the record.
         key: u64,
     },
-    /// Lists of versions would become too long.
+    /// The lists of versions would become too long.
     TooLong,
 }
 
@@ -110,14 +115,14 @@ impl std::error::Error for ExportError {}
 
 type Record = (TableId, u64);
 
-/// One access, by the numbers of versions: 0 for what was there before.
+/// One access, by version number. The initial version is 0.
 #[derive(Clone, Copy)]
 enum Event {
     Read(Record, u64),
     Write(Record, u64),
 }
 
-/// The history as `format` has it.
+/// Returns the history in `format`.
 pub fn export(history: &History, format: Format) -> Result<String, ExportError> {
     let numbers = Numbers::of(history);
     match format {
@@ -127,7 +132,7 @@ pub fn export(history: &History, format: Format) -> Result<String, ExportError> 
     }
 }
 
-/// The numbers of written versions, and of records.
+/// Numbers of the written versions, and of the records.
 struct Numbers {
     versions: BTreeMap<(Record, Version), u64>,
     records: BTreeMap<Record, u64>,
@@ -146,8 +151,8 @@ impl Numbers {
                 numbers.number((r.table, r.key));
             }
         }
-        // A version that no committed transaction wrote gets a number as well: to see that nobody has written it
-        // is the other checker's business.
+        // A version that no committed transaction wrote gets a number as well. The other checker has to
+        // detect that it was never written.
         for worker in &history.workers {
             for r in worker.reads.iter().filter(|r| r.version != Version::INITIAL) {
                 let next = numbers.versions.len() as u64 + 1;
@@ -166,7 +171,8 @@ impl Numbers {
         self.versions.get(&(record, version)).copied().unwrap_or(0)
     }
 
-    /// What transaction number `index` of `worker` did: reads of others, then writes.
+    /// Returns the accesses of transaction number `index` of `worker`: reads of other transactions' versions,
+    /// then writes.
     fn events(&self, history: &History, worker: usize, index: usize) -> Vec<Event> {
         let worker = &history.workers[worker];
         let id = worker.transactions[index].id;
@@ -191,7 +197,7 @@ impl Numbers {
         events
     }
 
-    /// Each record's versions in their order.
+    /// Returns each record's versions in version order.
     fn orders(&self, history: &History) -> Result<BTreeMap<Record, Vec<u64>>, ExportError> {
         let mut next: BTreeMap<(Record, u64), u64> = BTreeMap::new();
         let mut written: BTreeMap<Record, usize> = BTreeMap::new();
@@ -220,14 +226,15 @@ impl Numbers {
     }
 }
 
-/// Operations in the order of time, where times are equal invocations first: those transactions overlap.
+/// Writes operations in time order. At equal times invocations come first, because those transactions
+/// overlap.
 fn elle(
     history: &History,
     numbers: &Numbers,
     orders: Option<&BTreeMap<Record, Vec<u64>>>,
 ) -> Result<String, ExportError> {
     let mut text = String::new();
-    // For each worker its next transaction, and whether that has been invoked.
+    // Next transaction of each worker, and whether it has been invoked.
     let mut next = vec![(0usize, false); history.workers.len()];
     let mut listed = 0u64;
     for index in 0.. {
@@ -308,7 +315,8 @@ fn dbcop(history: &History, numbers: &Numbers) -> String {
     };
     let sessions: Vec<String> = (0..history.workers.len()).map(&mut session).collect();
     let most = history.workers.iter().map(|worker| worker.transactions.len()).max().unwrap_or(0);
-    // It wants to know when a history was recorded, and makes nothing of it: ticks of a machine are no date.
+    // dbcop requires the time of the recording and ignores it. A machine's ticks are no date, so `NO_DATE` is
+    // written.
     format!(
         "{{\"params\":{{\"id\":0,\"n_node\":{},\"n_variable\":{},\"n_transaction\":{most},\
          \"n_event\":{most_events}}},\n\"info\":\"kilocore\",\"start\":\"{NO_DATE}\",\"end\":\"{NO_DATE}\",\n\
@@ -319,7 +327,7 @@ fn dbcop(history: &History, numbers: &Numbers) -> String {
     )
 }
 
-/// The same in which each read is there once, and of the writes of a record the last.
+/// Returns the events with repeated reads removed. Of several writes of a record only the last is kept.
 fn merged(events: Vec<Event>) -> Vec<Event> {
     let mut kept: Vec<Event> = Vec::with_capacity(events.len());
     for event in events {

@@ -1,18 +1,18 @@
-//! The direct serialization graph, in compressed rows: 4 bytes an edge.
+//! Stores the direct serialization graph in compressed rows: 4 bytes per edge.
 
-/// Why one transaction must come before another (Adya 1999, section 3.1).
+/// The reason why one transaction must come before another (Adya 1999, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dependency {
-    /// ww: the second overwrote a version that the first wrote.
+    /// ww: the second transaction overwrote a version that the first wrote.
     Write,
-    /// wr: the second read a version that the first wrote.
+    /// wr: the second transaction read a version that the first wrote.
     Read,
-    /// rw, an anti-dependency: the second overwrote a version that the first read.
+    /// rw, an anti-dependency: the second transaction overwrote a version that the first read.
     Anti,
 }
 
 impl Dependency {
-    /// `ww`, `wr` or `rw`.
+    /// Returns `ww`, `wr` or `rw`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Dependency::Write => "ww",
@@ -22,7 +22,7 @@ impl Dependency {
     }
 }
 
-/// The later end of an edge and its kind in one word; sorted by the former.
+/// Later end of an edge and the edge's kind in one word. Targets sort by node first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target(u32);
 
@@ -47,7 +47,7 @@ impl Target {
     }
 }
 
-/// Edges as they are found.
+/// Edges in the order in which they are found.
 pub(crate) struct EdgeList {
     edges: Vec<(u32, Target)>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Sorts `list` by the earlier end, by counting.
+    /// Builds the graph from `list` by a counting sort on the earlier end.
     pub fn of(nodes: usize, list: EdgeList) -> Graph {
         let mut first = vec![0usize; nodes + 2];
         for &(from, _) in &list.edges {
@@ -93,7 +93,7 @@ impl Graph {
         self.first.len() - 1
     }
 
-    /// All edges' later ends.
+    /// Returns the later ends of all edges.
     pub fn targets(&self) -> &[Target] {
         &self.targets
     }

@@ -1,15 +1,15 @@
-//! Checks that all transactions agree on which rows there were before the run.
+//! Checks that all transactions agree on which rows existed before the run.
 //!
-//! The first version of a record is the loader's. It is a row, or an absence, and histories tell which in two ways: a read
-//! says what it saw, and a write says what it did. Where the history lists the rows of the table that were loaded, that
-//! decides; else the one who is looked at first does.
+//! The loader's version is the first version of a record. It is either a row or an absence. A history shows
+//! which in two ways: a read states what it saw, and a write states its kind. If the history lists the loaded
+//! rows of the table, that list decides. Otherwise the access that is examined first decides.
 
 use crate::accesses::{ReadEntry, WriteEntry, record_hash};
 use crate::defect::{Defect, Findings};
 use crate::numbering::Numbering;
 use txn::{LoadedTable, TableId, Version, WriteKind};
 
-/// A record as somebody met it who met its first version.
+/// A record as found by a transaction that accessed its initial version.
 #[derive(Clone, Copy)]
 struct Met {
     table: TableId,
@@ -18,7 +18,7 @@ struct Met {
     transaction: u32,
 }
 
-/// The first versions of a partition's records, by an open-addressing table that points into a list of them.
+/// The initial versions of a partition's records. An open-addressing table points into a list of them.
 pub(crate) struct InitialRows<'a, 'h> {
     numbering: &'a Numbering<'h>,
     slots: Vec<u32>,
@@ -28,12 +28,12 @@ pub(crate) struct InitialRows<'a, 'h> {
 const NONE: u32 = u32::MAX;
 
 impl<'a, 'h> InitialRows<'a, 'h> {
-    /// Nothing yet.
+    /// Returns an empty table.
     pub fn new(numbering: &'a Numbering<'h>) -> Self {
         InitialRows { numbering, slots: Vec::new(), rows: Vec::new() }
     }
 
-    /// Reports those accesses of a partition that contradict others, or what was loaded.
+    /// Reports the accesses of a partition that contradict other accesses, or the loaded rows.
     pub fn check(&mut self, writes: &[WriteEntry], reads: &[ReadEntry], found: &mut Findings) {
         self.rows.clear();
         self.slots.clear();
@@ -42,7 +42,7 @@ impl<'a, 'h> InitialRows<'a, 'h> {
             let (table, key, present) = (r.table, r.key, r.present);
             self.meet(Met { table, key, present, transaction: r.transaction }, found);
         }
-        // Only a first write of a transaction tells what was there before.
+        // Only the first write of a transaction to a record shows what was there before.
         let tells = |w: &&WriteEntry| w.overwritten == Version::INITIAL && w.version.nth() == 1;
         for w in writes.iter().filter(tells) {
             let (table, key, present) = (w.table, w.key, w.kind != WriteKind::Insert);

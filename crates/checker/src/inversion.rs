@@ -1,15 +1,16 @@
-//! A shortest cycle through real time, of a history that is serializable but not strict.
+//! Finds a shortest cycle through real time, for a history that is serializable but not strict.
 //!
-//! By the argument in `order`, a shortest such cycle has one real-time edge: it is a dependency path
-//! from a transaction to one that ended before it began. Paths of one edge are looked up directly;
-//! longer ones by breadth-first search from each transaction that has such a path, along those from
-//! which the end is still in reach, never deeper than the best found so far.
+//! By the argument in `order`, a shortest cycle of this kind has exactly one real-time edge. It is a
+//! dependency path from a transaction to one that ended before it began. Paths of one edge are looked up
+//! directly. Longer paths are found by breadth-first search from each transaction that has such a path. The
+//! search follows only nodes from which the path's end can still be reached. It never goes deeper than the
+//! best path found so far.
 
 use crate::cycle::{Cycle, EDGE_BUDGET, trace};
 use crate::graph::Graph;
 use crate::numbering::Span;
 
-/// A shortest inversion of real time in an acyclic `graph`, whose serial order is `sequence`.
+/// Returns a shortest inversion of real time in an acyclic `graph`, whose serial order is `sequence`.
 pub(crate) fn shortest(graph: &Graph, sequence: &[u32], spans: &[Span]) -> Cycle {
     let (nodes, shortest) = match inverted_edge(graph, spans) {
         Some((from, to)) => (vec![from, to], true),
@@ -18,7 +19,7 @@ pub(crate) fn shortest(graph: &Graph, sequence: &[u32], spans: &[Span]) -> Cycle
     Cycle { nodes, real_time: true, shortest }
 }
 
-/// The inverted edge whose earlier end began first.
+/// Returns the inverted edge whose earlier end began first.
 fn inverted_edge(graph: &Graph, spans: &[Span]) -> Option<(u32, u32)> {
     let mut best = None;
     for from in 0..graph.len() as u32 {
@@ -35,7 +36,7 @@ fn inverted_edge(graph: &Graph, spans: &[Span]) -> Option<(u32, u32)> {
 }
 
 fn search(graph: &Graph, sequence: &[u32], spans: &[Span], mut budget: u64) -> (Vec<u32>, bool) {
-    // The earliest end of what each transaction must come before.
+    // Earliest end time among all transactions that each transaction must come before.
     let mut earliest_end = vec![u64::MAX; graph.len()];
     for &node in sequence.iter().rev() {
         let ends = graph.from(node).iter().map(|t| {

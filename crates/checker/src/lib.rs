@@ -1,29 +1,30 @@
-//! Certifies histories: serializable, strict, or a weaker level, or the shortest cycle.
+//! Certifies that histories are serializable, strict, or at a weaker level, or reports the shortest cycle.
 //!
-//! [`check`] takes what a run recorded ([`txn::History`]) and answers with a [`Certificate`], in time
-//! about linear in the number of accesses:
+//! [`check`] takes the recorded history of a run ([`txn::History`]) and returns a [`Certificate`]. It takes
+//! time about linear in the number of accesses. Its steps are:
 //!
-//! 1. `accesses` and `versions`: the recorded reads and writes are joined record by record. Because
-//!    each write names the version that it overwrote, the version order is known and no search is
-//!    needed (recovering it is what makes the general problem NP-complete: Papadimitriou, "The
-//!    serializability of concurrent database updates", JACM 1979; Biswas & Enea, "On the complexity
-//!    of checking transactional consistency", OOPSLA 2019). What no correct run can record at all is
-//!    reported as a [`Defect`]: aborted and intermediate reads, forked version orders, and so on.
-//! 2. `graph`: the direct serialization graph of Adya ("Weak consistency: a generalized theory and
-//!    optimistic implementations for distributed transactions", MIT 1999): write dependencies (ww),
-//!    read dependencies (wr), anti-dependencies (rw). Reads of absent rows read a version like any
-//!    other, so phantoms on a single key need no special case. `scans`: what a scanned range does not
-//!    list has been read as well, as the key's first version.
-//! 3. `order`: serializable if and only if that graph has no cycle; the same pass tells whether
-//!    some serial order also keeps real time.
-//! 4. `cycle`, `inversion`: on failure only, a shortest cycle, and `explain` says why each of its
-//!    edges is there.
+//! 1. `accesses` and `versions`: the recorded reads and writes are joined record by record. Each write names
+//!    the version that it overwrote, so the version order is known and no search is needed. (Recovering the
+//!    version order is what makes the general problem NP-complete: Papadimitriou, "The serializability of
+//!    concurrent database updates", JACM 1979; Biswas & Enea, "On the complexity of checking transactional
+//!    consistency", OOPSLA 2019.) Entries that no correct run can record are reported as a [`Defect`]:
+//!    aborted and intermediate reads, forked version orders, and so on.
+//! 2. `graph`: the direct serialization graph of Adya ("Weak consistency: a generalized theory and optimistic
+//!    implementations for distributed transactions", MIT 1999). Its edges are write dependencies (ww), read
+//!    dependencies (wr) and anti-dependencies (rw). A read of an absent row reads a version like any other
+//!    read, so phantoms on a single key need no special case. `scans`: keys that a scanned range does not
+//!    list count as read too, in the key's first version.
+//! 3. `order`: the history is serializable if and only if that graph has no cycle. The same pass determines
+//!    whether a serial order exists that also keeps real time.
+//! 4. `cycle`, `inversion`: on failure only, these find a shortest cycle, and `explain` states the reason of
+//!    each of its edges.
 //!
-//! [`exhaustive`] is the definition itself, by trying all permutations: slow, obvious, and what the
-//! fast path is tested against.
+//! [`exhaustive`] applies the definition itself, by trying all permutations. It is slow and simple, and the
+//! fast path is tested against it.
 //!
-//! Weaker levels, read committed and snapshot isolation, are the same questions about graphs that `levels` makes of
-//! this one. They are only asked of histories that are not serializable; the others have them all.
+//! The weaker levels, read committed and snapshot isolation, are the same questions about graphs that
+//! `levels` derives from this graph. They are checked only for histories that are not serializable, because a
+//! serializable history has them all.
 //!
 //! A history must start at the load: versions whose writers were left out look aborted.
 
@@ -59,12 +60,12 @@ use numbering::{Numbering, Span};
 use order::Order;
 use txn::History;
 
-/// Certifies `history`: each of the `requirements` gets a verdict, and the weakest that fails a
+/// Certifies `history`. Each of the `requirements` gets a verdict, and the weakest level that fails gets a
 /// counter-example.
 ///
 /// # Panics
 ///
-/// When the history holds 2^29 transactions or more.
+/// Panics if the history holds 2^29 or more transactions.
 pub fn check(history: &History, requirements: Requirements) -> Certificate {
     let numbering = Numbering::of(history);
     let mut certificate = Certificate::unchecked(history);
@@ -89,7 +90,7 @@ pub fn check(history: &History, requirements: Requirements) -> Certificate {
             }
             continue;
         }
-        // Of real time that is all that can be said.
+        // With a wrong clock no other statement about real time is possible.
         let timed = matches!(level, Level::StrongSnapshot | Level::Strict);
         if let Some(defect) = found.clock.filter(|_| timed) {
             certificate.set(level, false);
@@ -102,7 +103,7 @@ pub fn check(history: &History, requirements: Requirements) -> Certificate {
         let cycle = match level {
             Level::Serializable => whole.cycle(false),
             Level::Strict => whole.cycle(true),
-            // What is serializable is all that is weaker.
+            // A serializable history reaches all weaker levels.
             _ if whole.is_acyclic() && (!timed || whole.order.keeps_real_time) => None,
             Level::ReadCommitted => {
                 Ordered::of(&levels::without_anti_dependencies(&graph), spans).cycle(false)
@@ -124,7 +125,7 @@ pub fn check(history: &History, requirements: Requirements) -> Certificate {
     certificate
 }
 
-/// A graph, and what could be ordered of it.
+/// A graph, and the order found for it.
 struct Ordered<'a> {
     graph: &'a Graph,
     spans: &'a [Span],
@@ -140,7 +141,7 @@ impl<'a> Ordered<'a> {
         self.order.sequence.len() == self.graph.len()
     }
 
-    /// A shortest cycle, through real time too if that counts.
+    /// Returns a shortest cycle. If `timed` is set, cycles through real time count too.
     fn cycle(&self, timed: bool) -> Option<Cycle> {
         if !self.is_acyclic() {
             Some(cycle::shortest(self.graph, &self.order, self.spans))

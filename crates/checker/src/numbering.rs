@@ -1,9 +1,11 @@
-//! Dense numbers for the committed transactions of a history: worker after worker, in the order in
-//! which each committed. Attempts are sparse (aborted ones leave gaps), these numbers are not.
+//! Assigns dense numbers to the committed transactions of a history.
+//!
+//! Numbers run worker after worker, in the order in which each worker committed. Attempts are sparse, because
+//! aborted attempts leave gaps. These numbers have no gaps.
 
 use txn::{History, LoadedTable, Read, Scan, TableId, Transaction, TxnId, WorkerHistory, Write};
 
-/// When a transaction ran.
+/// Begin and end time of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub begin: u64,
@@ -13,10 +15,10 @@ pub(crate) struct Span {
 /// The transactions of a history by number.
 pub(crate) struct Numbering<'a> {
     history: &'a History,
-    /// The first number of each worker, and the number of transactions last.
+    /// First number of each worker. The last entry is the number of transactions.
     first: Vec<u32>,
     spans: Vec<Span>,
-    /// Sorted.
+    /// Identities and numbers, sorted.
     ids: Vec<(TxnId, u32)>,
 }
 
@@ -42,22 +44,23 @@ impl<'a> Numbering<'a> {
         self.spans.len()
     }
 
-    /// Begin and end of each transaction.
+    /// Returns the begin and end of each transaction.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// Identities and numbers, sorted.
+    /// Returns identities and numbers, sorted.
     pub fn ids(&self) -> &[(TxnId, u32)] {
         &self.ids
     }
 
-    /// Workers with the number of their first transaction.
+    /// Returns the workers, each with the number of its first transaction.
     pub fn workers(&self) -> impl Iterator<Item = (u32, &'a WorkerHistory)> {
         self.first.iter().copied().zip(&self.history.workers)
     }
 
-    /// The number of a committed transaction; none for the loader and for attempts that aborted.
+    /// Returns the number of a committed transaction. Returns `None` for the loader and for attempts that
+    /// aborted.
     pub fn find(&self, id: TxnId) -> Option<u32> {
         let at = self.ids.binary_search_by_key(&id, |&(id, _)| id).ok()?;
         Some(self.ids[at].1)
@@ -82,13 +85,13 @@ impl<'a> Numbering<'a> {
         worker.reads_of(index)
     }
 
-    /// The scans of a transaction, with the history of the worker that ran it.
+    /// Returns the scans of a transaction, with the history of the worker that ran it.
     pub fn scans(&self, number: u32) -> (&'a WorkerHistory, &'a [Scan]) {
         let (worker, index) = self.locate(number);
         (worker, worker.scans_of(index))
     }
 
-    /// The rows of a table that were there before the run, if that is known.
+    /// Returns the rows of a table that existed before the run, if that is known.
     pub fn loaded(&self, table: TableId) -> Option<&'a LoadedTable> {
         self.history.loaded_of(table)
     }

@@ -1,27 +1,28 @@
-//! A serial order, and whether it can keep real time: one pass.
+//! Finds a serial order, and whether it can keep real time, in one pass.
 //!
-//! Serializable: Kahn's algorithm ("Topological sorting of large networks", CACM 1962) takes away
-//! transactions that depend on none that remain; what it cannot take lies on a cycle or behind one.
+//! Serializable: Kahn's algorithm ("Topological sorting of large networks", CACM 1962) repeatedly removes
+//! transactions that depend on no remaining transaction. Transactions that it cannot remove lie on a cycle or
+//! behind one.
 //!
-//! Strict: real time adds an edge from each transaction to all that began after it ended, up to n²
-//! of them. They need not be built. Suppose that a cycle contains two: a before b ... c before d.
-//! Since end(a) < begin(b) and end(c) < begin(d), either end(a) < begin(d) or end(c) < begin(b)
-//! (intervals contain no two independent precedences: Fishburn, "Intransitive indifference with
-//! unequal indifference intervals", 1970), and either way a shorter cycle with one real-time edge
-//! less, but not without, is cut off. So a history without dependency cycles breaks real time if and
-//! only if some dependency path leads from a transaction to one that ended before it began. It is
-//! enough to hand the latest begin down the paths, and compare. Equal times are not ordered.
+//! Strict: real time adds an edge from each transaction to all transactions that began after it ended, up to
+//! n² edges. They need not be built. Suppose that a cycle contains two real-time edges: a before b ... c
+//! before d. Since end(a) < begin(b) and end(c) < begin(d), either end(a) < begin(d) or end(c) < begin(b)
+//! (intervals contain no two independent precedences: Fishburn, "Intransitive indifference with unequal
+//! indifference intervals", 1970). Either way this gives a shorter cycle with one real-time edge less, and at
+//! least one real-time edge remains. So a history without dependency cycles breaks real time if and only if a
+//! dependency path leads from a transaction to one that ended before it began. It is enough to propagate the
+//! latest begin along the paths and to compare. Equal times are not ordered.
 
 use crate::graph::Graph;
 use crate::numbering::Span;
 
-/// What could be ordered.
+/// The part of a graph that could be ordered.
 pub(crate) struct Order {
-    /// Transactions in a serial order; without those on cycles or behind them.
+    /// Transactions in a serial order, without those on cycles or behind them.
     pub sequence: Vec<u32>,
-    /// How many edges each of the others still has to come after.
+    /// For each transaction outside of `sequence`, the number of incoming edges that it still waits for.
     pub waiting: Vec<u32>,
-    /// False when a path leads to a transaction that ended before the path's first began.
+    /// False if a path leads to a transaction that ended before the path's first transaction began.
     pub keeps_real_time: bool,
 }
 

@@ -1,15 +1,15 @@
-//! How a counter-example reads.
+//! Prints a counter-example as text.
 
 use crate::counterexample::{Counterexample, Involved, Phenomenon};
 use crate::defect::show;
 use std::{cmp::Ordering, fmt};
 use txn::{Direction, Scan, TableId, WriteKind};
 
-/// Accesses of one transaction that are printed even if they have no part in the cycle.
+/// Number of accesses of one transaction that are printed even if they have no part in the cycle.
 const SHOWN_ACCESSES: usize = 32;
-/// Reasons that are printed for one step.
+/// Number of reasons that are printed for one step.
 const SHOWN_LINKS: usize = 4;
-/// Steps, and transactions, that are printed.
+/// Number of steps, and of transactions, that are printed.
 const SHOWN_STEPS: usize = 64;
 
 impl fmt::Display for Counterexample {
@@ -76,14 +76,15 @@ fn left_off(
 }
 
 impl Counterexample {
-    /// End of the second and begin of the first transaction of a step that contradicts real time.
+    /// Returns the end of the second transaction and the begin of the first, for a step that contradicts real
+    /// time.
     fn against_time(&self, index: usize) -> Option<(u64, u64)> {
         let count = self.transactions.len();
         let (from, to) = (&self.transactions[index], &self.transactions[(index + 1) % count]);
         (to.end < from.begin).then_some((to.end, from.begin))
     }
 
-    /// The records at which the transactions met, sorted: table and key, as in the history.
+    /// Returns the records at which the transactions met, sorted. Table and key are those of the history.
     pub fn parts(&self) -> Vec<(TableId, u64)> {
         use crate::defect::Defect as D;
         let steps = self.cycle.iter().take(SHOWN_STEPS);
@@ -120,7 +121,7 @@ impl Counterexample {
     }
 }
 
-/// Where a record lies, compared with a scanned range.
+/// Compares the position of a record with a scanned range.
 fn scanned_against(scan: &Scan, (table, key): (TableId, u64)) -> Ordering {
     let at = (table, key);
     if at < (scan.table, scan.range.first()) {

@@ -1,13 +1,14 @@
-//! Scanned ranges: what a transaction has seen by not seeing it.
+//! Derives dependencies from scanned ranges, including from the keys that a scan did not list.
 //!
-//! A scan lists what it met, absent rows too: those are reads like any others. Of every other key in its
-//! range it says that there was no record, so the key had never had a row: the scan has read the key's
-//! first version, the initial absence, and comes before whoever inserted the row first. That is Adya's
-//! predicate anti-dependency (1999, section 4.4), for predicates that are ranges of keys and for the
-//! first version of each key; for all later versions the key has a record, which a scan must list.
+//! A scan lists every record that it met, including absent rows. Those are reads like any others. For every
+//! other key in its range the scan states that there was no record, so the key had never had a row. The scan
+//! has read that key's first version, the initial absence, and comes before the transaction that inserted the
+//! row first. This is Adya's predicate anti-dependency (1999, section 4.4), for predicates that are ranges of
+//! keys and for the first version of each key. For all later versions the key has a record, which a scan must
+//! list.
 //!
-//! Keys that ever began are sorted once; a scan looks at those in its range, so the time is linear in what
-//! scans list and in what they miss because it came later.
+//! Keys that ever had a row are sorted once. A scan looks only at those in its range. So the time is linear
+//! in the number of keys that scans list, plus those that they miss because the rows came later.
 
 use crate::certificate::EdgeCounts;
 use crate::defect::{Defect, Findings};
@@ -15,16 +16,16 @@ use crate::graph::{Dependency, EdgeList};
 use crate::numbering::Numbering;
 use txn::{Direction, LoadedTable, Read, Scan, TableId, Version, WorkerHistory, WriteKind};
 
-/// How a key came to have a row.
+/// How a key first got a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
-    /// It was there before the run.
+    /// The row existed before the run.
     Loaded,
-    /// This transaction inserted it where there had never been one.
+    /// This transaction inserted the row where there had never been a row.
     Inserted(u32),
 }
 
-/// Adds what the scans of a history depend on.
+/// Adds the dependencies that follow from the scans of a history.
 pub(crate) fn dependencies(
     numbering: &Numbering<'_>,
     found: &mut Findings,
@@ -85,7 +86,8 @@ pub(crate) fn dependencies(
     }
 }
 
-/// The keys of rows that were loaded into the range of `scan` and are not among the `listed` ones, in ascending order.
+/// Returns the keys of rows that were loaded into the range of `scan` and are not among the `listed` keys, in
+/// ascending order.
 fn missed(numbering: &Numbering<'_>, scan: &Scan, listed: &[u64]) -> impl Iterator<Item = u64> {
     let (loaded, range) = (numbering.loaded(scan.table).into_iter(), scan.range);
     let loaded = loaded.flat_map(move |loaded: &LoadedTable| loaded.within(range));
@@ -96,10 +98,11 @@ fn missed(numbering: &Numbering<'_>, scan: &Scan, listed: &[u64]) -> impl Iterat
     })
 }
 
-/// The keys of the scanned tables that ever had a row, with how each came to it, sorted.
+/// Returns the keys of the scanned tables that ever had a row, with the origin of each, sorted.
 fn origins(numbering: &Numbering<'_>, scanned: &[TableId]) -> Vec<(TableId, u64, Origin)> {
     let is_scanned = |table: TableId| scanned.binary_search(&table).is_ok();
-    // Where it is not known what was loaded, those rows were that somebody has met.
+    // If the loaded rows of a table are unknown, the rows that a transaction found in their initial version
+    // count as loaded.
     let is_guessed = |table: TableId| is_scanned(table) && numbering.loaded(table).is_none();
     let mut origins = Vec::new();
     for (first, worker) in numbering.workers() {
@@ -125,7 +128,7 @@ fn origins(numbering: &Numbering<'_>, scanned: &[TableId]) -> Vec<(TableId, u64,
     origins
 }
 
-/// A key that a scan lists although it is out of its range, or not behind the one before.
+/// Returns a key that a scan lists although it is out of the range or out of order.
 pub(crate) fn disorder(worker: &WorkerHistory, scan: &Scan) -> Option<u64> {
     let mut before = None;
     worker.reads_in(scan).iter().find_map(|r| {
@@ -139,7 +142,7 @@ pub(crate) fn disorder(worker: &WorkerHistory, scan: &Scan) -> Option<u64> {
     })
 }
 
-/// True when `scan` covers `key` and says that it had never had a row.
+/// Returns true if `scan` covers `key` and does not list it, which states that the key had never had a row.
 pub(crate) fn misses(worker: &WorkerHistory, scan: &Scan, table: TableId, key: u64) -> bool {
     scan.table == table
         && scan.range.contains(key)

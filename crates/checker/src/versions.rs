@@ -1,7 +1,7 @@
-//! Joins reads and writes of each record into dependencies.
+//! Joins the reads and writes of each record into dependencies.
 //!
-//! Per partition one open-addressing table maps a version to the write that installed it and to the
-//! write that follows it. It fits into the cache, so a dependency costs a few cached probes.
+//! Each partition gets one open-addressing table. It maps a version to the write that installed it and to the
+//! write that follows it. The table fits into the cache, so a dependency costs a few cached probes.
 
 use crate::accesses::{Partitions, ReadEntry, WriteEntry, record_hash};
 use crate::certificate::EdgeCounts;
@@ -12,7 +12,7 @@ use crate::numbering::Numbering;
 use crate::scans;
 use txn::{Digest, TableId, TxnId, Version, WriteKind};
 
-/// The graph of a history, and its edges by kind.
+/// Returns the graph of a history, and the number of its edges by kind.
 pub(crate) fn dependencies(numbering: &Numbering<'_>, found: &mut Findings) -> (Graph, EdgeCounts) {
     let partitions = Partitions::of(numbering, found);
     let mut join = Join {
@@ -37,18 +37,18 @@ pub(crate) fn dependencies(numbering: &Numbering<'_>, found: &mut Findings) -> (
 
 const NONE: u32 = u32::MAX;
 
-/// A version by the indexes of two writes of its partition.
+/// A version, by the indexes of two writes of its partition.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// The write that installed it.
+    /// The write that installed the version.
     writer: u32,
-    /// The write that follows it.
+    /// The write that follows the version.
     successor: u32,
 }
 
 const EMPTY: Slot = Slot { writer: NONE, successor: NONE };
 
-/// The versions of a partition. A slot's name is in the writes that it points to.
+/// The versions of a partition. The writes that a slot points to contain the slot's name.
 #[derive(Default)]
 struct Versions {
     slots: Vec<Slot>,
@@ -57,14 +57,14 @@ struct Versions {
 
 impl Versions {
     fn clear(&mut self, writes: usize) {
-        // A write mentions two versions: at most half of the slots are taken.
+        // A write mentions two versions, so at most half of the slots are used.
         let capacity = (writes * 4).next_power_of_two();
         self.slots.clear();
         self.slots.resize(capacity, EMPTY);
         self.mask = capacity - 1;
     }
 
-    /// The slot of a version, or the empty one where it belongs.
+    /// Returns the slot of a version, or the empty slot where it belongs.
     #[inline]
     fn find(&self, writes: &[WriteEntry], table: TableId, key: u64, version: Version) -> usize {
         let hash = (record_hash(table, key).rotate_left(20) ^ version.0)
@@ -94,7 +94,7 @@ struct Join<'a, 'h> {
     found: &'a mut Findings,
     edges: EdgeList,
     counts: EdgeCounts,
-    /// For each write of the partition the slot of the version that it overwrote.
+    /// For each write of the partition, the slot of the version that it overwrote.
     overwritten: Vec<u32>,
 }
 
@@ -107,7 +107,7 @@ impl Join<'_, '_> {
         self.numbering.spans()[transaction as usize].end
     }
 
-    /// Enters the writes of a partition and joins each with the one that it follows.
+    /// Enters the writes of a partition and joins each with the write that it follows.
     fn writes(&mut self, versions: &mut Versions, writes: &[WriteEntry]) {
         self.overwritten.clear();
         for (index, w) in writes.iter().enumerate() {
@@ -146,11 +146,11 @@ impl Join<'_, '_> {
         self.found.report(time, Defect::ForkedVersion { overwritten: overwritten(b), versions });
     }
 
-    /// `w` overwrote what `before` wrote.
+    /// Adds the dependency of `w` on `before`, whose version it overwrote.
     #[inline]
     fn follow(&mut self, before: &WriteEntry, w: &WriteEntry) {
-        // A transaction that writes a record several times may record what it came to: only a
-        // first write tells what was there before.
+        // A transaction that writes a record several times can record the combined kind. Only a first write
+        // shows whether the row was present before.
         let inserts = w.kind == WriteKind::Insert;
         let was_absent = before.kind == WriteKind::Delete;
         if inserts != was_absent && w.version.nth() == 1 {
@@ -164,7 +164,8 @@ impl Join<'_, '_> {
         }
     }
 
-    /// Joins the reads of a partition with the writes of what they read and of what follows.
+    /// Joins the reads of a partition with the writes that installed the versions they read, and with the
+    /// writes that follow.
     fn reads(&mut self, versions: &Versions, writes: &[WriteEntry], reads: &[ReadEntry]) {
         for r in reads {
             let slot = versions.slots[versions.find(writes, r.table, r.key, r.version)];
@@ -214,7 +215,7 @@ impl Join<'_, '_> {
         self.found.report(self.end(r.transaction), defect);
     }
 
-    /// A read of a version that no write of a committed transaction left.
+    /// Reports a read of a version that no write of a committed transaction left.
     #[cold]
     fn missing(&mut self, r: &ReadEntry) {
         let (reader, at, writer) = (self.id(r.transaction), read(r), r.version.writer());

@@ -1,7 +1,7 @@
-//! The reports of records that nobody measured, for looking at the reports themselves.
+//! Shows the reports of invented records, for looking at the reports themselves.
 //!
-//! `cargo run -p kilocore-cli --example report_sample -- page.html [records.json]` prints table and
-//! chart and writes the page. Given a file of real records it reports those instead.
+//! `cargo run -p kilocore-cli --example report_sample -- page.html [records.json]` prints a table and a chart and
+//! writes the page. If a file of real records is given, it reports those instead.
 
 #[path = "../src/report/synthetic.rs"]
 mod synthetic;

@@ -1,4 +1,4 @@
-//! How the program ends: well, or with one line about why not.
+//! Defines how the program ends: with an exit code, and with a one-line message after a failure.
 
 use harness::record::RecordError;
 use harness::run::HarnessError;
@@ -6,38 +6,38 @@ use simulator::DescriptionError;
 use std::fmt;
 use std::process::ExitCode;
 
-/// How a command that ran came to its end.
+/// Result of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ending {
-    /// Everything as it should be.
+    /// Everything is as expected.
     Good = 0,
     /// A promise was broken, or a planted bug was not found.
     Broken = 1,
-    /// Nothing was done, because of what was asked for.
+    /// Nothing was done, because the request was not valid.
     Refused = 2,
-    /// Stopped by the user; what was measured is kept. The number is what shells expect after Ctrl-C.
+    /// Stopped by the user. Finished measurements are kept. The number is what shells expect after Ctrl-C.
     Interrupted = 130,
 }
 
 impl Ending {
-    /// The process's exit code.
+    /// Returns the process's exit code.
     pub fn code(self) -> ExitCode {
         ExitCode::from(self as u8)
     }
 }
 
-/// Why a command did not run. Displays as one line that names the input and what is allowed.
+/// Reason why a command did not run. Displays as one line that names the input and the allowed values.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for can't be done.
+    /// The request can't be satisfied.
     Refused(String),
-    /// Who read the output has gone: nothing to complain about.
+    /// The reader of the output has closed it. This is not an error.
     ReaderGone,
 }
 
 impl Failure {
-    /// What was asked for can't be done.
+    /// Creates a failure for a request that can't be satisfied.
     pub fn refused(message: impl Into<String>) -> Failure {
         Failure::Refused(message.into())
     }
@@ -46,7 +46,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Whoever wrote the message: it is one line.
+            // The message must be one line, regardless of its source.
             Failure::Refused(message) => f.write_str(&message.replace('\n', "; ")),
             Failure::ReaderGone => f.write_str("the output's reader has gone"),
         }
@@ -62,7 +62,7 @@ impl From<RecordError> for Failure {
 impl From<HarnessError> for Failure {
     fn from(error: HarnessError) -> Failure {
         let text = error.to_string();
-        // An arena knows bytes, not what they are for.
+        // The arena's error does not say what the bytes are for.
         Failure::refused(match text.starts_with("out of memory") {
             true => format!("the workload's tables do not fit into the machine: {text}"),
             false => text,

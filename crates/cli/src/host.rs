@@ -1,15 +1,16 @@
-//! The computer at hand, in words for a record.
+//! Describes this computer in words for a record.
 
 use harness::record::ABSENT;
 use machine::Native;
 use std::fs;
 
-/// Processor, memory, operating system.
+/// Returns processor, memory and operating system.
 pub fn host() -> String {
     format!("{}, {}, {}", processor(), memory(), kernel())
 }
 
-/// What natively stands for a machine file's line: cores, processor, caches.
+/// Returns a description of the native machine: cores, processor, caches. It corresponds to the title in a machine
+/// file.
 pub fn native_machine() -> String {
     let caches = caches();
     let caches = if caches.is_empty() { String::new() } else { format!(", {caches}") };

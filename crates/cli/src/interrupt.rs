@@ -1,12 +1,12 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first one ends what is running, so that what was measured is kept; the second one
-//! ends the program.
+//! Handles Ctrl-C, SIGTERM and SIGHUP. The first signal ends the running command, so that finished measurements are
+//! kept. The second signal ends the program.
 
 use crate::failure::Failure;
 use machine::Word;
 
 static STOP: Word = Word::new(0);
 
-/// Listens for them from now on. The word becomes 1 when it comes.
+/// Starts to listen for the signals. The returned word becomes 1 when a signal arrives.
 pub fn listen() -> Result<&'static Word, Failure> {
     ctrlc::set_handler(|| {
         if STOP.peek() != 0 {
@@ -18,7 +18,7 @@ pub fn listen() -> Result<&'static Word, Failure> {
     Ok(&STOP)
 }
 
-/// Whether one has come.
+/// Returns whether a signal has arrived.
 pub fn requested() -> bool {
     STOP.peek() != 0
 }

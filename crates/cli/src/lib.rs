@@ -1,8 +1,8 @@
-//! The command `kilocore`: what it understands, what it does, what it shows.
+//! Implements the command `kilocore`.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! | --- | --- |
-//! | `arguments` | the command line, checked |
+//! | `arguments` | parsing and checking of the command line |
 //! | `commands` | one file for each command |
 //! | `measurement` | one configuration, from its options to its record |
 //! | [`report`] | records as a table, a chart and a page |
@@ -23,7 +23,7 @@ mod suggestion;
 use failure::{Ending, Failure};
 use std::process::ExitCode;
 
-/// Runs the command that the process was started with.
+/// Runs the command with which the process was started.
 pub fn main() -> ExitCode {
     match arguments::parse().and_then(commands::dispatch) {
         Ok(ending) => ending.code(),

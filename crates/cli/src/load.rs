@@ -1,23 +1,23 @@
-//! What others do on the host while something is measured, as Linux counts it (proc(5)).
+//! Measures the load that other programs put on the host during a measurement, as Linux counts it (proc(5)).
 
 use harness::record::HostLoad;
 use std::fs;
 
-/// The host's counters at one moment.
+/// Counters of the host at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     average: f64,
-    /// Ticks of all processors: busy, and altogether.
+    /// Ticks of all processors: busy ticks and all ticks.
     processors: Option<(u64, u64)>,
-    /// Ticks of this process, of all its threads.
+    /// Ticks of this process, with all its threads.
     own: Option<u64>,
 }
 
-/// Ticks below which a share is noise: a processor's ticks are ten milliseconds long.
+/// Number of ticks below which a share is only noise. A tick lasts ten milliseconds.
 const LEAST_TICKS: u64 = 20;
 
 impl Moment {
-    /// Now. None where the system does not tell.
+    /// Reads the counters. Returns None where the system does not provide them.
     pub fn now() -> Option<Moment> {
         let average = fs::read_to_string("/proc/loadavg").ok()?;
         Some(Moment {
@@ -27,7 +27,7 @@ impl Moment {
         })
     }
 
-    /// The load from `begin` to this moment.
+    /// Returns the load from `begin` to this moment.
     pub fn since(&self, begin: &Moment) -> HostLoad {
         HostLoad {
             load_average_at_begin: begin.average,
@@ -44,8 +44,8 @@ impl Moment {
     }
 }
 
-/// Busy ticks and all ticks, from the first line: user, nice, system, idle, iowait, irq, softirq, steal; what guests took is in
-/// user already.
+/// Returns busy ticks and all ticks, from the first line: user, nice, system, idle, iowait, irq, softirq, steal.
+/// Guests' time is already included in user.
 fn processors(text: &str) -> Option<(u64, u64)> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> =
@@ -55,7 +55,8 @@ fn processors(text: &str) -> Option<(u64, u64)> {
     Some((all - idle, all))
 }
 
-/// Ticks in user and system mode: the 12th and 13th field behind the name, which may have anything in it.
+/// Returns the ticks in user and system mode: the 12th and 13th field behind the name. The name may contain any
+/// character.
 fn own(text: &str) -> Option<u64> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();

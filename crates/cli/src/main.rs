@@ -1,4 +1,4 @@
-//! The command `kilocore`.
+//! Starts the command `kilocore`.
 
 use std::process::ExitCode;
 

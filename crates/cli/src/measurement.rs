@@ -1,4 +1,4 @@
-//! One configuration: measured, certified, recorded.
+//! Measures, certifies and records one configuration.
 
 use crate::arguments::{Facts, MachineChoice};
 use crate::failure::Failure;
@@ -17,71 +17,73 @@ use protocols::{KNOBS, ProtocolOptions};
 use simulator::{Simulated, SimulatedOptions};
 use txn::{History, Workload};
 
-/// What is measured, and how.
+/// Parameters of a measurement.
 #[derive(Clone, Debug)]
 pub struct Configuration {
-    /// On what.
+    /// Machine on which the measurement runs.
     pub machine: MachineChoice,
     /// Name of the architecture.
     pub architecture: String,
     /// Name of the protocol.
     pub protocol: &'static str,
-    /// Its options.
+    /// Options of the protocol.
     pub protocol_options: ProtocolOptions,
-    /// Workers, one a core.
+    /// Number of workers, one per core.
     pub cores: usize,
-    /// Seconds that don't count.
+    /// Length of the warm-up, in seconds.
     pub warm_up_s: f64,
-    /// Seconds that count.
+    /// Length of the measured interval, in seconds.
     pub measured_s: f64,
-    /// How both adapt; none for exactly those.
+    /// Rules by which both lengths adapt, or none for exactly these lengths.
     pub growth: Option<Growth>,
-    /// How often.
+    /// Number of repetitions.
     pub repetitions: usize,
     /// Seed of the first repetition.
     pub seed: u64,
-    /// Keep a time breakdown natively.
+    /// Set if a time breakdown is kept natively.
     pub breakdown: bool,
-    /// How transactions arrive in an open loop; none for a closed one.
+    /// Arrivals of transactions in an open loop, or none for a closed loop.
     pub arrivals: Option<Arrivals>,
-    /// Where the certificate comes from.
+    /// Source of the certificate.
     pub evidence: Evidence,
-    /// Keep the history of what is measured; of the last repetition.
+    /// Set if the history of the last repetition is kept.
     pub keep_history: bool,
 }
 
-/// The history that a certificate is about.
+/// History that a certificate covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Evidence {
-    /// None: not checked.
+    /// No history. Nothing is checked.
     None,
-    /// What is measured is recorded, at the price that recording has.
+    /// The measured run is recorded. Recording costs throughput.
     Measured,
-    /// Another run of the same configuration is recorded, so many seconds long; what is measured is not.
+    /// A separate run of the same configuration is recorded, with this length in seconds. The measured run is not
+    /// recorded.
     Companion(f64),
 }
 
-/// What came of a configuration.
+/// Result of a configuration.
 #[derive(Debug)]
 pub struct Measured {
-    /// Its record.
+    /// Record of the configuration.
     pub record: RunRecord,
-    /// Why a verdict failed, with the command that runs it again. Also for verdicts that nobody promised.
+    /// Reason why a verdict failed, with the command that repeats the run. Also set for verdicts that were not
+    /// promised.
     pub counterexample: Option<Counterexample>,
-    /// What is broken of the workload's law, and the seed of the run that broke it.
+    /// Violation of the workload's law, with the seed of the run.
     pub broken_law: Option<(u64, String)>,
     /// The history, if it was to be kept.
     pub history: Option<History>,
 }
 
 impl Measured {
-    /// What an earlier command has measured. What speaks against a certificate is not kept in records.
+    /// Returns the result of an earlier command. Records do not contain counterexamples.
     pub fn earlier(record: RunRecord) -> Measured {
         let broken_law = record.broken_law.clone().map(|broken| (broken.seed, broken.law));
         Measured { record, counterexample: None, broken_law, history: None }
     }
 
-    /// It in one line.
+    /// Returns the result in one line.
     pub fn line(&self) -> String {
         let record = &self.record;
         let remarks = report::remarks(record);
@@ -92,11 +94,11 @@ impl Measured {
     }
 }
 
-/// A certificate and the seed of the run that it is about.
+/// A certificate, with the seed of the run that it covers.
 type Certified = (u64, checker::Certificate);
 
 impl Configuration {
-    /// Measures. None when it was stopped before anything was measured.
+    /// Measures the configuration. Returns None if it was stopped before anything was measured.
     pub fn measure<W: Workload>(
         &self,
         workload: &W,
@@ -110,7 +112,7 @@ impl Configuration {
         let (mut certified, mut broken_law) = (None, None);
         let mut kept = None;
         if self.evidence == Evidence::Measured {
-            // One at a time: a history is checked and forgotten before the next one grows.
+            // Repetitions run one at a time, so that each history is checked and freed before the next one grows.
             for number in 0..self.repetitions {
                 let seed = self.seed.wrapping_add(number as u64);
                 let one = Plan { repetitions: 1, seed, record_history: true, ..plan.clone() };
@@ -125,7 +127,7 @@ impl Configuration {
         } else {
             repetitions = self.run(workload, &plan, stop)?;
         }
-        // Stopped during its warm-up: nothing was measured.
+        // A repetition that was stopped during its warm-up has measured nothing.
         repetitions.retain(|repetition| repetition.interval_ticks > 0);
         if repetitions.is_empty() {
             return Ok(None);
@@ -167,7 +169,8 @@ impl Configuration {
         Ok(Some(Measured { record, counterexample, broken_law, history: kept }))
     }
 
-    /// What `record` would say of this configuration, measured by this program: the same, if it is of it.
+    /// Returns whether `record` is a record of this configuration from this build. Both must then describe the same
+    /// facts.
     pub fn is_of<W: Workload>(
         &self,
         workload: &W,
@@ -243,7 +246,7 @@ impl Configuration {
             back_off: BackOff::default(),
             arrivals: self.arrivals,
             load_threads: if native { Native::available_cores() } else { 1 },
-            // 40 ms are SILO's; a simulated run is over by then.
+            // SILO uses 40 ms. A simulated run ends before that.
             epoch_interval_s: if native { 0.04 } else { 0.0001 },
         }
     }
@@ -261,19 +264,19 @@ impl Configuration {
         }
     }
 
-    /// Recording slows a native run down, so a record says whether it was recorded itself.
+    /// Records whether the measured run was itself recorded, because recording slows a native run down.
     fn describe_evidence(&self, blank: &mut RunRecord) {
         let history = match self.evidence {
             Evidence::None => return,
             Evidence::Measured => "the measured run, recorded",
-            // How long is left out: records that differ in it belong together all the same.
+            // The length is left out, so that records that differ only in it belong together.
             Evidence::Companion(_) => "a shorter run of the same configuration, recorded",
         };
         let history = Setting::Text(history.to_owned());
         blank.architecture_options.insert("certificate_of".to_owned(), history);
     }
 
-    /// The command that runs this configuration, with another seed, and certifies it.
+    /// Returns the command that runs this configuration with the given seed and certifies it.
     fn command_line(&self, facts: &Facts, seed: u64) -> String {
         let (warm_up_s, measured_s) = match self.evidence {
             Evidence::Companion(measured_s) => (0.0, measured_s),
@@ -299,7 +302,7 @@ impl Configuration {
     }
 }
 
-/// Says how many partitions there are where that is the workload's to say.
+/// Replaces the number of partitions by the workload's number, where the workload decides it.
 fn fit_partitions<W: Workload>(record: &mut RunRecord, workload: &W) {
     if let Some(partitions) = record.protocol_options.get_mut("partitions")
         && *partitions == Setting::Text("workload".into())
@@ -308,7 +311,7 @@ fn fit_partitions<W: Workload>(record: &mut RunRecord, workload: &W) {
     }
 }
 
-/// The options of protocols as they are said on the command line.
+/// Returns the options of protocols in the form of the command line.
 pub fn protocol_arguments(options: &ProtocolOptions) -> String {
     let mut line = format!("--timestamps {}", options.timestamps);
     if let Some(isolation) = options.isolation {

@@ -1,4 +1,4 @@
-//! What is said below a table: broken certificates, numbers that do not fit together, where time went.
+//! Formats the notes below a table: broken certificates, inconsistent numbers, and where time was spent.
 
 use crate::measurement::Measured;
 use crate::report::rate;
@@ -7,14 +7,15 @@ use harness::record::{RunRecord, Verdict};
 use harness::steadiness::LITTLE_FACTOR;
 use machine::Category;
 
-/// Why certificates failed. A broken promise is told in full; what nobody promised too if `all` is set.
+/// Returns the reasons why certificates failed. Broken promises are always included. Other failures are included if
+/// `all` is set.
 pub fn certificates(measured: &[Measured], all: bool) -> String {
     let mut text = String::new();
     for Measured { record, counterexample, .. } in measured {
         let certificate = &record.certificate;
         let Some(counterexample) = counterexample else { continue };
         let broken = certificate.breaks_promise();
-        // A protocol that promises no strictness proves nothing by not having it.
+        // Missing strictness is reported only if it was promised.
         let telling = certificate.serializable == Verdict::Fail;
         if broken || all && telling {
             let promised = certificate.promised;
@@ -31,7 +32,8 @@ pub fn certificates(measured: &[Measured], all: bool) -> String {
     text
 }
 
-/// Which runs broke a law of their workload; those of protocols that promise nothing only if `all` is set.
+/// Returns the runs that broke a law of their workload. Runs of protocols that do not promise serializability are
+/// included only if `all` is set.
 pub fn laws(measured: &[Measured], all: bool) -> String {
     let mut text = String::new();
     for Measured { record, broken_law, .. } in measured {
@@ -50,7 +52,7 @@ pub fn laws(measured: &[Measured], all: bool) -> String {
     text
 }
 
-/// Where throughput, mean latency and the number of workers don't fit together, and by how much.
+/// Returns the records for which throughput, mean latency and the number of workers are inconsistent.
 pub fn littles_law(records: &[RunRecord]) -> String {
     let failing: Vec<String> = records
         .iter()
@@ -71,7 +73,7 @@ pub fn littles_law(records: &[RunRecord]) -> String {
     }
 }
 
-/// How transactions arrived in an open loop, and where more came than were served.
+/// Returns the arrivals of an open loop, and the records where more transactions arrived than were served.
 pub fn arrivals(records: &[RunRecord]) -> String {
     let mut text = String::new();
     for record in records {
@@ -93,7 +95,7 @@ pub fn arrivals(records: &[RunRecord]) -> String {
     text
 }
 
-/// Which procedures were committed, in percent, for the records of workloads that have several.
+/// Returns the shares of committed procedures in percent, for workloads with several procedures.
 pub fn procedures(records: &[RunRecord]) -> String {
     let mut text = String::new();
     for record in records {
@@ -109,7 +111,7 @@ pub fn procedures(records: &[RunRecord]) -> String {
     text
 }
 
-/// Where time went, in percent, for the records that know.
+/// Returns the workers' time by category in percent, for records that contain it.
 pub fn breakdown(records: &[RunRecord]) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);

@@ -1,21 +1,21 @@
-//! Where records come from: this build, on this computer, started so.
+//! Describes the origin of records: this build, this computer, and the command line.
 
 use crate::host;
 use harness::record::Provenance;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The same for all records of one command.
+/// Origin of all records of one command.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// The computer.
+    /// Description of the computer.
     pub host: String,
-    /// Commit of the build, `-dirty` behind it if the sources were others, `unknown` without git.
+    /// Git commit of the build, or `unknown` without git. The suffix `-dirty` marks a build from modified sources.
     pub commit: &'static str,
     command_line: String,
 }
 
 impl Origin {
-    /// This computer, this build and this command.
+    /// Returns the origin with this computer, this build and this command.
     pub fn here() -> Origin {
         let words = std::env::args_os().skip(1);
         let words = words.map(|word| quoted(&word.to_string_lossy()));
@@ -27,7 +27,7 @@ impl Origin {
         }
     }
 
-    /// Of what is measured from now on.
+    /// Returns the provenance of a measurement that begins now.
     pub fn provenance(&self) -> Provenance {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Provenance {
@@ -40,7 +40,7 @@ impl Origin {
     }
 }
 
-/// A word as a shell takes it for one.
+/// Returns a word in the form in which a shell takes it as one word.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -49,15 +49,16 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Seconds since 1970 as a date in UTC. The calendar repeats every 400 years; a year that begins in March has its leap day last.
+/// Converts seconds since 1970 to a date in UTC. The calendar repeats every 400 years. Years are taken to begin in
+/// March, so that the leap day is the last day of a year.
 fn date(seconds: u64) -> String {
     const DAYS_OF_400_YEARS: u64 = 146_097;
-    // Days since the first of March of the year 0.
+    // Days since 1 March of year 0.
     let days = seconds / 86_400 + 719_468;
     let (era, day) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // Of March, April, ...: 31, 30, 31, 30, 31, and again, which is 153 days for five months.
+    // From March on, months have 31, 30, 31, 30, 31 days, and again. That is 153 days for five months.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };

@@ -1,4 +1,4 @@
-//! Standard output and standard error: what they can show, and writing to them.
+//! Writes to standard output and standard error, and finds out what they can show.
 
 use crate::failure::Failure;
 use crate::report::Terminal;
@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What standard output can show. Pipes get neither colours nor a width of their own.
+/// Returns the capabilities of standard output. Pipes get the default width and no colours.
 pub fn terminal() -> Terminal {
     let plain = Terminal::default();
     if !std::io::stdout().is_terminal() {
@@ -26,7 +26,7 @@ pub fn say(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A bar over `length` steps on standard error, invisible where that is no terminal.
+/// Returns a progress bar over `length` steps on standard error. It is hidden where that is no terminal.
 pub fn bar(length: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -38,7 +38,7 @@ pub fn bar(length: u64) -> ProgressBar {
     bar
 }
 
-/// How far a command is, on standard error: a bar on a terminal, elsewhere a line for each thing that is done.
+/// Progress of a command on standard error: a bar on a terminal, otherwise a line for each finished task.
 pub struct Progress {
     bar: ProgressBar,
     lines: bool,
@@ -47,28 +47,28 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of `all` things, which cost so much together.
+    /// Creates the progress of `all` tasks with the total cost `cost`.
     pub fn of(all: usize, cost: u64) -> Progress {
         let lines = !std::io::stderr().is_terminal();
         Progress { bar: bar(cost), lines, all, done: AtomicUsize::new(0) }
     }
 
-    /// This is done now.
+    /// Shows the task that is running now.
     pub fn begin(&self, what: String) {
         self.bar.set_message(what);
     }
 
-    /// One thing that cost so much is done, and this came of it.
+    /// Counts a finished task with its cost, and shows its result.
     pub fn done(&self, what: &str, cost: u64) {
         self.bar.inc(cost);
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.lines {
-            // Whoever has stopped reading does not want to know.
+            // An error is ignored: if standard error is closed, no reader needs the progress.
             let _ = writeln!(std::io::stderr(), "{done}/{} {what}", self.all);
         }
     }
 
-    /// Nothing more comes.
+    /// Removes the bar at the end of the command.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

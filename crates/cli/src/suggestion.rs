@@ -1,19 +1,19 @@
-//! What was probably meant by a name that nobody knows.
+//! Suggests known names for an unknown name.
 
-/// `unknown protocol 'SLIO': did you mean 'SILO'? allowed: ...`
+/// Returns `unknown protocol 'SLIO': did you mean 'SILO'? allowed: ...`
 pub fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
     let meant = nearest(name, known).map_or(String::new(), |n| format!(": did you mean '{n}'?"));
     let separator = if meant.is_empty() { ";" } else { "" };
     format!("unknown {kind} '{name}'{meant}{separator} allowed: {}", known.join(", "))
 }
 
-/// `did you mean 'small'? allowed: ...`, of a value that can be one of `known`, if it is one of a few.
+/// Returns `did you mean 'small'? allowed: ...`. The suggestion is left out if no value of `known` is similar.
 pub fn allowed(given: &str, known: &[&str], allowed: &str) -> String {
     let meant = nearest(given, known).map_or(String::new(), |n| format!("did you mean '{n}'? "));
     format!("{meant}allowed: {allowed}")
 }
 
-/// The known name that looks most alike, if one looks alike at all.
+/// Returns the most similar known name, if one is similar enough.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
     let alike = |candidate: &&str| strsim::jaro_winkler(&plain(name), &plain(candidate));

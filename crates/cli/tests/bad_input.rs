@@ -1,5 +1,5 @@
-//! What was asked for and can't be done: one line that names it and says what is allowed, exit code 2,
-//! nothing half-written.
+//! Tests requests that can't be satisfied: one line names the input and the allowed values, the exit code is 2, and
+//! no file is partly written.
 
 mod command;
 

@@ -1,4 +1,4 @@
-//! Commands that do what they were asked for.
+//! Tests commands that succeed.
 
 mod command;
 
@@ -71,7 +71,7 @@ fn simulated_runs_repeat_themselves_and_are_certified() {
     assert!(told.contains("as expected") && told.contains("replay with: kilocore run"), "{told}");
     let measured = |output: &Output| -> Vec<String> {
         let lines = text(output);
-        // Up to the certificate a row holds nothing about the host.
+        // The columns before the certificate contain nothing about the host.
         let header: Vec<&str> = lines.lines().next().expect("a header").split(',').collect();
         let certificate = header.iter().position(|name| name.starts_with("certificate"));
         let (certificate, cells) = (certificate.expect("a column"), lines.lines());
@@ -98,10 +98,10 @@ fn an_open_loop_says_what_arrived_and_where_it_queued() {
     assert_eq!(records[0].certificate.strict, Verdict::Pass);
 }
 
-/// How long the process has run on a processor, in hundredths of a second.
+/// Returns how long the process has run on a processor, in hundredths of a second.
 fn ticks_worked(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    // Behind the name in parentheses, which may contain anything: user time and system time.
+    // User time and system time follow the name in parentheses. The name may contain any character.
     let fields = stat.rsplit_once(')').expect("a name").1.split_whitespace();
     fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
 }
@@ -124,14 +124,14 @@ fn interrupted(signal: &str) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Half a second's work: what comes before the measuring takes much less.
+    // Half a second of work is enough: everything before the measurement takes much less.
     while ticks_worked(running.id()) < 50 {
         assert!(running.try_wait().unwrap().is_none(), "it has ended");
         std::thread::yield_now();
     }
     let interrupted = Command::new("kill").args([signal, &running.id().to_string()]).status();
     assert!(interrupted.unwrap().success());
-    // Not at its end, which would be a success.
+    // The run must not end by itself, because that would be a success.
     assert_eq!(running.wait().unwrap().code(), Some(130));
     let records = read_json(&file).unwrap();
     assert_eq!(records.len(), 1);
@@ -163,7 +163,7 @@ fn what_a_killed_run_has_measured_is_taken_over() {
     let after = read_json(&file).unwrap();
     assert_eq!(after.len(), 3, "{table}");
     assert_eq!(after[..before.len()], before, "taken over, not measured again");
-    // Another seed is another measurement.
+    // Another seed makes another measurement.
     text(&kilocore(words.iter().copied().chain(["--resume", "--seed", "2"])));
     assert!(read_json(&file).unwrap().iter().all(|record| record.seed == 2));
 }
@@ -197,7 +197,7 @@ fn exploration_finds_what_it_must_and_replays_it() {
     assert_eq!(finding(&told), finding(&again));
     let clean = text(&kilocore(["explore", "ycsb", "--cc", "SILO,TICTOC", "--schedules", "300"]));
     assert_eq!(clean.matches("no violation").count(), 2, "{clean}");
-    // Found too little: the bug needs more schedules than this.
+    // One schedule is too few to find this bug.
     let words = ["explore", "counters", "--mutant", "silo_without_lock_check", "--schedules", "1"];
     assert_eq!(kilocore(words).status.code(), Some(1));
 }
@@ -262,7 +262,7 @@ fn lists_name_everything() {
         serde_json::from_str(&text(&kilocore(["list", "--json"]))).unwrap();
     let protocols = json["protocols"].as_array().expect("a list");
     let silo = protocols.iter().find(|protocol| protocol["name"] == "SILO").expect("is there");
-    // The TID word, and the state of the row.
+    // The record has the TID word and the state of the row.
     assert!(protocols.len() >= 6 && silo["bytes_per_record"] == 16, "{silo}");
     assert!(text(&kilocore(["machines", "list"])).contains("superdome-flex"));
     assert!(text(&kilocore(["machines", "show", "graphite"])).contains("1000 MHz"));

@@ -1,4 +1,4 @@
-//! `kilocore validate`: rows in, errors out; bad directories are refused on one line.
+//! Tests `kilocore validate`: rows are simulated and compared, and bad directories are refused on one line.
 
 mod command;
 

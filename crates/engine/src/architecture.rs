@@ -1,4 +1,5 @@
-//! What an architecture is: it decides which core executes an access and how cores are synchronised physically.
+//! The interface of an architecture. An architecture decides which core executes an access, and how cores are
+//! synchronized physically.
 
 use crate::{EngineOptions, rows::Sites, site::LocalSite};
 use machine::{Machine, Service, cold::Arc};
@@ -6,49 +7,49 @@ use protocols::Protocol;
 use storage::{Store, StoreError};
 use txn::TableId;
 
-/// An architecture's description: a name, a summary, a source, and the number of sites.
+/// Description of an architecture: its name, a summary, its source, and the number of its sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchitectureDeclaration {
-    /// Its name, on the command line and in records.
+    /// Name on the command line and in records.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Paper and section.
     pub source: &'static str,
-    /// How many sites a transaction has: more than one only under protocols that allow it
+    /// Number of sites that a transaction has. More than one is possible only under protocols that allow it
     /// ([`protocols::Declaration::one_site`]).
     pub sites: usize,
 }
 
-/// An architecture under protocol `P`: owners of data, and which of their sites executes an access. Everything else is
-/// the same for all of them.
+/// An architecture under protocol `P`. It has owners of data, and it decides which of their sites executes an
+/// access. Everything else is the same for all architectures.
 pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
     Sized + Send + Sync + 'static
 {
-    /// Its description, for listings and for the check that the protocol allows so many sites.
+    /// Description, for listings and for the check that the protocol allows this number of sites.
     const DECLARED: &'static ArchitectureDeclaration;
 
-    /// A session's way to the sites.
+    /// The sites of one session.
     type Sites<'s>: DirectSites<'s, M, P>;
 
-    /// Its owners, without tables.
+    /// Makes the owners, without tables.
     fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError>;
 
-    /// The stores of its owners: each has every table.
+    /// Returns the stores of all owners. Each store has every table.
     fn stores(&self) -> impl Iterator<Item = &Store<M>>;
 
-    /// The sites of session number `slot`, which `core` uses.
+    /// Returns the sites of session number `slot`, which `core` uses.
     fn sites<'s>(&'s self, core: &'s M::Core, slot: usize) -> Self::Sites<'s>;
 
-    /// Background work that a run should do on service cores.
+    /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
 }
 
-/// Sites of which this core reaches some itself, by code that is compiled for the protocol.
+/// Sites of which the core can access some directly, with code that is compiled for the protocol.
 pub(crate) trait DirectSites<'s, M: Machine, P: Protocol<M>>: Sites<'s, M> {
-    /// The site that has the row `key` of `table`, if the core reaches it itself.
+    /// Returns the site that has the row `key` of `table`, if the core can access it directly.
     fn direct(&mut self, table: TableId, key: u64) -> Option<&mut LocalSite<'s, M, P>>;
 
-    /// The only site of all transactions, if there is just one and the core reaches it itself.
+    /// Returns the only site of every transaction, if there is only one and the core can access it directly.
     fn only(&mut self) -> Option<&mut LocalSite<'s, M, P>>;
 }

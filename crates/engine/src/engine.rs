@@ -1,4 +1,5 @@
-//! An engine: an architecture under a protocol on a machine, with or without these types in its name.
+//! An engine is an architecture under a protocol on a machine. [`Engine`] hides these types, [`TypedEngine`]
+//! does not.
 
 use crate::{
     architecture::Architecture,
@@ -18,40 +19,40 @@ use std::{any::Any, fmt};
 use storage::{Place, Store, StoreError, StoreLoader, Table};
 use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 
-/// How an engine is made.
+/// Options of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// The protocol's knobs.
+    /// Options of the protocol.
     pub protocol: ProtocolOptions,
-    /// Sessions at a time, services included.
+    /// Number of concurrent sessions, services included.
     pub sessions: usize,
-    /// Record histories, for certificates.
+    /// Set to record histories, for certificates.
     pub record_history: bool,
-    /// Note in histories what the values of rows come to as well. Then reads are of all columns.
+    /// Set to record the values of rows in histories too. Every recorded read then reads all columns.
     pub record_values: bool,
-    /// Absent rows that a session lets gather before it takes them out of their indexes.
+    /// Number of absent rows that a session collects before it removes them from their indexes.
     pub purge_batch: usize,
-    /// Ticks between two attempts to advance the epoch.
+    /// Number of ticks between two attempts to advance the epoch.
     pub epoch_interval_ticks: u64,
 }
 
-/// An engine that can't be made.
+/// The reason why an engine or its tables cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {
-    /// No protocol of that name.
+    /// No protocol has this name.
     UnknownProtocol(String),
-    /// No architecture of that name.
+    /// No architecture has this name.
     UnknownArchitecture(String),
-    /// The protocol cannot give that level of isolation.
+    /// The protocol cannot give this isolation level.
     Isolation(IsolationError),
-    /// The architecture gives transactions several sites, and the protocol cannot.
+    /// The architecture gives transactions several sites, and the protocol supports only one.
     OneSite {
-        /// The protocol.
+        /// Name of the protocol.
         protocol: &'static str,
-        /// Why it cannot.
+        /// Reason why it supports only one site.
         reason: &'static str,
     },
-    /// Its tables.
+    /// An error of a table.
     Store(StoreError),
 }
 
@@ -83,15 +84,15 @@ impl From<IsolationError> for EngineError {
     }
 }
 
-/// What of a workload an engine is loaded from: its data, without its clients.
+/// The part of a workload that an engine is loaded from: its data, without its clients.
 pub trait Dataset: Send + Sync {
-    /// As [`Workload::schema`].
+    /// See [`Workload::schema`].
     fn schema(&self) -> Schema;
 
-    /// As [`Workload::rows`].
+    /// See [`Workload::rows`].
     fn rows(&self, table: TableId) -> u64;
 
-    /// As [`Workload::load`].
+    /// See [`Workload::load`].
     fn load(&self, loader: &mut dyn Loader);
 }
 
@@ -111,11 +112,11 @@ impl<W: Workload> Dataset for W {
 
 /// Tables, a protocol, and a way to execute accesses. Made by [`crate::registry`].
 pub trait Engine<M: Machine>: Any + Send + Sync {
-    /// Makes and loads the tables of `data`, natively with `threads` threads.
+    /// Creates and loads the tables of `data`. On a native machine `threads` threads load them.
     fn load(&self, data: &dyn Dataset, threads: usize) -> Result<(), EngineError>;
 
-    /// Makes a table and its secondary indexes, under the numbers from `first` on, meant for `rows` rows. The caller
-    /// gives every number once.
+    /// Creates a table and its secondary indexes, under consecutive numbers from `first` on, sized for `rows`
+    /// rows. The caller must use every number only once.
     fn create_table(
         &self,
         first: TableId,
@@ -123,53 +124,58 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
         rows: u64,
     ) -> Result<(), EngineError>;
 
-    /// Bytes that `rows` rows of `schema` need, index included.
+    /// Returns the number of bytes that `rows` rows of `schema` need, index included.
     fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64;
 
-    /// All tables made so far, in order of their numbers; secondary indexes are those with an
+    /// Returns all tables created so far, in order of their numbers. Secondary indexes are the tables with an
     /// [`index_of`](TableSchema::index_of). [`Session::walk`] reads their rows.
     fn tables(&self) -> Vec<(TableId, &TableSchema)>;
 
-    /// In recorded runs the rows that were loaded, of the tables whose ranges can be scanned: evidence of what scans must
-    /// have met.
+    /// Returns the loaded rows of the tables whose ranges can be scanned, if the run is recorded. They are
+    /// evidence of what scans must have seen.
     fn loaded(&self) -> Vec<LoadedTable>;
 
-    /// What histories call a table by number is called so by people: the tables, and the second parts of rows.
+    /// Returns the names of everything that histories identify by a table number: the tables, and the second
+    /// parts of rows.
     fn table_names(&self) -> Vec<(TableId, String)>;
 
-    /// Where the records of a key lie, under the number that histories have for the table: for whoever reads a trace of
-    /// an explored run, when the run is over. One for each owner that has it; none where keys are bytes.
+    /// Returns where the records of a key lie. `table` is the number that histories use for the table. There is
+    /// one place for each owner that has the key, and none if the table's keys are bytes. Meant for reading the
+    /// trace of an explored run after the run.
     fn places(&self, core: &M::Core, table: TableId, key: u64) -> Vec<Place>;
 
-    /// Gives the engine a log, once: sessions made from now on tell it of their commits. Tickets follow on what `sink` has
-    /// acknowledged by now, which is what the tables hold.
+    /// Attaches a log. This is possible once. Sessions made from now on report their commits to `sink`. Tickets
+    /// continue after the one that `sink` has acknowledged by now, which must be the state that the tables
+    /// hold.
     fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError>;
 
-    /// Session number `slot`, to be used by `core`. A slot is used by one session at a time.
+    /// Makes session number `slot`, to be used by `core`. Two sessions must not use the same slot at the same
+    /// time.
     fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Box<dyn Session + 's>;
 
-    /// Background work that a run should do on service cores.
+    /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
 
-    /// What its transactions are promised.
+    /// Returns the guarantees of the protocol.
     fn declaration(&self) -> Declaration;
 
-    /// The epoch in a commit timestamp, where commits are told apart by epochs: see [`Protocol::epoch_of`].
+    /// Returns the epoch in a commit timestamp, if the protocol puts epochs into them: see
+    /// [`Protocol::epoch_of`].
     fn epoch_of(&self, commit_timestamp: u64) -> Option<u64>;
 }
 
-/// An engine whose sessions have a type: for loops that are compiled for it.
+/// An engine whose sessions have a known type, for loops that are compiled for that type.
 pub trait TypedEngine<M: Machine>: Engine<M> {
-    /// False where one copy of a loop serves all workloads: for a form of a protocol, and where nothing of an access is
-    /// compiled for the protocol anyway.
+    /// False if one compiled copy of a loop serves all workloads. That is so for a variant of a protocol, and
+    /// if no part of an access is compiled for the protocol anyway.
     const LOOPS: bool;
 
-    /// Its sessions.
+    /// Type of its sessions.
     type Session<'s>: Session
     where
         Self: 's;
 
-    /// As [`Engine::session`].
+    /// See [`Engine::session`].
     fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Self::Session<'s>;
 }
 
@@ -182,7 +188,7 @@ pub struct EngineOf<M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
 }
 
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
-    /// An engine without tables. Fails where `options` ask for what the protocol cannot give.
+    /// Makes an engine without tables. Fails if `options` ask for something that the protocol cannot give.
     pub(crate) fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
         P::check_isolation(&options.protocol)?;
         let Declaration { name: protocol, one_site, .. } = P::declare(&options.protocol);
@@ -194,13 +200,13 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
         Ok(EngineOf { architecture, options, log: OnceLock::new(), protocol })
     }
 
-    /// As [`Engine::epoch_of`].
+    /// See [`Engine::epoch_of`].
     fn epoch_in(commit_timestamp: u64) -> Option<u64> {
-        // Each site has epochs of its own.
+        // With several sites each site has its own epochs, so a timestamp has no common epoch.
         P::epoch_of(commit_timestamp).filter(|_| A::DECLARED.sites == 1)
     }
 
-    /// The first owner's.
+    /// Returns the store of the first owner.
     fn store(&self) -> &Store<M> {
         self.architecture.stores().next().expect("there is an owner")
     }
@@ -250,7 +256,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     }
 
     fn loaded(&self) -> Vec<LoadedTable> {
-        // All owners are loaded with all rows.
+        // Every owner is loaded with all rows, so the first one suffices.
         self.store().tables().filter_map(Table::loaded).collect()
     }
 
@@ -295,7 +301,8 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 }
 
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> TypedEngine<M> for EngineOf<M, P, A> {
-    // Tests, which are built often and are not in a hurry, run one loop for all: the release build's are run by CI.
+    // Builds with debug assertions use one loop for all protocols. Tests are built often and need not be fast.
+    // CI runs the loops of the release build.
     const LOOPS: bool = !P::ONE_COPY && A::DECLARED.sites == 1 && !cfg!(debug_assertions);
     type Session<'s> = SessionOf<'s, M, P, A>;
 

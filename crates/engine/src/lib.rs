@@ -1,10 +1,13 @@
-//! From a stored procedure's accesses to records: what a row is, and who executes an access.
+//! Executes a stored procedure's accesses on records. This crate defines what a row is and who executes an
+//! access.
 //!
-//! - [`Session`] is what a stored procedure runs against;
-//! - `rows/` says what a row is, once for all: keys of both kinds, secondary indexes, rows in two parts, scans,
-//!   retirement, recording, logging;
-//! - `site/` is what one owner can do for one transaction on its own data: a protocol on a store;
-//! - an architecture says which site executes an access: a module each, listed in [`registry`].
+//! - [`Session`] is the interface that a stored procedure uses.
+//! - `rows/` implements rows once for all protocols: keys of both kinds, secondary indexes, split rows (hot and
+//!   cold columns), scans, retirement of absent records, recording of histories, logging.
+//! - `site/` implements what one owner does for one transaction on its own data. A site is a protocol on a
+//!   store.
+//! - An architecture decides which site executes an access. Each has its own module, and [`registry`] lists
+//!   them.
 
 mod architecture;
 mod engine;

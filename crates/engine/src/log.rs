@@ -1,55 +1,61 @@
-//! The commit hook: what a log is told of committing transactions, and what it promises in return.
+//! The commit hook: what a log receives from committing transactions, and what it promises in return.
 //!
-//! A commit that writes passes three moments. It is *numbered* when all its sites are prepared: its [`Ticket`] is its place
-//! in the order of replay ([`protocols::parts::commit_order`] says why that order is right under every protocol). Then the
-//! sink is told of it, with all before- and after-images. Then its writes are *installed*, and others see them. It is
-//! *acknowledged* when the sink says so of its ticket or of a later one: group commit waits for that outside,
-//! when the session has long gone on.
+//! A transaction that writes passes these moments when it commits:
 //!
-//! Nobody reads what the sink has not been told of. But what was read may not be durable yet, so a transaction that
-//! has written nothing has a ticket too: that of the last commit that it may have read.
+//! 1. It is *numbered* when all its sites are prepared. Its [`Ticket`] is its place in the order of replay.
+//!    [`protocols::parts::commit_order`] explains why that order is right under every protocol.
+//! 2. The sink receives it, with all before-images and after-images.
+//! 3. Its writes are *installed*, and other transactions see them.
+//! 4. It is *acknowledged* when the sink acknowledges its ticket or a later one. With group commit, the client
+//!    waits for this outside the session, which has long continued with other work.
+//!
+//! Invariant: no transaction reads a write that the sink has not received. But a write that was read need not
+//! be durable yet. Therefore a transaction without writes has a ticket too: the ticket of the last commit that
+//! it can have read.
 
 use machine::{Machine, OutOfMemory, cold::Arc};
 use protocols::parts::commit_order::CommitOrder;
 use std::{fmt, ops::Range};
 use txn::{ColumnSet, Key, TableId, TxnId, WriteKind};
 
-/// A place in the order of commits, from 1 on.
+/// A place in the order of commits. The first ticket is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// What is told of committing transactions. A log.
+/// The receiver of committing transactions: a log.
 pub trait CommitSink: Send + Sync {
-    /// A transaction that writes is prepared and will commit. Nothing that it writes is installed yet, and nobody else
-    /// can write there: must not wait for other transactions.
+    /// Receives a transaction that writes, is prepared and will commit. None of its writes is installed yet,
+    /// and no other transaction can write to the same rows. So this function must not wait for other
+    /// transactions.
     ///
-    /// Each ticket is told once, none is left out, and independent transactions may be told in another order than that of
-    /// their tickets. What is told of `commit` is gone afterwards.
+    /// Each ticket is received exactly once, and no ticket is left out. Independent transactions can arrive in
+    /// another order than that of their tickets. The contents of `commit` are not available after the call.
     ///
-    /// It must not panic: the transaction would roll back, and its ticket would be told to nobody. A log that cannot go on
-    /// keeps that to itself here, and stops acknowledging.
+    /// It must not panic. After a panic the transaction would roll back, and its ticket would never be
+    /// received. A log that cannot continue must return normally and stop acknowledging.
     fn commit(&self, commit: &Commit<'_>);
 
-    /// Everything up to this ticket is durable.
+    /// Returns the last ticket up to which every commit is durable.
     fn acknowledged(&self) -> Ticket;
 }
 
 /// A committing transaction.
 pub struct Commit<'a> {
-    /// Its place in the order in which after-images are replayed.
+    /// Place in the order in which after-images are replayed.
     pub ticket: Ticket,
-    /// Its identity.
+    /// Identity of the transaction.
     pub id: TxnId,
-    /// Its commit timestamp; 0 under protocols that have none.
+    /// Commit timestamp, or 0 under protocols without timestamps.
     pub timestamp: u64,
-    /// The epoch of the timestamp, where commits are told apart by epochs.
+    /// Epoch of the timestamp, if the protocol puts epochs into its timestamps.
     pub epoch: Option<u64>,
     pub(crate) writes: &'a [Written],
     pub(crate) bytes: &'a [u8],
 }
 
 impl<'a> Commit<'a> {
-    /// What it writes: entries of secondary indexes too, as they are rows of tables. A row in two parts has a write for each.
+    /// Returns the writes. Entries of secondary indexes are included, because they are rows of tables. A write
+    /// to both parts of a split row appears as one write for each part.
     pub fn writes(&self) -> impl ExactSizeIterator<Item = LoggedWrite<'a>> + use<'a> {
         let bytes = self.bytes;
         self.writes.iter().map(move |written| LoggedWrite {
@@ -66,20 +72,20 @@ impl<'a> Commit<'a> {
     }
 }
 
-/// What a transaction does to a row, or to a part of a row.
+/// A write of a transaction to a row, or to one part of a split row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedWrite<'a> {
-    /// The table.
+    /// Number of the table.
     pub table: TableId,
-    /// The row's key.
+    /// Key of the row.
     pub key: Key<'a>,
-    /// What happens to it.
+    /// Kind of the write.
     pub kind: WriteKind,
-    /// The columns that change: in an insert or a delete all of the row, or of its part.
+    /// Columns that change. An insert or a delete changes all columns of the row, or of the part.
     pub columns: ColumnSet,
-    /// Their values before, packed; none before an insert.
+    /// Packed values of these columns before the write. Empty for an insert.
     pub before: &'a [u8],
-    /// Their values afterwards, packed; none after a delete.
+    /// Packed values of these columns after the write. Empty for a delete.
     pub after: &'a [u8],
 }
 
@@ -93,31 +99,31 @@ pub(crate) struct Written {
     pub after: Range<usize>,
 }
 
-/// A key whose bytes lie in a buffer.
+/// A key. The bytes of a byte key lie in a buffer.
 pub(crate) enum WrittenKey {
     Number(u64),
     Bytes(Range<usize>),
 }
 
-/// An engine's log.
+/// The log of an engine.
 pub(crate) struct Log<M: Machine> {
     pub sink: Arc<dyn CommitSink>,
     pub order: CommitOrder<M>,
-    /// As [`crate::Engine::epoch_of`].
+    /// Implements [`crate::Engine::epoch_of`].
     pub epoch_of: fn(u64) -> Option<u64>,
 }
 
-/// A sink that an engine can't have.
+/// The reason why an engine cannot have a sink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SinkError {
-    /// The protocol isolates nothing, so that there is no order in which its writes can be replayed.
+    /// The protocol isolates nothing, so there is no order in which its writes could be replayed.
     NoOrder {
-        /// The protocol.
+        /// Name of the protocol.
         protocol: &'static str,
     },
-    /// It has one.
+    /// The engine already has a sink.
     Attached,
-    /// No memory for it.
+    /// There is no memory for the commit order.
     OutOfMemory(OutOfMemory),
 }
 

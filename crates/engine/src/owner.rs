@@ -5,16 +5,16 @@ use machine::{Machine, Service, cold::Arc};
 use protocols::{Protocol, parts::timestamp_allocator::TimestampAllocator};
 use storage::{ProtocolWords, Store, StoreError, StoreOptions};
 
-/// A store and its protocol, made for each other: records hold the protocol's words.
+/// A store and its protocol. The store is made for the protocol: its records hold the protocol's words.
 pub(crate) struct Owner<M: Machine, P: Protocol<M>> {
     store: Store<M>,
     protocol: P,
-    /// For workloads that measure how timestamps are drawn.
+    /// Allocator for workloads that measure the cost of drawing timestamps.
     allocator: TimestampAllocator<M>,
 }
 
 impl<M: Machine, P: Protocol<M>> Owner<M, P> {
-    /// An owner without tables.
+    /// Makes an owner without tables.
     pub fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
         let store_options = StoreOptions {
             sessions: options.sessions,
@@ -30,22 +30,22 @@ impl<M: Machine, P: Protocol<M>> Owner<M, P> {
         })
     }
 
-    /// Its tables.
+    /// Returns the store with its tables.
     pub fn store(&self) -> &Store<M> {
         &self.store
     }
 
-    /// Its protocol.
+    /// Returns the protocol.
     pub fn protocol(&self) -> &P {
         &self.protocol
     }
 
-    /// Its allocator of timestamps.
+    /// Returns the allocator of timestamps.
     pub fn allocator(&self) -> &TimestampAllocator<M> {
         &self.allocator
     }
 
-    /// Moves its epochs on, at the interval of `options`.
+    /// Returns the service that advances the epochs of this owner, at the interval of `options`.
     pub fn epochs_service(&self, options: &EngineOptions) -> Service<'_, M> {
         Service {
             name: "epochs",

@@ -1,8 +1,8 @@
-//! A protocol and its state for one session, seen without their types.
+//! A protocol and its state for one session, behind a trait object.
 //!
-//! What a row is, how it is found and how ranges are kept is the same text whatever the protocol, so it is compiled
-//! once for a machine, and calls the protocol through [`Part`]. Natively the short ways of reading, updating, adding and
-//! committing call [`ProtocolPart`] itself, whose methods are inlined there.
+//! The code for rows, lookups and range protection is the same for every protocol. It is compiled once per
+//! machine and calls the protocol through [`Part`]. On a native machine the fast paths for read, update, add
+//! and commit call [`ProtocolPart`] directly, so that its methods are inlined there.
 
 use crate::owner::Owner;
 use machine::Machine;
@@ -10,10 +10,10 @@ use protocols::{Change, CommitLog, Images, Prepared, Protocol, Txn};
 use storage::{Guard, GuardRef, ProtocolWords, Record, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema};
 
-/// A protocol's part in one session: [`Protocol`], with the state that it works on.
+/// The protocol's part of one session: [`Protocol`] together with the state that it works on.
 ///
-/// Each method is the protocol's of that name, which says what it does. Records and guards must be of the owner's own
-/// store; others panic.
+/// Each method calls the method of [`Protocol`] with the same name, which is documented there. Records and
+/// guards must belong to the owner's store. Others cause a panic.
 pub(crate) trait Part<'s, M: Machine> {
     fn locks_partitions(&self) -> bool;
     fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort>;
@@ -63,47 +63,49 @@ pub(crate) struct ProtocolPart<'s, M: Machine, P: Protocol<M>> {
     core: &'s M::Core,
     protocol: &'s P,
     worker: P::Worker<'s>,
-    /// Those of the owner's store.
+    /// Layout of the protocol's words in the owner's store. Records of other stores have another one.
     words: &'s ProtocolWords,
 }
 
 impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
-    /// The part of `owner`'s protocol in session number `slot`, which `core` uses.
+    /// Makes the part of `owner`'s protocol in session number `slot`, which `core` uses.
     pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, slot: usize) -> Self {
         let protocol = owner.protocol();
         let (store, words) = (owner.store(), &owner.store().options().words);
         ProtocolPart { core, protocol, worker: protocol.worker(store.epochs(), slot), words }
     }
 
-    /// The protocol's view of a record of the owner's store.
+    /// Returns the protocol's view of a record of the owner's store.
     #[inline(always)]
     fn own<'r>(&self, record: Record<'r, M>) -> RecordRef<'r, M, P::Record> {
         assert!(record.table().is_of(self.words), "a record of another store");
-        // SAFETY: the owner's store was made for the protocol's words, and the record is of it.
+        // SAFETY: the owner's store was made for the protocol's words. The assertion has shown that the record
+        // is of that store.
         unsafe { RecordRef::new(record) }
     }
 
-    /// The protocol's view of a guard of the owner's store.
+    /// Returns the protocol's view of a guard of the owner's store.
     #[inline(always)]
     fn own_guard<'r>(&self, guard: Guard<'r, M>) -> GuardRef<'r, M, P::Record> {
         assert!(guard.record().table().is_of(self.words), "a guard of another store");
-        // SAFETY: as above.
+        // SAFETY: the owner's store was made for the protocol's words. The assertion has shown that the guard
+        // is of that store.
         unsafe { GuardRef::new(guard) }
     }
 
-    /// As [`Protocol::begin`].
+    /// Calls [`Protocol::begin`].
     #[inline(always)]
     pub fn begin(&mut self, txn: Txn<'_>) {
         self.protocol.begin(self.core, &mut self.worker, txn);
     }
 
-    /// As [`Part::approach`].
+    /// Does the same as [`Part::approach`], and is inlined.
     #[inline(always)]
     pub fn approach_directly(&mut self, table: &TableSchema, key: u64) -> Result<(), Abort> {
         self.protocol.approach(self.core, &mut self.worker, table, KeyRange::one(key))
     }
 
-    /// As [`Part::read`].
+    /// Does the same as [`Part::read`], and is inlined.
     ///
     /// # Safety
     /// The record must be of the store that the part's owner was made with.
@@ -115,30 +117,32 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        // SAFETY: by the caller's promise; the owner's store was made for the protocol's words.
+        // SAFETY: the caller promises that the record is of the owner's store, which was made for the
+        // protocol's words.
         let record = unsafe { RecordRef::new(record) };
         self.protocol.read(self.core, &mut self.worker, record, columns, intent, out)
     }
 
-    /// As [`Part::write`].
+    /// Does the same as [`Part::write`], and is inlined.
     ///
     /// # Safety
-    /// As for [`ProtocolPart::read_directly`].
+    /// The same condition as for [`ProtocolPart::read_directly`].
     #[inline(always)]
     pub unsafe fn write_directly(
         &mut self,
         record: Record<'s, M>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
-        // SAFETY: by the caller's promise; the owner's store was made for the protocol's words.
+        // SAFETY: the caller promises that the record is of the owner's store, which was made for the
+        // protocol's words.
         let record = unsafe { RecordRef::new(record) };
         self.protocol.write(self.core, &mut self.worker, record, change)
     }
 
-    /// As [`Part::add`].
+    /// Does the same as [`Part::add`], and is inlined.
     ///
     /// # Safety
-    /// As for [`ProtocolPart::read_directly`].
+    /// The same condition as for [`ProtocolPart::read_directly`].
     #[inline(always)]
     pub unsafe fn add_directly(
         &mut self,
@@ -146,18 +150,19 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
-        // SAFETY: by the caller's promise; the owner's store was made for the protocol's words.
+        // SAFETY: the caller promises that the record is of the owner's store, which was made for the
+        // protocol's words.
         let record = unsafe { RecordRef::new(record) };
         self.protocol.add(self.core, &mut self.worker, record, columns, deltas)
     }
 
-    /// As [`Protocol::prepare`].
+    /// Calls [`Protocol::prepare`].
     #[inline(always)]
     pub fn prepare(&mut self) -> Result<Prepared, Abort> {
         self.protocol.prepare(self.core, &mut self.worker)
     }
 
-    /// As [`Protocol::commit`].
+    /// Calls [`Protocol::commit`].
     #[inline(always)]
     pub fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
         self.protocol.commit(self.core, &mut self.worker, timestamp, log);

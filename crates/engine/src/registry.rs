@@ -1,7 +1,7 @@
-//! The list of architectures: the one place, besides an architecture's own module, where its name stands.
+//! The list of architectures. Apart from its own module, an architecture is named only here.
 //!
-//! An engine is made by the names of an architecture and of a protocol. [`native`] makes engines on real hardware
-//! here, once for all programs; [`create`] does so for any machine.
+//! The names of an architecture and of a protocol identify an engine. [`native`] makes engines on real
+//! hardware, compiled here once for all programs. [`create`] makes engines on any machine.
 
 use crate::{
     architecture::ArchitectureDeclaration,
@@ -13,20 +13,20 @@ use protocols::{
     registry::{Visitor, with_protocol},
 };
 
-/// The architecture of whoever names none.
+/// Architecture to use if the caller names none.
 pub const DEFAULT: &str = "shared_everything";
 
-/// Something to do with an engine's type, which is known by names only at run time.
+/// An operation on an engine's type, which is known only by name at run time.
 pub trait EngineVisitor<M: Machine> {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
-    /// Does it with `E`.
+    /// Runs the operation with the engine type `E`.
     fn visit<E: TypedEngine<M>>(self) -> Self::Output;
 }
 
 macro_rules! registry {
     ($($module:ident :: $architecture:ident),* $(,)?) => {
-        /// What all architectures say of themselves, in the order of reports.
+        /// Returns the descriptions of all architectures, in the order of reports.
         pub fn declarations() -> Vec<ArchitectureDeclaration> {
             vec![$(crate::$module::DECLARATION),*]
         }
@@ -69,14 +69,14 @@ registry! {
     several_sites::SeveralSites,
 }
 
-/// An engine to be made.
+/// Parameters of an engine that is to be made.
 struct Creation<'c, M: Machine> {
     architecture: &'c str,
     machine: &'c Arc<M>,
     options: &'c EngineOptions,
 }
 
-/// An engine's type to be visited.
+/// An engine type that is to be visited.
 struct Typed<'c, V> {
     architecture: &'c str,
     visitor: V,
@@ -84,8 +84,8 @@ struct Typed<'c, V> {
 
 /// Makes an engine without tables, by the names of its architecture and its protocol.
 ///
-/// Each machine that calls it compiles every protocol anew: programs call [`native`] and its like, which are not
-/// generic.
+/// Each machine type that this is called with compiles every protocol anew. Programs should call [`native`] and
+/// similar functions, which are not generic.
 pub fn create<M: Machine>(
     architecture: &str,
     protocol: &str,
@@ -97,7 +97,7 @@ pub fn create<M: Machine>(
         .unwrap_or_else(|_| Err(EngineError::UnknownProtocol(protocol.to_owned())))
 }
 
-/// As [`create`], on real hardware.
+/// Makes an engine as [`create`] does, on real hardware.
 pub fn native(
     architecture: &str,
     protocol: &str,

@@ -1,4 +1,4 @@
-//! One worker's way into the database.
+//! One worker's access to the database.
 
 use crate::{
     architecture::{Architecture, DirectSites},
@@ -10,65 +10,69 @@ use protocols::{CommitLog, Protocol};
 use storage::Piece;
 use txn::{Abort, Access, ColumnSet, Direction, Intent, Key, Keys, TableId, Visit, WorkerHistory};
 
-/// How an attempt starts.
+/// Parameters with which an attempt starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start<'a> {
-    /// 0 for new work, then 1, 2, ... for its retries.
+    /// Number of the attempt: 0 for new work, then 1, 2, ... for its retries.
     pub attempt: u32,
-    /// Declared to write nothing.
+    /// Set if the transaction is declared to write nothing.
     pub read_only: bool,
-    /// The partitions of all keys that it may access, in any order and repeated at will; none for any. Only where the
-    /// protocol [locks partitions](Session::locks_partitions) do they make a difference.
+    /// Partitions of all keys that the attempt can access, in any order and with repetitions. Empty if it can
+    /// access all keys. They have an effect only if the protocol [locks partitions](Session::locks_partitions).
     pub partitions: &'a [u64],
 }
 
-/// How far a walk through a table has come. It begins with the default.
+/// Progress of a walk through a table. A walk begins with the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
     pub(crate) site: usize,
     pub(crate) piece: Piece,
 }
 
-/// What is done with a row that a walk has come to: its key, and all its columns, packed.
+/// Visits a row that a walk has reached. Receives its key and all its columns, packed.
 pub type RowVisit<'v> = dyn FnMut(Key<'_>, &[u8]) + 'v;
 
-/// One worker's way into the database: begin, access, then commit or roll back. Any number of times.
+/// One worker's access to the database: begin, accesses, then commit or roll back, any number of times.
 pub trait Session: Access {
-    /// Begins an attempt. The one before must have ended.
+    /// Begins an attempt. The previous attempt must have ended.
     fn begin(&mut self, start: Start<'_>);
 
-    /// True when the protocol locks partitions, so that [`Start::partitions`] makes a difference.
+    /// Returns true if the protocol locks partitions, so that [`Start::partitions`] has an effect.
     fn locks_partitions(&self) -> bool;
 
-    /// Commits the attempt; on failure it is rolled back and the reason returned.
+    /// Commits the attempt. On failure it rolls the attempt back and returns the reason.
     fn commit(&mut self) -> Result<(), Abort>;
 
-    /// Ends the attempt as if it had never been.
+    /// Rolls the attempt back.
     fn rollback(&mut self);
 
-    /// As [`Session::rollback`], and says whether all that the attempt has read could have been committed:
-    /// only then may an error that a procedure computed from it be believed.
+    /// Rolls the attempt back as [`Session::rollback`] does. Returns `Ok` only if everything that the attempt
+    /// has read could have been committed. Only then is an error valid that a procedure computed from these
+    /// reads.
     fn check_and_rollback(&mut self) -> Result<(), Abort>;
 
-    /// True between begin and the end of the attempt.
+    /// Returns true between begin and the end of the attempt.
     fn in_transaction(&self) -> bool;
 
-    /// The age by which the protocol decides who gives way, if it does.
+    /// Returns the transaction's priority, if the protocol decides conflicts by age.
     fn priority(&self) -> Option<u64>;
 
-    /// How long, in ticks of the machine's clock, to back off at most before an attempt is made again, if the protocol says
-    /// so: a time drawn evenly from nothing to this. None to leave it to the caller.
+    /// Returns the longest back-off before the next attempt, in ticks of the machine's clock, if the protocol
+    /// sets one. The caller should wait for a uniformly random time up to this one. `None` leaves the back-off
+    /// to the caller.
     fn longest_back_off(&mut self) -> Option<u64>;
 
-    /// The ticket of the last commit, where the engine has a [log](crate::CommitSink): all that it has written and read is
-    /// durable when the log has acknowledged it. None if it was taken before.
+    /// Returns the ticket of the last commit, if the engine has a [log](crate::CommitSink). All that the
+    /// transaction has written and read is durable when the log has acknowledged the ticket. Returns `None` if
+    /// the ticket was taken before.
     fn take_ticket(&mut self) -> Option<Ticket>;
 
-    /// Reads the rows in a piece of a table, within the attempt, and returns where the next piece is. What was visited
-    /// counts only if the attempt commits; a checkpoint makes an attempt of each piece.
+    /// Reads the rows in one piece of a table, within the attempt, and returns the position of the next piece.
+    /// The visited rows count only if the attempt commits. A checkpoint runs one attempt for each piece.
     ///
-    /// A row that is there from the begin of a walk to its end is read once, whatever is done beside it. Rows that come
-    /// and go meanwhile may be missed: ranges are not protected. Attempts that declare partitions must declare all.
+    /// A row that exists from the begin of a walk to its end is read exactly once, whatever other transactions
+    /// do meanwhile. Rows that are inserted or deleted meanwhile can be missed, because ranges are not
+    /// protected. An attempt that declares partitions must declare all of them.
     fn walk(
         &mut self,
         table: TableId,
@@ -76,20 +80,24 @@ pub trait Session: Access {
         visit: &mut RowVisit<'_>,
     ) -> Result<Option<Walk>, Abort>;
 
-    /// What the session's committed transactions did so far, if that is recorded.
+    /// Takes the history of the session's committed transactions so far. It is empty unless histories are
+    /// recorded.
     fn take_history(&mut self) -> WorkerHistory;
 
-    /// Takes absent rows out of their indexes and their memory back. Between transactions, now and then.
+    /// Removes absent rows from their indexes and frees their memory. To be called between transactions, from
+    /// time to time.
     fn maintain(&mut self);
 
-    /// As [`Session::maintain`], at once, and leaves the memory to whoever needs it: when there is none left.
+    /// Does the work of [`Session::maintain`] at once and gives the memory to the sessions that need it. To be
+    /// called if there is no memory left.
     fn reclaim(&mut self);
 }
 
 /// The session of any architecture under any protocol.
 ///
-/// Natively accesses that need no more than one record take short ways, compiled for the protocol. All others, and
-/// where time is modelled all, go through [`crate::rows`], which is compiled once for a machine.
+/// On a native machine an access that needs only one record takes a fast path, which is compiled for the
+/// protocol. All other accesses go through [`crate::rows`], which is compiled once per machine. On a machine
+/// that models time, all accesses do.
 pub struct SessionOf<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
     rows: Rows<'s, M>,
     sites: A::Sites<'s>,
@@ -109,7 +117,7 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         Work { rows: &mut self.rows, sites: &mut self.sites }
     }
 
-    /// True when an access may take a short way.
+    /// Returns true if an access can take a fast path.
     #[inline(always)]
     fn may_be_short(&self) -> bool {
         !M::MODELLED && self.rows.is_bare()
@@ -196,8 +204,8 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
     }
 }
 
-// Where a caller has a number in its hands, nothing is left of the question which kind a key is: these are inlined
-// always, and what they call has the size that it would have if all keys were numbers.
+// These functions are always inlined. If the caller has an integer key, the compiler then removes the test of
+// the key's kind, and the functions called here are as small as if all keys were integers.
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_, M, P, A> {
     #[inline(always)]
     fn read_with(
@@ -320,7 +328,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
             let timestamp = match site.part().prepare() {
                 Ok(prepared) => prepared.least,
                 Err(abort) => {
-                    // What it does with a doomed attempt is what is to be done.
+                    // `Work::commit` does what is needed with a doomed attempt.
                     self.rows.doom(abort);
                     return self.work().commit();
                 }
@@ -389,7 +397,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
 
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Drop for SessionOf<'_, M, P, A> {
     fn drop(&mut self) {
-        // A panic in a procedure comes through here: nothing may stay locked.
+        // A panic in a procedure unwinds through here. No lock must stay held.
         if self.rows.is_open() {
             self.work().rollback();
         }

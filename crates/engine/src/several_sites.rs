@@ -1,11 +1,13 @@
-//! Several sites: the data lie with three owners, each an engine of its own, and a transaction commits at all of
-//! them in two phases.
+//! Several sites: three owners have the data, each is an engine of its own, and a transaction commits at all of
+//! them with two-phase commit.
 //!
-//! Every session has a site at each owner and touches all data itself, without messages: what is left of islands
-//! (Porobic 2016, chapter 3) when communication costs nothing. It is there to prove that protocols keep their promises
-//! across sites: each transaction begins at every site under one identity and one age, prepares at every site, agrees on
-//! a commit timestamp, confirms where a site asks for it, and commits at every site. Rows of a table without order are
-//! spread over the owners by their keys; a table in key order has one owner.
+//! Every session has a site at each owner and accesses all data itself, without messages. This corresponds to
+//! hardware islands (Porobic 2016, chapter 3) with communication that costs nothing. The architecture exists to
+//! prove that protocols keep their guarantees across sites. Each transaction begins at every site with the same
+//! identity and the same age, prepares at every site, agrees on a commit timestamp, confirms where a site asks
+//! for it, and commits at every site.
+//!
+//! Rows of a table without order are spread over the owners by their keys. A table in key order has one owner.
 
 use crate::{
     EngineOptions,
@@ -19,7 +21,7 @@ use protocols::Protocol;
 use storage::{Store, StoreError};
 use txn::{Key, TableId};
 
-/// The description that `kilocore list` prints.
+/// Description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
     name: "several_sites",
     summary: "three owners of data, each an engine of its own; transactions commit at all of them in two phases",
@@ -27,7 +29,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     sites: OWNERS,
 };
 
-/// Owners of data.
+/// Number of owners of data.
 const OWNERS: usize = 3;
 
 /// The owners.
@@ -62,7 +64,8 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SeveralSites<M, P> {
 /// A session's sites, one at each owner.
 pub(crate) struct AllSites<'s, M: Machine, P: Protocol<M>>(Vec<LocalSite<'s, M, P>>);
 
-/// The owner of a number in a table: neighbours have others, and so have rows of the same number in other tables.
+/// Returns the owner of a number in a table. Neighbouring numbers have different owners. So have rows with the
+/// same number in tables with neighbouring table numbers.
 fn owner_of(table: TableId, number: u64) -> usize {
     (number.wrapping_add(table.0.into()) % OWNERS as u64) as usize
 }

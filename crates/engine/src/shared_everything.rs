@@ -1,6 +1,5 @@
-//! Shared everything: a transaction stays on its core, and that core touches all records itself,
-//! synchronised by atomics (Trireme 3.1; the architecture of DBx1000). One owner has all data, so each session has one
-//! site.
+//! Shared everything: a transaction stays on its core, and that core accesses all records itself, synchronized
+//! by atomics (Trireme 3.1; the architecture of DBx1000). One owner has all data, so each session has one site.
 
 use crate::{
     EngineOptions,
@@ -14,7 +13,7 @@ use protocols::Protocol;
 use storage::{Store, StoreError};
 use txn::{Key, TableId};
 
-/// The description that `kilocore list` prints.
+/// Description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
     name: "shared_everything",
     summary: "each transaction stays on its core, which touches all records itself",

@@ -1,5 +1,6 @@
-//! Validation without the command line around it: `cargo run --release -p kilocore-experiments --example validate --
-//! [quick|full] [DIR]`
+//! Runs a validation without the command line around it.
+//!
+//! Usage: `cargo run --release -p kilocore-experiments --example validate -- [quick|full] [DIR]`
 
 use experiments::validate::{Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text};
 use machine::Word;

@@ -1,7 +1,7 @@
-//! Experiments: the papers' figures, and the simulated machine held against measurements of real ones.
+//! Runs experiments: the papers' figures, and comparisons of the simulated machine with measurements of real ones.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | [`validate`] | simulates what others have measured, and reports the error |
+//! | [`validate`] | simulates published measurements and reports the error |
 
 pub mod validate;

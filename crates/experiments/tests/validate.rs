@@ -1,4 +1,4 @@
-//! A validation from the file to the report, on two small rows.
+//! Tests a validation from the file to the report, on two small rows.
 
 use experiments::validate::{Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text};
 use machine::Word;
@@ -39,7 +39,7 @@ fn two_rows_from_the_file_to_the_report() {
     let back: experiments::validate::Outcome = serde_json::from_str(&to_json(&outcome)).unwrap();
     assert_eq!(back.rows.len(), 2);
 
-    // The same seed gives the same bits, whatever runs beside it.
+    // The same seed gives the same bits, regardless of what runs at the same time.
     let alone = ValidateOptions { threads: 1, ..options() };
     let again = run(&measurements, &alone, &stop, &|_, _, _| {}).unwrap();
     assert_eq!(to_csv(&outcome), to_csv(&again));

@@ -1,6 +1,7 @@
-//! TPC-C on one warehouse with as many threads as are asked for, more than there are processors too, which `kilocore run`
-//! refuses as it makes a bad measurement of anything but waiting. `neighbours SECONDS THREADS,... PROTOCOL...` prints a line of
-//! JSON for each configuration; `neighbours protocols` names the protocols. `cargo xtask neighbours` runs it.
+//! Runs TPC-C on one warehouse with any number of threads, also with more threads than processors. `kilocore run`
+//! refuses more threads than processors, because this distorts every measurement except that of waiting. `neighbours
+//! SECONDS THREADS,... PROTOCOL...` prints one line of JSON for each configuration. `neighbours protocols` lists the
+//! protocols. `cargo xtask neighbours` runs this example.
 
 use harness::{
     drive::BackOff,

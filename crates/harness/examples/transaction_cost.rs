@@ -1,6 +1,7 @@
-//! Transactions of one worker through a native session, a fixed number of them: for counting instructions.
-//! `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`, WORKLOAD being ycsb-reads, ycsb or tpcc; `transaction_cost protocols`
-//! names the protocols.
+//! Runs a fixed number of transactions of one worker through a native session, for counting instructions.
+//!
+//! Usage: `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`, where WORKLOAD is ycsb-reads, ycsb or tpcc.
+//! `transaction_cost protocols` lists the protocols.
 
 use engine::{
     EngineOptions, Session, Start, TypedEngine,

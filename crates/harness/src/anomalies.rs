@@ -1,7 +1,8 @@
-//! Which anomalies a protocol shows at a level of isolation: each of the catalogue as a small script under
-//! thousands of adversarial schedules, next to what is to be expected.
+//! Finds the anomalies that a protocol shows at an isolation level. Each anomaly of the catalogue is a small script
+//! that runs under thousands of adversarial schedules. The result is compared with the expectation for the level.
 //!
-//! Every schedule's history is certified at the promised level too: what the scripts do not look for is found there.
+//! The history of every schedule is also certified at the promised level. This finds violations that the scripts do
+//! not look for.
 
 mod catalogue;
 
@@ -25,38 +26,38 @@ use txn::{
     Workload,
 };
 
-/// What to look for, and how long.
+/// Parameters of a search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// The anomaly.
+    /// Anomaly to search for.
     pub anomaly: Anomaly,
-    /// The protocol's options, the level of isolation among them.
+    /// The protocol's options, including the isolation level.
     pub protocol_options: ProtocolOptions,
-    /// The bug that is switched on.
+    /// Planted bug to switch on, if any.
     pub fault: Option<Fault>,
-    /// Seed of the first schedule; the following ones count up.
+    /// Seed of the first schedule. The following seeds count up.
     pub first_seed: u64,
-    /// Schedules to try until it is seen.
+    /// Maximum number of schedules to try.
     pub schedules: u64,
-    /// Certify each history at the promised level. Off for planted bugs that go past the recorder.
+    /// Set if each history is certified at the promised level. Off for planted bugs that bypass the recorder.
     pub certify: bool,
 }
 
-/// What came of a search.
+/// Result of a search.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The level at which the protocol ran.
+    /// Isolation level at which the protocol ran.
     pub isolation: Isolation,
-    /// Schedules that were tried.
+    /// Number of schedules that were tried.
     pub schedules: u64,
-    /// The first seed that shows the anomaly; the search ends with it.
+    /// First seed that shows the anomaly. The search ends there.
     pub seen_at: Option<u64>,
-    /// Something else that must not be, with its seed; the search ends with it.
+    /// Another violation, with its seed. The search ends there.
     pub failure: Option<(u64, Failure)>,
 }
 
 impl Outcome {
-    /// Whether it is as it should be.
+    /// Returns whether the result matches the expectation and no other violation was found.
     pub fn is_as_expected(&self, anomaly: Anomaly) -> bool {
         let as_expected = match anomaly.expectation(self.isolation) {
             Expectation::Never => self.seen_at.is_none(),
@@ -67,14 +68,14 @@ impl Outcome {
     }
 }
 
-/// What must not be, beside the anomaly looked for.
+/// A violation other than the anomaly searched for.
 #[derive(Debug)]
 pub enum Failure {
-    /// The history is not what was promised.
+    /// The history does not satisfy the promised level.
     Certificate(Box<Certificate>),
-    /// The schedule came to no end.
+    /// The schedule did not end.
     Stuck(RunError),
-    /// Something panicked.
+    /// The run panicked.
     Panic(String),
 }
 
@@ -88,7 +89,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Searches under `protocol`.
+/// Searches for the anomaly under `protocol`.
 pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
     let mut outcome =
         Outcome { isolation: Isolation::None, schedules: 0, seen_at: None, failure: None };
@@ -127,10 +128,10 @@ pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
     Ok(outcome)
 }
 
-/// Far more than three short transactions need.
+/// Maximum number of steps in a schedule. Three short transactions need far fewer.
 const STEP_LIMIT: u64 = 200_000;
 
-/// One schedule: whether the anomaly shows.
+/// Runs one schedule and returns whether the anomaly shows.
 fn one(
     machine: &Explored,
     engine: &dyn Engine<Explored>,
@@ -179,14 +180,14 @@ fn one(
     })
 }
 
-/// Attempts beyond which a transaction gives up: it has lost, and that is no anomaly.
+/// Number of attempts after which a transaction gives up. A transaction that gives up is no anomaly.
 const ATTEMPTS: u32 = 3;
 
 fn start(attempt: u32) -> Start<'static> {
     Start { attempt, read_only: false, partitions: &[] }
 }
 
-/// What transaction number `number` saw, if it committed.
+/// Returns the values that transaction number `number` saw, if it committed.
 fn attempt(session: &mut dyn Session, anomaly: Anomaly, number: usize) -> Option<Seen> {
     let mut seen = Seen::new();
     for attempt in 0..ATTEMPTS {
@@ -209,7 +210,7 @@ fn attempt(session: &mut dyn Session, anomaly: Anomaly, number: usize) -> Option
     None
 }
 
-/// The tiny database of the scripts.
+/// The tiny database on which the scripts run.
 struct Rows;
 
 impl Workload for Rows {
@@ -235,7 +236,7 @@ impl Workload for Rows {
     }
 }
 
-/// The scripts run themselves.
+/// A client that does nothing, because the scripts run themselves.
 struct Idle;
 
 impl Client for Idle {

@@ -1,23 +1,23 @@
-//! Arrivals in an open loop: transactions come when they come, whether a worker is free or not.
+//! Generates arrivals in an open loop: transactions arrive at their own times, whether or not a worker is free.
 //!
-//! In a closed loop a worker draws its next transaction when the last one has ended, so a slow transaction keeps others from
-//! arriving and their waiting is never seen (Schroeder, Wierman and Harchol-Balter, "Open Versus Closed", NSDI 2006). Here
-//! each worker has a queue of its own, which gets an equal part of all arrivals, and latency is counted from the
-//! intended start: what waits behind a slow transaction is as late as it is.
+//! In a closed loop a worker draws its next transaction when the last one has ended. A slow transaction then delays
+//! later arrivals, and their waiting time is never measured (Schroeder, Wierman and Harchol-Balter, "Open Versus
+//! Closed", NSDI 2006). Here each worker has its own queue, which gets an equal part of all arrivals. Latency is
+//! counted from the intended start, so the wait behind a slow transaction is included.
 
 use machine::{Category, Core, Word};
 
-/// How arrivals are spaced.
+/// Spacing of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// Independent of one another: exponential gaps.
+    /// Independent arrivals with exponential gaps.
     Poisson,
-    /// Evenly; workers take turns.
+    /// Evenly spaced arrivals. Workers take turns.
     Fixed,
 }
 
 impl Process {
-    /// The word on the command line and in records.
+    /// Returns the process's name on the command line and in records.
     pub const fn name(self) -> &'static str {
         match self {
             Process::Poisson => "poisson",
@@ -29,24 +29,24 @@ impl Process {
 /// Arrivals at all workers together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
-    /// How they are spaced.
+    /// Spacing of arrivals.
     pub process: Process,
-    /// How many there are in a second of the machine's time.
+    /// Number of arrivals per second of the machine's time.
     pub rate_txn_per_s: f64,
 }
 
-/// The queue of one worker: when its transactions arrive, in ticks since the worker began.
+/// Queue of one worker: the arrival times of its transactions, in ticks since the worker began.
 #[derive(Clone, Debug)]
 pub struct ArrivalTimes {
     process: Process,
-    /// Mean time between two arrivals.
+    /// Mean time between two arrivals, in ticks.
     gap: f64,
     upcoming: f64,
     random: u64,
 }
 
 impl ArrivalTimes {
-    /// The queue of `worker` of `workers`, on a clock with so many ticks in a second.
+    /// Creates the queue of `worker` out of `workers`, on a clock with `ticks_per_second`.
     pub fn new(
         arrivals: Arrivals,
         worker: usize,
@@ -56,7 +56,7 @@ impl ArrivalTimes {
     ) -> ArrivalTimes {
         let apart = ticks_per_second as f64 / arrivals.rate_txn_per_s;
         let gap = apart * workers as f64;
-        // Apart from the seeds of back-off and of drawing.
+        // Differs from the seeds of back-off and of drawing.
         let random = seed ^ 0x6172_7269_7661_6c73 ^ (worker as u64) << 40;
         let mut times = ArrivalTimes { process: arrivals.process, gap, upcoming: 0.0, random };
         match times.process {
@@ -66,19 +66,19 @@ impl ArrivalTimes {
         times
     }
 
-    /// When the next transaction arrives, or has arrived.
+    /// Returns the arrival time of the next transaction, which may be in the past.
     pub fn upcoming(&self) -> u64 {
         self.upcoming as u64
     }
 
-    /// Takes the next transaction out of the queue; when it arrives.
+    /// Removes the next transaction from the queue and returns its arrival time.
     pub fn take(&mut self) -> u64 {
         let arrival = self.upcoming();
         self.advance();
         arrival
     }
 
-    /// How many transactions have arrived by `now` and are not taken out yet.
+    /// Returns the number of transactions that have arrived by `now` and are still in the queue.
     pub fn waiting(&self, now: u64) -> u64 {
         let mut rest = self.clone();
         let mut waiting = 0;
@@ -93,7 +93,8 @@ impl ArrivalTimes {
             Process::Fixed => self.gap,
             Process::Poisson => {
                 let bits = crate::drive::next_random(&mut self.random) >> 11;
-                // In (0, 1], so that the logarithm is finite; libm's is the same on every machine.
+                // The value is in (0, 1], so that the logarithm is finite. libm's logarithm is the same on every
+                // machine.
                 let unit = (bits + 1) as f64 * (1.0 / (1u64 << 53) as f64);
                 -libm::log(unit) * self.gap
             }
@@ -101,10 +102,10 @@ impl ArrivalTimes {
     }
 }
 
-/// Lets time pass until `until`, or until `stop` is set, whichever is first.
+/// Waits until the time `until` or until `stop` is set, whichever comes first.
 pub(crate) fn idle<C: Core>(core: &C, until: u64, stop: &Word) {
     let before = core.account(Category::Idle);
-    // A stop is noticed within ten milliseconds.
+    // The worker checks `stop` at least every ten milliseconds.
     let step = core.ticks_per_second() / 100;
     loop {
         let left = until.saturating_sub(core.now());
@@ -143,7 +144,7 @@ mod tests {
         let gaps: Vec<f64> = arrivals.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         assert!((mean - 2000.0).abs() < 25.0, "{mean}");
-        // Of exponential gaps a share of 1 - 1/e is below the mean, and they deviate by the mean.
+        // A share of 1 - 1/e of exponential gaps is below the mean, and their standard deviation equals the mean.
         let below = gaps.iter().filter(|gap| **gap < 2000.0).count() as f64 / gaps.len() as f64;
         assert!((below - 0.632).abs() < 0.01, "{below}");
         let square = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;

@@ -1,4 +1,4 @@
-//! From repetitions to the record of a run.
+//! Turns repetitions into the record of a run.
 
 mod quality;
 
@@ -16,14 +16,14 @@ use protocols::{Declaration, Isolation, KNOBS, registry};
 use std::collections::BTreeMap;
 use txn::AbortReason;
 
-/// What the protocol of `plan` says of itself, with the plan's options.
+/// Returns the declaration of the protocol of `plan`, with the plan's options.
 pub fn declaration<M: Machine>(plan: &Plan) -> Option<Declaration> {
     registry::declarations::<M>(&plan.protocol_options)
         .into_iter()
         .find(|declaration| declaration.name == plan.protocol)
 }
 
-/// What a protocol promises, in the checker's terms.
+/// Returns a protocol's promises as requirements of the checker.
 pub fn promised(declaration: &Declaration) -> Requirements {
     match (declaration.isolation, declaration.strict) {
         (Isolation::Serializable, true) => Requirements::STRICT,
@@ -35,8 +35,8 @@ pub fn promised(declaration: &Declaration) -> Requirements {
     }
 }
 
-/// Checks the histories of `repetitions` and returns the worst certificate; `None` without histories.
-/// All verdicts are always sought, whatever is promised.
+/// Checks the histories of `repetitions` and returns the worst certificate, or `None` without histories. Computes all
+/// verdicts, even those that the protocol does not promise.
 pub fn certify(repetitions: &[Repetition]) -> Option<checker::Certificate> {
     let check = |r: &Repetition| {
         r.history.as_ref().map(|history| checker::check(history, Requirements::ALL))
@@ -44,13 +44,13 @@ pub fn certify(repetitions: &[Repetition]) -> Option<checker::Certificate> {
     repetitions.iter().filter_map(check).max_by_key(badness)
 }
 
-/// How bad a certificate is: the more, the weaker the levels that it lacks.
+/// Returns how bad a certificate is. The weaker the levels it fails, the larger the value.
 pub fn badness(certificate: &checker::Certificate) -> u8 {
     let failed = |level| u8::from(certificate.verdict(level) == checker::Verdict::Fail);
     Level::ALL.into_iter().fold(0, |sum, level| 2 * sum + failed(level))
 }
 
-/// Where timestamps come from, and every option that the protocol of `plan` heeds, the defaults too.
+/// Returns the source of timestamps and every option that the protocol of `plan` heeds, including defaults.
 pub fn protocol_settings(plan: &Plan) -> Settings {
     let timestamps = Setting::Text(plan.protocol_options.timestamps.to_string());
     let mut settings = BTreeMap::from([("timestamp_allocation".to_owned(), timestamps)]);
@@ -72,7 +72,7 @@ pub fn protocol_settings(plan: &Plan) -> Settings {
     settings
 }
 
-/// Fills in what was measured. `blank` has what the caller knows: workload, machine, host.
+/// Fills the measured values into `blank`, which holds what the caller knows: workload, machine, host.
 pub fn record(
     blank: RunRecord,
     kind: MachineKind,
@@ -121,13 +121,14 @@ pub fn record(
         record.wall_s = Some(wall);
         record.simulated_s = Some(repetitions.iter().map(|r| r.machine_s).sum());
     }
-    // One whose length adapts makes no more repetitions than there is time for.
+    // A run whose length adapts makes only as many repetitions as its time allows, so fewer do not mean an
+    // interruption.
     let missing = plan.growth.is_none() && repetitions.len() < plan.repetitions.max(1);
     record.interrupted = repetitions.iter().any(|r| r.interrupted) || missing;
     record
 }
 
-/// Commits of the procedures called `kinds`, where there are several.
+/// Returns the commits of each of the procedures named `kinds`, or `None` if the workload names no procedures.
 pub fn commits_by_procedure(
     kinds: &[&str],
     repetitions: &[Repetition],

@@ -1,4 +1,4 @@
-//! One worker's loop: draw a procedure, attempt it until it commits, count.
+//! Runs one worker's loop: draws a procedure, attempts it until it commits, and counts.
 
 use crate::arrivals::{ArrivalTimes, idle};
 use crate::measure::{Interval, WorkerReport};
@@ -7,24 +7,24 @@ use engine::{Session, Start};
 use machine::{Category, Core, Word};
 use txn::{Abort, AbortReason, Client};
 
-/// How long a worker goes on.
+/// Duration of a worker's loop.
 #[derive(Clone, Copy, Debug)]
 pub enum Length {
-    /// Until the clock shows the end of the interval, or a later one if the meter's timeline makes it longer; what
-    /// commits within it counts.
+    /// Until the end of the interval, or a later time if the meter's timeline makes the interval longer. Commits
+    /// within the interval count.
     Until(Interval),
-    /// Until so many procedures have ended. For exploration: on a contended machine some worker would
-    /// otherwise hold up the end for ever.
+    /// Until this many procedures have ended. Used for exploration: under contention a worker could otherwise delay
+    /// the end indefinitely.
     Procedures(u64),
 }
 
-/// How long a worker lets pass before it tries again: evenly drawn from zero to a bound that doubles with
+/// Time that a worker waits before the next attempt. It is drawn evenly between zero and a bound that doubles with
 /// each attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackOff {
-    /// The bound after the first failure, in nanoseconds of the machine's time; 0 for none.
+    /// Bound after the first failure, in nanoseconds of the machine's time, or 0 for no back-off.
     pub first_ns: u64,
-    /// The largest bound, in nanoseconds.
+    /// Largest bound, in nanoseconds.
     pub cap_ns: u64,
 }
 
@@ -42,13 +42,13 @@ impl BackOff {
     }
 }
 
-/// Something that watches attempts end, to check invariants. Costs nothing when it is `()`.
+/// Receives the begin and end of each attempt, to check invariants. The watcher `()` costs nothing.
 pub trait Watcher {
-    /// An attempt has begun at this age.
+    /// Called when an attempt has begun. `priority` is the transaction's age.
     fn began(&mut self, priority: Option<u64>);
-    /// An attempt was rolled back and will be tried again, or not.
+    /// Called when an attempt was rolled back. `again` is set if it will be retried.
     fn aborted(&mut self, abort: Abort, again: bool);
-    /// The transaction has committed.
+    /// Called when the transaction has committed.
     fn committed(&mut self);
 }
 
@@ -77,24 +77,24 @@ impl<W: Watcher + ?Sized> Watcher for &mut W {
     }
 }
 
-/// What a worker needs beside its session and its client.
+/// Parameters of a worker's loop other than its session and its client.
 pub struct Loop<'a, W> {
-    /// What to do before another attempt.
+    /// Back-off before another attempt.
     pub back_off: BackOff,
     /// Seed of this worker's back-off, and then its state.
     pub seed: u64,
-    /// Not zero: end as soon as possible.
+    /// The loop ends as soon as possible when this is not zero.
     pub stop: &'a Word,
-    /// When transactions arrive; none to begin each when the one before has ended.
+    /// Arrival times of transactions. None if each transaction begins when the last one has ended.
     pub arrivals: Option<ArrivalTimes>,
-    /// Who watches.
+    /// Receiver of the begin and end of attempts.
     pub watcher: W,
-    /// Where counts and latencies go.
+    /// Receiver of counts and latencies.
     pub meter: Meter<'a>,
 }
 
 pub(crate) fn next_random(state: &mut u64) -> u64 {
-    // splitmix64: enough for jitter, and the same on every machine.
+    // splitmix64 is good enough for jitter, and it is the same on every machine.
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -102,8 +102,8 @@ pub(crate) fn next_random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Runs the loop for `length`. `S` is a concrete session where a native loop is compiled for its protocol, else
-/// `dyn Session`.
+/// Runs the loop for `length`. `S` is a concrete session if a native loop is compiled for its protocol. Otherwise it
+/// is `dyn Session`.
 pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     core: &C,
     session: &mut S,
@@ -142,20 +142,20 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     report
 }
 
-/// When transactions begin, and when it is enough.
+/// Decides when transactions begin and when the loop ends.
 struct Pace {
     length: Length,
     begun: u64,
-    /// When the transaction before ended.
+    /// Time at which the last transaction ended.
     idle_since: u64,
-    /// The warm-up is over.
+    /// Set if the warm-up is over.
     measuring: bool,
-    /// Procedures that have ended.
+    /// Number of procedures that have ended.
     ended: u64,
 }
 
 impl Pace {
-    /// Waits until the next transaction arrives. When it was meant to begin; none at the end of the run.
+    /// Waits until the next transaction arrives. Returns its intended begin, or none at the end of the run.
     #[inline(always)]
     fn next<C: Core, W>(
         &mut self,
@@ -198,13 +198,13 @@ impl Pace {
 /// A procedure that was drawn.
 #[derive(Clone, Copy)]
 struct Drawn<'a> {
-    /// Those that it declares, for a protocol that locks them.
+    /// Partitions that the procedure declares, for a protocol that locks them.
     partitions: &'a [u64],
-    /// When it was meant to begin.
+    /// Intended begin of the procedure.
     intended: u64,
 }
 
-/// Attempts what the client has drawn until it has committed, or will not be tried again. When that was.
+/// Attempts the drawn procedure until it commits or will not be retried. Returns the time at which that happened.
 #[inline(always)]
 fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     core: &C,
@@ -253,7 +253,7 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     }
 }
 
-/// Reasons that are the procedure's own wish, counted apart.
+/// Returns whether the procedure itself asked for the abort. Such aborts are counted separately.
 pub fn is_user_abort(reason: AbortReason) -> bool {
     reason == AbortReason::User
 }

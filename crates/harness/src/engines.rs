@@ -1,12 +1,12 @@
-//! Engines on each machine: every protocol is compiled here for the modelled machines, and nowhere else.
+//! Creates engines on each machine. Every protocol is compiled for the modelled machines in this module only.
 
 use engine::{Engine, EngineError, EngineOptions, registry};
 use machine::{Explored, Machine, Native, cold::Arc};
 use simulator::Simulated;
 
-/// Machines whose engines have been compiled.
+/// Machines whose engines are compiled here.
 pub trait Engines: Machine {
-    /// As [`registry::create`].
+    /// Creates an engine, as [`registry::create`] does.
     fn engine(
         architecture: &str,
         protocol: &str,

@@ -1,9 +1,9 @@
-//! Workloads without their types.
+//! Hides the types of workloads.
 //!
-//! What measures and explores depends on the protocol and is compiled once for each of them; what draws and
-//! runs procedures depends on the workload and is compiled once for each of those. Between them stand
-//! `dyn ErasedWorkload` and `dyn Session`. Only a native loop that is compiled for its protocol
-//! ([`Workload::COMPILED`]) does without.
+//! Measuring and exploring depend on the protocol and are compiled once for each protocol. Drawing and running
+//! procedures depend on the workload and are compiled once for each workload. The two parts meet at `dyn
+//! ErasedWorkload` and `dyn Session`. Only a native loop that is compiled for its protocol ([`Workload::COMPILED`])
+//! bypasses them.
 
 use crate::{
     drive::{Length, Loop, Watcher, drive},
@@ -13,7 +13,7 @@ use engine::{Dataset, Session};
 use machine::Machine;
 use txn::{Abort, Access, Client, Conservation, Workload};
 
-/// Whose loop it is.
+/// Identity of a worker in a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     /// Number of the worker.
@@ -22,11 +22,11 @@ pub struct Identity<'a> {
     pub workers: usize,
     /// Seed of the run.
     pub seed: u64,
-    /// Which of the procedures that its client draws are run, by number, ascending; none for all of them.
+    /// Numbers of the drawn procedures that the worker runs, ascending. None if it runs all of them.
     pub chosen: Option<&'a [u64]>,
 }
 
-/// A client that runs some of the procedures that another draws.
+/// A client that runs only some of the procedures that the inner client draws.
 struct Choosing<'a, C> {
     client: C,
     chosen: Option<&'a [u64]>,
@@ -64,7 +64,7 @@ impl<C: Client> Client for Choosing<'_, C> {
 
 /// A workload on machines of type `M`.
 pub trait ErasedWorkload<M: Machine>: Dataset {
-    /// Makes the client of `identity`, asks `open` how long to go on, and runs the loop.
+    /// Creates the client of `identity`, asks `open` how long to run, and runs the loop.
     fn drive(
         &self,
         core: &M::Core,
@@ -74,13 +74,13 @@ pub trait ErasedWorkload<M: Machine>: Dataset {
         plan: Loop<'_, &mut dyn Watcher>,
     ) -> WorkerReport;
 
-    /// As [`Workload::grows`].
+    /// Returns [`Workload::grows`].
     fn grows(&self) -> bool;
 
-    /// As [`Workload::in_key_order`].
+    /// Returns [`Workload::in_key_order`].
     fn in_key_order(&self) -> bool;
 
-    /// As [`Workload::conservation`].
+    /// Returns [`Workload::conservation`].
     fn conservation(&self) -> Option<Conservation>;
 }
 

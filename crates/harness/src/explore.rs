@@ -1,11 +1,16 @@
-//! Exploration: many short runs under adversarial schedules, each checked in every way there is.
+//! Explores many short runs under adversarial schedules and checks each of them in several ways.
 //!
-//! A schedule is judged by the certificate that the protocol promises, by the workload's conservation law (if it
-//! promises serializability: weaker levels may well break it), by
-//! the invariant that the oldest transaction never dies, by deadlocks found where none can be, and by its end: no dead-lock, no live-lock, no panic.
-//! Every fourth schedule runs without recording, and of the others every fourth without a look at values: either changes
-//! what happens between accesses, and may hide a bug. In another fourth no record retires, and it is watched who dies.
-//! In every fourth of all kinds memory runs out.
+//! A schedule is checked against:
+//!
+//! - the certificate that the protocol promises
+//! - the workload's conservation law, if the protocol promises serializability (weaker levels may break it)
+//! - the invariant that the oldest transaction never dies
+//! - deadlocks that are reported where none is possible
+//! - its end: no deadlock, no livelock, no panic
+//!
+//! Every fourth schedule runs without recording. Of the others, every fourth runs without recording values. Recording
+//! changes what happens between accesses and can hide a bug. In another fourth no record retires, and the invariant
+//! of the oldest transaction is checked. In every fourth of all kinds memory runs out.
 
 mod ages;
 mod judgement;
@@ -29,31 +34,32 @@ use protocols::{ProtocolOptions, faults};
 use std::{any::Any, ops::ControlFlow};
 use txn::{History, Workload};
 
-/// What to explore.
+/// Parameters of an exploration.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     /// Name of the architecture.
     pub architecture: String,
     /// Name of the protocol.
     pub protocol: String,
-    /// Name of a planted bug, which says what protocol it is in.
+    /// Name of a planted bug. The bug determines the protocol.
     pub mutant: Option<String>,
     /// The protocol's options.
     pub protocol_options: ProtocolOptions,
-    /// Seed of the first schedule; the following ones count up.
+    /// Seed of the first schedule. The following seeds count up.
     pub first_seed: u64,
-    /// Schedules to run.
+    /// Number of schedules to run.
     pub schedules: u64,
-    /// Workers.
+    /// Number of workers.
     pub workers: usize,
-    /// Procedures of each worker.
+    /// Number of procedures of each worker.
     pub procedures: u64,
-    /// Steps after which a schedule counts as a live-lock.
+    /// Number of steps after which a schedule counts as a livelock.
     pub step_limit: u64,
-    /// Judge by strict serializability, whatever the protocol promises.
+    /// Set if schedules are judged by strict serializability, regardless of the protocol's promise.
     pub demand_strict: bool,
-    /// Judge by the order of commit epochs as well, where the protocol has such. It sees some bugs sooner
-    /// than the certificate does, so it is off where a bug is planted for the certificate to find.
+    /// Set if schedules are also judged by the order of commit epochs, where the protocol has epochs. This check
+    /// finds some bugs sooner than the certificate does. It is off for a bug that is planted for the certificate to
+    /// find.
     pub epoch_order: bool,
 }
 
@@ -76,8 +82,8 @@ impl Default for Exploration {
 }
 
 impl Exploration {
-    /// The same in the protocol, with the options and by the promise of the planted bug, if there is one; and what is
-    /// to be switched on.
+    /// Returns the exploration adjusted to the planted bug, and the fault to switch on. The bug determines the
+    /// protocol, the options and the promise. Without a planted bug the exploration is unchanged.
     fn with_bug(&self) -> Result<(Exploration, Option<Fault>), HarnessError> {
         let mut exploration = self.clone();
         let Some(name) = &self.mutant else { return Ok((exploration, None)) };
@@ -95,32 +101,33 @@ impl Exploration {
     }
 }
 
-/// What an exploration did.
+/// Result of an exploration.
 #[derive(Debug)]
 pub struct Explorations {
-    /// Schedules that ran to their judgement.
+    /// Number of schedules that were run and judged.
     pub schedules: u64,
-    /// Shared-memory operations in them.
+    /// Number of shared-memory operations in the schedules.
     pub operations: u64,
-    /// Transactions committed in them.
+    /// Number of transactions committed in the schedules.
     pub commits: u64,
-    /// Attempts aborted in them.
+    /// Number of attempts aborted in the schedules.
     pub aborts: u64,
-    /// The first schedule that went wrong.
+    /// The first schedule with a violation.
     pub finding: Option<Finding>,
 }
 
-/// A schedule that went wrong.
+/// A schedule with a violation.
 #[derive(Debug)]
 pub struct Finding {
-    /// The seed that replays it.
+    /// Seed that replays the schedule.
     pub seed: u64,
-    /// What went wrong.
+    /// The violation.
     pub violation: Violation,
 }
 
-/// Explores. `workload` makes the workload of a schedule from its seed. `stop` ends it early, `progress`
-/// hears of every schedule and of what happened so far.
+/// Runs and judges the schedules of `exploration` until the first violation. `workload` makes the workload of a
+/// schedule from its seed. `stop` ends the exploration early. `progress` is called after every schedule with the
+/// totals so far.
 pub fn explore<W: Workload>(
     workload: &dyn Fn(u64) -> W,
     exploration: &Exploration,
@@ -131,8 +138,8 @@ pub fn explore<W: Workload>(
     explore_any(&make, exploration, stop, progress)
 }
 
-/// Runs the schedules of `exploration` and hands the history of each that is recorded to `visit`, with its seed; ends when
-/// that says so. Nothing is judged: another checker can do that as well.
+/// Runs the schedules of `exploration` and passes each recorded history to `visit`, with its seed. Ends when `visit`
+/// returns a break. Judges nothing, so that another checker can judge the histories.
 pub fn histories<W: Workload>(
     workload: &dyn Fn(u64) -> W,
     exploration: &Exploration,
@@ -156,7 +163,7 @@ pub fn histories<W: Workload>(
 /// Makes the workload of a schedule from its seed.
 type Make<'w> = dyn Fn(u64) -> Box<dyn ErasedWorkload<Explored>> + 'w;
 
-/// As [`explore`], once for all workloads.
+/// Does the work of [`explore`], compiled once for all workloads.
 fn explore_any(
     workload: &Make<'_>,
     exploration: &Exploration,
@@ -186,27 +193,27 @@ fn explore_any(
     Ok(total)
 }
 
-/// Explorers that are used again: one of each kind of schedule, which is fixed when an explorer is made.
+/// Explorers for reuse, one for each kind of schedule. The kind is fixed when an explorer is created.
 pub(crate) struct Explorers {
     fault: Option<Fault>,
-    /// Whether all steps are recorded.
+    /// Set if all steps are recorded.
     trace: bool,
     kept: Vec<Arc<Explored>>,
 }
 
 impl Explorers {
-    /// None yet; `fault` is switched on in all of them.
+    /// Creates an empty pool. `fault` is switched on in all its explorers.
     pub fn new(fault: Option<Fault>) -> Explorers {
         Explorers { fault, trace: false, kept: Vec::new() }
     }
 
-    /// The same, and all steps are recorded.
+    /// Creates an empty pool whose explorers record all steps.
     pub fn tracing(fault: Option<Fault>) -> Explorers {
         Explorers { trace: true, ..Explorers::new(fault) }
     }
 
-    /// One for the schedule of `seed`. Half the seeds switch at random, half change priorities: they find different
-    /// bugs.
+    /// Returns an explorer for the schedule of `seed`. Half the seeds switch at random and half change priorities,
+    /// because the two find different bugs.
     pub fn take(&mut self, seed: u64, step_limit: u64) -> Result<Arc<Explored>, HarnessError> {
         let schedule = match seed % 4 {
             0 | 1 => Schedule::Random,
@@ -230,7 +237,8 @@ impl Explorers {
         })
     }
 
-    /// Takes it back, when nobody else holds it.
+    /// Returns an explorer to the pool. No other owner should hold it, because only an unshared explorer can be
+    /// renewed.
     pub fn give(&mut self, explorer: Arc<Explored>) {
         self.kept.push(explorer);
     }

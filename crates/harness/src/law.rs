@@ -1,15 +1,15 @@
-//! A workload's conservation law, judged after a run in one more transaction, alone.
+//! Checks a workload's conservation law after a run, in one more transaction that runs alone.
 
 use engine::{Engine, Start};
 use machine::{Body, Machine, RunError, Service, cold::Mutex};
 use txn::Conservation;
 
-/// Attempts before a transaction that is alone in the database counts as stuck.
+/// Number of attempts after which a transaction that is alone in the database counts as stuck.
 const MOST_ATTEMPTS: u32 = 100;
 
-/// What is broken of a workload's `law`, after `committed` procedures in all; None if nothing is, or if there is
-/// no law. `slot` is that of a session which nobody has. `cores` and `services` are those of the run before where
-/// time is modelled, as lines remember who had them; the first core judges, the others do nothing.
+/// Returns the violation of a workload's `law` after `committed` procedures in all, or None if the law holds or there
+/// is none. `slot` is that of an unused session. Where time is modelled, `cores` and `services` are those of the run
+/// before, because cache lines remember their owners. The first core checks the law. The others do nothing.
 pub(crate) fn broken<M: Machine>(
     machine: &M,
     engine: &dyn Engine<M>,

@@ -1,8 +1,8 @@
-//! Running, measuring, exploring.
+//! Runs, measures and explores workloads.
 //!
-//! [`run::run`] measures a workload under a protocol on a machine, [`assemble::record`] makes a
-//! [`record::RunRecord`] of it, and [`explore::explore`] hunts for bugs;
-//! [`explore::replay::replay`] holds what a log was told against what the tables hold.
+//! [`run::run`] measures a workload under a protocol on a machine. [`assemble::record`] makes a [`record::RunRecord`]
+//! of the result. [`explore::explore`] searches for bugs. [`explore::replay::replay`] compares the contents of a log
+//! with those of the tables.
 
 pub mod anomalies;
 pub mod arrivals;

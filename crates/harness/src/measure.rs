@@ -1,12 +1,12 @@
-//! What a worker counts, and how workers' counts add up.
+//! Defines what a worker counts, and how the counts of workers are added.
 
 use machine::{Category, Spent};
 use txn::AbortReason;
 
-/// Kinds of procedures that are counted apart.
+/// Number of kinds of procedures that are counted separately.
 pub const KINDS: usize = 8;
 
-/// The measured part of a run, in ticks of the machine's clock, the same for every worker.
+/// Measured part of a run, in ticks of the machine's clock. It is the same for every worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// End of the warm-up.
@@ -16,24 +16,26 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Length, in ticks.
+    /// Returns the length in ticks.
     pub fn ticks(&self) -> u64 {
         self.end - self.begin
     }
 }
 
-/// What was counted in some part of the measured interval.
+/// Counts from a part of the measured interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Committed procedures, by kind.
     pub commits: [u64; KINDS],
     /// Aborted attempts, by reason, in the order of [`AbortReason::ALL`].
     pub aborts: [u64; AbortReason::ALL.len()],
-    /// Time by category, in ticks, where it was kept.
+    /// Time by category, in ticks, where it is measured.
     pub spent: Option<Spent>,
-    /// Ticks between the end of a transaction and the begin of the next one, in a closed loop: drawing it.
+    /// Number of ticks between the end of a transaction and the begin of the next one, in a closed loop. This is the
+    /// time to draw the next transaction.
     pub between_ticks: u64,
-    /// Ticks from first attempt to end of transactions that ended without a commit, because they asked for it.
+    /// Number of ticks from the first attempt to the end of transactions that ended without a commit at their own
+    /// request.
     pub given_up_ticks: u64,
 }
 
@@ -47,12 +49,12 @@ impl Counts {
         self.aborts[at.expect("ALL has every reason")] += 1;
     }
 
-    /// Commits of all kinds.
+    /// Returns the number of commits of all kinds.
     pub fn commits(&self) -> u64 {
         self.commits.iter().sum()
     }
 
-    /// Ticks in which workers did not wait, as far as that was kept.
+    /// Returns the number of ticks in which workers did not wait, as far as it was measured.
     pub fn busy_ticks(&self) -> u64 {
         let busy = |category: &&Category| {
             !matches!(category, Category::Wait | Category::BackOff | Category::Idle)
@@ -61,7 +63,7 @@ impl Counts {
         Category::ALL.iter().filter(busy).map(|category| spent[*category as usize]).sum()
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Counts) {
         let add = |into: &mut [u64], from: &[u64]| {
             into.iter_mut().zip(from).for_each(|(a, b)| *a += b);
@@ -76,44 +78,43 @@ impl Counts {
     }
 }
 
-/// What one worker counted, or all of them.
+/// Counts of one worker, or of all workers.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerReport {
     /// Committed procedures, by kind.
     pub commits: [u64; KINDS],
-    /// Committed procedures of all kinds, before and after the interval too.
+    /// Committed procedures of all kinds, including those before and after the interval.
     pub all_commits: u64,
     /// Aborted attempts, by reason, in the order of [`AbortReason::ALL`].
     pub aborts: [u64; AbortReason::ALL.len()],
-    /// Clock at the end.
+    /// Clock value at the end.
     pub ended_at: u64,
-    /// Transactions that had arrived and not begun at the begin of the interval; only in an open loop.
+    /// Number of transactions that had arrived and not begun at the begin of the interval. Only used in an open loop.
     pub waiting_at_begin: u64,
-    /// The same at its end.
+    /// The same number at the end of the interval.
     pub waiting_at_end: u64,
-    /// How long a transaction had been in flight, in ticks, that had begun when the interval ended and had not
-    /// committed.
+    /// Age in ticks of a transaction that had begun and not committed when the interval ended.
     pub in_flight_ticks: Option<u64>,
 }
 
 impl WorkerReport {
-    /// Attempts aborted for `reason`.
+    /// Returns the number of attempts aborted for `reason`.
     pub fn aborted_for(&self, reason: AbortReason) -> u64 {
         let at = AbortReason::ALL.iter().position(|r| *r == reason);
         self.aborts[at.expect("ALL has every reason")]
     }
 
-    /// Commits of all kinds.
+    /// Returns the number of commits of all kinds.
     pub fn commits(&self) -> u64 {
         self.commits.iter().sum()
     }
 
-    /// Takes commits and aborts from `counts`.
+    /// Copies commits and aborts from `counts`.
     pub(crate) fn set(&mut self, counts: &Counts) {
         (self.commits, self.aborts) = (counts.commits, counts.aborts);
     }
 
-    /// Adds another worker's counts. Which transactions were in flight is no sum.
+    /// Adds another worker's counts. Transactions in flight are not added, because they have no sum.
     pub fn add(&mut self, other: &WorkerReport) {
         let add = |into: &mut [u64], from: &[u64]| {
             into.iter_mut().zip(from).for_each(|(a, b)| *a += b);

@@ -1,4 +1,4 @@
-//! One repetition of a measurement: workers run for an interval, all the same one, and their counts are added up.
+//! Runs one repetition of a measurement. All workers run for the same interval, and their counts are added.
 
 use crate::{
     arrivals::ArrivalTimes,
@@ -15,8 +15,9 @@ use machine::{Body, Core, Machine, Place, Service, Word, Zeroed, cold::Mutex};
 use std::{cell::Cell, time::Instant};
 use txn::{History, WorkerHistory};
 
-/// Makes a session of an engine for one worker and runs its loop in it: on whose behalf, how long, and how. Returns what
-/// was counted and, if that is recorded, what was done.
+/// Creates a session of an engine for one worker and runs the worker's loop in it. The other parameters are the
+/// worker's identity, the length of the loop, and its settings. Returns the counts and, if it is recorded, the
+/// history.
 pub(crate) type WorkerLoop<'w, M> = dyn Fn(
         &dyn Engine<M>,
         &<M as Machine>::Core,
@@ -27,19 +28,19 @@ pub(crate) type WorkerLoop<'w, M> = dyn Fn(
     + Sync
     + 'w;
 
-/// What is measured once.
+/// Parameters of one repetition.
 pub(crate) struct Measurement<'a, M: Machine> {
     pub plan: &'a Plan,
-    /// Not zero: end as soon as possible.
+    /// The run ends as soon as possible when this is not zero.
     pub stop: &'a Word,
     pub machine: &'a M,
-    /// Its tables are loaded.
+    /// An engine whose tables are loaded.
     pub engine: &'a dyn Engine<M>,
     pub workload: &'a dyn ErasedWorkload<M>,
     pub seed: u64,
 }
 
-/// What one worker brings home.
+/// Result of one worker.
 struct Outcome {
     worker: usize,
     interval: Interval,
@@ -47,7 +48,7 @@ struct Outcome {
     history: WorkerHistory,
 }
 
-/// Where native workers wait for each other.
+/// Barrier at which native workers wait for each other.
 #[repr(C, align(64))]
 struct Gate<M: Machine> {
     line: M::Line,
@@ -55,11 +56,12 @@ struct Gate<M: Machine> {
     begun: Word,
 }
 
-// SAFETY: a line and words, valid as zeros.
+// SAFETY: the fields are a line and words, and all of them are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Gate<M> {}
 
 impl<M: Machine> Gate<M> {
-    /// Waits until all workers are there and returns one clock reading for all: they measure the same interval.
+    /// Waits until all workers have arrived. Returns the same clock reading to all of them, so that they measure the
+    /// same interval.
     fn open(&self, core: &M::Core, workers: usize) -> u64 {
         if core.fetch_add(&self.line, &self.arrived, 1) + 1 == workers as u64 {
             core.store(&self.line, &self.begun, core.now());
@@ -70,7 +72,7 @@ impl<M: Machine> Gate<M> {
 }
 
 impl<M: Machine> Measurement<'_, M> {
-    /// Measures.
+    /// Runs the repetition.
     pub fn run(&self, worker_loop: &WorkerLoop<'_, M>) -> Result<Repetition, HarnessError> {
         let timeline = self.timeline();
         let gate = self.machine.arena().place::<Gate<M>>(Place::Any)?;
@@ -96,7 +98,7 @@ impl<M: Machine> Measurement<'_, M> {
         Ok(Repetition { wall_s, operations: executed, grown_bytes, ..repetition })
     }
 
-    /// Where everything is counted. It grows if the plan wants that.
+    /// Creates the timeline that receives all counts. It grows if the plan asks for that.
     fn timeline(&self) -> Timeline {
         let closed = self.plan.arrivals.is_none();
         let growth = self.plan.growth.map(|growth| Growth {
@@ -111,7 +113,7 @@ impl<M: Machine> Measurement<'_, M> {
         (seconds * self.machine.clock_hz() as f64) as u64
     }
 
-    /// One worker, from its session to its report.
+    /// Runs one worker, from its session to its report.
     fn work(
         &self,
         core: &M::Core,
@@ -149,7 +151,7 @@ impl<M: Machine> Measurement<'_, M> {
         services.map(|service| Service { interval_ticks, ..service }).collect()
     }
 
-    /// What the workers did together. What only the run as a whole can tell is left blank.
+    /// Adds up the workers' results. Fields that only the whole run can provide are left blank.
     fn added_up(
         &self,
         outcomes: Vec<Outcome>,
@@ -165,7 +167,7 @@ impl<M: Machine> Measurement<'_, M> {
         let interrupted = self.stop.peek() != 0;
         let (mut interval, slices, ended) = timeline.into_parts();
         if interrupted {
-            // The interval that all workers have in common ends with the first of them.
+            // The interval that all workers have in common ends when the first worker ends.
             let shortest = outcomes.iter().map(|o| o.report.ended_at).min().unwrap_or(0);
             interval.end = shortest.clamp(interval.begin, interval.end);
         }
@@ -216,8 +218,8 @@ impl<M: Machine> Measurement<'_, M> {
     }
 }
 
-/// How old transactions were when an interval of `ticks` began: those that `committed` later, and those of what was in
-/// flight at its end that are older than it is long.
+/// Returns the ages of transactions at the begin of an interval of `ticks`. These are the ages of transactions that
+/// `committed` later, and of transactions in flight at the end that are older than the interval is long.
 fn entered(committed: &[u64], in_flight: &[u64], ticks: u64) -> Vec<u64> {
     let older = in_flight.iter().filter_map(|age| age.checked_sub(ticks));
     committed.iter().copied().chain(older).collect()

@@ -1,11 +1,11 @@
-//! A log in memory: durable is what it has synchronised.
+//! Keeps a log in memory. A commit counts as durable when the log has been synchronised.
 
 use engine::{Commit, CommitSink, Ticket};
 use machine::cold::Mutex;
 use std::collections::BTreeMap;
 use txn::{ColumnSet, Key, TableId, TxnId, WriteKind};
 
-/// A key of either kind, kept.
+/// An owned key of either kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeptKey {
     /// A number.
@@ -23,35 +23,35 @@ impl From<Key<'_>> for KeptKey {
     }
 }
 
-/// A write, kept.
+/// An owned copy of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptWrite {
     /// Table and key of the row.
     pub row: (TableId, KeptKey),
-    /// What happens to it.
+    /// Kind of the write.
     pub kind: WriteKind,
-    /// The columns that change.
+    /// Columns that the write changes.
     pub columns: ColumnSet,
-    /// Their values before, packed.
+    /// Packed values of the columns before the write.
     pub before: Vec<u8>,
-    /// Their values afterwards, packed.
+    /// Packed values of the columns after the write.
     pub after: Vec<u8>,
 }
 
-/// A commit, kept.
+/// An owned copy of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptCommit {
-    /// Who has committed.
+    /// Identifier of the committed transaction.
     pub id: TxnId,
-    /// The commit timestamp.
+    /// Commit timestamp.
     pub timestamp: u64,
-    /// Its epoch, where there are epochs.
+    /// Epoch of the commit, where the protocol has epochs.
     pub epoch: Option<u64>,
-    /// What was written.
+    /// Writes of the transaction.
     pub writes: Vec<KeptWrite>,
 }
 
-/// The log.
+/// A log in memory.
 #[derive(Default)]
 pub struct MemoryLog {
     commits: Mutex<BTreeMap<Ticket, KeptCommit>>,
@@ -59,14 +59,15 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// Acknowledges all commits but those behind one that has not been told yet.
+    /// Acknowledges all commits before the first missing ticket. A ticket is missing if its commit has not been
+    /// received yet.
     pub fn synchronise(&self) {
         let commits = self.commits.lock();
         let gapless = commits.keys().zip(1..).take_while(|(ticket, number)| ticket.0 == *number);
         *self.synchronised.lock() = Ticket(gapless.count() as u64);
     }
 
-    /// All commits, in the order of their tickets.
+    /// Returns all commits, in the order of their tickets.
     pub fn commits(&self) -> BTreeMap<Ticket, KeptCommit> {
         self.commits.lock().clone()
     }

@@ -1,8 +1,9 @@
-//! The record of a run: everything that is needed to judge its number, to repeat it and to redraw it.
+//! Defines the record of a run. It contains everything that is needed to judge the result, to repeat the run and to
+//! redraw its charts.
 //!
-//! One [`RunRecord`] is one configuration: workload, protocol, architecture, machine, cores. The JSON
-//! form is described for its readers in `docs/run-record.md`; change both together, and
-//! [`SCHEMA_VERSION`] whenever a reader of the old form would go wrong.
+//! One [`RunRecord`] is one configuration: workload, protocol, architecture, machine, cores. `docs/run-record.md`
+//! describes the JSON form for readers. Change both together. Increase [`SCHEMA_VERSION`] whenever a reader of the
+//! old form would misread the new one.
 
 mod csv;
 mod file;
@@ -22,122 +23,125 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use workloads::OptionValue;
 
-/// The version of the schema that this build writes. It reads those before too: the first knew no open loop, with which
-/// latencies mean something else; up to the second, latencies were of what had committed alone and never left out.
+/// Version of the schema that this build writes. It also reads earlier versions. Version 1 had no open loop, in which
+/// latencies have another meaning. Up to version 2, latencies covered only committed transactions and were never left
+/// out.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// What stands for a fact that this machine cannot give. Never zero in its place.
+/// Stands for a fact that this machine cannot provide. Zero is never used in its place.
 pub const ABSENT: &str = "absent";
 
-/// One configuration and what was measured with it.
+/// One configuration and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// [`SCHEMA_VERSION`] of the writer.
+    /// [`SCHEMA_VERSION`] of the program that wrote the record.
     pub schema_version: u32,
-    /// Name of the workload: `ycsb`.
+    /// Name of the workload, for example `ycsb`.
     pub workload: String,
-    /// All options of the workload, the defaults too.
+    /// All options of the workload, including defaults.
     pub workload_options: Settings,
     /// Name of the protocol in the papers' spelling: capitals and underscores.
     pub protocol: String,
-    /// Options of the protocol, `timestamp_allocation` among them.
+    /// Options of the protocol, including `timestamp_allocation`.
     pub protocol_options: Settings,
-    /// Name of the architecture: `shared_everything`.
+    /// Name of the architecture, for example `shared_everything`.
     pub architecture: String,
     /// Options of the architecture.
     #[serde(default)]
     pub architecture_options: Settings,
-    /// Name of the machine: `native`, or that of a machine file.
+    /// Name of the machine: `native`, or the name of a machine file.
     pub machine: String,
-    /// How the machine runs programs.
+    /// Way in which the machine runs programs.
     pub machine_kind: MachineKind,
     /// The machine in one line: sockets, cores, clock, caches.
     pub machine_description: String,
-    /// Cores used, one worker on each.
+    /// Number of cores used, with one worker on each.
     pub cores: usize,
-    /// Where workers and memory were placed.
+    /// Placement of workers and memory.
     pub placement: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Git commit of the build, with `-dirty` behind it if it was built from other sources, or `unknown`.
+    /// Git commit of the build, or `unknown`. The suffix `-dirty` marks a build from modified sources.
     pub commit: String,
-    /// The program, and how it was started.
+    /// The program, and the way in which it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// The computer that ran it: processor, memory, operating system. For a simulation, the host.
+    /// The computer that ran the program: processor, memory, operating system. For a simulation, the host.
     pub host: String,
-    /// What else that did meanwhile. None where the system does not tell.
+    /// Load that other programs put on the host during the run. None where the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_load: Option<HostLoad>,
-    /// How often the measurement was repeated.
+    /// Number of repetitions of the measurement.
     pub repetitions: usize,
-    /// Length of each warm-up, in seconds of the machine's time, with what was left out because it was not steady yet.
+    /// Length of each warm-up, in seconds of the machine's time. It includes slices that were left out as not yet
+    /// steady.
     pub warm_up_s: f64,
     /// Length of each measured interval, in seconds of the machine's time.
     pub measured_s: f64,
-    /// Between which lengths of a run the two were found. None where they were given.
+    /// Limits between which the two lengths were chosen. None where they were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted: Option<Adapted>,
-    /// Committed procedures a second: the median over the repetitions.
+    /// Committed procedures per second: the median over the repetitions.
     pub throughput_txn_per_s: f64,
-    /// How far the repetitions lie apart.
+    /// Spread of the repetitions.
     pub spread: Spread,
-    /// Every repetition's throughput, in the order of running.
+    /// Throughput of every repetition, in the order of running.
     pub repetition_throughputs_txn_per_s: Vec<f64>,
-    /// Procedures committed in the measured intervals of all repetitions.
+    /// Number of procedures committed in the measured intervals of all repetitions.
     pub commits: u64,
-    /// The same, by the name of the procedure. None where there is only one.
+    /// The same number by the name of the procedure. None where there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits_by_procedure: Option<BTreeMap<String, u64>>,
-    /// Attempts aborted in them, by reason, without those that the procedure asked for.
+    /// Number of attempts aborted in the intervals, by reason, without those that the procedure asked for.
     pub aborts: BTreeMap<String, u64>,
-    /// Attempts that ended because the procedure asked for it.
+    /// Number of attempts that ended because the procedure asked for it.
     pub user_aborts: u64,
     /// Share of all attempts that `aborts` counts: aborts / (commits + user_aborts + aborts).
     pub abort_ratio: f64,
-    /// From a procedure's first attempt to its commit; in an open loop from its arrival.
+    /// Time from a procedure's first attempt to its commit. In an open loop, the time from its arrival.
     pub latency_ns: Latency,
-    /// What had begun and not committed when measuring ended.
+    /// Transactions that had begun and not committed when measuring ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
-    /// How procedures arrived. None in a closed loop, where each begins when the one before has ended.
+    /// Arrivals of procedures. None in a closed loop, where each procedure begins when the one before has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalRecord>,
-    /// Share of the workers' time by category; sums to 1. None when it was not measured.
+    /// Share of the workers' time by category, which sums to 1. None when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<BTreeMap<String, f64>>,
-    /// Throughput did not move while it was measured, and is known well enough ([`crate::steadiness`]). None when too little
-    /// was committed to tell.
+    /// Set if throughput did not change while it was measured and is known precisely enough ([`crate::steadiness`]).
+    /// None if there were too few commits to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<bool>,
-    /// What that is judged by.
+    /// Values from which steadiness was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<SteadinessRecord>,
-    /// Whether throughput, latency and workers fit together. Closed loops only.
+    /// Result of Little's law: whether throughput, latency and the number of workers are consistent. Closed loops
+    /// only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<LittlesLaw>,
-    /// What the checker found out about the run's history.
+    /// The checker's verdicts on the run's history.
     pub certificate: Certificate,
-    /// What is broken of the workload's law, and by which seed. None where it holds or was not judged.
+    /// Violation of the workload's law, with its seed. None where the law holds or was not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken_law: Option<BrokenLaw>,
-    /// Simulated operations on shared memory for each second of the host's time. Simulations only.
+    /// Number of simulated operations on shared memory per second of the host's time. Simulations only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations_per_wall_s: Option<f64>,
-    /// The host's time that the simulation took, in seconds. Simulations only.
+    /// The host's time for the simulation, in seconds. Simulations only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
-    /// The modelled time that passed, in seconds, warm-up included. Simulations only.
+    /// Modelled time of the run, in seconds, warm-up included. Simulations only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_s: Option<f64>,
-    /// Hardware counters of the measured intervals, where the system has them.
+    /// Hardware counters of the measured intervals, where the system provides them.
     pub hardware_counters: HardwareCounters,
-    /// The run was stopped before all its repetitions were done; the numbers are of those that were.
+    /// Set if the run was stopped before all its repetitions were done. The numbers cover those that were done.
     pub interrupted: bool,
 }
 
 impl RunRecord {
-    /// Takes the throughput, its spread and the number of repetitions from each repetition's throughput.
+    /// Sets the throughput, its spread and the number of repetitions from the throughput of each repetition.
     pub fn set_repetitions(&mut self, throughputs_txn_per_s: Vec<f64>) {
         self.repetitions = throughputs_txn_per_s.len();
         self.throughput_txn_per_s = median(&throughputs_txn_per_s);
@@ -145,7 +149,7 @@ impl RunRecord {
         self.repetition_throughputs_txn_per_s = throughputs_txn_per_s;
     }
 
-    /// Takes the counts of attempts, and the abort ratio from them.
+    /// Sets the counts of attempts, and the abort ratio computed from them.
     pub fn set_attempts(&mut self, commits: u64, aborts: BTreeMap<String, u64>, user_aborts: u64) {
         let aborted: u64 = aborts.values().sum();
         let attempts = commits + user_aborts + aborted;
@@ -153,14 +157,15 @@ impl RunRecord {
         (self.commits, self.aborts, self.user_aborts) = (commits, aborts, user_aborts);
     }
 
-    /// True when others took so much of the host that what was measured natively is theirs too. Modelled time is nobody's.
+    /// Returns whether other programs took so much of the host that they disturbed a native measurement. Modelled
+    /// time cannot be disturbed.
     pub fn is_disturbed(&self) -> bool {
         let others = self.host_load.and_then(|load| load.others);
         self.machine_kind == MachineKind::Native
             && others.is_some_and(|share| share > HostLoad::DISTURBING)
     }
 
-    /// A record of this version in which nothing was measured yet.
+    /// Returns a record of the current version without measurements.
     pub fn blank() -> RunRecord {
         RunRecord {
             schema_version: SCHEMA_VERSION,
@@ -217,7 +222,7 @@ pub type Settings = BTreeMap<String, Setting>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
-    /// A switch.
+    /// A boolean option.
     Flag(bool),
     /// A count.
     Integer(u64),
@@ -250,25 +255,25 @@ impl From<OptionValue> for Setting {
     }
 }
 
-/// A workload's options as a record keeps them.
+/// Converts a workload's options into the form used in records.
 pub fn settings(options: Vec<(&'static str, OptionValue)>) -> Settings {
     options.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
 
-/// How a machine runs programs.
+/// Way in which a machine runs programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineKind {
-    /// Threads of the operating system; time is real.
+    /// Threads of the operating system in real time.
     Native,
-    /// Modelled cores; time is modelled.
+    /// Modelled cores in modelled time.
     Simulated,
-    /// Adversarial schedules; there is no time.
+    /// Adversarial schedules, without time.
     Explored,
 }
 
 impl MachineKind {
-    /// The word in records and reports.
+    /// Returns the kind's name in records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             MachineKind::Native => "native",
@@ -278,22 +283,22 @@ impl MachineKind {
     }
 }
 
-/// How procedures arrived in an open loop, and whether they were served as they came.
+/// Arrivals of procedures in an open loop, and the queues at the begin and the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalRecord {
     /// `poisson` or `fixed`.
     pub process: String,
-    /// Arrivals at all workers in a second of the machine's time.
+    /// Number of arrivals at all workers per second of the machine's time.
     pub rate_txn_per_s: f64,
-    /// Procedures that had arrived and not begun when measuring began, of all repetitions.
+    /// Number of procedures, in all repetitions, that had arrived and not begun when measuring began.
     pub waiting_at_begin: u64,
-    /// The same when measuring ended.
+    /// The same number when measuring ended.
     pub waiting_at_end: u64,
 }
 
 impl ArrivalRecord {
-    /// True when more came than were served, by more than chance explains: the queue would go on growing.
-    /// `measured_s` is the length of all measured intervals together.
+    /// Returns whether more procedures arrived than were served, by more than chance explains. The queue would then
+    /// keep growing. `measured_s` is the length of all measured intervals together.
     pub fn overloaded(&self, measured_s: f64) -> bool {
         let arrived = self.rate_txn_per_s * measured_s;
         let grown = self.waiting_at_end.saturating_sub(self.waiting_at_begin) as f64;
@@ -301,28 +306,28 @@ impl ArrivalRecord {
     }
 }
 
-/// What the checker says of a run.
+/// The checker's verdicts on a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// Nobody has read or overwritten what was not committed.
+    /// No transaction has read or overwritten uncommitted data.
     #[serde(default)]
     pub read_committed: Verdict,
-    /// Everybody has read from a snapshot, and no update is lost.
+    /// Every transaction has read from a snapshot, and no update is lost.
     #[serde(default)]
     pub snapshot: Verdict,
-    /// The snapshots have all that was committed at the begin.
+    /// Every snapshot contains everything that was committed when its transaction began.
     #[serde(default)]
     pub strong_snapshot: Verdict,
-    /// Some serial order explains everything that was read.
+    /// A serial order explains everything that was read.
     pub serializable: Verdict,
-    /// One such order keeps the order of transactions that did not overlap in time.
+    /// A serial order exists that keeps the order of transactions that did not overlap in time.
     pub strict: Verdict,
-    /// What the protocol promises.
+    /// Promises of the protocol.
     pub promised: Promise,
 }
 
 impl Certificate {
-    /// True when a verdict fails that the protocol promises to pass.
+    /// Returns whether a promised level fails.
     pub fn breaks_promise(&self) -> bool {
         let promised = self.promised;
         [
@@ -336,23 +341,23 @@ impl Certificate {
     }
 }
 
-/// The outcome of one check.
+/// Outcome of one check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Holds.
+    /// The level holds.
     #[serde(rename = "pass")]
     Pass,
-    /// Is broken; the checker has a counter-example.
+    /// The level is violated. The checker has a counter-example.
     #[serde(rename = "fail")]
     Fail,
-    /// No history was recorded, or nobody asked.
+    /// No history was recorded, or the check was not requested.
     #[default]
     #[serde(rename = "not checked")]
     NotChecked,
 }
 
 impl Verdict {
-    /// The words in records and reports.
+    /// Returns the verdict's name in records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -362,38 +367,38 @@ impl Verdict {
     }
 }
 
-/// What a protocol promises.
+/// Promises of a protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promise {
-    /// Its runs are read committed, and no more.
+    /// Set if runs are read committed. Stronger levels have their own fields.
     #[serde(default)]
     pub read_committed: bool,
-    /// They are snapshot isolation, and no more.
+    /// Set if runs satisfy snapshot isolation. Stronger levels have their own fields.
     #[serde(default)]
     pub snapshot: bool,
-    /// They are so of the latest snapshots.
+    /// Set if snapshots are always the latest ones.
     #[serde(default)]
     pub strong_snapshot: bool,
-    /// Its runs are serializable.
+    /// Set if runs are serializable.
     pub serializable: bool,
-    /// They are strictly serializable.
+    /// Set if runs are strictly serializable.
     pub strict: bool,
 }
 
 impl Promise {
-    /// True when nothing is promised.
+    /// Returns whether nothing is promised.
     pub fn is_empty(self) -> bool {
         self == Promise::default()
     }
 }
 
-/// What the processor counted.
+/// Counters of the processor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum HardwareCounters {
-    /// The system has none, or gives none to this program.
+    /// The system has no counters, or gives this program no access to them.
     #[serde(rename = "absent")]
     Absent,
-    /// By the counter's name.
+    /// Values by the counter's name.
     #[serde(untagged)]
     Counted(BTreeMap<String, u64>),
 }

@@ -1,4 +1,4 @@
-//! A measurement: an engine is made and loaded, workers run for an interval, their counts are added up.
+//! Performs a measurement: creates and loads an engine, runs workers for an interval, and adds up their counts.
 
 use crate::{
     arrivals::Arrivals,
@@ -21,103 +21,103 @@ use std::{any::Any, fmt};
 use storage::StoreError;
 use txn::{History, Workload};
 
-/// What to measure.
+/// Parameters of a measurement.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name of the architecture.
     pub architecture: String,
     /// Name of the protocol.
     pub protocol: String,
-    /// Its options.
+    /// Options of the protocol.
     pub protocol_options: ProtocolOptions,
-    /// Workers, one a core.
+    /// Number of workers, one per core.
     pub cores: usize,
     /// Warm-up before the measured interval, in seconds of the machine's time.
     pub warm_up_s: f64,
-    /// The measured interval, in seconds of the machine's time.
+    /// Length of the measured interval, in seconds of the machine's time.
     pub measured_s: f64,
-    /// How warm-up and interval adapt; none for exactly those above.
+    /// Rules by which warm-up and interval adapt, or none for exactly the lengths above.
     pub growth: Option<Growth>,
-    /// How often.
+    /// Number of repetitions.
     pub repetitions: usize,
-    /// Seed of everything random.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// Record histories.
+    /// Set if histories are recorded.
     pub record_history: bool,
-    /// What a worker does after an abort.
+    /// Back-off of a worker after an abort.
     pub back_off: BackOff,
-    /// How transactions arrive in an open loop; none for a closed one.
+    /// Arrivals of transactions in an open loop, or none for a closed loop.
     pub arrivals: Option<Arrivals>,
-    /// Threads that load natively.
+    /// Number of threads that load the tables natively.
     pub load_threads: usize,
     /// Seconds of the machine's time between two epochs.
     pub epoch_interval_s: f64,
 }
 
-/// A run that ends when it is known to be steady. Its interval is doubled until then, and what of it was not steady yet
-/// counts as warm-up ([`crate::steadiness`]). The repetitions after the first take its lengths as they have become, and are
-/// not made if all would take too long together. In a closed loop only.
+/// A run that ends when it is known to be steady. Its interval is doubled until then. Slices that were not yet steady
+/// count as warm-up ([`crate::steadiness`]). Later repetitions use the lengths found in the first one, and are
+/// skipped if all together would take too long. Closed loops only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The longest interval, warm-up included, in seconds of the machine's time.
+    /// Maximum interval, warm-up included, in seconds of the machine's time.
     pub most_s: f64,
-    /// The longest time in which workers do not wait, in seconds of the machine's time summed over them: what a simulation
-    /// costs its host. Heeded where time is modelled.
+    /// Maximum time in which workers do not wait, summed over the workers, in seconds of the machine's time. This is
+    /// what a simulation costs its host. Used only where time is modelled.
     pub most_busy_s: f64,
-    /// The longest that all repetitions may take together, in seconds of the machine's time.
+    /// Maximum length of all repetitions together, in seconds of the machine's time.
     pub together_s: f64,
-    /// What has to hold for the run to end.
+    /// Conditions for the run to end.
     pub rule: Rule,
 }
 
-/// One repetition's counts.
+/// Results of one repetition.
 pub struct Repetition {
-    /// All workers' counts, in the measured interval unless they say otherwise.
+    /// Counts of all workers, in the measured interval unless stated otherwise.
     pub total: WorkerReport,
-    /// What else was counted there.
+    /// Further counts from the interval.
     pub counts: Counts,
-    /// Latencies of what committed, in ticks.
+    /// Latencies of committed transactions, in ticks.
     pub latencies: Histogram<u64>,
-    /// The ages in ticks of the transactions that were in flight when the interval began, but for those that ended without
-    /// a commit.
+    /// Ages in ticks of the transactions in flight when the interval began, without those that ended without a
+    /// commit.
     pub entered: Vec<u64>,
-    /// The ages in ticks of the transactions that were in flight when the interval ended.
+    /// Ages in ticks of the transactions in flight when the interval ended.
     pub in_flight: Vec<u64>,
-    /// Whether the run was steady; none if it was interrupted.
+    /// Steadiness of the run, or none if it was interrupted.
     pub steadiness: Option<Steadiness>,
-    /// Why it was not longer.
+    /// Reason why the run was not longer.
     pub ended: Ended,
-    /// Ticks in a second of the machine's clock.
+    /// Number of ticks per second of the machine's clock.
     pub ticks_per_second: u64,
-    /// Length of the warm-up in ticks, with what was left out of the interval because it was not steady yet.
+    /// Length of the warm-up in ticks, including slices that were left out of the interval as not yet steady.
     pub warm_up_ticks: u64,
-    /// Length of the measured interval in ticks; shorter than planned after an interruption.
+    /// Length of the measured interval in ticks. It is shorter than planned after an interruption.
     pub interval_ticks: u64,
-    /// Committed procedures a second.
+    /// Committed procedures per second.
     pub throughput_txn_per_s: f64,
-    /// The history, where it was recorded: warm-up included.
+    /// History including the warm-up, where it was recorded.
     pub history: Option<History>,
-    /// Host's time of the run in seconds, loading left out.
+    /// The host's time for the run in seconds, without loading.
     pub wall_s: f64,
-    /// Machine's time of the run in seconds, warm-up included.
+    /// The machine's time for the run in seconds, warm-up included.
     pub machine_s: f64,
-    /// Shared-memory operations, where they are counted.
+    /// Number of shared-memory operations, where they are counted.
     pub operations: Option<u64>,
-    /// Bytes that the arena gave out during the run: for versions, inserted rows, nodes of indexes. Not what
-    /// was loaded.
+    /// Number of bytes that the arena allocated during the run, for versions, inserted rows and nodes of indexes.
+    /// Loaded data is not included.
     pub grown_bytes: u64,
-    /// The run was stopped before its end.
+    /// Set if the run was stopped before its end.
     pub interrupted: bool,
-    /// What is broken of the workload's law, which is judged after recorded runs.
+    /// Violation of the workload's law, which is checked after recorded runs.
     pub broken_law: Option<String>,
 }
 
-/// A measurement that can't be made.
+/// Reason why a measurement failed.
 #[derive(Debug)]
 pub enum HarnessError {
-    /// The engine or its tables.
+    /// An error of the engine or its tables.
     Engine(EngineError),
-    /// The run itself.
+    /// An error of the run.
     Run(RunError),
 }
 
@@ -150,10 +150,10 @@ impl From<RunError> for HarnessError {
     }
 }
 
-/// Runs `plan` on machines made by `make` from a seed. `stop` ends it early; `done` hears of every
-/// repetition. Natively one engine serves all repetitions (loading is dear) unless histories are
-/// recorded or the workload [grows](Workload::grows); where time is modelled each gets a machine and a seed of
-/// its own.
+/// Runs `plan` on machines that `make` creates from a seed. `stop` ends the run early. `done` is called after every
+/// repetition. Natively one engine serves all repetitions, because loading is expensive. Each repetition gets a new
+/// engine if histories are recorded or the workload [grows](Workload::grows). Where time is modelled, each repetition
+/// gets its own machine and seed.
 pub fn run<M: Engines, W: Workload>(
     make: &dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &W,
@@ -162,7 +162,7 @@ pub fn run<M: Engines, W: Workload>(
     done: &mut dyn FnMut(&Repetition),
 ) -> Result<Vec<Repetition>, HarnessError> {
     let job = Job { make, workload, plan, stop };
-    // What is built to find mistakes, with debug assertions, measures nothing either.
+    // A build with debug assertions is meant to find errors and not to measure, so it does not use a compiled loop.
     if const { M::MODELLED || !W::COMPILED || cfg!(debug_assertions) } {
         return job.repeat(&*any_loop(workload), done);
     }
@@ -172,7 +172,7 @@ pub fn run<M: Engines, W: Workload>(
     job.repeat(&*worker_loop, done)
 }
 
-/// The loop of `workload`'s workers in any session.
+/// Returns the loop of `workload`'s workers for any session type.
 fn any_loop<M: Machine>(workload: &dyn ErasedWorkload<M>) -> Box<WorkerLoop<'_, M>> {
     Box::new(|engine, core, identity, open, plan| {
         let mut session = engine.session(core, identity.worker);
@@ -207,7 +207,7 @@ impl<'w, M: Machine, W: Workload> EngineVisitor<M> for Compiled<'w, W> {
     }
 }
 
-/// What to measure, on which machines.
+/// A measurement and the machines on which it runs.
 struct Job<'a, M: Machine> {
     make: &'a dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &'a dyn ErasedWorkload<M>,
@@ -256,10 +256,10 @@ impl<M: Engines> Job<'_, M> {
         Ok(repetitions)
     }
 
-    /// How to measure once more after `done`; none if that would take too long.
+    /// Returns the plan of the repetition after `done`, or none if it would take too long.
     fn next_plan(&self, done: &[Repetition]) -> Option<Plan> {
         let plan = self.plan.clone();
-        // Who arrives when is counted from the begin of the run.
+        // Arrival times are counted from the begin of the run, so an open loop cannot adapt its length.
         let growth = plan.growth.filter(|_| plan.arrivals.is_none());
         let (Some(first), Some(limits)) = (done.first(), growth) else {
             return Some(Plan { growth, ..plan });
@@ -278,7 +278,7 @@ impl<M: Engines> Job<'_, M> {
             record_history: self.plan.record_history,
             record_values: self.plan.record_history,
             purge_batch: 64,
-            // Set again at the run, when a core can tell the clock's rate.
+            // The interval is set for each run, when the clock's rate is known.
             epoch_interval_ticks: 0,
         };
         let engine = M::engine(&self.plan.architecture, &self.plan.protocol, machine, &options)?;
@@ -287,8 +287,8 @@ impl<M: Engines> Job<'_, M> {
     }
 }
 
-/// The options of a protocol that runs `workload`: with as many partition locks as that has partitions, where
-/// no number is given.
+/// Returns the options of a protocol that runs `workload`. If no number of partition locks is given, it is the number
+/// of the workload's partitions.
 pub(crate) fn fitted(options: &ProtocolOptions, data: &dyn Dataset) -> ProtocolOptions {
     let partitions = options.partitions.or_else(|| Some(data.schema().partitions()));
     ProtocolOptions { partitions, ..options.clone() }

@@ -1,95 +1,99 @@
-//! Whether a run was steady, and from when on.
+//! Judges whether a run was steady, and where its warm-up ended.
 //!
-//! What is looked at is the number of commits in each of n equal slices Y(1)..Y(n) of the run ([`crate::timeline`]). A
-//! slice is a batch of commits, as the rules below want it.
+//! The input is the number of commits in each of n equal slices Y(1)..Y(n) of the run ([`crate::timeline`]). Each
+//! slice serves as a batch of commits in the rules below.
 //!
-//! - **Where the warm-up ends**: MSER, the marginal standard error rule (White, "An effective truncation heuristic for
+//! - **End of the warm-up**: MSER, the marginal standard error rule (White, "An effective truncation heuristic for
 //!   bias reduction in simulation output", Simulation 69(6), 1997; White, Cobb and Spratt, "A comparison of five
-//!   steady-state truncation heuristics for simulation", WSC 2000, who apply it to batches). The first d slices are left
-//!   out that minimise
+//!   steady-state truncation heuristics for simulation", WSC 2000, who apply it to batches). The rule leaves out the
+//!   first d slices for the d that minimises
 //!
 //!   ```text
 //!   MSER(d) = 1/(n-d)² · Σ (Y(i) - M(d))²   over i > d,   M(d) the mean of Y(d+1)..Y(n),   0 <= d <= n/2
 //!   ```
 //!
-//!   A minimum at n/2 itself is none: a run that may go on does.
-//! - **How well the mean is known**: by ten batch means ([`BATCHES`]; Schmeiser, "Batch size effects in the analysis of simulation
-//!   output", Operations Research 30(3), 1982: no more than 10 to 30 pay) with standard deviation s, a half width of the 95 %
-//!   confidence interval of h = 2.262 · s / √10 (Student's t with nine degrees of freedom).
-//! - **Whether it still moves**: a straight line through the ten batch means (least squares). It rises or falls when its slope is
-//!   more than 3.355 standard errors from zero (Student's t with eight degrees of freedom: one level run in a hundred
-//!   seems to) and takes the last five batch means more than [`TOLERANCE`] of the mean away from the first five. Of a fall
-//!   [`LARGEST_FALL`] is enough if it is 4.501 standard errors (one level run in a thousand). Caches that fill make a run faster, a little for as long as it lasts; nothing of that kind makes
-//!   it slower. What falls slowly falls on: TIMESTAMP on 1,024 simulated cores fell by 3 % in its first
-//!   millisecond, with one transaction that never got through, and by 85 % in ten.
+//!   A minimum at n/2 itself does not count. A run that may continue then continues.
+//! - **Precision of the mean**: computed from ten batch means ([`BATCHES`]; Schmeiser, "Batch size effects in the
+//!   analysis of simulation output", Operations Research 30(3), 1982: more than 10 to 30 batches do not pay). With
+//!   their standard deviation s, the half width of the 95 % confidence interval is h = 2.262 · s / √10 (Student's t
+//!   with nine degrees of freedom).
+//! - **Drift**: measured with a straight line through the ten batch means (least squares). The throughput counts as
+//!   moving if two conditions hold. First, the slope is more than 3.355 standard errors from zero (Student's t with
+//!   eight degrees of freedom: one level run in a hundred seems to move). Second, the line takes the last five batch
+//!   means more than [`TOLERANCE`] of the mean away from the first five. For a fall, [`LARGEST_FALL`] is enough if
+//!   the slope is 4.501 standard errors from zero (one level run in a thousand). The reason for this stricter rule:
+//!   caches that fill make a run slightly faster for as long as it lasts, but no similar effect makes it slower. A
+//!   slow fall continues. TIMESTAMP on 1,024 simulated cores fell by 3 % in its first millisecond, with one
+//!   transaction that never committed, and by 85 % in ten milliseconds.
 //!
-//! A run is steady when what MSER keeps has the mean of what was measured within [`TOLERANCE`], h is at most
-//! [`LARGEST_HALF_WIDTH`] of the mean, and the line is level. Whether there was time enough for the latencies too is
-//! [`Rule`]'s to say.
+//! A run is steady under three conditions. The mean of the slices that MSER keeps is within [`TOLERANCE`] of the
+//! measured mean. h is at most [`LARGEST_HALF_WIDTH`] of the mean. The line is level. [`Rule`] decides whether the
+//! run was also long enough for its latencies.
 
 use crate::timeline::Slice;
 use hdrhistogram::Histogram;
 
-/// Batches whose means are compared.
+/// Number of batches whose means are compared.
 pub const BATCHES: usize = 10;
 
-/// Means that lie closer than this, as a share, are not told apart.
+/// Means that differ by less than this share count as equal.
 pub const TOLERANCE: f64 = 0.05;
 
-/// The largest fall of a steady run, as a share of the mean.
+/// Largest fall of a steady run, as a share of the mean.
 pub const LARGEST_FALL: f64 = 0.01;
 
-/// The largest half width of the confidence interval of a steady run, as a share of the mean.
+/// Largest half width of the confidence interval of a steady run, as a share of the mean.
 pub const LARGEST_HALF_WIDTH: f64 = 0.10;
 
-/// Commits below which nothing can be told.
+/// Number of commits below which steadiness is not judged.
 pub const LEAST_COMMITS: u64 = 200;
 
-/// How far workers times time and the sum of latencies may lie apart in a run of long enough, as a factor.
+/// Largest factor between workers times time and the sum of latencies in a sufficiently long run.
 pub const LITTLE_FACTOR: f64 = 1.1;
 
 /// Student's t at 97.5 % with nine degrees of freedom, and at 99.5 % with eight.
 const T_9: f64 = 2.262;
 const T_8: f64 = 3.355;
-/// The same at 99.9 %.
+/// Student's t at 99.9 % with eight degrees of freedom.
 const T_8_OF_A_FALL: f64 = 4.501;
 
-/// What a run must have before it may end early.
+/// Conditions for a run to end early.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Commits.
+    /// Least number of commits.
     pub commits: u64,
-    /// Its length, as a multiple of the 99th percentile of latency. The longest of all grows with the run where somebody
-    /// starves, so a run can't wait for that.
+    /// Least length, as a multiple of the 99th percentile of latency. The longest latency cannot be used: if a
+    /// transaction starves, it grows with the run.
     pub latencies: u64,
-    /// The largest drift, as a share. Less than [`TOLERANCE`]: caches that fill make a run faster by so much again whenever
-    /// its length doubles.
+    /// Largest drift, as a share. It is less than [`TOLERANCE`], because caches that fill make a run faster by the
+    /// same share again whenever its length doubles.
     pub drift: f64,
 }
 
 impl Default for Rule {
-    /// A thousand commits, so that a 99th percentile has ten beyond it, ten times that percentile, and a drift of 3 %.
+    /// Requires a thousand commits, so that ten lie beyond the 99th percentile, ten times that percentile, and a
+    /// drift of at most 3 %.
     fn default() -> Rule {
         Rule { commits: 1000, latencies: 10, drift: 0.03 }
     }
 }
 
-/// What was found out about a run.
+/// Results on the steadiness of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steadiness {
-    /// It was steady; none if there are too few commits to tell.
+    /// Set if the run was steady. None if there are too few commits to tell.
     pub steady: Option<bool>,
-    /// Slices at the begin that MSER leaves out.
+    /// Number of slices at the begin that MSER leaves out.
     pub truncated: usize,
     /// Half width of the 95 % confidence interval of the throughput, as a share of it.
     pub half_width: f64,
-    /// By how much the last five batch means exceed the first five, by the line through all, as a share of the mean.
+    /// Difference of the last five batch means from the first five, by the line through all, as a share of the mean.
     pub drift: f64,
-    /// Commits of each batch for each slice in it.
+    /// Number of commits per slice in each batch.
     pub batch_means: Vec<f64>,
 }
 
-/// Judges a run by the commits in its slices, of which those before `kept` are left out.
+/// Judges a run by the commits in its slices. The slices before `kept` are left out.
 pub fn judge(commits: &[u64], kept: usize) -> Steadiness {
     let slices: Vec<f64> = commits[kept..].iter().map(|n| *n as f64).collect();
     let average = mean(&slices);
@@ -109,10 +113,10 @@ pub fn judge(commits: &[u64], kept: usize) -> Steadiness {
     Steadiness { steady: told.then_some(steady), truncated, half_width, drift, batch_means }
 }
 
-/// How many slices MSER leaves out: at most half of them.
+/// Returns the number of slices that MSER leaves out: at most half of them.
 pub fn mser(commits: &[u64]) -> usize {
     let n = commits.len();
-    // From the end: the sums of what would be kept.
+    // Iterates from the end and keeps the sums of the slices that would be kept.
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
     for d in (0..n).rev() {
@@ -129,7 +133,7 @@ pub fn mser(commits: &[u64]) -> usize {
     best.1
 }
 
-/// True when a run of `ticks` needs not go on: it is steady behind its warm-up, and latencies had their time.
+/// Returns whether a run of `ticks` may end: it is steady after its warm-up, and it is long enough for its latencies.
 pub(crate) fn suffices(slices: &[Slice], ticks: u64, workers: Option<usize>, rule: &Rule) -> bool {
     let commits = commits_of(slices);
     let kept = mser(&commits);
@@ -151,24 +155,24 @@ pub(crate) fn suffices(slices: &[Slice], ticks: u64, workers: Option<usize>, rul
     })
 }
 
-/// Commits in each slice; slices in which nobody has done anything yet are not there.
+/// Returns the commits in each slice. Slices that no worker has used yet are absent from the input and count as 0.
 pub(crate) fn commits_of(slices: &[Slice]) -> Vec<u64> {
     let mut commits: Vec<u64> = slices.iter().map(|slice| slice.counts.commits()).collect();
     commits.resize(crate::timeline::SLICES, 0);
     commits
 }
 
-/// The sum of latencies.
+/// Returns the sum of latencies.
 fn latency_ticks(latencies: &Histogram<u64>) -> f64 {
     latencies.mean() * latencies.len() as f64
 }
 
-/// What workers did beside transactions that commit.
+/// Returns the ticks that workers spent outside of transactions that commit.
 fn other_ticks(slice: &Slice) -> f64 {
     (slice.counts.between_ticks + slice.counts.given_up_ticks) as f64
 }
 
-/// Means of [`BATCHES`] batches of equal length; slices that are over are left out at the front.
+/// Returns the means of [`BATCHES`] batches of equal length. Surplus slices are left out at the front.
 fn batch_means(slices: &[f64]) -> Vec<f64> {
     let size = (slices.len() / BATCHES).max(1);
     let over = slices.len() - (size * BATCHES).min(slices.len());
@@ -179,7 +183,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The slope of the line through `values`, a step apart, and its standard error.
+/// Returns the slope of the line through `values`, one step apart, and its standard error.
 fn line(values: &[f64]) -> (f64, f64) {
     let (average, middle) = (mean(values), (values.len() as f64 - 1.0) / 2.0);
     let off = |i: usize| i as f64 - middle;
@@ -192,7 +196,7 @@ fn line(values: &[f64]) -> (f64, f64) {
     (slope, (rests / free / width.max(f64::MIN_POSITIVE)).sqrt())
 }
 
-/// The standard deviation of a sample.
+/// Returns the standard deviation of a sample.
 fn deviation(values: &[f64]) -> f64 {
     let average = mean(values);
     let squares: f64 = values.iter().map(|v| (v - average).powi(2)).sum();
@@ -204,7 +208,7 @@ mod tests {
     use super::*;
     use crate::timeline::SLICES;
 
-    /// Commits around `level(i)`, with noise of a standard deviation of about its square root.
+    /// Returns commits around `level(i)`, with noise whose standard deviation is about its square root.
     fn noisy(level: impl Fn(usize) -> f64, seed: u64) -> Vec<u64> {
         let mut state = seed;
         let mut unit =
@@ -261,7 +265,7 @@ mod tests {
             let steady = |seed: &u64| judge(&noisy(level, *seed), 0).steady == Some(true);
             (0..100).filter(steady).count()
         };
-        // From the first to the last half by 2.5 %, 2.5 % and 0.5 %.
+        // The change from the first to the last half is +2.5 %, -0.5 % and -2.5 %.
         assert_eq!(judged(0.05), 100);
         assert_eq!(judged(-0.01), 100);
         let missed = judged(-0.05);
@@ -284,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_half_width_is_that_of_students_interval() {
-        // Ten batches of eight slices, of means 1 to 10: s = 3.0277, h = 2.262 s / sqrt(10) = 2.1657.
+        // Ten batches of eight slices with means 1 to 10: s = 3.0277, h = 2.262 s / sqrt(10) = 2.1657.
         let commits: Vec<u64> = (0..SLICES).map(|i| (1 + i / 8) as u64 * 1000).collect();
         let found = judge(&commits, 0);
         assert!((found.half_width * 5.5 - 2.1657).abs() < 1e-3, "{found:?}");
@@ -302,7 +306,7 @@ mod tests {
     fn a_run_goes_on_until_latencies_add_up_to_the_workers_time() {
         let ticks = 80_000;
         let rule = Rule::default();
-        // 20 commits of 400 ticks in 1000 ticks: eight workers' time.
+        // 20 commits of 400 ticks in 1000 ticks take the time of eight workers.
         let enough = slices(20, 400);
         assert!(suffices(&enough, ticks, Some(8), &rule));
         assert!(!suffices(&enough, ticks, Some(10), &rule), "two are never heard of");

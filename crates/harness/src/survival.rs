@@ -1,42 +1,44 @@
-//! Latencies of transactions of which some had not ended when measuring did.
+//! Estimates latencies of transactions of which some had not ended when measuring ended.
 //!
-//! Only what has committed has a latency. Where some transactions take as long as the run, those that have not are just
-//! the long ones, and a percentile of the others says little. So a transaction in flight at the end counts with what is
-//! known of it, that it takes longer than its age: it is *censored*. The distribution is estimated as Kaplan and
-//! Meier do ("Nonparametric estimation from incomplete observations", Journal of the American Statistical Association
-//! 53, 1958): of those that have lasted as long as x, the share that ends at x is what was seen of those that
-//! were observed for so long. What had begun before measuring did counts from the age that it had then (*delayed entry*:
-//! Klein and Moeschberger, "Survival Analysis", section 4.6): before that it could not have been seen to end. Beyond the age of the last one in flight, nothing is known if none has ended later: a percentile there
-//! is a lower bound.
+//! Only committed transactions have a latency. Where some transactions take as long as the run, the unfinished ones
+//! are the long ones, and a percentile of the others means little. A transaction in flight at the end therefore
+//! counts with what is known of it: it takes longer than its age. It is *censored*. The distribution is estimated by
+//! the method of Kaplan and Meier ("Nonparametric estimation from incomplete observations", Journal of the American
+//! Statistical Association 53, 1958). Of the transactions that last at least x, the estimated share that ends at x is
+//! the observed share among those that were observed for that long. A transaction that began before measuring did
+//! counts from its age at that time (*delayed entry*: Klein and Moeschberger, "Survival Analysis", section 4.6).
+//! Before that age its end could not have been observed. Beyond the age of the oldest transaction in flight, nothing
+//! is known if no transaction has ended later. A percentile there is a lower bound.
 
 use hdrhistogram::Histogram;
 
-/// Values that a percentile needs beyond it to be told.
+/// Number of values that must lie beyond a percentile for it to be reported.
 pub const BEYOND: f64 = 10.0;
 
-/// An estimate.
+/// An estimated latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// In ticks.
+    /// Value in ticks.
     pub ticks: f64,
-    /// The true value may be larger, and nothing tells by how much.
+    /// Set if the value is only a lower bound. The true value can then be larger by an unknown amount.
     pub at_least: bool,
 }
 
 /// A distribution of latencies.
 #[derive(Clone, Debug)]
 pub struct Survival {
-    /// Latencies, ascending, with the share of transactions that last longer.
+    /// Latencies, ascending, each with the share of transactions that last longer.
     steps: Vec<(u64, f64)>,
-    /// Share of transactions of which no end is known.
+    /// Share of transactions whose end is unknown.
     rest: f64,
-    /// The longest time that anything was seen to last.
+    /// Longest observed duration.
     longest: u64,
     observed: u64,
 }
 
 impl Survival {
-    /// Of what has ended, the ages of what had not at the end of measuring, and those of what had begun before it.
+    /// Builds the distribution from latencies of `ended` transactions, ages of those `in_flight` at the end, and ages
+    /// of those that had `entered` before measuring began.
     pub fn new(ended: &Histogram<u64>, in_flight: &[u64], entered: &[u64]) -> Survival {
         let (mut ages, mut entries) = (in_flight.to_vec(), entered.to_vec());
         ages.sort_unstable();
@@ -49,16 +51,18 @@ impl Survival {
         let mut steps = Vec::new();
         for recorded in ended.iter_recorded() {
             let (value, count) = (recorded.value_iterated_to(), recorded.count_at_value());
-            // Who was observed just as long as this was at risk of ending then.
+            // A transaction observed for exactly this time was still at risk of ending then.
             while censored.next_if(|age| **age < value).is_some() {
                 at_risk = at_risk.saturating_sub(1);
             }
             while late.next_if(|age| **age < value).is_some() {
                 at_risk += 1;
             }
-            // Values of a histogram are rounded up: what entered at the same time may seem to enter later.
+            // Values of a histogram are rounded up. A transaction that entered at the same time can seem to enter
+            // later.
             at_risk = at_risk.max(count);
-            // When nobody else is observed that long, and somebody is yet to enter, the rest is not known to end here.
+            // If no other transaction is observed that long, and another is yet to enter, the rest is not known to
+            // end here.
             if at_risk > count || value >= entered_last {
                 lasting *= 1.0 - count as f64 / at_risk as f64;
             }
@@ -71,9 +75,10 @@ impl Survival {
         Survival { steps, rest, longest, observed }
     }
 
-    /// What a share `quantile` of the transactions does not exceed. None where fewer than [`BEYOND`] are expected to.
+    /// Returns the latency that a share `quantile` of the transactions does not exceed. Returns None if fewer than
+    /// [`BEYOND`] transactions are expected to exceed it.
     pub fn quantile(&self, quantile: f64) -> Option<Estimate> {
-        // Tolerant of 1 - 0.99 not being a hundredth.
+        // The tolerance covers rounding errors: 1 - 0.99 is not exactly a hundredth.
         if self.observed as f64 * (1.0 - quantile) < BEYOND - 1e-6 {
             return None;
         }
@@ -85,8 +90,9 @@ impl Survival {
         })
     }
 
-    /// The mean, with everything of which no end is known ending when it was seen last: a lower bound if that is more
-    /// than a hundredth of the transactions. None of fewer than twice [`BEYOND`].
+    /// Returns the mean. A transaction whose end is unknown counts as ending when it was seen last. The mean is a
+    /// lower bound if this affects more than a hundredth of the transactions. Returns None for fewer than twice
+    /// [`BEYOND`] transactions.
     pub fn mean(&self) -> Option<Estimate> {
         if (self.observed as f64) < 2.0 * BEYOND {
             return None;
@@ -100,7 +106,8 @@ impl Survival {
         Some(Estimate { ticks: area, at_least: self.rest > 0.01 })
     }
 
-    /// The longest time seen; a lower bound if what was in flight at the end had lasted as long. None if nothing was seen.
+    /// Returns the longest observed duration, or None if nothing was observed. It is a lower bound if a transaction
+    /// in flight at the end had lasted that long.
     pub fn longest(&self) -> Option<Estimate> {
         let ended_last = self.steps.last().map_or(0, |(value, _)| *value);
         let at_least = self.longest > ended_last;
@@ -135,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_example_of_kaplan_and_meier_comes_out() {
-        // Their section 2: deaths at 0.8, 3.1, 5.4, 9.2 and losses at 1.0, 2.7, 7.0, 12.1 (in tenths).
+        // Section 2 of their paper: deaths at 0.8, 3.1, 5.4, 9.2 and losses at 1.0, 2.7, 7.0, 12.1 (in tenths).
         let found = Survival::new(&ended([8, 31, 54, 92]), &[10, 27, 70, 121], &[]);
         let expected = [(8, 7.0 / 8.0), (31, 7.0 / 10.0), (54, 21.0 / 40.0), (92, 21.0 / 80.0)];
         for (found, expected) in found.steps.iter().zip(expected) {
@@ -146,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_never_commits_makes_percentiles_lower_bounds() {
-        // The others commit at once, and a run that looks at them alone would call its p99 ten.
+        // The other transactions commit at once. From them alone the p99 would be ten.
         let starving = vec![50_000; 100];
         let found = Survival::new(&ended(std::iter::repeat_n(10, 900)), &starving, &[]);
         assert_eq!(ticks(found.quantile(0.5)), 10.0);
@@ -169,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_window_on_a_steady_stream_shows_the_stream() {
-        // Of 512 workers' transactions one in twenty takes a thousand, the others ten: seen for 700 of an endless run.
+        // There are 512 workers. One transaction in twenty takes 1000, the others take 10. The window covers 700 of
+        // an endless run.
         let (begin, end) = (10_000u64, 10_700u64);
         let (mut seen, mut flying, mut entered) = (Vec::new(), Vec::new(), Vec::new());
         let mut state = 1;
@@ -202,7 +210,7 @@ mod tests {
     fn of_nothing_nothing_is_told() {
         let nothing = Survival::new(&ended([]), &[], &[]);
         assert_eq!((nothing.quantile(0.5), nothing.mean(), nothing.longest()), (None, None, None));
-        // One has committed of a thousand: half of them take longer than they were seen to.
+        // One of a thousand has committed. Half of them take longer than the time for which they were observed.
         let one = Survival::new(&ended([5]), &[70; 999], &[]);
         assert_eq!(one.quantile(0.5), Some(Estimate { ticks: 70.0, at_least: true }));
     }

@@ -1,8 +1,9 @@
-//! When things happened in a run: the measured interval in equal slices, each with counts and latencies of its own.
+//! Records when events of a run happened. The measured interval is divided into equal slices with separate counts and
+//! latencies.
 //!
-//! Slices serve two ends: to judge whether a run was steady ([`crate::steadiness`]), and to leave out its begin after
-//! the fact. A run that may be longer than planned is doubled when its end is reached and nothing speaks for
-//! stopping: two slices become one, so that there are always [`SLICES`] of them.
+//! Slices serve two purposes. They show whether a run was steady ([`crate::steadiness`]), and they allow its begin to
+//! be left out afterwards. A run that may be longer than planned is doubled at its end unless it may stop there. Two
+//! slices then become one, so that there are always [`SLICES`] of them.
 
 use crate::{
     measure::{Counts, Interval, WorkerReport},
@@ -12,64 +13,65 @@ use hdrhistogram::Histogram;
 use machine::{Core, Spent, cold::Mutex};
 use txn::AbortReason;
 
-/// Parts into which the measured interval is divided.
+/// Number of slices of the measured interval.
 pub const SLICES: usize = 80;
 
-/// Latencies that a native worker gathers before it hands them over.
+/// Number of latencies that a native worker collects before it hands them over.
 const BATCH: usize = 64;
 
-/// One part of the measured interval: all workers together.
+/// One slice of the measured interval, for all workers together.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    /// What was counted.
+    /// Counts of the slice.
     pub counts: Counts,
-    /// Latencies of what committed, in ticks.
+    /// Latencies of committed transactions, in ticks.
     pub latencies: Histogram<u64>,
-    /// How old the transactions were, in ticks, that had begun before the slice did and committed in it or later.
+    /// Ages in ticks, at the begin of the slice, of transactions that began before the slice and committed in it or
+    /// later.
     pub entries: Vec<u64>,
 }
 
 impl Default for Slice {
     fn default() -> Slice {
-        // Three digits: errors below 0.1 %. It grows with the largest value.
+        // Three digits keep errors below 0.1 %. The histogram grows with the largest value.
         let latencies = Histogram::new(3).expect("three digits are allowed");
         Slice { counts: Counts::default(), latencies, entries: Vec::new() }
     }
 }
 
 impl Slice {
-    /// Adds what a later slice holds. Those who enter are those of the earlier one.
+    /// Adds the contents of a later slice. The entries of the later slice are not added.
     pub fn add(&mut self, other: &Slice) {
         self.counts.add(&other.counts);
         self.latencies.add(&other.latencies).expect("it grows with what is added");
     }
 }
 
-/// How long a run may become, and when it has been long enough.
+/// Limits on the length of a run, and the rule for its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The longest interval, in ticks.
+    /// Maximum length of the interval, in ticks.
     pub most_ticks: u64,
-    /// The most ticks of all workers together in which they did something, where that is known: what a simulation costs
+    /// Maximum number of busy ticks of all workers together, where they are measured. This is what a simulation costs
     /// its host.
     pub most_busy_ticks: u64,
-    /// What has to hold for it to end.
+    /// Conditions for the run to end.
     pub rule: Rule,
 }
 
-/// Why a run was as long as it was.
+/// Reason for the length of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It was to be so long.
+    /// The run had a fixed length.
     AsAsked,
-    /// It was steady, and latencies had their time.
+    /// The run was steady and long enough for its latencies.
     Steady,
-    /// It could not become longer.
+    /// The run reached its maximum length.
     AtLimit,
 }
 
 impl Ended {
-    /// The words in records.
+    /// Returns the reason's name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Ended::AsAsked => "as asked",
@@ -79,48 +81,49 @@ impl Ended {
     }
 }
 
-/// What all workers of a run did, and when. Workers hand it over in small batches.
+/// Counts and latencies of all workers of a run, by time. Workers hand them over in small batches.
 pub struct Timeline {
-    /// Of so many workers, which are always busy; none in an open loop.
+    /// Number of workers, which are always busy. None in an open loop.
     workers: Option<usize>,
     growth: Option<Growth>,
-    /// Latencies that a worker gathers. One where time is modelled: there a decision has to know everything.
+    /// Number of latencies that a worker collects. It is one where time is modelled, because a decision there must
+    /// take everything into account.
     batch: usize,
     state: Mutex<State>,
 }
 
 struct State {
     interval: Interval,
-    /// Made when something is first put in.
+    /// Slices, each of which is created when the first value is put into it or behind it.
     slices: Vec<Slice>,
-    /// Somebody has seen that it is the end, and why.
+    /// Reason for the end, set when a worker has found that the run is over.
     ended: Option<Ended>,
 }
 
 impl Default for Timeline {
-    /// For a run that ends by itself: everything counts.
+    /// Creates the timeline of a run that ends by itself. Everything counts.
     fn default() -> Timeline {
         Timeline::new(None, None, false)
     }
 }
 
 impl Timeline {
-    /// For a run of so many `workers`, which may grow. Where time is `modelled`, growing depends on what the workers did
-    /// and on nothing else.
+    /// Creates the timeline of a run of `workers`, which may grow. Where time is `modelled`, growth depends only on
+    /// what the workers did.
     pub fn new(workers: Option<usize>, growth: Option<Growth>, modelled: bool) -> Timeline {
         let whole = Interval { begin: 0, end: u64::MAX };
         let state = Mutex::new(State { interval: whole, slices: Vec::new(), ended: None });
         Timeline { workers, growth, batch: if modelled { 1 } else { BATCH }, state }
     }
 
-    /// The interval, as long as it has become, its slices, and why it ended.
+    /// Returns the final interval, its slices, and the reason for its end.
     pub fn into_parts(self) -> (Interval, Vec<Slice>, Ended) {
         let State { interval, mut slices, ended } = self.state.into_inner();
         slices.resize_with(SLICES, Slice::default);
         (interval, slices, ended.unwrap_or(Ended::AsAsked))
     }
 
-    /// The interval is this one. All workers say the same; the first is heard.
+    /// Sets the interval. All workers pass the same interval, and only the first call has an effect.
     fn open(&self, interval: Interval) {
         let mut state = self.state.lock();
         if state.interval.end == u64::MAX {
@@ -128,7 +131,8 @@ impl Timeline {
         }
     }
 
-    /// Where in the run `now` is. Who comes to the end first decides whether it is the end.
+    /// Returns the slice or part of the run in which `now` lies. The first worker that reaches the end decides
+    /// whether the run ends.
     fn place(&self, now: u64) -> Place {
         let mut state = self.state.lock();
         while now >= state.interval.end {
@@ -146,7 +150,7 @@ impl Timeline {
         Place { since: state.begin_of(slice), until: state.end_of(slice), part: Part::Within }
     }
 
-    /// Why the interval is over; none if it goes on.
+    /// Returns the reason why the interval is over, or none if it continues.
     fn ends(&self, state: &State) -> Option<Ended> {
         let Some(Growth { most_ticks, most_busy_ticks, rule }) = self.growth else {
             return Some(Ended::AsAsked);
@@ -166,7 +170,7 @@ impl State {
         ((passed / u128::from(self.interval.ticks().max(1))) as usize).min(SLICES - 1)
     }
 
-    /// The first tick that is no longer in `slice`.
+    /// Returns the first tick after `slice`.
     fn end_of(&self, slice: usize) -> u64 {
         self.begin_of(slice + 1)
     }
@@ -176,7 +180,8 @@ impl State {
         self.interval.begin + passed.div_ceil(SLICES as u128) as u64
     }
 
-    /// A transaction that began at `intended` has committed at `now`: it entered each slice that began meanwhile.
+    /// Records that a transaction that began at `intended` has committed at `now`. It entered each slice that began
+    /// in between.
     fn enter(&mut self, intended: u64, now: u64) {
         let first = match intended < self.interval.begin {
             true => 0,
@@ -188,7 +193,7 @@ impl State {
         }
     }
 
-    /// The slice of this number.
+    /// Returns the slice with this number. Creates it if necessary.
     fn reach(&mut self, slice: usize) -> &mut Slice {
         if self.slices.len() <= slice {
             self.slices.resize_with(slice + 1, Slice::default);
@@ -196,7 +201,7 @@ impl State {
         &mut self.slices[slice]
     }
 
-    /// Makes the interval twice as long, and its slices too.
+    /// Doubles the length of the interval and of its slices.
     fn double(&mut self) {
         self.interval.end += self.interval.ticks();
         let short = std::mem::take(&mut self.slices);
@@ -213,50 +218,50 @@ impl State {
         let slice = self.reach(slice);
         slice.counts.add(counts);
         for ticks in latencies.drain(..) {
-            // It resizes itself; only a value beyond 64 bits could fail.
+            // The histogram resizes itself. Only a value beyond 64 bits could fail.
             let _ = slice.latencies.record(ticks);
         }
     }
 }
 
-/// Where in a run a moment lies.
+/// Part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// In the warm-up.
+    /// The warm-up.
     Before,
-    /// In the measured interval.
+    /// The measured interval.
     Within,
-    /// Behind its end.
+    /// The time after the end of the interval.
     After,
 }
 
-/// A slice, or what is before and behind all of them.
+/// A slice, or the time before or after all slices.
 struct Place {
     since: u64,
     until: u64,
     part: Part,
 }
 
-/// One worker's way to count.
+/// Counter of one worker.
 pub struct Meter<'a> {
     timeline: &'a Timeline,
-    /// From here on the timeline has to be asked.
+    /// Time from which on the timeline must be asked again.
     until: u64,
     part: Part,
-    /// Begin of the slice that the counts belong to; the end of the interval behind it.
+    /// Begin of the slice to which the counts belong. After the interval it is the interval's end.
     since: u64,
     counts: Counts,
     latencies: Vec<u64>,
-    /// What was handed over.
+    /// Sum of the counts that were handed over.
     total: Counts,
-    /// Time by category when it was handed over last.
+    /// Time by category at the last hand-over.
     spent: Spent,
-    /// What was in flight at the end, and for how long.
+    /// Age of the transaction in flight at the end, if there was one.
     in_flight_ticks: Option<u64>,
 }
 
 impl<'a> Meter<'a> {
-    /// A meter that hands over to `timeline`.
+    /// Creates a meter that hands over to `timeline`.
     pub fn new(timeline: &'a Timeline) -> Meter<'a> {
         Meter {
             timeline,
@@ -271,32 +276,32 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Counts in `interval` only, or until the timeline makes it longer.
+    /// Counts only in `interval`, which the timeline can make longer.
     pub(crate) fn open(&mut self, interval: Interval) {
         self.timeline.open(interval);
         (self.part, self.until) = (Part::Before, 0);
     }
 
-    /// True when the interval has ended by `now` and stays as long as it is.
+    /// Returns whether the interval has ended by `now` and will not be made longer.
     #[inline(always)]
     pub(crate) fn is_over<C: Core>(&mut self, core: &C, now: u64) -> bool {
         self.follow(core, now);
         self.part == Part::After
     }
 
-    /// True when the interval has begun by `now`.
+    /// Returns whether the interval has begun by `now`.
     #[inline(always)]
     pub(crate) fn has_begun<C: Core>(&mut self, core: &C, now: u64) -> bool {
         self.follow(core, now);
         self.part != Part::Before
     }
 
-    /// The end of the interval, as far as it is known.
+    /// Returns the end of the interval, as far as it is known.
     pub(crate) fn end(&self) -> u64 {
         self.timeline.state.lock().interval.end
     }
 
-    /// A procedure has committed at `now` that was meant to begin at `intended`.
+    /// Counts a commit at `now` of a procedure whose intended begin was `intended`.
     #[inline(always)]
     pub(crate) fn committed<C: Core>(&mut self, core: &C, kind: usize, intended: u64, now: u64) {
         self.follow(core, now);
@@ -322,7 +327,7 @@ impl<'a> Meter<'a> {
         self.timeline.state.lock().enter(intended, now);
     }
 
-    /// An attempt was aborted at `now`.
+    /// Counts an attempt that was aborted at `now`.
     pub(crate) fn aborted<C: Core>(&mut self, core: &C, reason: AbortReason, now: u64) {
         self.follow(core, now);
         if self.part == Part::Within {
@@ -330,7 +335,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// A procedure that was to begin at `intended` will not be tried again.
+    /// Records that a procedure with the intended begin `intended` will not be tried again. `wanted_to_go_on` is set
+    /// if it was stopped only by the end of the run.
     pub(crate) fn given_up(&mut self, intended: u64, now: u64, wanted_to_go_on: bool) {
         match self.part {
             Part::Before => {}
@@ -340,7 +346,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// So many ticks were spent on no transaction.
+    /// Counts ticks that were spent outside of transactions.
     #[inline(always)]
     pub(crate) fn between(&mut self, ticks: u64) {
         self.counts.between_ticks += ticks;
@@ -370,7 +376,7 @@ impl<'a> Meter<'a> {
         self.counts = Counts::default();
     }
 
-    /// Counts the time since the last turn, by category.
+    /// Counts the time since the last hand-over, by category.
     fn stop_watch<C: Core>(&mut self, core: &C, now: u64) {
         let breakdown = core.breakdown();
         if !breakdown.enabled() {
@@ -382,7 +388,7 @@ impl<'a> Meter<'a> {
         self.spent = spent;
     }
 
-    /// Hands over what has gathered.
+    /// Hands over the collected counts and latencies.
     fn hand_over(&mut self) {
         if self.part == Part::Within {
             self.timeline.state.lock().put(self.since, &self.counts, &mut self.latencies);
@@ -391,7 +397,7 @@ impl<'a> Meter<'a> {
         self.counts = Counts::default();
     }
 
-    /// The worker has stopped: the rest goes to the timeline, and the sums into `report`.
+    /// Hands over the rest when the worker has stopped, and stores the sums in `report`.
     pub(crate) fn close<C: Core>(&mut self, core: &C, report: &mut WorkerReport) {
         self.stop_watch(core, report.ended_at);
         self.hand_over();

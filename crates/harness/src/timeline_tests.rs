@@ -27,7 +27,7 @@ fn slices_cover_the_interval() {
         let place = timeline.place(now);
         assert_eq!((place.part, place.until), (part, until), "{now}");
     }
-    // One that is no multiple of the slices: each moment lies before the end of its own.
+    // The length is no multiple of the number of slices. Each moment must still lie before the end of its slice.
     let uneven = opened(3, 1000, None);
     for now in 3..1000 {
         let place = uneven.place(now);
@@ -42,7 +42,7 @@ fn a_run_that_is_not_steady_is_doubled_up_to_its_limit_and_keeps_what_it_has() {
     for at in 0..1000 {
         commit(&timeline, at, 5);
     }
-    // One worker of a latency of five would commit 200: Little's law says that something is missing.
+    // One worker with a latency of five would commit 200. Little's law shows that something is missing.
     for now in [1000, 2500, 3999] {
         assert_eq!(timeline.place(now).part, Part::Within, "{now}");
     }
@@ -63,7 +63,7 @@ fn a_steady_run_ends_as_soon_as_it_may_and_for_everybody() {
         commit(&timeline, at, 5);
     }
     assert_eq!(timeline.place(8000).part, Part::After);
-    // What comes late changes nothing.
+    // Late commits change nothing.
     (0..500).for_each(|_| commit(&timeline, 10, 5));
     assert_eq!(timeline.place(8001).part, Part::After);
     let (interval, _, ended) = timeline.into_parts();

@@ -1,4 +1,4 @@
-//! The table of anomalies: every protocol, every level that it gives, every anomaly.
+//! Tests the table of anomalies: every protocol, every level that it gives, every anomaly.
 
 use harness::anomalies::{Anomaly, Expectation, Outcome, Search, search};
 use machine::Explored;
@@ -12,7 +12,7 @@ fn search_for(anomaly: Anomaly, isolation: Option<Isolation>, schedules: u64) ->
     Search { anomaly, protocol_options, fault: None, first_seed: 1, schedules, certify: true }
 }
 
-/// Everything is as it must be: what is forbidden never shows, what a weaker level is known for does.
+/// Forbidden anomalies never show, and those that characterise a weaker level do.
 #[test]
 fn the_table_is_as_expected() {
     let declared = declarations::<Explored>(&ProtocolOptions::default());
@@ -39,8 +39,8 @@ fn outcome_of_bug(name: &str, anomaly: Anomaly) -> Outcome {
     search(planted.protocol, asked).expect("can run")
 }
 
-/// No protocol of the registry reads what is not committed, so that the tests for it are not blind shows in one
-/// that writes past its write set.
+/// No protocol of the registry reads uncommitted data. A planted bug that bypasses the write set shows that the tests
+/// for dirty reads can detect them.
 #[test]
 fn dirty_reads_show_where_writes_bypass_the_protocol() {
     for anomaly in [Anomaly::G1a, Anomaly::G1b, Anomaly::G1c] {
@@ -65,7 +65,7 @@ fn planted_bugs_show_their_anomalies() {
     }
 }
 
-/// SILO whose read committed is no more than its definition.
+/// The planted bug reduces SILO's read committed to the bare definition of that level.
 #[test]
 fn updates_without_validation_are_lost_under_read_committed() {
     for anomaly in [Anomaly::LostForUpdate, Anomaly::InsertedTwice] {

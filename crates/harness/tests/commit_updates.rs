@@ -1,4 +1,4 @@
-//! Additions at commit: the explorer on every workload that adds, under every protocol that has them.
+//! Explores additions at commit on every workload that adds, under every protocol that supports them.
 
 use harness::explore::{Exploration, explore};
 use machine::{Explored, Word};
@@ -10,7 +10,7 @@ use workloads::{
     micro::counters::Counters, smallbank::SmallBank, tpcb::Tpcb, tpcc::Tpcc, ycsb::Ycsb,
 };
 
-/// The protocols that heed the option.
+/// Returns the protocols that heed the option.
 fn protocols() -> Vec<&'static str> {
     let names = declarations::<Explored>(&ProtocolOptions::default()).into_iter().map(|d| d.name);
     let heeds = names.zip(knobs::<Explored>());

@@ -1,6 +1,6 @@
-//! The simulator's exactness: small runs of every protocol, whose counts and end clock are committed. The
-//! same seed gives the same bits on any machine; a change of the model, a protocol, a workload or the
-//! loop shows here, and `cargo xtask cycles --bless` accepts it.
+//! Checks that the simulator is exact. Small runs of every protocol have committed counts and end clocks. The same
+//! seed gives the same bits on any machine. A change of the model, a protocol, a workload or the loop shows here, and
+//! `cargo xtask cycles --bless` accepts it.
 
 use harness::{
     drive::BackOff,
@@ -25,7 +25,7 @@ fn protocols() -> Vec<&'static str> {
     declared.iter().map(|declaration| declaration.name).collect()
 }
 
-/// One line per run.
+/// Runs one configuration and returns its line.
 fn line<W: Workload>(name: &str, workload: &W, machine: &str, cores: usize, cc: &str) -> String {
     let plan = Plan {
         architecture: engine::registry::DEFAULT.to_owned(),
@@ -103,7 +103,7 @@ fn the_same_seed_gives_the_same_bits_twice() {
     assert_eq!(once(), once());
 }
 
-/// Not a test: writes the committed values anew.
+/// Writes the committed values again. This is not a test.
 #[test]
 #[ignore = "writes the committed values; run by `cargo xtask cycles --bless`"]
 fn bless() {

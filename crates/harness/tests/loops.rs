@@ -1,5 +1,5 @@
-//! Open and closed loops on a simulated machine: what a queue must do by theory, how long a run becomes, what is known of
-//! transactions that had not ended. Exactly repeatable.
+//! Tests open and closed loops on a simulated machine: queues must behave as theory predicts, runs must adapt their
+//! length, and latencies must include transactions that had not ended. All runs are exactly repeatable.
 
 use harness::{
     arrivals::{Arrivals, Process},
@@ -19,7 +19,7 @@ use workloads::{
 };
 
 fn measured(cores: usize, arrivals: Option<Arrivals>, measured_s: f64) -> RunRecord {
-    // Few rows: they are in the cache after the warm-up, so that every transaction takes as long as any other.
+    // The few rows are in the cache after the warm-up, so that all transactions take the same time.
     let options = KeyValueOptions { records: 64, accesses: 4, ..KeyValueOptions::default() };
     let workload = KeyValue::new(options).expect("good options");
     recorded(&workload, &Plan { arrivals, warm_up_s: 0.000_2, ..plan("SILO", cores, measured_s) })
@@ -82,7 +82,7 @@ fn where_nothing_queues_latency_is_the_time_of_service() {
         assert!(most * 10 <= alone * 13, "{cores} cores: {latency:?} {service:?}");
         let served = open.throughput_txn_per_s / rate;
         assert!((served - 1.0).abs() < 0.01, "{served}");
-        // A tenth of what they can serve.
+        // The load is a tenth of what the workers can serve.
         assert!((0.87..0.93).contains(&idle(&open)), "{}", idle(&open));
         let arrivals = open.arrivals.expect("it was one");
         assert!(!arrivals.overloaded(0.01) && arrivals.waiting_at_end <= 1, "{arrivals:?}");
@@ -95,7 +95,8 @@ fn random_arrivals_queue_as_theory_says() {
     let service = mean(&closed);
     for load in [0.3, 0.6, 0.8] {
         let open = measured(1, at(Process::Poisson, closed.throughput_txn_per_s * load), 0.05);
-        // Pollaczek and Khinchine, of equal times of service: waiting is load / (2 (1 - load)) of one.
+        // By Pollaczek and Khinchine, with constant service times, the mean wait is load / (2 (1 - load)) service
+        // times.
         let waiting = (mean(&open) - service) / service;
         let expected = load / (2.0 * (1.0 - load));
         assert!((waiting / expected - 1.0).abs() < 0.15, "load {load}: {waiting}, not {expected}");
@@ -115,12 +116,12 @@ fn where_more_come_than_are_served_the_queue_grows_and_that_is_said() {
             assert!(arrivals.overloaded(seconds), "{arrivals:?}");
             let served = record.throughput_txn_per_s / capacity;
             assert!((0.9..1.1).contains(&served), "{served}");
-            // Half of what comes is left over.
+            // Half of the arrivals are left over.
             let grown = (arrivals.waiting_at_end - arrivals.waiting_at_begin) as f64;
             assert!((grown / (capacity * seconds) - 1.0).abs() < 0.1, "{grown}");
             assert!(idle(record) < 0.01);
         }
-        // Half a run later, half of that later.
+        // The wait grows in proportion to the time since the begin, so the longer run has longer latencies.
         let [late, early] = [&long, &short].map(|r| r.latency_ns.p50.expect("enough ended") as f64);
         assert!((2.5..4.5).contains(&(late / early)), "{late} {early}");
         assert!(early > 100_000.0, "{early}");
@@ -140,7 +141,7 @@ fn growth(most_s: f64, together_s: f64) -> Option<Growth> {
     Some(Growth { most_s, most_busy_s: f64::INFINITY, together_s, rule: Rule::default() })
 }
 
-/// 64 cores, and everybody updates the same few rows.
+/// Returns a contended workload: on 64 cores, all workers update the same few rows.
 fn contended() -> Ycsb {
     let options =
         YcsbOptions { records: 10_000, theta: 0.9, read_ratio: 0.5, ..Default::default() };
@@ -172,7 +173,7 @@ fn a_run_becomes_as_long_as_it_must_and_no_longer() {
     );
 }
 
-/// `record` with those numbers of `other` that are the host's.
+/// Returns `record` with the host-dependent numbers of `other`.
 fn with_wall_of(other: &RunRecord, record: RunRecord) -> RunRecord {
     let RunRecord { operations_per_wall_s, wall_s, .. } = other.clone();
     RunRecord { operations_per_wall_s, wall_s, ..record }
@@ -196,7 +197,7 @@ fn further_seeds_take_the_lengths_of_the_first_as_long_as_they_may() {
 
 #[test]
 fn a_run_that_is_too_short_says_so() {
-    // Shorter than the slowest take, by far.
+    // The run is far shorter than the slowest transactions.
     let growth = growth(0.1, 0.0);
     let long = recorded(&contended(), &Plan { growth, ..plan("NO_WAIT", 64, 0.001) });
     let short = recorded(&contended(), &plan("NO_WAIT", 64, 0.000_2));

@@ -1,4 +1,4 @@
-//! The commit hook under every protocol: what a log is told, replayed in its order, makes the final state.
+//! Tests the commit hook under every protocol: replaying a log in its order must give the final state.
 
 use engine::{CommitSink, EngineOptions, SinkError, Start, Ticket, registry};
 use harness::{
@@ -30,7 +30,7 @@ fn replayed<W: Workload>(
     replay(make, exploration, fault).expect("can run")
 }
 
-/// Nothing is wrong in any schedule, and something was replayed.
+/// Checks that no schedule shows an error and that commits were replayed.
 fn passes<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) {
     let replays = replayed(make, exploration, None);
     let Exploration { architecture, protocol, .. } = exploration;
@@ -38,7 +38,7 @@ fn passes<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) {
     assert!(replays.commits > exploration.schedules, "{protocol}: {replays:?}");
 }
 
-/// The protocols that isolate, and of which `fits` is true.
+/// Returns the protocols that promise an isolation level and satisfy `fits`.
 fn protocols(fits: impl Fn(&protocols::Declaration) -> bool) -> impl Iterator<Item = &'static str> {
     let declared = declarations::<Explored>(&ProtocolOptions::default());
     let isolating = declared.into_iter().filter(|d| d.isolation != Isolation::None);
@@ -94,7 +94,7 @@ fn several_sites() {
     }
 }
 
-/// Forms of protocols that write, or hold on to what they write, in another way.
+/// Tests forms of protocols that write, or keep their writes, in a different way.
 #[test]
 fn forms() {
     type Form = (&'static str, fn(&mut ProtocolOptions));
@@ -112,7 +112,7 @@ fn forms() {
     }
 }
 
-/// A known bug, planted under protocols of each kind, is seen by the replay.
+/// Plants a known bug under every protocol. The replay must find it.
 #[test]
 fn numbers_that_are_drawn_too_late_are_noticed() {
     for protocol in protocols(|_| true) {
@@ -142,7 +142,7 @@ fn without_isolation_there_is_no_order() {
     assert_eq!(refused, Err(SinkError::NoOrder { protocol: "NO_CC" }));
 }
 
-/// Installed and acknowledged are different moments.
+/// A commit is installed before the log acknowledges it.
 #[test]
 fn a_ticket_is_acknowledged_when_the_log_is_synchronised() {
     const TABLE: TableId = TableId(0);
@@ -169,7 +169,7 @@ fn a_ticket_is_acknowledged_when_the_log_is_synchronised() {
     one.begin(START);
     one.update(TABLE, 7u64.into(), ColumnSet::one(1), &[3; 8]).unwrap();
     one.commit().unwrap();
-    // Others see it, and what they see is not durable yet.
+    // Other sessions see the write before it is durable.
     let mut row = [0; 8];
     other.begin(START);
     assert!(

@@ -1,5 +1,5 @@
-//! One body for all: every protocol runs every workload, explored, natively and simulated, keeps what it
-//! promises, and the workload's law.
+//! Runs every workload under every protocol, explored, natively and simulated. Protocols must keep their promises,
+//! and the workloads' laws must hold.
 
 use harness::{
     assemble::{certify, declaration, promised},
@@ -33,14 +33,14 @@ use workloads::{
     ycsb::{Ycsb, YcsbOptions},
 };
 
-/// Every protocol that promises something.
+/// Returns the protocols that promise an isolation level.
 fn protocols() -> Vec<&'static str> {
     let declared = declarations::<Explored>(&ProtocolOptions::default());
     let promising = declared.iter().filter(|declared| declared.isolation != Isolation::None);
     promising.map(|declared| declared.name).collect()
 }
 
-/// Nothing goes wrong under any protocol, and something does without one.
+/// Explores a workload. No protocol may show a violation, and NO_CC must show one.
 fn explored<W: Workload>(workload: &dyn Fn(u64) -> W) {
     let outcome = |protocol: &str, schedules| {
         let exploration =
@@ -67,7 +67,7 @@ impl Explorer for Everywhere {
     }
 }
 
-/// A workload that is added to the registry is explored here, in all its forms.
+/// Explores every workload of the registry in all its forms, including workloads that are added later.
 #[test]
 fn whatever_is_listed_keeps_its_law() {
     let explored = listed().into_iter().filter_map(|listed| Some((listed.name, listed.explored?)));
@@ -87,7 +87,7 @@ fn certified<W: Workload>(workload: &W) {
     let graphite = Arc::new(graphite);
     for protocol in protocols() {
         let native = |_| Native::new(NativeOptions::default());
-        // On a busy computer two threads that wait for each other may get nothing done in a short time.
+        // On a busy computer, two threads that wait for each other may get nothing done in a short time.
         let lengths = [0.02, 0.2, 2.0];
         let committed = lengths.iter().any(|s| certified_on(&native, workload, protocol, 2, *s));
         assert!(committed, "{protocol} commits nothing");
@@ -119,7 +119,7 @@ fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> 
     }
 }
 
-/// Whether anything was committed; what was is certified.
+/// Runs the workload and certifies its history. Returns whether any transaction committed.
 fn certified_on<M: Engines, W: Workload>(
     make: &dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &W,
@@ -131,7 +131,7 @@ fn certified_on<M: Engines, W: Workload>(
     let repetitions = run(make, workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
     let certificate = certify(&repetitions).expect("the history was recorded");
     let promised = promised(&declaration::<M>(&plan).expect("it is listed"));
-    // Write skew may break a law under a weaker promise, and does.
+    // Under a weaker promise, write skew may break the law, and it does.
     if promised.serializable {
         assert_eq!(repetitions[0].broken_law, None, "{protocol}");
     }
@@ -164,20 +164,20 @@ fn balances_of_tpcb_are_sums_of_its_history() {
     certified(&Tpcb::new(perfect).expect("good options"));
 }
 
-/// People are found where they are, whoever else moves them.
+/// People must be found in the rooms where they are, even while other transactions move them.
 #[test]
 fn indexes_agree_with_their_tables() {
     let options = RoomsOptions { people: 60, rooms: 8, censuses: 0.02, ..Default::default() };
     certified(&Rooms::new(options).expect("good options"));
 }
 
-/// Rows come and go, and are found, whatever the index.
+/// Rows that are inserted and deleted must be found through every kind of index.
 #[test]
 fn every_index_will_do() {
     for index in IndexChoice::ALL {
         explored(&|seed| {
             let options = Counters::varied(seed).options().clone();
-            // Rows in two parts need an index without order.
+            // Rows in two parts need an unordered index.
             let options = CountersOptions { index, split_columns: false, ..options };
             Counters::new(options).expect("good for every seed")
         });
@@ -211,8 +211,8 @@ fn long_readers_see_no_half_of_an_update() {
     }
 }
 
-/// Versions that nobody needs any more are used again, however long somebody else reads: ten times as many updates
-/// do not take more memory.
+/// Versions that no transaction needs must be reused even during long reads. Ten times as many updates must not take
+/// more memory.
 #[test]
 fn a_long_reader_bounds_what_versions_take() {
     let options = LongReaderOptions { records: 2000, sections: 2, ..LongReaderOptions::default() };
@@ -235,7 +235,7 @@ fn a_long_reader_bounds_what_versions_take() {
         };
         let ((few, less), (many, more)) = (measured(0.000_4), measured(0.004));
         assert!(many > 4 * few, "{protocol}: {few} and {many} updates");
-        // A slab of versions more is what chance may take.
+        // Random variation may take one more slab of versions.
         assert!(more <= less + less / 2 + 65_536, "{protocol}: {less}, then {more} bytes");
     }
 }
@@ -282,8 +282,8 @@ fn tpcc_keeps_its_consistency_conditions() {
     }
 }
 
-/// The law is told of every commit, those of the warm-up too, so it holds after every run that was controlled, and
-/// is seen broken after one that was not.
+/// The law covers every commit, including those of the warm-up. It holds after every run with concurrency control,
+/// and a violation shows after a run without.
 #[test]
 fn a_law_that_a_run_broke_is_told() {
     let graphite = MachineDescription::load("graphite").expect("a built-in machine");

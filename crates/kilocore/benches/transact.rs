@@ -1,4 +1,5 @@
-//! What a transaction of an embedder costs: one thread, one row of one million, by row and by field.
+//! Measures the cost of a transaction through the embedded API: one thread, one row out of a million, by row
+//! and by field.
 
 use criterion::Criterion;
 use kilocore::{ColumnType, Database, Options, Value};
@@ -21,7 +22,7 @@ fn transact(criterion: &mut Criterion) {
             load.expect("loaded");
         }
         let mut group = criterion.benchmark_group(protocol);
-        // The same few rows again and again: the cost of the engine, not of the memory behind it.
+        // The benchmark repeats the same few rows. So it measures the engine and not the memory behind it.
         let mut key = 0;
         let mut next = move || {
             key = (key + 7) % 1024;

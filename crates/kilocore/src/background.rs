@@ -1,4 +1,4 @@
-//! The background thread: moves epochs on while the database is open.
+//! The background thread: it advances epochs while the database is open.
 
 use crate::Error;
 use engine::Engine;
@@ -11,20 +11,21 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Request to stop, from the owner to the thread.
 #[derive(Default)]
 struct Stop {
     asked: Mutex<bool>,
     changed: Condvar,
 }
 
-/// The thread; stopped and joined on drop.
+/// The background thread. Dropping this stops and joins it.
 pub(crate) struct Background {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
-    /// Starts the engine's services as core number `core`, every `interval`.
+    /// Starts a thread that ticks the engine's services every `interval`, as core number `core`.
     pub fn start(
         machine: Arc<Native>,
         engine: Arc<dyn Engine<Native>>,
@@ -60,7 +61,7 @@ impl Drop for Background {
         *self.stop.asked.lock() = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic there has been reported by the panic hook; dropping must not start another.
+            // The panic hook has already reported a panic of that thread. A drop must not raise another panic.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,14 @@
-//! The database: tables by name, transactions by closure.
+//! The database: a catalogue of tables, and transactions that run as closures.
+//!
+//! [`Database::transact`] and its variants all end in `Database::run`. It works in these steps:
+//!
+//! 1. The calling thread acquires a session (see the `slots` module).
+//! 2. The session begins a transaction and `body` runs.
+//! 3. The session commits, or it rolls back if `body` returned an error.
+//! 4. After a conflict the thread backs off without holding any lock, and the loop starts again at step 2.
+//!
+//! An error that `body` returns is passed on only if the reads of that attempt were consistent. Otherwise the
+//! error can stem from a state that never existed, so the attempt counts as a conflict.
 
 use crate::{
     ColumnType, Error, IndexOptions, Options, Table, Transaction, back_off,
@@ -19,52 +29,61 @@ use txn::{
     TableSchema,
 };
 
-/// Rows that a table is meant for when nothing is said.
+/// Number of rows that a table is sized for if the caller gives no number.
 const DEFAULT_ROWS: u64 = 1 << 20;
-/// Bytes of index for each row that a table is meant for.
+/// Bytes of hash index per row that a table is sized for.
 const INDEX_BYTES_PER_ROW: u64 = 16;
 
-/// A handle of an open database. Clones are handles of the same one; any thread may use them. The
-/// database is closed, and what it holds is gone, when the last handle drops.
+/// A handle of an open database.
+///
+/// A clone is another handle of the same database. Any thread can use a handle. When the last handle is
+/// dropped, the database closes and its rows are gone.
 #[derive(Clone)]
 pub struct Database(Arc<Inner>);
 
 struct Inner {
-    // Dropped in this order: the thread ends before anything else goes.
+    // Fields are dropped in this order. The background thread must end before anything that it uses is dropped.
     _background: Background,
     slots: Slots,
     catalogue: Catalogue,
     engine: Arc<dyn Engine<Native>>,
     machine: Arc<Native>,
     options: Options,
+    /// Upper bound of the arena's size, in bytes.
     memory_bytes: u64,
-    /// Partitions of every table.
+    /// Number of partitions of every table.
     partitions: u64,
 }
 
-/// Number of the first table that users make.
+/// Number of the first table that a user creates. Smaller numbers belong to internal tables.
 const FIRST_TABLE: u16 = rehearsal::TABLE.0 + 1;
 
-/// The tables of a database, in order of their numbers, indexes among them.
+/// The tables of a database, including the entry tables of secondary indexes.
 pub(crate) struct Catalogue {
-    /// The database's number, unique in the process.
+    /// Number of the database, unique in the process. Handles carry it, so that a foreign handle is recognized.
     pub database: u64,
+    /// Tables in order of their numbers: the table at position `i` has the number `FIRST_TABLE + i`.
     tables: Mutex<Vec<Table>>,
 }
 
 impl Catalogue {
-    /// The name of table number `id`.
+    /// Returns the name of table number `id`.
     #[cold]
     pub fn name_of(&self, id: TableId) -> String {
         self.tables.lock()[(id.0 - FIRST_TABLE) as usize].name().into()
     }
 }
 
-/// Databases opened so far by this process.
+/// Number of databases that this process has opened so far.
 static OPENED: Word = Word::new(0);
 
 impl Database {
-    /// Opens an empty database. It has one thread in the background, which moves its epochs on.
+    /// Opens an empty database and starts one background thread, which advances the epoch.
+    ///
+    /// Fails if an option has a value that is not allowed ([`Error::InvalidOption`],
+    /// [`Error::UnknownProtocol`], [`Error::UnknownProtocolOption`], [`Error::UnsupportedIsolation`]). Also
+    /// fails if the memory limit is too small ([`Error::OutOfMemory`]) or if the system refuses the thread
+    /// ([`Error::System`]).
     pub fn open(options: Options) -> Result<Database, Error> {
         let Opened { machine, engine, seats, partitions } = seats::open(&options)?;
         let sessions = options.max_sessions;
@@ -86,31 +105,44 @@ impl Database {
         })))
     }
 
-    /// The names of all protocols, for [`Options::protocol`].
+    /// Returns the names of all protocols, for [`Options::protocol`].
     pub fn protocols() -> Vec<&'static str> {
         options::protocol_names()
     }
 
-    /// The options with which it was opened.
+    /// Returns the options that the database was opened with.
     pub fn options(&self) -> &Options {
         &self.0.options
     }
 
-    /// Makes a table of 64-bit keys and the columns given (name and type), for about a million rows. More
-    /// will do, at the price of slower look-ups: its index has a fixed number of buckets.
+    /// Creates a table with 64-bit integer keys and the given columns (name and type), sized for about a
+    /// million rows.
     ///
-    /// Any thread may do so at any time, inside a closure too; it belongs to no transaction.
+    /// The table can hold more rows than that. Lookups then get slower, because its hash index has a fixed
+    /// number of buckets.
+    ///
+    /// Any thread can call this at any time, also inside a transaction's closure. The new table is not part of
+    /// a transaction: it stays if the transaction rolls back.
+    ///
+    /// Fails with [`Error::TableExists`] if the name is taken, with [`Error::InvalidTable`] if no table can
+    /// have this name or these columns, and with [`Error::TooLarge`] or [`Error::OutOfMemory`] if the memory
+    /// does not suffice.
     pub fn create_table(&self, name: &str, columns: &[(&str, ColumnType)]) -> Result<Table, Error> {
         let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
         self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false, IndexKind::Hash, &[])
     }
 
-    /// As [`Database::create_table`], with secondary indexes: rows are found by the values of their columns, too, and
-    /// stay so whatever a transaction does to them. See [`Transaction::find`] and [`Transaction::scan_index`].
+    /// Creates a table as [`Database::create_table`] does, with secondary indexes. They find rows by the values
+    /// of their columns, and every write of a transaction updates them. See [`Transaction::find`] and
+    /// [`Transaction::scan_index`].
     ///
-    /// The columns of an index come with the number of bits that their values need; unless the index is unique, the
-    /// keys of rows take some as well. All together are 64 bytes at most; up to 64 bits are the quickest. Rows that need more are refused with
-    /// [`Error::KeyOutsideIndex`].
+    /// Each column of an index is given with the number of bits that its values need. Unless the index is
+    /// unique, its entries also contain the key of the row, which takes bits too. An entry has at most 64
+    /// bytes. Entries of up to 64 bits are the fastest. A write whose values need more bits than the index has
+    /// fails with [`Error::KeyOutsideIndex`].
+    ///
+    /// The names of indexes share one namespace with the names of tables: see [`Error::TableExists`]. An index
+    /// over a column that the table does not have fails with [`Error::UnknownColumn`].
     ///
     /// ```
     /// # use kilocore::{ColumnType::U64, Database, Error, IndexOptions, Options, Value};
@@ -159,8 +191,11 @@ impl Database {
         )
     }
 
-    /// As [`Database::create_table`], with rows in key order, so that [`Transaction::scan`] can visit ranges of
-    /// them. A look-up of one key takes a little longer than without order; the index grows with its rows.
+    /// Creates a table as [`Database::create_table`] does, with rows in key order, so that
+    /// [`Transaction::scan`] can visit ranges of keys.
+    ///
+    /// A lookup of one key takes a little longer than in a table without order. The index grows with the number
+    /// of rows.
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options, Value};
@@ -187,8 +222,8 @@ impl Database {
         self.make_table(name, columns, 0, false, IndexKind::Ordered, &[])
     }
 
-    /// As [`Database::create_table`], with keys of bytes, text for example, `most` bytes long at most (64 at
-    /// most).
+    /// Creates a table as [`Database::create_table`] does, with keys that are bytes, for example text. A key
+    /// has at most `most` bytes. The largest `most` allowed is 64.
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options, Value};
@@ -211,7 +246,8 @@ impl Database {
         self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, &[])
     }
 
-    /// As [`Database::create_byte_keyed_table`], with secondary indexes as [`Database::create_indexed_table`] makes them.
+    /// Creates a table as [`Database::create_byte_keyed_table`] does, with secondary indexes as
+    /// [`Database::create_indexed_table`] creates them.
     ///
     /// ```
     /// # use kilocore::{ColumnType::{Bytes, U64}, Database, Error, IndexOptions, Options, Value};
@@ -248,8 +284,8 @@ impl Database {
         self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, indexes)
     }
 
-    /// As [`Database::create_byte_keyed_table`], with rows in the order of their keys, byte by byte, so that
-    /// [`Transaction::scan`] can visit ranges of them.
+    /// Creates a table as [`Database::create_byte_keyed_table`] does, with rows in key order, so that
+    /// [`Transaction::scan`] can visit ranges of keys. Keys are compared byte by byte.
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options, Value};
@@ -279,9 +315,13 @@ impl Database {
         self.make_keyed_table(name, columns, (keys, 0), false, IndexKind::Ordered, &[])
     }
 
-    /// As [`Database::create_table`], with rows in two parts: the columns named in `often`, which change often, and
-    /// the others. A transaction that writes columns of one part does not conflict with one that accesses the other
-    /// part of the same row. At least one column must be in each part.
+    /// Creates a table as [`Database::create_table`] does, with rows that are split into hot and cold columns.
+    ///
+    /// `often` names the hot columns, which change often. All other columns are cold. A transaction that writes
+    /// only columns of one part does not conflict with a transaction that accesses only the other part of the
+    /// same row. Each part must have at least one column.
+    ///
+    /// Fails with [`Error::UnknownColumn`] if `often` names a column that is not among `columns`.
     ///
     /// ```
     /// # use kilocore::{ColumnType::{Bytes, I64}, Database, Error, Options, Value};
@@ -307,15 +347,19 @@ impl Database {
                 let (table, given) = (name.into(), (*given).into());
                 return Err(Error::UnknownColumn { table, given, allowed });
             };
-            // A schema with too many columns is refused below.
+            // A column number of 64 or more shifts out of range here. `make_table_of` rejects a schema with
+            // that many columns.
             split = split.with(ColumnSet(1u64.checked_shl(column as u32).unwrap_or(0)));
         }
         let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
         self.make_table_of(schema.split(split), DEFAULT_ROWS.min(affordable), false, &[])
     }
 
-    /// As [`Database::create_table`], for the keys `0..keys` and no others: the quickest way to find a row. An
-    /// access to another key fails with [`Error::KeyOutsideIndex`].
+    /// Creates a table as [`Database::create_table`] does, for the keys `0..keys` only. Its index finds a row
+    /// faster than every other index.
+    ///
+    /// An access to any other key fails with [`Error::KeyOutsideIndex`]. If the table does not fit into memory,
+    /// this fails with [`Error::TooLarge`] before it allocates anything.
     pub fn create_dense_table(
         &self,
         name: &str,
@@ -325,8 +369,8 @@ impl Database {
         self.make_table(name, columns, 0, true, IndexKind::Perfect { keys }, &[])
     }
 
-    /// As [`Database::create_table`], meant for `rows` rows. Says so before it allocates anything when that
-    /// many would not fit into memory.
+    /// Creates a table as [`Database::create_table`] does, sized for `rows` rows. If that many rows do not fit
+    /// into memory, this fails with [`Error::TooLarge`] before it allocates anything.
     pub fn create_table_with(
         &self,
         name: &str,
@@ -336,6 +380,7 @@ impl Database {
         self.make_table(name, columns, rows, true, IndexKind::Hash, &[])
     }
 
+    /// Creates a table with integer keys. See `make_table_of`.
     fn make_table(
         &self,
         name: &str,
@@ -349,6 +394,7 @@ impl Database {
         self.make_keyed_table(name, columns, keys, must_fit, index, indexes)
     }
 
+    /// Creates a table whose keys are of the given kind. See `make_table_of`.
     fn make_keyed_table(
         &self,
         name: &str,
@@ -363,6 +409,8 @@ impl Database {
         self.make_table_of(schema, rows, must_fit, indexes)
     }
 
+    /// Creates the table `schema` and its `indexes` under consecutive numbers, sized for `rows` rows. If
+    /// `must_fit` is set, the rows must fit into what is left of the memory limit.
     fn make_table_of(
         &self,
         schema: TableSchema,
@@ -392,7 +440,7 @@ impl Database {
         let available = if must_fit { left } else { u64::MAX };
         seats::create_table(&*self.0.engine, id, &together, rows, available)?;
         let database = self.0.catalogue.database;
-        // The table knows the handles of its indexes, and they know where they belong.
+        // The table holds the handles of its entry tables, and an `Index` refers back to its table.
         let of = |at, schema| Table::new(database, at, schema, Vec::new());
         let entries = together.split_off(1);
         let entries =
@@ -404,7 +452,7 @@ impl Database {
         Ok(table)
     }
 
-    /// The table `name`.
+    /// Returns the table `name`. Fails with [`Error::UnknownTable`] if there is none.
     pub fn table(&self, name: &str) -> Result<Table, Error> {
         let tables = self.tables();
         tables.iter().find(|table| table.name() == name).cloned().ok_or_else(|| {
@@ -413,35 +461,43 @@ impl Database {
         })
     }
 
-    /// All tables, in the order in which they were made.
+    /// Returns all tables in the order of their creation, without the entry tables of indexes.
     pub fn tables(&self) -> Vec<Table> {
         let tables = self.0.catalogue.tables.lock();
         tables.iter().filter(|table| !table.is_index()).cloned().collect()
     }
 
-    /// Bytes that tables, indexes and locks have taken so far. What is deleted is used again, not given back.
+    /// Returns the number of bytes that tables, indexes and locks have taken so far. Memory of deleted rows is
+    /// used again by the database. It is not returned to the system, so the number does not fall.
     pub fn memory_used_bytes(&self) -> u64 {
         self.0.machine.arena().used()
     }
 
-    /// Runs `body` as one transaction: all of it happens at one moment, or none of it.
+    /// Runs `body` as one transaction: all its accesses take effect at one serialization point, or none of them
+    /// do.
     ///
-    /// When `body` returns `Ok`, its writes are committed. When it returns an error, or panics, nothing of it
-    /// remains. When it loses against another transaction it **runs again**, after a short wait in which it
-    /// holds nothing: so it should do nothing but access the database and compute.
+    /// When `body` returns `Ok`, its writes are committed. When it returns an error or panics, the transaction
+    /// rolls back and its writes are gone. When the transaction conflicts with another one, it is aborted and
+    /// `body` **runs again** after a short back-off. The transaction holds no lock during the back-off. Because
+    /// it can run again, `body` should only access the database and compute.
     ///
-    /// An own error is made with [`Error::user`], or with `?` and `into()` from text; see
-    /// [`Database::transact_as`] for error types of your own. An error is returned only if what `body` has read
-    /// was true at one moment; otherwise it runs again.
+    /// To roll back with an error of your own, use [`Error::user`], or `?` and `into()` from text.
+    /// [`Database::transact_as`] allows your own error types. An error of `body` is returned only if everything
+    /// that `body` has read was valid at one moment. Otherwise `body` runs again.
     ///
-    /// Optimistic protocols (SILO, TICTOC, and NO_CC) find out at the end whether what `body` has read was
-    /// consistent. Before that, it may see rows of different moments: it must not loop for ever or panic
-    /// because of them. A panic always goes on up.
+    /// Optimistic protocols (for example SILO and TICTOC) validate only at the end whether the reads of `body` were
+    /// consistent. NO_CC does not validate at all. With these protocols `body` can see rows of different moments. It
+    /// must not loop for ever or panic because of them. A panic always propagates to the caller.
     ///
-    /// While `body` runs, memory that other transactions free is not used again, so it should not take long.
+    /// While `body` runs, memory that other transactions free is not reused, so `body` should be short.
     ///
-    /// A transaction inside a transaction of the same database and thread is refused with [`Error::Nested`].
-    /// Inside a closure, don't wait for another thread's transaction: this one may be what that one waits for.
+    /// Fails with [`Error::Nested`] if the thread already runs a transaction of the same database. Do not wait
+    /// inside `body` for a transaction of another thread: that transaction can be waiting for this one, which
+    /// is a deadlock.
+    ///
+    /// Fails with [`Error::TooManyRetries`] and [`Error::TransactionTooLong`] if the database has such limits.
+    /// Fails with [`Error::OutOfMemory`], [`Error::KeyOutsideIndex`] or [`Error::UndeclaredPartition`] if an
+    /// access ends that way.
     pub fn transact<T>(
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
@@ -449,7 +505,7 @@ impl Database {
         self.run(false, &[], body)
     }
 
-    /// As [`Database::transact`], with any error type that the database's own errors can be turned into.
+    /// Runs `body` as [`Database::transact`] does, with any error type that can be made from [`Error`].
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options};
@@ -474,11 +530,17 @@ impl Database {
         self.run(false, &[], body)
     }
 
-    /// As [`Database::transact`], declared to access no rows but those of `rows` (and such as share their
-    /// partitions, which depends on the option "partitions" of the protocol; tables are divided by a hash of the key).
-    /// A protocol that locks partitions before a transaction starts, HSTORE, can run others beside it then: to a
-    /// transaction that declares nothing it gives the whole database. Other protocols need no declaration
-    /// and ignore it. An access beyond what is declared fails with [`Error::UndeclaredPartition`].
+    /// Runs `body` as [`Database::transact`] does, and declares that it accesses only the rows in `rows`.
+    ///
+    /// Rows that share a partition with a declared row can also be accessed. A hash of the key assigns rows to
+    /// partitions, and the protocol's option "partitions" sets their number.
+    ///
+    /// The declaration matters for HSTORE, a protocol that locks partitions before a transaction starts. Given
+    /// a declaration, it can run transactions on other partitions at the same time. Without one, it locks the
+    /// whole database. Other protocols ignore the declaration.
+    ///
+    /// An access to a partition that is not declared fails with [`Error::UndeclaredPartition`]. A table of
+    /// another database fails with [`Error::ForeignTable`].
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options};
@@ -508,7 +570,8 @@ impl Database {
         self.run(false, &partitions, body)
     }
 
-    /// As [`Database::transact`], declared to write nothing; writes are refused with [`Error::ReadOnly`].
+    /// Runs `body` as [`Database::transact`] does, and declares that it writes nothing. A write, and a read
+    /// that is meant for a later write, fail with [`Error::ReadOnly`].
     pub fn read_only<T>(
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
@@ -516,7 +579,7 @@ impl Database {
         self.run(true, &[], body)
     }
 
-    /// As [`Database::read_only`], with any error type that the database's own errors can be turned into.
+    /// Runs `body` as [`Database::read_only`] does, with any error type that can be made from [`Error`].
     pub fn read_only_as<T, E: From<Error>>(
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
@@ -524,6 +587,7 @@ impl Database {
         self.run(true, &[], body)
     }
 
+    /// Runs `body` until it commits, or until it fails for a reason that a retry cannot remove.
     #[inline]
     fn run<T, E: From<Error>>(
         &self,
@@ -575,8 +639,11 @@ impl Database {
         }
     }
 
-    /// After attempt number `attempt` (from 0) was rolled back: none, having waited, to run the closure again;
-    /// otherwise what to say.
+    /// Decides what follows after attempt number `attempt` (counted from 0) was rolled back. Returns `None`
+    /// after the back-off if the closure must run again. Otherwise returns the error for the caller.
+    ///
+    /// The first attempt that fails for lack of memory runs again at once, after the memory that idle sessions
+    /// hold has become available to all. `squeezed` remembers that this has been done.
     #[cold]
     fn after_failure(
         &self,

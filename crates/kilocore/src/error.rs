@@ -1,28 +1,28 @@
-//! Everything that can go wrong, each with what was given and what is allowed.
+//! Every error that the API returns. Each says what was given and what is allowed.
 
 use crate::{ColumnType, suggestion::did_you_mean};
 use engine::EngineError;
 use storage::StoreError;
 use txn::{Abort, AbortReason, OwnedKey};
 
-/// What went wrong.
+/// The reason why a call failed.
 ///
-/// Inside a closure every error of a [`Transaction`](crate::Transaction) may be handed up with `?`. Those
-/// about the call itself (a wrong type, a duplicate key, ...) changed nothing, so the closure may also
-/// deal with them and go on. After [`Error::Conflict`], [`Error::UndeclaredPartition`] and
-/// [`Error::OutOfMemory`] the attempt is over.
+/// Inside a closure, every error of a [`Transaction`](crate::Transaction) can be returned with `?`. An error
+/// about the call itself (a wrong type, a duplicate key, ...) has changed nothing, so the closure can also
+/// handle it and go on. After [`Error::Conflict`], [`Error::UndeclaredPartition`], [`Error::KeyOutsideIndex`]
+/// and [`Error::OutOfMemory`] the attempt is over: it has been rolled back and cannot commit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no protocol of that name.
+    /// No protocol has this name.
     #[error("unknown protocol {given:?}{}; allowed are {}", did_you_mean(given, allowed), allowed.join(", "))]
     UnknownProtocol {
         /// The name given.
         given: String,
-        /// The names there are.
+        /// Names of all protocols.
         allowed: Vec<&'static str>,
     },
-    /// The protocol has no option of that name.
+    /// The protocol has no option of this name.
     #[error(
         "protocol {protocol} has no option {given:?}{}; it has {allowed:?}",
         did_you_mean(given, allowed)
@@ -32,17 +32,17 @@ pub enum Error {
         protocol: String,
         /// The name given.
         given: String,
-        /// Its options.
+        /// Names of the options that it has.
         allowed: Vec<&'static str>,
     },
-    /// The protocol cannot give that level of isolation, or there is no such level.
+    /// The protocol cannot give this isolation level, or there is no such level.
     #[error("protocol {protocol} cannot give isolation {given:?}; it gives {}", allowed.join(", "))]
     UnsupportedIsolation {
         /// The protocol.
         protocol: String,
         /// The level asked for.
         given: String,
-        /// The levels that it gives.
+        /// Levels that the protocol can give.
         allowed: Vec<String>,
     },
     /// An option has a value that is not allowed.
@@ -50,52 +50,52 @@ pub enum Error {
     InvalidOption {
         /// The field of [`Options`](crate::Options), or the protocol's option.
         option: &'static str,
-        /// Its value.
+        /// Its value, as text.
         given: String,
         /// What is allowed.
         allowed: String,
     },
-    /// The database has a table of that name already.
+    /// The database already has a table or an index of this name.
     #[error("there is a table {table:?} already")]
     TableExists {
-        /// Its name.
+        /// The name.
         table: String,
     },
-    /// There is no table of that name.
+    /// No table has this name.
     #[error("unknown table {given:?}{}; there are {allowed:?}", did_you_mean(given, allowed))]
     UnknownTable {
         /// The name given.
         given: String,
-        /// The tables there are.
+        /// Names of all tables.
         allowed: Vec<String>,
     },
-    /// A table that cannot exist: the message names the table, what was given and what is allowed.
+    /// No table can have this schema. The message names the table, what was given, and what is allowed.
     #[error("{message}")]
     InvalidTable {
-        /// What is wrong.
+        /// Text of the message.
         message: String,
     },
-    /// The expected rows would not fit into memory; said before anything is allocated.
+    /// The expected rows do not fit into memory. Reported before anything is allocated.
     #[error(
         "table {table:?} with {rows} rows needs {needed_bytes} bytes of memory, {available_bytes} are available"
     )]
     TooLarge {
         /// The table.
         table: String,
-        /// Rows expected.
+        /// Number of rows expected.
         rows: u64,
-        /// Bytes that they need.
+        /// Bytes that these rows need.
         needed_bytes: u64,
-        /// Bytes that there are.
+        /// Bytes that are available.
         available_bytes: u64,
     },
     /// The table, or the table of the field, belongs to another database.
     #[error("table {table:?} belongs to another database")]
     ForeignTable {
-        /// Its name.
+        /// The table's name. For a field, the table's number.
         table: String,
     },
-    /// The table has no such column.
+    /// The table has no column of this name.
     #[error(
         "table {table:?} has no column {given:?}{}; it has {allowed:?}",
         did_you_mean(given, allowed)
@@ -105,7 +105,7 @@ pub enum Error {
         table: String,
         /// The name given.
         given: String,
-        /// Its columns.
+        /// Names of its columns.
         allowed: Vec<String>,
     },
     /// A value, or the Rust type asked for, does not fit the column's type.
@@ -120,7 +120,7 @@ pub enum Error {
         /// The column's type.
         allowed: ColumnType,
     },
-    /// Something was to be added to a column that does not hold integers.
+    /// An addition names a column that does not hold integers.
     #[error("table {table:?}, column {column:?}: it holds {holds}, and only integers are added to")]
     NotAnInteger {
         /// The table.
@@ -141,28 +141,29 @@ pub enum Error {
         column: String,
         /// Bytes given.
         given: usize,
-        /// Bytes that the column has.
+        /// Length of the column in bytes.
         allowed: usize,
     },
-    /// A row needs one value a column.
+    /// The number of values differs from the number of columns. For a search in an index, there are more values
+    /// than indexed columns.
     #[error("table {table:?}: {given} values given, a row has {allowed}")]
     WrongCount {
         /// The table.
         table: String,
-        /// Values given.
+        /// Number of values given.
         given: usize,
-        /// Columns that it has.
+        /// Number of columns.
         allowed: usize,
     },
-    /// A key was given of another kind than the table's.
+    /// The key is of another kind than the keys of the table.
     #[error("table {table:?} has keys that are {allowed}")]
     WrongKeyType {
         /// The table.
         table: String,
-        /// What its keys are.
+        /// The kind of the table's keys.
         allowed: &'static str,
     },
-    /// A key is longer than the table's keys may be.
+    /// The key is longer than the keys of the table can be.
     #[error("table {table:?}: a key of {given} bytes given, allowed are {allowed} at most")]
     KeyTooLong {
         /// The table.
@@ -172,7 +173,7 @@ pub enum Error {
         /// Bytes allowed.
         allowed: usize,
     },
-    /// A column is given twice in one update.
+    /// A column is given twice in one update or addition.
     #[error("table {table:?}: column {column:?} is given twice")]
     RepeatedColumn {
         /// The table.
@@ -188,7 +189,7 @@ pub enum Error {
         /// The index.
         index: String,
     },
-    /// The table has no such index.
+    /// The table has no index of this name.
     #[error(
         "table {table:?} has no index {given:?}{}; it has {allowed:?}",
         did_you_mean(given, allowed)
@@ -198,26 +199,26 @@ pub enum Error {
         table: String,
         /// The name given.
         given: String,
-        /// Its indexes.
+        /// Names of its indexes.
         allowed: Vec<String>,
     },
-    /// A value was looked for that needs more bits than an index has for its column.
+    /// A search in an index gave a value that needs more bits than the index has for its column.
     #[error("index {index:?}: a value of column {column:?} needs more than {bits} bits")]
     BeyondIndex {
         /// The index.
         index: String,
         /// The column.
         column: String,
-        /// Bits that the index has for it.
+        /// Number of bits that the index has for the column.
         bits: u32,
     },
-    /// A scan of an index whose start lies after its end.
+    /// The range of an index scan starts after its end.
     #[error("index {index:?}: the start of a range must not lie after its end")]
     ReversedIndexRange {
         /// The index.
         index: String,
     },
-    /// There is a row with that key already.
+    /// There already is a row with this key.
     #[error("table {table:?} has a row {key} already")]
     DuplicateKey {
         /// The table.
@@ -225,7 +226,7 @@ pub enum Error {
         /// The key.
         key: OwnedKey,
     },
-    /// There is no row with that key.
+    /// There is no row with this key.
     #[error("table {table:?} has no row {key}")]
     MissingKey {
         /// The table.
@@ -233,14 +234,15 @@ pub enum Error {
         /// The key.
         key: OwnedKey,
     },
-    /// A scan of a table that was not made with [`Database::create_ordered_table`](crate::Database) or
+    /// The table is not in key order, so it cannot be scanned. Ordered tables are made with
+    /// [`Database::create_ordered_table`](crate::Database) or
     /// [`Database::create_ordered_byte_keyed_table`](crate::Database).
     #[error("table {table:?} is not in key order: it cannot be scanned")]
     NotOrdered {
         /// The table.
         table: String,
     },
-    /// A scan of a range whose start lies after its end.
+    /// The range of a scan starts after its end.
     #[error(
         "table {table:?}: a range from {first} to {last}: the start must not lie after the end"
     )]
@@ -252,61 +254,65 @@ pub enum Error {
         /// The end given.
         last: OwnedKey,
     },
-    /// A transaction that was declared read-only writes, or reads in order to write.
+    /// A transaction that was declared read-only writes, or reads a row for a later write.
     #[error("table {table:?}: a read-only transaction must not write")]
     ReadOnly {
         /// The table.
         table: String,
     },
-    /// A transaction was started inside a transaction of the same database on the same thread. The inner one
+    /// A thread started a transaction inside another transaction of the same database. The inner transaction
     /// could wait for the outer one for ever.
     #[error("a transaction was started inside another one of the same database and thread")]
     Nested,
-    /// A row was accessed whose partition the transaction had not declared. It was rolled back, and running it
-    /// again would not help: see [`Database::transact_on`](crate::Database::transact_on).
+    /// The transaction accessed a row whose partition it had not declared. It was rolled back. Running it again
+    /// would not help. See [`Database::transact_on`](crate::Database::transact_on).
     #[error("a row was accessed whose partition the transaction had not declared")]
     UndeclaredPartition,
-    /// A key was accessed that has no place in its table, which was made for certain keys only
-    /// ([`Database::create_dense_table`](crate::Database::create_dense_table)); or a value was written that needs more bits
-    /// than a secondary index has for it. The transaction was rolled back.
+    /// The transaction accessed a key outside the range that its table was made for
+    /// ([`Database::create_dense_table`](crate::Database::create_dense_table)), or it wrote a value that needs
+    /// more bits than a secondary index has for it. The transaction was rolled back.
     #[error("a key or an indexed value was given that has no place in its table's index")]
     KeyOutsideIndex,
-    /// The memory limit is reached. The transaction was rolled back; what deletes free can be used again.
+    /// The memory limit is reached. The transaction was rolled back. Memory that deletes free can be used
+    /// again.
     #[error("the database's memory is exhausted")]
     OutOfMemory,
-    /// This attempt lost against another transaction. Hand it up: the closure runs again.
+    /// The attempt conflicts with another transaction. Return this error from the closure, which then runs
+    /// again.
     #[error("the attempt lost against another transaction: {0}")]
     Conflict(AbortReason),
-    /// The retry limit is reached.
+    /// The transaction has reached [`Options::retry_limit`](crate::Options::retry_limit).
     #[error("no success after {attempts} attempts, the last one failed with {last}")]
     TooManyRetries {
-        /// Attempts made.
+        /// Number of attempts made.
         attempts: u32,
-        /// Why the last one failed.
+        /// Reason why the last attempt was aborted.
         last: AbortReason,
     },
-    /// The transaction was open for longer than [`Options::transaction_limit`](crate::Options::transaction_limit). It was
-    /// rolled back, and its closure does not run again.
+    /// The transaction was open for longer than
+    /// [`Options::transaction_limit`](crate::Options::transaction_limit). It was rolled back, and its closure
+    /// does not run again.
     #[error("the transaction was open for longer than {limit:?}, the limit of this database")]
     TransactionTooLong {
         /// The limit.
         limit: std::time::Duration,
     },
-    /// The operating system refused something.
+    /// The operating system refused a request.
     #[error("the system refused {what}: {message}")]
     System {
-        /// What was asked for.
+        /// The request.
         what: &'static str,
-        /// Its answer.
+        /// The system's answer.
         message: String,
     },
-    /// The closure's own error; made by [`Error::user`] or by `?` and `into()` from text.
+    /// An error of the closure itself, made by [`Error::user`], or by `?` and `into()` from text.
     #[error("{0}")]
     User(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// The closure's own error, to roll back with. Text will do: `Error::user("insufficient funds")`.
+    /// Makes an error of the closure itself, to roll back with. Text is allowed: `Error::user("insufficient
+    /// funds")`.
     pub fn user(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         Error::User(error.into())
     }

@@ -1,24 +1,29 @@
-//! Secondary indexes: what they are made of, their handles, and ranges of their entries.
+//! Secondary indexes: their options, their handles, and ranges of their entries.
 
 use crate::{Error, Table, Value};
 use txn::{OwnedKeys, SecondaryIndex, TableId, TableSchema};
 
-/// A secondary index to be made, with [`Database::create_indexed_table`](crate::Database::create_indexed_table).
+/// Describes a secondary index that [`Database::create_indexed_table`](crate::Database::create_indexed_table)
+/// creates.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexOptions<'d> {
-    /// Its name, which is no table's and no other index's.
+    /// Name of the index. No table and no other index of the database can have the same name.
     pub name: &'d str,
-    /// Columns of the table, in the order in which they decide, each with the bits that its values need: any number for
-    /// integers, signed ones included, 64 for floating-point numbers, 8 a byte for bytes.
+    /// Indexed columns of the table, in the order in which they are compared. Each comes with the number of
+    /// bits that its values need: any number for integers, including signed ones, 64 for floating-point
+    /// numbers, and 8 per byte for bytes.
     pub columns: &'d [(&'d str, u32)],
-    /// Bits of the keys of rows, which tell rows with the same values apart; none if no two rows may have the same
-    /// values. Keys that are bytes are taken whole, whatever number is given. Columns and keys together are 64 bytes at
-    /// most; an index of up to 64 bits over a table with integer keys is the quickest.
+    /// Number of bits for the key of the row. The key tells rows with the same values apart. `None` makes the
+    /// index unique: no two rows can then have the same values.
+    ///
+    /// Keys that are bytes are always stored whole, whatever number is given. Columns and key together have at
+    /// most 64 bytes. An index of at most 64 bits over a table with integer keys is the fastest.
     pub key_bits: Option<u32>,
 }
 
 impl IndexOptions<'_> {
-    /// The schema of an index of table `id`.
+    /// Returns the schema of this index of table `id`. Fails with [`Error::UnknownColumn`] if the table lacks a
+    /// column.
     pub(crate) fn schema(&self, id: TableId, table: &TableSchema) -> Result<TableSchema, Error> {
         if let Some((name, _)) = self.columns.iter().find(|(name, _)| table.column(name).is_none())
         {
@@ -30,10 +35,12 @@ impl IndexOptions<'_> {
     }
 }
 
-/// A secondary index of a table: a handle, cheap to clone. Made by [`Table::index`].
+/// A handle of a secondary index. It is cheap to clone. Made by [`Table::index`].
 #[derive(Clone, Debug)]
 pub struct Index {
+    /// Table whose rows the index finds.
     table: Table,
+    /// Table of the index entries, which the engine maintains.
     entries: Table,
 }
 
@@ -42,17 +49,17 @@ impl Index {
         Index { table, entries }
     }
 
-    /// Its name.
+    /// Returns the name of the index.
     pub fn name(&self) -> &str {
         self.entries.name()
     }
 
-    /// The table whose rows it finds.
+    /// Returns the table whose rows the index finds.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Whether no two rows may have the same values.
+    /// Returns true if no two rows can have the same values in the indexed columns.
     pub fn is_unique(&self) -> bool {
         self.definition().is_unique()
     }
@@ -66,7 +73,8 @@ impl Index {
         index_of.as_ref().expect("an index says of what")
     }
 
-    /// The entries from the first that begins with the values `first` to the last that begins with `last`.
+    /// Returns the range of entries from the first that begins with the values `first` to the last that begins
+    /// with `last`.
     pub(crate) fn range(
         &self,
         first: &[Value<'_>],
@@ -87,7 +95,8 @@ impl Index {
         range.map(OwnedKeys::Numbers).map_err(|_| reversed())
     }
 
-    /// `values` of the first columns as rows hold them.
+    /// Encodes `values` of the first indexed columns as rows hold them. Fails if a value does not fit into the
+    /// index.
     fn stored(&self, values: &[Value<'_>]) -> Result<Vec<Vec<u8>>, Error> {
         let columns = &self.definition().columns;
         if values.len() > columns.len() {

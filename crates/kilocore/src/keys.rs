@@ -1,4 +1,4 @@
-//! Keys and ranges of keys, as an embedder writes them.
+//! Keys and ranges of keys, in the Rust types that a program passes.
 
 use crate::{Error, table::Definition};
 use std::ops::{
@@ -11,9 +11,10 @@ mod sealed {
 }
 use sealed::Sealed;
 
-/// What a row is found by: a `u64`, or anything that is bytes, text for example; or a [`Key`], which is either.
+/// A type that can be used as a key of a row: a `u64`, any type that is bytes (for example text), or a [`Key`],
+/// which is either.
 ///
-/// Tables have keys of one kind. A key of the other kind is refused with [`Error::WrongKeyType`].
+/// All keys of a table are of one kind. A key of the other kind fails with [`Error::WrongKeyType`].
 ///
 /// ```
 /// # use kilocore::{ColumnType, Database, Error, Options};
@@ -35,7 +36,7 @@ use sealed::Sealed;
     note = "keys are of type `u64`, or bytes: `&str`, `String`, `&[u8]`, `Vec<u8>`, `[u8; N]`"
 )]
 pub trait AsKey: Sealed {
-    /// The key.
+    /// Returns the key.
     fn as_key(&self) -> Key<'_>;
 }
 
@@ -51,7 +52,7 @@ macro_rules! as_key {
         }
     )*};
 }
-// Of all integers u64 alone: so a literal is one.
+// `u64` is the only integer type with this trait. So an integer literal has the type `u64`.
 as_key! {
     u64: |number| Key::Number(*number), for ();
     str: |text| Key::Bytes(text.as_bytes()), for ();
@@ -64,10 +65,10 @@ as_key! {
     &K: |key| K::as_key(key), for (K: AsKey + ?Sized);
 }
 
-/// A range of keys of either kind, for [`Transaction::scan`](crate::Transaction::scan): `..`, or `3..7`, `"a".."b"` and
-/// their like.
+/// A range of keys of either kind, for [`Transaction::scan`](crate::Transaction::scan): `..`, `3..7`,
+/// `"a".."b"`, and so on.
 pub trait KeyBounds: Sealed {
-    /// Its start and its end.
+    /// Returns the start and the end of the range.
     fn bounds(&self) -> (Bound<Key<'_>>, Bound<Key<'_>>);
 }
 
@@ -97,7 +98,7 @@ key_bounds!(
     (Bound<K>, Bound<K>)
 );
 
-/// The key at an end of a range, if there is one.
+/// Returns the key at an end of a range, if the end is bounded.
 fn given(bound: Bound<Key<'_>>) -> Option<Key<'_>> {
     match bound {
         Bound::Included(key) | Bound::Excluded(key) => Some(key),
@@ -105,7 +106,8 @@ fn given(bound: Bound<Key<'_>>) -> Option<Key<'_>> {
     }
 }
 
-/// Checks that a table whose keys are of this kind can have the key; `table` names it otherwise.
+/// Checks that a table whose keys are of this kind can have the key. `table` returns the table's name for the
+/// error.
 #[inline]
 pub(crate) fn check_key(
     kind: KeyKind,
@@ -134,7 +136,7 @@ impl Definition {
         check_key(self.schema.key, key, || self.schema.name.clone())
     }
 
-    /// The keys between `start` and `end`, for a scan; none where there can be none.
+    /// Returns the keys between `start` and `end`, for a scan. Returns `None` if no key lies between them.
     pub fn range(
         &self,
         (start, end): (Bound<Key<'_>>, Bound<Key<'_>>),
@@ -150,7 +152,7 @@ impl Definition {
                 (self.schema.name.clone(), first.to_owned(), last.to_owned());
             return Err(Error::ReversedRange { table, first, last });
         }
-        // Without its ends there may be nothing left of a range, as of 5..5.
+        // A range can be empty without its excluded ends, for example 5..5.
         Ok(match self.schema.key {
             KeyKind::Integer => numbers(start.map(Key::number), end.map(Key::number)),
             KeyKind::Bytes { most } => {

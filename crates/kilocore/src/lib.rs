@@ -23,14 +23,15 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! - [`Database`]: opened with [`Options`], which also name the concurrency-control protocol.
-//! - [`Table`], [`Field`]: handles of tables and of typed columns. Keys are 64-bit integers, or bytes.
-//! - [`Key`]: what rows are found by; whatever is one ([`AsKey`]) is accepted: `7`, `"seven"`, `[7, 0, 7]`.
-//! - [`Index`]: a handle of a secondary index, made with its table.
-//! - [`Transaction`]: get, insert, put, update, add, delete, scan; [`Row`] and [`Value`] are what it reads and writes.
-//! - [`Error`]: everything that can go wrong, with what was given and what is allowed.
+//! - [`Database`]: opened with [`Options`]. The options also name the concurrency-control protocol.
+//! - [`Table`], [`Field`]: handles of tables and of typed columns. A table's keys are 64-bit integers or bytes.
+//! - [`Key`]: the primary key of a row. Every method takes any type that implements [`AsKey`]: `7`, `"seven"`,
+//!   `[7, 0, 7]`.
+//! - [`Index`]: a handle of a secondary index, which is created together with its table.
+//! - [`Transaction`]: get, insert, put, update, add, delete, scan. It reads a [`Row`] and writes a [`Value`].
+//! - [`Error`]: every failure that the API reports, with the value given and the values allowed.
 //!
-//! Rows live in memory and end with the last handle of their database.
+//! Rows live in memory only. They are gone when the last handle of their database is dropped.
 
 mod back_off;
 mod background;

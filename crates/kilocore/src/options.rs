@@ -1,14 +1,14 @@
-//! How a database is opened.
+//! The options that a database is opened with.
 
 use crate::Error;
 use machine::available_memory;
 use protocols::{Isolation, Knob, ProtocolOptions, TimestampAllocation, registry};
 use std::time::Duration;
 
-/// The most transactions at a time: a session's number has 12 bits in a timestamp.
+/// Largest number of concurrent transactions: a session's number has 12 bits in a timestamp.
 const MAX_SESSIONS: usize = 4000;
 
-/// How a database is opened: plain values, each with a default.
+/// The options that a database is opened with. All are plain values with a default.
 ///
 /// ```
 /// use kilocore::{Database, Options};
@@ -18,37 +18,43 @@ const MAX_SESSIONS: usize = 4000;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The concurrency-control protocol, as [`Database::protocols`](crate::Database::protocols) spells it.
-    /// `"SILO"` by default; all are serializable, but `"NO_CC"`, which checks nothing, and `"SNAPSHOT"`, which
-    /// gives snapshot isolation.
+    /// Concurrency-control protocol, by a name from [`Database::protocols`](crate::Database::protocols). The
+    /// default is `"SILO"`. All protocols are serializable except `"NO_CC"`, which validates nothing, and
+    /// `"SNAPSHOT"`, which gives snapshot isolation.
     pub protocol: String,
-    /// The level of isolation: `"serializable"`, `"snapshot"` or `"read-committed"`, if the protocol can give it.
-    /// None by default: the protocol's own, which is the strongest that it can give.
+    /// Isolation level: `"serializable"`, `"snapshot"` or `"read-committed"`. The protocol must support it. The
+    /// default, `None`, is the strongest level that the protocol supports.
     pub isolation: Option<String>,
-    /// Where protocols that need timestamps get them: `"mutex"`, `"atomic"` (default), `"batchN"` (N at a
-    /// time), `"clock"`, or `"hardware"` (atomic where the machine has no such counter).
+    /// Source of timestamps, for protocols that need them: `"mutex"`, `"atomic"` (default), `"batchN"` (N
+    /// timestamps at a time), `"clock"`, or `"hardware"`, which is the same as `"atomic"` on machines without a
+    /// suitable counter.
     pub timestamps: String,
-    /// Further options of the protocol, by name and value, as `kilocore list` shows them: `("lock-timeout",
-    /// "1ms")`. None by default. A name that the protocol does not know is refused.
+    /// Further options of the protocol, by name and value, as `kilocore list` shows them. Example:
+    /// `("lock-timeout", "1ms")`. The default is empty. A name that the protocol does not know is refused with
+    /// [`Error::UnknownProtocolOption`].
     pub protocol_options: Vec<(String, String)>,
-    /// Transactions at a time, 1 to 4000; 64 by default. Any number of threads may run transactions: when
-    /// that many are running, further ones wait their turn.
+    /// Largest number of concurrent transactions, 1 to 4000. The default is 64. Any number of threads can run
+    /// transactions. A thread waits while that many transactions are running.
     pub max_sessions: usize,
-    /// Bytes that tables, indexes and locks may take. By default what the system has available when the
-    /// database is opened. Beyond it, transactions fail with [`Error::OutOfMemory`].
+    /// Limit of the memory for tables, indexes and locks, in bytes. The default, `None`, is the memory that the
+    /// system has available when the database is opened. Beyond the limit, transactions fail with
+    /// [`Error::OutOfMemory`].
     pub memory_limit_bytes: Option<u64>,
-    /// Ask the system for huge pages, which make random accesses to large tables faster. Refused silently
-    /// where there are none. True by default.
+    /// Whether to ask the system for huge pages. They make random accesses to large tables faster. If the
+    /// system has none, the option has no effect. The default is true.
     pub huge_pages: bool,
-    /// How often the epoch moves on: what has been deleted is used again two epochs later, and SILO takes
-    /// the high part of its commit order from it. 40 ms by default.
+    /// Interval at which the epoch advances, at least 1 ms. Memory of deleted rows is reused two epochs later.
+    /// SILO takes the high part of its commit order from the epoch. The default is 40 ms.
     pub epoch_interval: Duration,
-    /// Retries after which a transaction gives up with [`Error::TooManyRetries`]. None by default: it goes
-    /// on until it commits.
+    /// Number of retries after which a transaction fails with [`Error::TooManyRetries`]. The default, `None`,
+    /// retries until the transaction commits.
     pub retry_limit: Option<u32>,
-    /// The longest that one run of a closure may keep its transaction open. Beyond it each further access, and the
-    /// commit, fail with [`Error::TransactionTooLong`], so that what it has locked comes free. None by default: no
-    /// limit. A closure that neither accesses anything nor returns can't be stopped; who waits for its locks, waits.
+    /// Longest time that one run of a closure can keep its transaction open. After that time every further
+    /// access and the commit fail with [`Error::TransactionTooLong`], so that its locks are released. The
+    /// default, `None`, sets no limit.
+    ///
+    /// A closure that neither accesses the database nor returns cannot be stopped. Transactions that wait for
+    /// its locks wait on.
     pub transaction_limit: Option<Duration>,
 }
 
@@ -74,7 +80,7 @@ fn invalid(option: &'static str, given: impl ToString, allowed: impl ToString) -
 }
 
 impl Options {
-    /// The protocol's knobs, if every option has an allowed value.
+    /// Checks the value of every option and returns the options for the protocol.
     pub(crate) fn check(&self) -> Result<ProtocolOptions, Error> {
         let timestamps = self.timestamps.parse().map_err(|_| {
             let allowed = "mutex, atomic, batchN (N from 1 to 65536), clock, hardware";
@@ -116,7 +122,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The level of isolation asked for, if the protocol can give it.
+    /// Returns the isolation level asked for. Fails if the protocol cannot give it.
     fn level(&self) -> Result<Option<Isolation>, Error> {
         let Some(given) = &self.isolation else { return Ok(None) };
         let names = protocol_names().into_iter().zip(registry::levels::<machine::Native>());
@@ -130,19 +136,19 @@ impl Options {
         })
     }
 
-    /// Bytes that the arena may hand out.
+    /// Returns the number of bytes that the arena can hand out.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_limit_bytes.or_else(available_memory).unwrap_or(1 << 40)
     }
 }
 
-/// The names of all protocols.
+/// Returns the names of all protocols.
 pub(crate) fn protocol_names() -> Vec<&'static str> {
     let declarations = registry::declarations::<machine::Native>(&ProtocolOptions::default());
     declarations.iter().map(|declaration| declaration.name).collect()
 }
 
-/// The names of the options that `protocol` knows.
+/// Returns the names of the options that `protocol` knows.
 fn knobs_of(protocol: &str) -> &'static [&'static str] {
     let names = protocol_names().into_iter();
     let mut all = names.zip(registry::knobs::<machine::Native>());

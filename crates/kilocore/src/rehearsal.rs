@@ -1,8 +1,8 @@
-//! Every session takes a few locks once, before the database is used.
+//! Lets every session acquire a few locks once, before the database is used.
 //!
-//! Protocols whose locks have queues give a session the memory for its requests when it first locks. On an
-//! exhausted database that would be too late: a session that had never run could not even delete. So each
-//! locks some absent rows of a table that nobody sees.
+//! Protocols with queue locks allocate the memory for a session's lock requests when the session first acquires
+//! a lock. If the database's memory were exhausted by then, a session that had never run could not even delete
+//! a row. So every session locks some absent rows of an internal table when the database is opened.
 
 use crate::{
     Error,
@@ -12,13 +12,13 @@ use engine::{Engine, Start};
 use machine::Native;
 use txn::{Abort, Column, ColumnSet, ColumnType, Intent, TableId, TableSchema};
 
-/// The table of the rehearsal; all others come after it.
+/// Table of the rehearsal. Users cannot see it. All other tables have larger numbers.
 pub(crate) const TABLE: TableId = TableId(0);
 
-/// Locks that a transaction can always take.
+/// Number of locks that a transaction can always acquire.
 const LOCKS: u64 = 32;
 
-/// Lets every session rehearse.
+/// Lets every session acquire [`LOCKS`] locks and roll back.
 pub(crate) fn rehearse(engine: &dyn Engine<Native>, seats: &mut [Seat]) -> Result<(), Error> {
     let schema = TableSchema::new("rehearsal", vec![Column::new("nothing", ColumnType::U64)]);
     create_table(engine, TABLE, &[schema], 0, u64::MAX)?;

@@ -3,7 +3,7 @@
 use crate::{ColumnValue, Error, Table, table::Definition};
 use std::fmt;
 
-/// Up to here a row needs no memory of its own.
+/// Largest row that is kept inline, in bytes. Longer rows are kept on the heap.
 const INLINE_BYTES: usize = 64;
 
 enum Bytes {
@@ -11,14 +11,14 @@ enum Bytes {
     Heap(Box<[u8]>),
 }
 
-/// A copy of a row. It stays what it was when it was read.
+/// A copy of a row. Later writes do not change it.
 pub struct Row<'t> {
     definition: &'t Definition,
     bytes: Bytes,
 }
 
 impl<'t> Row<'t> {
-    /// A row of zeros.
+    /// Makes a row of zeros.
     #[inline]
     pub(crate) fn zeros(table: &'t Table) -> Row<'t> {
         let definition = table.definition();
@@ -29,7 +29,7 @@ impl<'t> Row<'t> {
         Row { definition, bytes }
     }
 
-    /// The row with these bytes.
+    /// Makes a row from its packed bytes.
     pub(crate) fn packed(table: &'t Table, bytes: &[u8]) -> Row<'t> {
         let mut row = Row::zeros(table);
         row.packed_mut().copy_from_slice(bytes);
@@ -53,7 +53,11 @@ impl<'t> Row<'t> {
         }
     }
 
-    /// The value of `column`. The column must hold a `T`: `u64`, `i64`, `f64`, `[u8; N]` or `Vec<u8>`.
+    /// Returns the value of `column`. The column must be readable as a `T`: `u64`, `i64`, `f64`, `[u8; N]` or
+    /// `Vec<u8>`.
+    ///
+    /// Fails with [`Error::UnknownColumn`] if there is no such column, and with [`Error::WrongType`] if its
+    /// type is another.
     #[inline]
     pub fn get<T: ColumnValue>(&self, column: &str) -> Result<T, Error> {
         let index = self.definition.column(column)?;
@@ -61,7 +65,7 @@ impl<'t> Row<'t> {
         Ok(T::from_bytes(self.place(index)))
     }
 
-    /// The bytes of `column`, which must hold bytes.
+    /// Returns the bytes of `column`, which must hold bytes. Fails as [`Row::get`] does.
     pub fn bytes(&self, column: &str) -> Result<&[u8], Error> {
         let index = self.definition.column(column)?;
         self.definition.check_type::<Vec<u8>>(index)?;

@@ -1,4 +1,4 @@
-//! Sessions of an engine, to be handed from thread to thread.
+//! Sessions of an engine, packed so that they can move from thread to thread.
 
 use crate::{Error, Options, rehearsal};
 use engine::{Engine, EngineError, EngineOptions, Session, registry};
@@ -7,8 +7,9 @@ use std::rc::Rc;
 use storage::StoreError;
 use txn::{TableId, TableSchema, check_tables};
 
-/// Makes a table of `engine` and its secondary indexes, under the numbers from `first` on and meant for `rows` rows, if
-/// the table would fit into `available` bytes.
+/// Creates a table of `engine` and its secondary indexes, under consecutive numbers from `first` on, sized for
+/// `rows` rows. Fails if the table does not fit into `available` bytes or into the memory that the system has
+/// available.
 pub(crate) fn create_table(
     engine: &dyn Engine<Native>,
     first: TableId,
@@ -26,30 +27,30 @@ pub(crate) fn create_table(
     engine.create_table(first, tables, rows)
 }
 
-/// A session together with what it borrows, so that it can be kept and handed from thread to thread.
+/// A session together with the core and the engine that it borrows, so that it can move from thread to thread.
 pub(crate) struct Seat {
-    // Fields drop in this order: the session before its core and its engine.
+    // Fields drop in this order: the session drops before the core and the engine that it borrows.
     session: Box<dyn Session>,
     core: Rc<NativeCore>,
     _engine: Arc<dyn Engine<Native>>,
-    /// Where transactions pack values; kept for its memory.
+    /// Room in which transactions pack values. It is kept between transactions so that its memory is reused.
     pub buffer: Vec<u8>,
-    /// State of the back-off's random numbers.
+    /// State of the random-number generator for the back-off. Never 0.
     pub random: u64,
 }
 
-// SAFETY: the session borrows the engine, which is `Sync`, and the core, which no other session uses; its
-// protocol's state is `Send`. The core's only other owner is this seat, which lends it by `&self` only, and
-// a seat is not `Sync`. So wherever the seat goes, all that is not `Sync` goes with it.
+// SAFETY: the session borrows the engine, which is `Sync`, and the core, which no other session uses. The state
+// of its protocol is `Send`. The only other owner of the core is this seat, which lends it by `&self` only, and
+// a seat is not `Sync`. So everything that is not `Sync` moves together with the seat.
 unsafe impl Send for Seat {}
 
 impl Seat {
     fn new(machine: &Native, engine: &Arc<dyn Engine<Native>>, slot: usize) -> Seat {
         let core = Rc::new(machine.core(slot));
-        // SAFETY: both values are on the heap and owned by the seat that is made here, through an `Rc` and an
-        // `Arc`, whose moves neither move nor re-borrow them. The seat drops the session before it lets go
-        // of them, and lends the session only for less than its own life. So neither reference is used
-        // after its referent.
+        // SAFETY: both values are on the heap. The seat that is made here owns them through an `Rc` and an
+        // `Arc`. Moving these pointers neither moves nor re-borrows the values. The seat drops the session
+        // before it drops the pointers, and it lends the session only for less than its own lifetime. So
+        // neither reference is used after its referent is gone.
         let (engine_ref, core_ref) = unsafe { (&*Arc::as_ptr(engine), &*Rc::as_ptr(&core)) };
         Seat {
             session: engine_ref.session(core_ref, slot),
@@ -60,19 +61,19 @@ impl Seat {
         }
     }
 
-    /// Its session.
+    /// Returns the session.
     #[inline]
     pub fn session(&mut self) -> &mut (dyn Session + 'static) {
         &mut *self.session
     }
 
-    /// Its session and its buffer.
+    /// Returns the session and the buffer.
     #[inline]
     pub fn parts(&mut self) -> (&mut (dyn Session + 'static), &mut Vec<u8>) {
         (&mut *self.session, &mut self.buffer)
     }
 
-    /// Its core.
+    /// Returns the core.
     #[inline]
     pub fn core(&self) -> &NativeCore {
         &self.core
@@ -84,7 +85,7 @@ pub(crate) struct Opened {
     pub machine: Arc<Native>,
     pub engine: Arc<dyn Engine<Native>>,
     pub seats: Vec<Seat>,
-    /// Partitions of every table.
+    /// Number of partitions of every table.
     pub partitions: u64,
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
         record_history: false,
         record_values: false,
         purge_batch: 64,
-        // The database's own thread drives the services, by the system's clock.
+        // No ticks: the background thread of the database drives the services by the system's clock.
         epoch_interval_ticks: 0,
     };
     let engine = registry::native(registry::DEFAULT, &options.protocol, &machine, &engine_options)?;

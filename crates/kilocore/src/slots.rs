@@ -1,8 +1,18 @@
-//! Turns: which thread uses which session.
+//! Assigns sessions to threads, for one turn each.
 //!
-//! A thread has a home slot, found by its identity, so threads seldom meet; when the home is taken it strays
-//! to any free slot, and when all are taken it waits. A slot is free again when its [`Turn`] drops, which
-//! rolls back what is still open: a panic takes the same way out.
+//! A slot holds one session. A thread's turn begins when it locks a slot and ends when its [`Turn`] drops. The
+//! thread looks for a slot in this order:
+//!
+//! 1. Its home slot, which a hash of the thread's identity selects. Threads therefore seldom meet at a slot.
+//! 2. Any free slot, if the home slot is taken. The thread is then called a stray, and `Queue::strays` counts
+//!    it.
+//! 3. If all slots are taken, it waits until another thread ends its turn.
+//!
+//! A slot is free again when its [`Turn`] drops. The drop rolls back a transaction that is still open. A panic
+//! unwinds through the same drop.
+//!
+//! A thread must not begin a second turn while it has one. While no thread is a stray, checking the home slot
+//! is enough to detect that. Otherwise the thread checks the owner of every slot.
 
 use crate::{Error, seats::Seat};
 use machine::{
@@ -12,15 +22,17 @@ use machine::{
 use parking_lot::{MutexGuard, RawThreadId, lock_api::GetThreadId};
 use std::time::Duration;
 
-/// A waiting thread looks again after this time even if nobody has called it.
+/// A waiting thread looks again after this time, even if no thread has woken it.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// One session, on cache lines of its own (two, as they are fetched in pairs).
+/// One slot, aligned to 128 bytes. Cache lines are fetched in pairs, so it shares no fetched pair with another
+/// slot.
 #[repr(align(128))]
 struct Slot {
-    /// The thread whose turn it is; 0 when there is none. Only ever compared with the reader's own identity,
-    /// so no order is needed.
+    /// Identity of the thread whose turn it is, or 0 if there is none. A thread compares it only with its own
+    /// identity, so no memory ordering is needed.
     owner: Word,
+    /// The session. Locked for the whole turn.
     seat: Mutex<Seat>,
 }
 
@@ -30,17 +42,20 @@ pub(crate) struct Slots {
     queue: Queue,
 }
 
+/// Threads that wait for a slot.
 #[repr(align(128))]
 struct Queue {
-    /// Turns in progress away from home: only then can a thread's own turn be anywhere but at its home.
+    /// Number of current turns in a slot other than the home slot. If it is 0, a thread's own turn can only be
+    /// in its home slot.
     strays: Word,
-    /// Threads that wait for any slot. Changed under the door's latch.
+    /// Number of threads that wait for a slot. Changed only while `door` is held.
     waiting: Word,
     door: Mutex<()>,
+    /// Notified when a slot becomes free and threads wait.
     opened: Condvar,
 }
 
-/// A thread's identity: not 0, and no other living thread's.
+/// Returns the identity of the calling thread. It is not 0, and no other living thread has the same one.
 #[inline]
 fn own_identity() -> u64 {
     RawThreadId::INIT.nonzero_thread_id().get() as u64
@@ -60,7 +75,8 @@ impl Slots {
         }
     }
 
-    /// A turn for the calling thread, which waits for it if need be. An error if it is having one.
+    /// Begins a turn for the calling thread, which waits for a free slot if it must. Fails with
+    /// [`Error::Nested`] if the thread already has a turn.
     #[inline]
     pub fn enter(&self) -> Result<Turn<'_>, Error> {
         let me = own_identity();
@@ -86,7 +102,8 @@ impl Slots {
         let queue = &self.queue;
         let mut door = queue.door.lock();
         queue.waiting.poke(queue.waiting.peek() + 1);
-        // Who leaves may have looked at `waiting` before it was counted up: hence the limit on each wait.
+        // A thread that ends its turn can have read `waiting` before it was incremented. Such a thread wakes no
+        // waiter. This is why each wait is limited.
         let turn = loop {
             if let Some(turn) = self.try_all(me, home) {
                 break turn;
@@ -116,7 +133,7 @@ impl Slots {
         Some(Turn { seat, owner: &slot.owner, strayed: false, bell: Bell { queue: &self.queue } })
     }
 
-    /// Makes what free sessions have left over available to all.
+    /// Makes the memory that idle sessions hold available to all sessions.
     pub fn reclaim(&self) {
         for slot in &self.slots {
             if let Some(mut seat) = slot.seat.try_lock() {
@@ -126,11 +143,12 @@ impl Slots {
     }
 }
 
-/// A thread's turn with a session.
+/// One turn of a thread with a session.
 pub(crate) struct Turn<'a> {
-    // Fields drop in this order: the seat is free before the bell rings.
+    // Fields drop in this order: the slot is unlocked before the bell wakes a waiter.
     pub seat: MutexGuard<'a, Seat>,
     owner: &'a Word,
+    /// Set if the slot is not the thread's home slot.
     strayed: bool,
     bell: Bell<'a>,
 }
@@ -148,7 +166,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Calls one of the waiting when it drops.
+/// Wakes one waiting thread when it drops, if any thread waits.
 struct Bell<'a> {
     queue: &'a Queue,
 }

@@ -1,6 +1,7 @@
-//! What somebody may have meant.
+//! Suggests the name that the caller probably meant.
 
-/// The allowed name nearest to `given`, if it is near enough to have been meant.
+/// Returns the allowed name nearest to `given`, if its edit distance is at most 1 plus a quarter of the length
+/// of `given`.
 pub(crate) fn nearest<'a>(
     given: &str,
     allowed: impl IntoIterator<Item = &'a str>,
@@ -11,13 +12,14 @@ pub(crate) fn nearest<'a>(
     (distance <= 1 + lower.len() / 4).then_some(name)
 }
 
-/// "; did you mean "SILO"?" or nothing.
+/// Returns a question such as "; did you mean "SILO"?", or an empty string if no name is near.
 pub(crate) fn did_you_mean<S: AsRef<str>>(given: &str, allowed: &[S]) -> String {
     nearest(given, allowed.iter().map(AsRef::as_ref))
         .map_or(String::new(), |name| format!("; did you mean {name:?}?"))
 }
 
-/// Insertions, deletions and substitutions that turn one into the other (Levenshtein 1966).
+/// Returns the number of insertions, deletions and substitutions that turn one string into the other
+/// (Levenshtein 1966).
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

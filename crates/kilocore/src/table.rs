@@ -5,50 +5,50 @@ use machine::cold::Arc;
 use std::{fmt, marker::PhantomData};
 use txn::{Column, ColumnSet, KeyKind, TableId, TableSchema};
 
-/// A table of one database: a handle, cheap to clone, that any thread may use.
+/// A handle of one table of one database. It is cheap to clone, and any thread can use it.
 ///
-/// It does not keep its database open.
+/// A handle does not keep its database open.
 #[derive(Clone)]
 pub struct Table(Arc<Definition>);
 
-/// What a table's handle knows.
+/// Everything that a table's handle knows. It does not change after the table has been created.
 pub(crate) struct Definition {
-    /// The number of its database, unique in the process.
+    /// Number of its database, unique in the process.
     pub database: u64,
     pub id: TableId,
     pub schema: TableSchema,
-    /// Where each column starts in a packed row; at the end, the row's length.
+    /// Offset of each column in a packed row, in bytes. The last element is the length of a row.
     offsets: Vec<usize>,
-    /// Its secondary indexes.
+    /// Entry tables of its secondary indexes.
     indexes: Vec<Table>,
 }
 
 impl Definition {
-    /// All columns.
+    /// Returns the set of all columns.
     #[inline]
     pub fn all(&self) -> ColumnSet {
         ColumnSet::first(self.schema.columns.len())
     }
 
-    /// Length of a packed row.
+    /// Returns the length of a packed row, in bytes.
     #[inline]
     pub fn row_bytes(&self) -> usize {
         self.offsets[self.schema.columns.len()]
     }
 
-    /// Where column number `column` lies in a packed row.
+    /// Returns the byte range of column number `column` in a packed row.
     #[inline]
     pub fn place(&self, column: usize) -> std::ops::Range<usize> {
         self.offsets[column]..self.offsets[column + 1]
     }
 
-    /// The number of the column `name`.
+    /// Returns the number of the column `name`.
     #[inline]
     pub fn column(&self, name: &str) -> Result<usize, Error> {
         self.schema.column(name).ok_or_else(|| self.unknown_column(name))
     }
 
-    /// The columns with these names.
+    /// Returns the set of the columns with these names. Fails if a name is unknown or given twice.
     pub fn columns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<ColumnSet, Error> {
         let mut columns = ColumnSet::NONE;
         for name in names {
@@ -85,7 +85,7 @@ impl Definition {
         Error::WrongType { table: self.schema.name.clone(), column: name, given, allowed: kind }
     }
 
-    /// Checks that ranges of keys can be scanned.
+    /// Checks that the table is in key order, so that ranges can be scanned.
     pub fn check_ordered(&self) -> Result<(), Error> {
         match self.schema.index.is_ordered() {
             true => Ok(()),
@@ -102,7 +102,8 @@ impl Definition {
         Err(self.wrong_type(column, T::type_name()))
     }
 
-    /// Checks `value` and writes it into `place`, which is as long as the column.
+    /// Checks `value` and writes it into `place`, which must be as long as the column. Short bytes are padded
+    /// with zeros.
     #[inline]
     pub fn encode(&self, column: usize, value: Value<'_>, place: &mut [u8]) -> Result<(), Error> {
         match (self.schema.columns[column].kind, value) {
@@ -129,7 +130,7 @@ impl Definition {
 }
 
 impl Table {
-    /// The handle of table number `id`, which has these indexes.
+    /// Makes the handle of table number `id` with the given entry tables of its indexes.
     pub(crate) fn new(
         database: u64,
         id: TableId,
@@ -148,17 +149,17 @@ impl Table {
         &self.0
     }
 
-    /// Its name.
+    /// Returns the name of the table.
     pub fn name(&self) -> &str {
         &self.0.schema.name
     }
 
-    /// True for the entries of an index, which nobody but the engine writes.
+    /// Returns true if this is the entry table of an index. Only the engine writes these tables.
     pub(crate) fn is_index(&self) -> bool {
         self.0.schema.index_of.is_some()
     }
 
-    /// Its secondary index `name`.
+    /// Returns the secondary index `name`. Fails with [`Error::UnknownIndex`] if there is none.
     pub fn index(&self, name: &str) -> Result<Index, Error> {
         let found = self.0.indexes.iter().find(|index| index.name() == name).cloned();
         let entries = found.ok_or_else(|| Error::UnknownIndex {
@@ -169,12 +170,16 @@ impl Table {
         Ok(Index::new(self.clone(), entries))
     }
 
-    /// Its columns, in order.
+    /// Returns the name and type of each column, in order.
     pub fn columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
         self.0.schema.columns.iter().map(|column| (column.name.as_str(), column.kind))
     }
 
-    /// A typed handle of one column, for accesses that neither look names up nor copy whole rows.
+    /// Returns a typed handle of one column. An access through it looks up no names and does not copy the whole
+    /// row.
+    ///
+    /// Fails with [`Error::UnknownColumn`] if there is no such column, and with [`Error::WrongType`] if the
+    /// column cannot be read as a `T`.
     ///
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options};
@@ -199,8 +204,8 @@ impl fmt::Debug for Table {
     }
 }
 
-/// A column of a table whose values are `T`s. Made by [`Table::field`], used by
-/// [`Transaction::get_field`](crate::Transaction::get_field) and its like.
+/// A handle of one column whose values are of type `T`. Made by [`Table::field`], and used by
+/// [`Transaction::get_field`](crate::Transaction::get_field) and similar methods.
 pub struct Field<T> {
     pub(crate) database: u64,
     pub(crate) table: TableId,

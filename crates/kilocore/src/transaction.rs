@@ -1,4 +1,4 @@
-//! What a closure may do to the database.
+//! The operations that a closure can run on the database.
 
 use crate::{
     AsKey, Error, Field, FixedValue, Index, IntegerValue, KeyBounds, Row, Table, Value,
@@ -11,21 +11,22 @@ use std::{
 };
 use txn::{ColumnSet, Direction, Intent, Key, TableId};
 
-/// How long a transaction may stay open.
+/// The time limit of an open transaction.
 #[derive(Clone, Copy)]
 pub(crate) struct Term {
+    /// Time at which the attempt began.
     since: Instant,
     limit: Duration,
 }
 
 impl Term {
-    /// From now on, if there is a limit.
+    /// Starts the clock now if there is a limit.
     #[inline]
     pub(crate) fn start(limit: Option<Duration>) -> Option<Term> {
         limit.map(|limit| Term { since: Instant::now(), limit })
     }
 
-    /// Fails when the time has passed.
+    /// Fails with [`Error::TransactionTooLong`] if the limit has passed.
     pub(crate) fn check(self) -> Result<(), Error> {
         match self.since.elapsed() > self.limit {
             true => Err(Error::TransactionTooLong { limit: self.limit }),
@@ -34,10 +35,17 @@ impl Term {
     }
 }
 
-/// A running transaction: the only way to rows. It sees its own writes, and nobody else does before it
-/// has committed.
+/// A running transaction. Rows can be accessed only through it.
+///
+/// The transaction sees its own writes. Other transactions do not see them before it has committed.
+///
+/// Every method fails with [`Error::ForeignTable`] if the table or field belongs to another database, and with
+/// [`Error::TransactionTooLong`] if the time limit has passed. A key of the wrong kind or length fails with
+/// [`Error::WrongKeyType`] or [`Error::KeyTooLong`]. Every method can also fail with [`Error::Conflict`]. Then
+/// the closure should return the error with `?`, and it runs again.
 pub struct Transaction<'t> {
     session: &'t mut dyn Session,
+    /// Room in which a row or some of its columns are packed before a write.
     buffer: &'t mut Vec<u8>,
     catalogue: &'t Catalogue,
     read_only: bool,
@@ -55,14 +63,16 @@ impl<'t> Transaction<'t> {
         Transaction { session, buffer, catalogue, read_only, term }
     }
 
-    /// The row `key`, if there is one.
+    /// Returns the row `key`, or `None` if there is none.
     #[inline]
     pub fn get<'r>(&mut self, table: &'r Table, key: impl AsKey) -> Result<Option<Row<'r>>, Error> {
         self.read_row(table, key.as_key(), Intent::Read)
     }
 
-    /// As [`Transaction::get`], for a row that the transaction is going to write: protocols that lock take
-    /// the stronger lock at once, instead of failing to exchange it later.
+    /// Returns the row `key` as [`Transaction::get`] does, for a row that the transaction is going to write. A
+    /// locking protocol acquires the exclusive lock at once, because a later upgrade of a shared lock can fail.
+    ///
+    /// Fails with [`Error::ReadOnly`] in a transaction that was declared read-only.
     #[inline]
     pub fn get_for_update<'r>(
         &mut self,
@@ -88,10 +98,12 @@ impl<'t> Transaction<'t> {
         Ok(present.then_some(row))
     }
 
-    /// Adds the row `key` with one value for each column, in their order.
+    /// Inserts the row `key` with one value for each column, in the order of the table's columns.
     ///
-    /// Fails with [`Error::DuplicateKey`] when there is such a row; nothing has changed then, so the closure
-    /// may go on, with an update for example. See [`Transaction::put`] for both in one.
+    /// Fails with [`Error::DuplicateKey`] if there is a row `key`, and with [`Error::NotUnique`] if a unique
+    /// index has an entry with the same values. In both cases nothing has changed, so the closure can go on,
+    /// for example with an update. See [`Transaction::put`] for an insert or update in one call. A wrong number
+    /// of values fails with [`Error::WrongCount`].
     pub fn insert(
         &mut self,
         table: &Table,
@@ -110,14 +122,14 @@ impl<'t> Transaction<'t> {
         }))
     }
 
-    /// The error that a unique index of the table has refused the last insert or update with, if one has.
+    /// Returns the error for the unique index that refused the last insert or update, if an index did.
     #[cold]
     fn not_unique(&self, table: TableId) -> Option<Error> {
         let index = self.catalogue.name_of(self.session.refused_by()?);
         Some(Error::NotUnique { table: self.catalogue.name_of(table), index })
     }
 
-    /// Why an update has changed nothing.
+    /// Returns the reason why an update or addition changed nothing.
     #[cold]
     fn nothing_to_change(&self, table: TableId, key: Key<'_>) -> Error {
         let missing =
@@ -125,7 +137,10 @@ impl<'t> Transaction<'t> {
         self.not_unique(table).unwrap_or_else(missing)
     }
 
-    /// Makes `values` the row `key`, whether there is one already or not.
+    /// Inserts the row `key` with `values`, or overwrites it if it exists.
+    ///
+    /// Fails with [`Error::NotUnique`] if a unique index has an entry of another row with the same values, and
+    /// with [`Error::WrongCount`] if there is not one value for each column.
     pub fn put(
         &mut self,
         table: &Table,
@@ -142,14 +157,18 @@ impl<'t> Transaction<'t> {
             if let Some(error) = self.not_unique(id) {
                 return Err(error);
             }
-            // What was absent is present now: only a transaction that cannot commit sees both.
+            // The update found the row absent and the insert found it present. Only a transaction that cannot
+            // commit sees both.
             return Err(Error::Conflict(txn::AbortReason::Validation));
         }
         Ok(())
     }
 
-    /// Overwrites some columns of the row `key`, in any order. Fails with [`Error::MissingKey`], having
-    /// changed nothing, when there is no such row.
+    /// Overwrites some columns of the row `key`, given in any order.
+    ///
+    /// Fails with [`Error::MissingKey`] if there is no such row, and with [`Error::NotUnique`] if a unique
+    /// index has an entry of another row with the same values. Nothing has changed in these cases. A column
+    /// that is given twice fails with [`Error::RepeatedColumn`].
     pub fn update(
         &mut self,
         table: &Table,
@@ -166,12 +185,14 @@ impl<'t> Transaction<'t> {
         Err(self.nothing_to_change(definition.id, key))
     }
 
-    /// Adds to some columns of the row `key`, which hold integers, in any order, wrapping at 64 bits. With an
-    /// optimistic protocol and its option `commit-updates` nothing is read for it, so transactions that add to the
-    /// same row do not conflict.
+    /// Adds to some columns of the row `key`, given in any order. The columns must hold integers. Sums wrap at
+    /// 64 bits.
     ///
-    /// Fails with [`Error::NotAnInteger`] when a column holds something else, and with [`Error::MissingKey`] when
-    /// there is no such row; nothing has changed then.
+    /// With an optimistic protocol and its option `commit-updates`, the addition reads nothing before the
+    /// commit. Transactions that add to the same row then do not conflict.
+    ///
+    /// Fails with [`Error::NotAnInteger`] if a column holds another type, and with [`Error::MissingKey`] if
+    /// there is no such row. Nothing has changed in these cases.
     pub fn add(
         &mut self,
         table: &Table,
@@ -188,7 +209,7 @@ impl<'t> Transaction<'t> {
         Err(self.nothing_to_change(definition.id, key))
     }
 
-    /// Removes the row `key`. False when there is no such row.
+    /// Deletes the row `key`. Returns false if there is no such row.
     pub fn delete(&mut self, table: &Table, key: impl AsKey) -> Result<bool, Error> {
         let (key, definition) = (key.as_key(), self.own(table)?);
         definition.check_key(key)?;
@@ -196,15 +217,16 @@ impl<'t> Transaction<'t> {
         Ok(self.session.delete(definition.id, key)?)
     }
 
-    /// Visits the rows of an ordered table whose keys are in `range`, in ascending order, until `visit` breaks. The scan sees
-    /// the transaction's own inserts, updates and deletes. No phantoms appear in the visited range: either no other
-    /// transaction adds rows to it before this transaction ends, or this transaction does not commit.
+    /// Visits the rows of an ordered table whose keys are in `range`, in ascending order, until `visit` breaks.
+    /// The scan sees the transaction's own inserts, updates and deletes. No phantoms appear in the visited
+    /// range: either no other transaction adds rows to it before this transaction ends, or this transaction
+    /// does not commit.
     ///
-    /// Bytes are in order byte by byte, where a key comes before all that begin with it.
+    /// Keys of bytes are ordered byte by byte. A key comes before all longer keys that begin with it.
     ///
-    /// Fails with [`Error::ReversedRange`] when the range starts after its end, with [`Error::WrongKeyType`] or
-    /// [`Error::KeyTooLong`] when an end cannot be a key of the table, and with [`Error::NotOrdered`] when the table
-    /// has no order. See [`Database::create_ordered_table`] for an example.
+    /// Fails with [`Error::ReversedRange`] if the range starts after its end, with [`Error::WrongKeyType`] or
+    /// [`Error::KeyTooLong`] if an end of the range cannot be a key of the table, and with
+    /// [`Error::NotOrdered`] if the table has no order. See [`Database::create_ordered_table`] for an example.
     ///
     /// [`Database::create_ordered_table`]: crate::Database::create_ordered_table
     pub fn scan<'r>(
@@ -216,7 +238,8 @@ impl<'t> Transaction<'t> {
         self.scan_towards(table, &range, Direction::Forward, visit)
     }
 
-    /// As [`Transaction::scan`], from the last key of the range to its first.
+    /// Visits rows as [`Transaction::scan`] does, in descending order, from the last key of the range to its
+    /// first.
     pub fn scan_backward<'r>(
         &mut self,
         table: &'r Table,
@@ -242,9 +265,14 @@ impl<'t> Transaction<'t> {
         Ok(())
     }
 
-    /// Visits the rows whose indexed columns have the values given, of the first columns or of all, in the order of
-    /// the index, until `visit` breaks off. Others that would be among them do not come either, as with
-    /// [`Transaction::scan`].
+    /// Visits the rows whose indexed columns have the given values, in the order of the index, until `visit`
+    /// breaks.
+    ///
+    /// `values` are values of the first columns of the index, or of all its columns. No phantoms appear among
+    /// the visited rows, as with [`Transaction::scan`].
+    ///
+    /// Fails with [`Error::BeyondIndex`] if a value needs more bits than the index has for its column, and with
+    /// [`Error::WrongCount`] if there are more values than indexed columns.
     pub fn find<'r>(
         &mut self,
         index: &'r Index,
@@ -254,11 +282,12 @@ impl<'t> Transaction<'t> {
         self.scan_index(index, values, values, visit)
     }
 
-    /// As [`Transaction::find`], from the first row whose indexed columns begin with the values `first` to the last whose
-    /// begin with `last`. No values stand for the first and the last row there is.
+    /// Visits rows as [`Transaction::find`] does, from the first row whose indexed columns begin with the
+    /// values `first` to the last row whose indexed columns begin with the values `last`. An empty slice stands
+    /// for the first or the last row of the index.
     ///
-    /// Fails with [`Error::ReversedIndexRange`] when the range starts after its end, and with
-    /// [`Error::BeyondIndex`] when no row can have such values.
+    /// Fails with [`Error::ReversedIndexRange`] if the range starts after its end, and with
+    /// [`Error::BeyondIndex`] if no row can have these values.
     pub fn scan_index<'r>(
         &mut self,
         index: &'r Index,
@@ -269,7 +298,7 @@ impl<'t> Transaction<'t> {
         self.scan_index_towards(index, first, last, Direction::Forward, visit)
     }
 
-    /// As [`Transaction::scan_index`], from the last row to the first.
+    /// Visits rows as [`Transaction::scan_index`] does, in descending order, from the last row to the first.
     pub fn scan_index_backward<'r>(
         &mut self,
         index: &'r Index,
@@ -301,7 +330,7 @@ impl<'t> Transaction<'t> {
         Ok(())
     }
 
-    /// One column of the row `key`, if there is such a row.
+    /// Returns one column of the row `key`, or `None` if there is no such row.
     #[inline]
     pub fn get_field<T: FixedValue>(
         &mut self,
@@ -311,7 +340,8 @@ impl<'t> Transaction<'t> {
         self.read_field(field, key.as_key(), Intent::Read)
     }
 
-    /// As [`Transaction::get_field`], for a row that the transaction is going to write.
+    /// Returns one column as [`Transaction::get_field`] does, for a row that the transaction is going to write.
+    /// See [`Transaction::get_for_update`].
     #[inline]
     pub fn get_field_for_update<T: FixedValue>(
         &mut self,
@@ -336,7 +366,10 @@ impl<'t> Transaction<'t> {
         Ok(present.then(|| T::from_bytes(bytes.as_ref())))
     }
 
-    /// Overwrites one column of the row `key`. Fails with [`Error::MissingKey`] when there is no such row.
+    /// Overwrites one column of the row `key`.
+    ///
+    /// Fails with [`Error::MissingKey`] if there is no such row, and with [`Error::NotUnique`] if a unique
+    /// index has an entry of another row with the same values. Nothing has changed in these cases.
     #[inline]
     pub fn set_field<T: FixedValue>(
         &mut self,
@@ -353,7 +386,7 @@ impl<'t> Transaction<'t> {
         Err(self.nothing_to_change(field.table, key))
     }
 
-    /// Adds to one column of the row `key`, as [`Transaction::add`] does.
+    /// Adds `delta` to one column of the row `key`, as [`Transaction::add`] does.
     #[inline]
     pub fn add_field<T: IntegerValue>(
         &mut self,
@@ -370,6 +403,7 @@ impl<'t> Transaction<'t> {
         Err(self.nothing_to_change(field.table, key))
     }
 
+    /// Returns the table's definition. Fails if the table is foreign or the time limit has passed.
     #[inline]
     fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
         self.check_term()?;
@@ -422,7 +456,7 @@ impl<'t> Transaction<'t> {
         Ok(definition)
     }
 
-    /// Packs some columns into the buffer, in the order of the table.
+    /// Packs some columns into the buffer, in the order of the table's columns.
     fn pack_columns(
         &mut self,
         definition: &Definition,
@@ -441,7 +475,7 @@ impl<'t> Transaction<'t> {
         Ok(columns)
     }
 
-    /// Packs what is to be added to some columns into the buffer, in the order of the table.
+    /// Packs the deltas of some columns into the buffer, in the order of the table's columns.
     fn pack_deltas(
         &mut self,
         definition: &Definition,

@@ -2,7 +2,7 @@
 
 use crate::ColumnType;
 
-/// A value to be written.
+/// A value to write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'v> {
     /// For a column of type `u64`.
@@ -11,12 +11,12 @@ pub enum Value<'v> {
     I64(i64),
     /// For a column of type `f64`.
     F64(f64),
-    /// For a column of bytes; filled up with zeros when it is shorter than the column.
+    /// For a column of bytes. A value that is shorter than the column is padded with zeros.
     Bytes(&'v [u8]),
 }
 
 impl Value<'_> {
-    /// The type, for messages.
+    /// Returns the name of the type, for messages.
     pub(crate) fn type_name(&self) -> String {
         match self {
             Value::U64(_) => "u64".into(),
@@ -65,24 +65,24 @@ mod sealed {
     impl<const N: usize> Sealed for [u8; N] {}
 }
 
-/// A Rust type that a column can be read as: `u64`, `i64`, `f64`, and for bytes `[u8; N]` with the
-/// column's exact length, or `Vec<u8>`.
+/// A Rust type that a column can be read as: `u64`, `i64`, `f64`, and for a column of bytes `Vec<u8>` or `[u8;
+/// N]` with the exact length of the column.
 pub trait ColumnValue: sealed::Sealed + Sized {
-    /// Its name, for messages.
+    /// Returns the name of the type, for messages.
     fn type_name() -> String;
-    /// True when a column of type `kind` can be read as this.
+    /// Returns true if a column of type `kind` can be read as this type.
     fn fits(kind: ColumnType) -> bool;
-    /// The value whose bytes these are: as many as the column has.
+    /// Makes the value from its bytes. There must be as many bytes as the column has.
     fn from_bytes(bytes: &[u8]) -> Self;
 }
 
-/// A column's Rust type of fixed length, which needs no memory of its own: all but `Vec<u8>`.
+/// A column's Rust type of fixed length, which needs no heap memory: every [`ColumnValue`] except `Vec<u8>`.
 pub trait FixedValue: ColumnValue + Copy {
-    /// Its bytes.
+    /// Array type of its bytes.
     type Bytes: AsRef<[u8]> + AsMut<[u8]>;
-    /// Room for its bytes.
+    /// Returns an array of zeros to read the bytes into.
     fn zeros() -> Self::Bytes;
-    /// Its bytes, as a row keeps them.
+    /// Returns the bytes as a row keeps them.
     fn to_bytes(self) -> Self::Bytes;
 }
 
@@ -117,7 +117,7 @@ macro_rules! number {
 }
 number!(u64 => U64, i64 => I64, f64 => F64);
 
-/// An integer type of columns: those can be added to.
+/// An integer type of columns. Only integers can be added to.
 pub trait IntegerValue: FixedValue {}
 impl IntegerValue for u64 {}
 impl IntegerValue for i64 {}

@@ -1,4 +1,4 @@
-//! How many schedules a second the explorer runs: three workers, about a hundred operations each.
+//! Measures how many schedules per second the explorer runs: three workers, about a hundred operations each.
 //!
 //! `cargo run --release -p kilocore-machine --example explored_rate`
 
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 const SCHEDULES: u64 = 100_000;
 
-/// Counters behind a latch, and a service that counts too.
+/// Runs one schedule: counters behind a latch, and a service that also counts.
 fn explore(machine: &Explored) {
     let words = machine.arena().place::<[Word; 8]>(Place::Any).expect("room for a few words");
     let work = |core: &ExploredCore| {

@@ -1,6 +1,6 @@
-//! What waiting costs that does not end: threads wait for a word that nobody changes for two seconds, back off for as long,
-//! or are services between two ticks. Prints the processor time that the process has used meanwhile, user and system
-//! together, as flat JSON.
+//! Measures the cost of waits that do not end: threads wait for two seconds for a word that does not change, or
+//! back off for as long, or are services between two ticks. Prints the processor time that the process has used
+//! meanwhile, user and system together, as flat JSON.
 
 use machine::{Body, Core, Machine, Native, NativeOptions, Place, Service, Word};
 use std::time::Instant;
@@ -8,11 +8,11 @@ use std::time::Instant;
 const THREADS: usize = 8;
 const SECONDS: u64 = 2;
 
-/// Processor time of this process so far, in seconds.
+/// Returns the processor time of this process so far, in seconds.
 fn processor_s() -> f64 {
     // SAFETY: zeros are a valid value of a struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the call fills the struct that it is given.
+    // SAFETY: the call fills in the given struct.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
@@ -36,7 +36,7 @@ fn main() {
         machine.run(bodies.collect(), services).expect("threads");
         (processor_s() - before, began.elapsed().as_secs_f64())
     };
-    // Measured once, before it is needed.
+    // The frequency is measured on the first call, so this call comes before it is needed.
     let hz = machine.clock_hz();
     let waiting =
         measured(vec![], &|core| _ = core.wait_while(&(), &words[0], |v| v == 0), &words[0]);

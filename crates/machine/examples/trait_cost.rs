@@ -1,13 +1,15 @@
-//! What the machine trait costs: one NO_WAIT loop written twice, by hand over plain atomics and against
-//! [`Core`], with the same algorithm, the same layout and the same drawn keys.
+//! Measures the cost of the machine trait. One NO_WAIT loop is written twice, by hand over plain atomics and
+//! against [`Core`]. Both have the same algorithm, the same layout and the same keys.
 //!
-//! A transaction makes 16 accesses, half of them updates: it probes a bucket of hash tags, tests and takes
-//! the record's lock word by compare-and-swap, copies 100 bytes out of the record or into it, word by word
-//! with relaxed atomics, and releases all locks at its end. A lock that is taken aborts it.
+//! A transaction makes 16 accesses, half of them updates. An access searches a bucket of hash tags, tests and
+//! acquires the record's lock word by compare-and-swap, and copies 100 bytes out of the record or into it, word
+//! by word with relaxed atomics. The transaction releases all locks at its end. It aborts if it finds a lock
+//! taken.
 //!
-//! `cargo xtask instructions` counts the instructions of both; `accounted` is the same again with the changes
-//! of category that sessions make around an access (time breakdown off), for knowing, not for passing.
-//! `trait_cost hand|trait|accounted TRANSACTIONS` prints a checksum, equal for all.
+//! `cargo xtask instructions` counts the instructions of both. `accounted` is the same loop again, with the
+//! changes of category that sessions make around an access (time breakdown off). It is for information only,
+//! and no test depends on it. `trait_cost hand|trait|accounted TRANSACTIONS` prints a checksum, which is equal
+//! for all three.
 
 const RECORDS: usize = 4096;
 const BUCKETS: usize = 1024;
@@ -18,14 +20,14 @@ const BODY_WORDS: usize = BYTES.div_ceil(8);
 const WRITER: u64 = 1 << 63;
 const OFFSET_BITS: u32 = 48;
 
-/// An access: which key, and whether it is written.
+/// An access: its key, and whether it writes.
 #[derive(Clone, Copy, Default)]
 struct Step {
     key: u64,
     update: bool,
 }
 
-/// Draws the accesses of a transaction; keys differ from each other.
+/// Draws the accesses of a transaction. All keys are different.
 fn draw(random: &mut u64, steps: &mut [Step; ACCESSES]) {
     for (number, step) in steps.iter_mut().enumerate() {
         *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -235,7 +237,7 @@ mod by_trait {
         slots: [Word; SLOTS],
     }
 
-    // SAFETY: a line and words, valid as zeros.
+    // SAFETY: it consists of a line and words, which are valid as zeros.
     unsafe impl<M: Machine> Zeroed for Bucket<M> {}
 
     #[repr(C, align(64))]
@@ -246,7 +248,7 @@ mod by_trait {
         body: [Word; BODY_WORDS],
     }
 
-    // SAFETY: a line and words, valid as zeros.
+    // SAFETY: it consists of a line and words, which are valid as zeros.
     unsafe impl<M: Machine> Zeroed for Record<M> {}
 
     type Buckets<M> = [Bucket<M>; BUCKETS * 2];

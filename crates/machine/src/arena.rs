@@ -1,8 +1,14 @@
-//! Shared memory named by 64-bit offsets.
+//! Shared memory that is addressed by 64-bit offsets.
 //!
-//! An arena reserves address space and lets the system fill in pages as they are touched. A record is
-//! named by its offset, never by a pointer, so simulations are deterministic wherever the arena
-//! happens to lie, and it could be mapped by several processes.
+//! An arena reserves address space once. The system fills in pages when they are touched first. Offsets are
+//! handed out from the front to the back of the reservation, and `Region::next` is the first offset that is
+//! still free.
+//!
+//! A record is identified by its offset and never by a pointer. So a simulation is deterministic wherever the
+//! arena lies, and several processes could map the same arena.
+//!
+//! If there are several memory nodes, each has an equal part of the offsets, whose size is a power of two. The
+//! node of an offset is therefore its upper bits.
 
 use crate::{Zeroed, cold::Arc};
 use std::{
@@ -12,33 +18,34 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Offset 0 is never handed out: it stands for "none" in chains and slots.
+/// First offset that is handed out. Offset 0 is never handed out: it stands for "none" in chains and slots.
 const FIRST_OFFSET: u64 = 4096;
 const HUGE_PAGE: u64 = 2 << 20;
-/// Up to here clearing memory is cheaper than giving its pages back and faulting them in again.
+/// Up to this size, in bytes, clearing memory costs less than returning its pages to the system and faulting
+/// them in again.
 const CLEARED_BY_HAND: u64 = 4 << 20;
 
-/// Where memory should lie.
+/// Memory node on which an allocation should lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Place {
-    /// On the arena's own node: the first one, or the one that [`Arena::on`] has named.
+    /// The arena's own node: the first one, or the one given to [`Arena::on`].
     #[default]
     Any,
-    /// On this memory node.
+    /// This memory node.
     Node(u16),
 }
 
-/// How an arena is made.
+/// Options of an arena.
 #[derive(Clone, Debug)]
 pub struct ArenaOptions {
-    /// Address space to reserve, in bytes; costs nothing until touched.
+    /// Address space to reserve, in bytes. It costs nothing until it is touched.
     pub reserve_bytes: u64,
-    /// Memory nodes; each gets an equal part of the offsets.
+    /// Number of memory nodes. Each gets an equal part of the offsets.
     pub nodes: u16,
-    /// Ask for huge pages (refused silently where the system has none).
+    /// Whether to ask for huge pages. The request has no effect if the system has none.
     pub huge_pages: bool,
-    /// So many sessions run beside each node, in the order of their numbers: what belongs to a session lies
-    /// there ([`Arena::beside`]). None where sessions have no node.
+    /// Number of sessions that run beside each node, in the order of their numbers. Memory that belongs to a
+    /// session lies on its node ([`Arena::beside`]). `None` if sessions have no node.
     pub sessions_per_node: Option<usize>,
 }
 
@@ -53,12 +60,12 @@ impl Default for ArenaOptions {
     }
 }
 
-/// There is no room for an allocation.
+/// Error: there is no room for an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// Bytes asked for.
+    /// Number of bytes asked for.
     pub asked: u64,
-    /// Bytes that were left.
+    /// Number of bytes that were left.
     pub left: u64,
 }
 
@@ -70,50 +77,55 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
+/// The part of an arena's offsets that belongs to one memory node.
 struct Region {
+    /// First offset that is still free.
     next: AtomicU64,
+    /// End of the offsets that can be handed out. [`Arena::limit`] lowers it.
     end: AtomicU64,
 }
 
-/// A reservation of address space, handed out front to back, never given back piecemeal: what is freed
-/// is reused by the storage layer, slot for slot.
+/// A reservation of address space, handed out from front to back. Single allocations are never given back. The
+/// storage layer reuses freed memory, slot by slot.
 ///
-/// An arena is a handle: others of the same memory, with nodes of their own, are made by [`Arena::on`].
+/// An `Arena` is a handle. [`Arena::on`] makes another handle of the same memory, with another node of its own.
 pub struct Arena {
     base: NonNull<u8>,
     bytes: u64,
+    /// Binary logarithm of the bytes per node: an offset shifted right by this is its node.
     node_shift: u32,
     huge_pages: bool,
-    /// Where [`Place::Any`] is.
+    /// The node that [`Place::Any`] means.
     node: u16,
     sessions_per_node: Option<usize>,
     mapping: Arc<Mapping>,
 }
 
-// SAFETY: the arena hands out disjoint memory through atomics; what lies in it is `Sync` by `Shared`'s bound.
+// SAFETY: the arena hands out disjoint memory through atomics. The values in it are `Sync` by the bounds of
+// `Shared` and [`Arena::at`].
 unsafe impl Send for Arena {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Arena {}
 
-/// The memory itself, which all handles share.
+/// The memory itself. All handles share it.
 struct Mapping {
     base: NonNull<u8>,
     bytes: u64,
     regions: Vec<Region>,
 }
 
-// SAFETY: it is only ever used through an arena.
+// SAFETY: a mapping is used only through an arena.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Mapping {}
 
 impl Arena {
-    /// Reserves address space. Fails when the system refuses.
+    /// Reserves address space. Fails if the system refuses.
     pub fn new(options: &ArenaOptions) -> Result<Arena, OutOfMemory> {
         let nodes = u64::from(options.nodes.max(1));
         let per_node = (options.reserve_bytes.max(HUGE_PAGE) / nodes).next_power_of_two();
         let bytes = per_node * nodes;
-        // SAFETY: a fresh private anonymous mapping; nobody else knows the address.
+        // SAFETY: this makes a new private anonymous mapping. No other code knows its address.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -128,7 +140,7 @@ impl Arena {
             return Err(OutOfMemory { asked: bytes, left: 0 });
         }
         let advice = if options.huge_pages { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
-        // SAFETY: advice on the mapping just made; a refusal changes nothing but speed.
+        // SAFETY: this advises on the mapping just made. A refusal affects only the speed.
         unsafe { libc::madvise(base, bytes as usize, advice) };
         let regions = (0..nodes)
             .map(|n| Region {
@@ -148,13 +160,13 @@ impl Arena {
         })
     }
 
-    /// The same memory, seen from `node`: what may lie anywhere lies there.
+    /// Returns a handle of the same memory whose own node is `node`. Panics if there is no such node.
     pub fn on(&self, node: u16) -> Arc<Arena> {
         assert!(node < self.nodes(), "node {node} of {}", self.nodes());
         Arc::new(Arena { node, mapping: self.mapping.clone(), ..*self })
     }
 
-    /// Where what belongs to session number `slot` should lie.
+    /// Returns where memory that belongs to session number `slot` should lie.
     pub fn beside(&self, slot: usize) -> Place {
         match self.sessions_per_node {
             None => Place::Any,
@@ -165,8 +177,9 @@ impl Arena {
         }
     }
 
-    /// Has the system fill in each node's pages from its memory node of the same number. Refused silently
-    /// where it has none: then pages lie where they are touched first.
+    /// Asks the system to fill in the pages of each node from its memory node of the same number. The request
+    /// has no effect if the system has no such node. Pages then lie on the node of the core that touches them
+    /// first.
     pub(crate) fn bind_nodes(&self) {
         const BITS: usize = libc::c_ulong::BITS as usize;
         for node in 0..usize::from(self.nodes()) {
@@ -174,8 +187,8 @@ impl Arena {
             let Some(word) = mask.get_mut(node / BITS) else { return };
             *word = 1 << (node % BITS);
             let start = self.address((node as u64) << self.node_shift);
-            // SAFETY: a policy for pages of the arena's own mapping, none of which is touched yet; the mask
-            // has as many bits as is said, one of which the system leaves out.
+            // SAFETY: this sets a policy for pages of the arena's own mapping, none of which is touched yet.
+            // The call is told one bit more than the mask has, because the system leaves one bit out.
             unsafe {
                 libc::syscall(
                     libc::SYS_mbind,
@@ -190,7 +203,7 @@ impl Arena {
         }
     }
 
-    /// Hands out `bytes` zeroed bytes aligned to `align` (a power of two) and returns their offset.
+    /// Hands out `bytes` zeroed bytes, aligned to `align` (a power of two), and returns their offset.
     pub fn allocate(&self, bytes: u64, align: u64, place: Place) -> Result<u64, OutOfMemory> {
         let node = match place {
             Place::Any => self.node,
@@ -206,7 +219,8 @@ impl Arena {
             if bytes > end.saturating_sub(start) {
                 return Err(OutOfMemory { asked: bytes, left: end.saturating_sub(next) });
             }
-            // Relaxed: the claim only needs to be unique; who passes the offset on publishes the memory.
+            // Relaxed suffices: the claim only needs to be unique. The code that passes the offset to another
+            // core publishes the memory.
             match region.next.compare_exchange_weak(
                 next,
                 start + bytes,
@@ -219,13 +233,14 @@ impl Arena {
         }
     }
 
-    /// Asks for huge pages in a range that was handed out: fewer faults and misses for memory that will
-    /// mostly be touched, more memory for what won't. Refused silently where the system has none.
+    /// Asks for huge pages in a range that was handed out. They reduce faults and misses for memory that will
+    /// mostly be touched, and use more memory for the part that will not. The request has no effect if the
+    /// system has no huge pages.
     pub fn prefer_huge_pages(&self, offset: u64, bytes: u64) {
         let first = offset.next_multiple_of(HUGE_PAGE);
         let end = (offset + bytes) / HUGE_PAGE * HUGE_PAGE;
         if first < end {
-            // SAFETY: advice on whole pages of the arena's own mapping; it changes nothing but speed.
+            // SAFETY: this advises on whole pages of the arena's own mapping. It affects only the speed.
             unsafe {
                 libc::madvise(
                     self.address(first).cast(),
@@ -236,7 +251,7 @@ impl Arena {
         }
     }
 
-    /// Lowers what node `node` may still hand out to `bytes`. For embedders that cap their memory.
+    /// Limits what node `node` can still hand out to `bytes`. For embedders with a memory limit.
     pub fn limit(&self, node: u16, bytes: u64) {
         let region = &self.mapping.regions[node as usize];
         let next = region.next.load(Ordering::Relaxed);
@@ -244,14 +259,14 @@ impl Arena {
         region.end.store(end.min(next.saturating_add(bytes)), Ordering::Relaxed);
     }
 
-    /// Lets node `node` hand out all that is reserved for it again, whatever [`Arena::limit`] had said.
+    /// Removes the limit of [`Arena::limit`], so that node `node` can hand out its whole reservation again.
     pub fn lift_limit(&self, node: u16) {
         let end = (u64::from(node) + 1) << self.node_shift;
         self.mapping.regions[node as usize].end.store(end, Ordering::Relaxed);
     }
 
-    /// Gives every page back to the system and starts anew, all zeros: for explorers that run
-    /// thousands of schedules. Needs exclusive use, so nothing can still refer to the arena; panics if
+    /// Returns every page to the system and makes the arena empty and zero again. For explorers that run
+    /// thousands of schedules. It needs exclusive use, so that nothing can still refer to the arena. Panics if
     /// there are other handles.
     pub fn reset(&mut self) {
         let per_node = 1u64 << self.node_shift;
@@ -261,7 +276,7 @@ impl Arena {
             let used = region.next.get_mut();
             let length = *used - start;
             if length > CLEARED_BY_HAND {
-                // SAFETY: the range was handed out by this arena, which is used exclusively here.
+                // SAFETY: this arena handed out the range, and the call has exclusive use of the arena.
                 unsafe {
                     libc::madvise(
                         self.base.as_ptr().add(start as usize).cast(),
@@ -270,7 +285,8 @@ impl Arena {
                     )
                 };
             } else {
-                // SAFETY: as above; small ranges are cheaper to clear than to map again.
+                // SAFETY: this arena handed out the range, and the call has exclusive use of the arena.
+                // Clearing a small range costs less than mapping it again.
                 unsafe { self.base.as_ptr().add(start as usize).write_bytes(0, length as usize) };
             }
             *used = start;
@@ -278,42 +294,42 @@ impl Arena {
         }
     }
 
-    /// The address of `offset`, which may be used if the offset comes from [`Arena::allocate`]: one beyond
-    /// the reservation has an address outside of it.
+    /// Returns the address of `offset`. The address can be used if the offset comes from [`Arena::allocate`].
+    /// An offset beyond the reservation has an address outside of it.
     #[inline(always)]
     pub fn address(&self, offset: u64) -> *mut u8 {
         debug_assert!(offset < self.bytes, "offset {offset} lies outside the arena");
         self.base.as_ptr().wrapping_add(offset as usize)
     }
 
-    /// The offset of an address inside the arena.
+    /// Returns the offset of an address inside the arena.
     #[inline(always)]
     pub fn offset_of(&self, address: *const u8) -> u64 {
         (address as usize - self.base.as_ptr() as usize) as u64
     }
 
-    /// The value of type `T` at `offset`.
+    /// Returns the value of type `T` at `offset`.
     ///
     /// # Safety
-    /// `offset` must have been handed out by this arena with room and alignment for a `T`, and must only
-    /// ever have been used as a `T` (zeros, which is what fresh memory holds, are one).
+    /// This arena must have handed out `offset` with room and alignment for a `T`. The memory must never have
+    /// been used as anything but a `T`. Fresh memory is all zeros, which is a valid `T`.
     #[inline(always)]
     pub unsafe fn at<T: Zeroed + Sync>(&self, offset: u64) -> &T {
-        // SAFETY: by the caller's promise the memory holds a `T` for as long as the arena lives.
+        // SAFETY: the caller promises that the memory holds a `T` for as long as the arena lives.
         unsafe { &*self.address(offset).cast::<T>() }
     }
 
-    /// As [`Arena::at`], for `count` values in a row.
+    /// Returns `count` consecutive values of type `T`, as [`Arena::at`] returns one.
     ///
     /// # Safety
-    /// As [`Arena::at`], for each of them.
+    /// The conditions of [`Arena::at`] must hold for each of the values.
     #[inline(always)]
     pub unsafe fn slice_at<T: Zeroed + Sync>(&self, offset: u64, count: usize) -> &[T] {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller promises that the memory holds `count` values for as long as the arena lives.
         unsafe { std::slice::from_raw_parts(self.address(offset).cast::<T>(), count) }
     }
 
-    /// A `T` of zeros in memory of its own, on cache lines of its own.
+    /// Allocates a `T` of zeros on cache lines of its own.
     pub fn place<T: Zeroed + Sync>(
         self: &Arc<Self>,
         place: Place,
@@ -327,18 +343,18 @@ impl Arena {
         })
     }
 
-    /// The memory node on which `offset` lies.
+    /// Returns the memory node on which `offset` lies.
     #[inline(always)]
     pub fn node_of(&self, offset: u64) -> u16 {
         (offset >> self.node_shift) as u16
     }
 
-    /// Number of memory nodes.
+    /// Returns the number of memory nodes.
     pub fn nodes(&self) -> u16 {
         self.mapping.regions.len() as u16
     }
 
-    /// Bytes handed out so far.
+    /// Returns the number of bytes handed out so far.
     pub fn used(&self) -> u64 {
         let per_node = 1u64 << self.node_shift;
         let used = |(n, r): (usize, &Region)| r.next.load(Ordering::Relaxed) - n as u64 * per_node;
@@ -348,20 +364,20 @@ impl Arena {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours; arenas keep it alive, and `Shared` keeps an arena alive while anything
-        // refers to it.
+        // SAFETY: this value owns the mapping. Arenas keep it alive, and `Shared` keeps an arena alive while
+        // anything refers to it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes as usize) };
     }
 }
 
-/// A value that lives in an arena and keeps it alive.
+/// A value that lives in an arena and keeps the arena alive.
 pub struct Shared<T> {
     value: NonNull<T>,
     arena: Arc<Arena>,
 }
 
 impl<T> Shared<T> {
-    /// Where the value lies.
+    /// Returns the offset of the value.
     pub fn offset(&self) -> u64 {
         self.arena.offset_of(self.value.as_ptr().cast())
     }
@@ -372,18 +388,19 @@ impl<T> Deref for Shared<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: made from a valid `T` in an arena that `self` keeps alive; only shared references exist.
+        // SAFETY: the pointer was made from a valid `T` in an arena that `self` keeps alive. Only shared
+        // references to it exist.
         unsafe { self.value.as_ref() }
     }
 }
 
-// SAFETY: it is a shared reference with an owner; sound for values that may be shared.
+// SAFETY: this is a shared reference with an owner. It is sound for values that can be shared between threads.
 unsafe impl<T: Sync> Send for Shared<T> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl<T: Sync> Sync for Shared<T> {}
 
-/// Bytes of memory that the system says a program can still use: the least of what is available and
-/// what the control group allows. None where neither is known.
+/// Returns the number of bytes of memory that a program can still use according to the system. This is the
+/// smaller of what is available and what the control group allows. `None` if neither is known.
 pub fn available_memory() -> Option<u64> {
     let field = |text: &str, name: &str| -> Option<u64> {
         let line = text.lines().find(|l| l.starts_with(name))?;
@@ -442,9 +459,9 @@ mod tests {
         assert_eq!((there.node_of(word.offset()), arena.on(0).nodes()), (2, 3));
         let first = arena.allocate(8, 8, Place::Any).unwrap();
         assert_eq!(arena.node_of(first), 0);
-        // SAFETY: just allocated, used as a word only.
+        // SAFETY: the offset was just allocated, and the memory is used as a word only.
         unsafe { there.at::<Word>(first) }.poke(4);
-        // SAFETY: as above.
+        // SAFETY: the offset was just allocated, and the memory is used as a word only.
         assert_eq!(unsafe { arena.at::<Word>(first) }.peek(), 4);
         drop((arena, words, there));
         word.poke(5);
@@ -476,12 +493,12 @@ mod tests {
         let mut arena = Arena::new(&ArenaOptions::default()).unwrap();
         for bytes in [64u64, 8 << 20] {
             let offset = arena.allocate(bytes, 64, Place::Any).unwrap();
-            // SAFETY: just allocated, used as words only.
+            // SAFETY: the offset was just allocated, and the memory is used as a word only.
             unsafe { arena.at::<Word>(offset) }.poke(9);
             arena.reset();
             let again = arena.allocate(bytes, 64, Place::Any).unwrap();
             assert_eq!(offset, again);
-            // SAFETY: as above.
+            // SAFETY: the offset was just allocated, and the memory is used as a word only.
             assert_eq!(unsafe { arena.at::<Word>(again) }.peek(), 0);
             arena.reset();
         }

@@ -1,28 +1,29 @@
-//! Where a core's time went, in the categories of the papers.
+//! Breakdown of a core's time, in the categories of the papers.
 
 use std::cell::Cell;
 
-/// What a core is doing (Abyss 3.2, with commit and back-off apart as in the 2022 paper). Exclusive.
+/// Activity of a core (Abyss 3.2, with commit and back-off as separate categories, as in the 2022 paper). The
+/// categories are exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Category {
-    /// The procedure's own logic, and moving the data that it asked for.
+    /// The procedure's own logic, and copying the data that it asked for.
     Useful,
-    /// Index probes.
+    /// Index lookups.
     Index,
-    /// Concurrency-control metadata: locks, timestamps of records, read and write sets.
+    /// Concurrency-control metadata: locks, timestamps of records, read sets and write sets.
     ConcurrencyControl,
     /// Drawing timestamps.
     TimestampAllocation,
-    /// Waiting for a lock or for another transaction's decision.
+    /// Waiting for a lock or for the decision of another transaction.
     Wait,
-    /// Attempts that were aborted, as a whole, and undoing them.
+    /// Aborted attempts as a whole, and rolling them back.
     Abort,
-    /// Waiting before another attempt.
+    /// Back-off before another attempt.
     BackOff,
-    /// Validating and installing.
+    /// Validation and installation of writes.
     Commit,
-    /// Nothing to do: in an open loop no transaction has arrived.
+    /// Nothing to do: in an open loop, no transaction has arrived.
     Idle,
 }
 
@@ -40,7 +41,7 @@ impl Category {
         Category::Idle,
     ];
 
-    /// The name used in records, for example `timestamp_allocation`.
+    /// Returns the name used in records, for example `timestamp_allocation`.
     pub const fn name(self) -> &'static str {
         match self {
             Category::Useful => "useful",
@@ -56,21 +57,25 @@ impl Category {
     }
 }
 
-/// Ticks spent in each category, in the order of [`Category::ALL`].
+/// Number of ticks spent in each category, in the order of [`Category::ALL`].
 pub type Spent = [u64; Category::ALL.len()];
 
-/// One core's stopwatch. Switching to a category ends the one before, so the sum is the total.
+/// Stopwatch of one core. Switching to a category ends the previous one, so the sum of all categories is the
+/// total time.
 #[derive(Debug)]
 pub struct Breakdown {
+    /// Ticks spent in each category.
     spent: [Cell<u64>; Category::ALL.len()],
+    /// Copy of `spent` at the begin of the running attempt.
     attempt: [Cell<u64>; Category::ALL.len()],
     current: Cell<Category>,
+    /// Time of the last switch, in ticks.
     since: Cell<u64>,
     enabled: Cell<bool>,
 }
 
 impl Breakdown {
-    /// A stopwatch that runs, or one that ignores every call.
+    /// Makes a stopwatch. If `enabled` is false, it is off, and `Core::account` does not use it.
     pub fn new(enabled: bool) -> Breakdown {
         Breakdown {
             spent: Default::default(),
@@ -81,13 +86,14 @@ impl Breakdown {
         }
     }
 
-    /// True when it runs. Natively it is off unless asked for: reading the clock costs.
+    /// Returns true if the stopwatch runs. On a native machine it is off unless asked for, because reading the
+    /// clock costs time.
     #[inline(always)]
     pub fn enabled(&self) -> bool {
         self.enabled.get()
     }
 
-    /// Forgets what was measured and starts at `now`, in [`Category::Useful`].
+    /// Clears all measurements and starts at `now`, in [`Category::Useful`].
     pub fn restart(&self, now: u64) {
         for cell in self.spent.iter().chain(&self.attempt) {
             cell.set(0);
@@ -96,7 +102,7 @@ impl Breakdown {
         self.since.set(now);
     }
 
-    /// From `now` on time belongs to `category`. Returns the category that ended.
+    /// Assigns the time from `now` on to `category`. Returns the category that ended.
     #[inline]
     pub fn switch(&self, now: u64, category: Category) -> Category {
         let before = self.current.replace(category);
@@ -105,7 +111,7 @@ impl Breakdown {
         before
     }
 
-    /// An attempt of a transaction begins at `now`.
+    /// Begins an attempt of a transaction at `now`.
     #[inline]
     pub fn attempt_begins(&self, now: u64) {
         self.switch(now, Category::Useful);
@@ -114,7 +120,8 @@ impl Breakdown {
         }
     }
 
-    /// The attempt was rolled back at `now`: all that it spent, but for waiting, was spent on an abort.
+    /// Ends an attempt that was rolled back at `now`. Moves all its time to [`Category::Abort`], except for
+    /// waiting and back-off.
     pub fn attempt_aborted(&self, now: u64) {
         self.switch(now, Category::Useful);
         let mut wasted = 0;
@@ -131,7 +138,7 @@ impl Breakdown {
         abort.set(abort.get() + wasted);
     }
 
-    /// Ticks spent so far, the running category up to `now` included.
+    /// Returns the ticks spent so far. The running category is included up to `now`.
     pub fn read(&self, now: u64) -> Spent {
         self.switch(now, self.current.get());
         std::array::from_fn(|i| self.spent[i].get())

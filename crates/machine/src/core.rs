@@ -1,69 +1,74 @@
-//! The traits: a machine hands out cores, a core touches shared memory.
+//! The traits: a [`Machine`] runs code on cores, and a [`Core`] accesses shared memory.
 
 use crate::{Arena, Breakdown, Category, Word, Zeroed, cold::Arc};
 use std::fmt;
 
-/// What a machine keeps per modelled cache line: nothing natively. All zeros is a line that nobody has
-/// touched. Place it beside the words that it covers.
+/// State of one modelled cache line. Native machines have none. All zeros is a line that no core has touched.
+/// Place the line beside the words that it covers.
 pub trait Line: Zeroed + Send + Sync + 'static {}
 impl Line for () {}
 
-/// A deadline that never comes.
+/// A deadline that is never reached.
 pub const NEVER: u64 = u64::MAX;
 
-/// The deadline of a wait had passed.
+/// Error: the deadline of a wait has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
-/// A known bug by its name: the code that runs on a machine has points at which one can be switched on.
+/// Name of a known bug. The code that runs on a machine has points at which a bug can be switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault(pub &'static str);
 
-/// One core: the only way to touch shared memory, to wait and to read the clock during a run.
+/// One core. Code that runs on a machine must access shared memory, wait and read the clock only through it.
 ///
-/// Passed explicitly, never found in a thread-local. `line` is the line that `word` lies on. Natively
-/// loads acquire, stores release and read-modify-writes do both, unless the name says otherwise;
-/// the modelled machines are sequentially consistent.
+/// A core is passed explicitly and never found in a thread-local variable. The parameter `line` is the cache
+/// line that `word` lies on.
+///
+/// On a native machine loads acquire, stores release, and read-modify-writes do both, unless the name says
+/// otherwise. The modelled machines are sequentially consistent.
 pub trait Core {
-    /// What the machine keeps per line.
+    /// State that the machine keeps per cache line.
     type Line: Line;
 
-    /// Number of this core among those of the run, workers first, then services.
+    /// Returns the number of this core among the cores of the run. Workers come first, then services.
     fn id(&self) -> usize;
 
-    /// Reads `word`; later operations stay after it.
+    /// Reads `word` with acquire order: later operations stay after it.
     fn load(&self, line: &Self::Line, word: &Word) -> u64;
 
     /// Reads `word` without ordering anything.
     fn load_relaxed(&self, line: &Self::Line, word: &Word) -> u64;
 
-    /// Reads a word that does not change while anybody can reach it.
+    /// Reads a word that does not change while any core can reach it.
     fn load_const(&self, line: &Self::Line, word: &Word) -> u64;
 
-    /// Writes `word`; earlier operations stay before it.
+    /// Writes `word` with release order: earlier operations stay before it.
     fn store(&self, line: &Self::Line, word: &Word, value: u64);
 
     /// Writes `word` without ordering anything.
     fn store_relaxed(&self, line: &Self::Line, word: &Word, value: u64);
 
-    /// Replaces `expected` by `desired`; fails with what is there instead. A failure takes the line
-    /// as a success does, so test before you try.
+    /// Replaces `expected` by `desired`. Fails with the actual value if the word has another one. A failure
+    /// acquires the cache line as a success does, so test the value before you try.
     fn cas(&self, line: &Self::Line, word: &Word, expected: u64, desired: u64) -> Result<u64, u64>;
 
     /// Replaces the value and returns the old one.
     fn swap(&self, line: &Self::Line, word: &Word, value: u64) -> u64;
 
-    /// Adds, wrapping, and returns the old value.
+    /// Adds `value`, wrapping, and returns the old value.
     fn fetch_add(&self, line: &Self::Line, word: &Word, value: u64) -> u64;
 
-    /// Earlier loads, relaxed ones too, stay before later operations.
+    /// Acquire fence: earlier loads, including relaxed ones, stay before later operations.
     fn fence_acquire(&self);
 
-    /// Full fence: earlier stores are visible before later loads.
+    /// Full fence: earlier stores become visible before later loads.
     fn fence(&self);
 
-    /// Waits while `condition` holds of the word; returns the first value of which it does not hold.
-    /// All waiting for another core goes through here, and who ends a wait says so ([`Core::wake`]). Charged to [`Category::Wait`].
+    /// Waits while `condition` holds for the word. Returns the first value for which it does not hold. The time
+    /// is charged to [`Category::Wait`].
+    ///
+    /// All waiting for another core goes through this function and its variants. A core whose change ends a
+    /// wait must call [`Core::wake`].
     fn wait_while(
         &self,
         line: &Self::Line,
@@ -76,9 +81,11 @@ pub trait Core {
         }
     }
 
-    /// As [`Core::wait_while`], for a word that the caller is then going to take (by a compare-and-swap, and to wait
-    /// here again if that fails). Of those who wait to take a word one at a time is woken, which all others
-    /// rely on: whoever takes the word calls [`Core::wake`] when it gives it back.
+    /// Waits as [`Core::wait_while`] does, for a word that the caller is then going to acquire by a
+    /// compare-and-swap. If the compare-and-swap fails, the caller waits here again.
+    ///
+    /// Of the cores that wait here for the same word, one at a time is woken. The others rely on it: a core
+    /// that acquires the word must call [`Core::wake`] when it releases the word.
     fn wait_to_take(
         &self,
         line: &Self::Line,
@@ -88,23 +95,26 @@ pub trait Core {
         self.wait_while(line, word, condition)
     }
 
-    /// Wakes who waits for `word`. To be called by whoever has changed a word for which somebody may wait, after the
-    /// change and before it waits or backs off itself; changes that can end no wait need no call. Natively, waiting
-    /// threads sleep; the call costs a comparison while none does. The modelled machines see
-    /// each change by themselves: there it is free, and [`Explored`](crate::Explored) panics when a wait has
-    /// ended and whoever ended it woke nobody.
+    /// Wakes the cores that wait for `word`. A core must call this if it has changed a word that another core
+    /// can wait for. The call must follow the change and precede any wait or back-off of the caller. A change
+    /// that cannot end a wait needs no call.
+    ///
+    /// On a native machine waiting threads sleep. The call costs one comparison while no thread sleeps. The
+    /// modelled machines see every change themselves, so the call is free there. [`Explored`](crate::Explored)
+    /// panics if a wait has ended and the core that ended it has not called this.
     #[inline(always)]
     fn wake(&self, line: &Self::Line, word: &Word) {
         let _ = (line, word);
     }
 
-    /// As [`Core::wake`], of several words with their lines: one comparison for all.
+    /// Wakes the cores that wait for any of several words, as [`Core::wake`] does. Natively this needs one
+    /// comparison for all.
     #[inline(always)]
     fn wake_each<'a>(&self, words: impl Iterator<Item = (&'a Self::Line, &'a Word)>) {
         words.for_each(|(line, word)| self.wake(line, word));
     }
 
-    /// As [`Core::wait_while`], until the clock shows `deadline` at the latest.
+    /// Waits as [`Core::wait_while`] does, until the clock reaches `deadline` at the latest.
     fn wait_while_until(
         &self,
         line: &Self::Line,
@@ -113,78 +123,84 @@ pub trait Core {
         condition: impl FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut>;
 
-    /// Copies bytes of a record's body out, word by word with relaxed loads: sound while another core
-    /// writes them, and meaningless then, so the caller validates before it believes them.
-    /// `offset` is where `words` start in the body, in bytes; `into.len()` says how many bytes.
+    /// Copies bytes out of a record's body, word by word with relaxed loads. `words` start at byte `offset` of
+    /// the body, and `into.len()` is the number of bytes.
+    ///
+    /// The copy is sound while another core writes the body, but it can then be torn. The caller must validate
+    /// before it uses the bytes.
     fn copy_out(&self, line: &Self::Line, offset: usize, words: &[Word], into: &mut [u8]);
 
     /// Copies bytes into a record's body, word by word with relaxed stores.
     fn copy_in(&self, line: &Self::Line, offset: usize, words: &[Word], from: &[u8]);
 
-    /// Charges for `bytes` of a body that does not exist ([`Machine::KEEPS_OPAQUE`] is false).
+    /// Charges for an access to `bytes` bytes of a body that is not kept ([`Machine::KEEPS_OPAQUE`] is false).
     fn touch(&self, line: &Self::Line, offset: usize, bytes: usize, write: bool);
 
-    /// Charges for copying `bytes` within the core's own memory.
+    /// Charges for copying `bytes` bytes within the core's own memory.
     fn copied(&self, bytes: usize);
 
-    /// Charges `cycles` of computing.
+    /// Charges for `cycles` cycles of computation.
     fn compute(&self, cycles: u64);
 
-    /// Lets `ticks` pass, charged to the running category.
+    /// Lets `ticks` pass. They are charged to the running category.
     fn pause(&self, ticks: u64);
 
-    /// Lets `ticks` pass before another attempt at something that others were in the way of, and lets them run: natively
-    /// it may take longer.
+    /// Lets `ticks` pass before another attempt at an operation that other cores have blocked, and lets the
+    /// other cores run. On a native machine it can take longer.
     fn back_off(&self, ticks: u64) {
         self.pause(ticks);
     }
 
-    /// The clock, in ticks; never runs backward along a chain of causes.
+    /// Returns the clock in ticks. The clock never runs backward along a causal chain.
     fn now(&self) -> u64;
 
-    /// The clock, read neither before earlier operations have taken effect nor after later ones:
-    /// for times that are compared across cores (histories). Dearer than [`Core::now`] natively.
+    /// Returns the clock, read after earlier operations have taken effect and before later ones do. For times
+    /// that are compared across cores, as in histories. On a native machine it costs more than [`Core::now`].
     fn now_fenced(&self) -> u64 {
         self.now()
     }
 
-    /// Ticks in a second of this core's clock.
+    /// Returns the number of ticks per second of this core's clock.
     fn ticks_per_second(&self) -> u64;
 
-    /// A hint to the host that `bytes` from `address` will be touched. Free where time is modelled.
+    /// Hints to the host that `bytes` bytes from `address` will be accessed. Free on machines that model time.
     fn prefetch(&self, address: *const u8, bytes: usize);
 
-    /// The next value of the machine's own counter, if it has one in hardware (Abyss 4.3).
+    /// Returns the next value of the machine's hardware counter, if it has one (Abyss 4.3).
     fn hardware_counter(&self) -> Option<u64> {
         None
     }
 
-    /// Whether the bug is switched on, which an [`Explored`](crate::Explored) machine can be made with, so that one
-    /// sees it found. On all others never, and the compiler knows: a point costs nothing. To ask is no operation.
+    /// Returns true if the bug is switched on. Only an [`Explored`](crate::Explored) machine can be made with
+    /// one, so that tests can show that the bug is found.
+    ///
+    /// On all other machines this is the constant false, so the compiler removes the point at no cost. The
+    /// query is not a modelled operation.
     #[inline(always)]
     fn is_planted(&self, fault: Fault) -> bool {
         let _ = fault;
         false
     }
 
-    /// Whether a lock that was granted to a session that does not know yet may be taken back by one that asks for it
-    /// ([`Core::sleeps`]).
+    /// Returns true if a session that asks for a lock can take it from a session that was granted the lock and
+    /// does not know yet ([`Core::sleeps`]).
     #[inline(always)]
     fn overtakes(&self) -> bool {
         false
     }
 
-    /// Whether somebody may be asleep who waits for `word`, or has been woken and does not run yet.
+    /// Returns true if a core that waits for `word` may be asleep, or has been woken and does not run yet.
     #[inline(always)]
     fn sleeps(&self, line: &Self::Line, word: &Word) -> bool {
         let _ = (line, word);
         self.overtakes()
     }
 
-    /// This core's stopwatch.
+    /// Returns the stopwatch of this core.
     fn breakdown(&self) -> &Breakdown;
 
-    /// Time from here on belongs to `category`; returns the category that ended. Free when off.
+    /// Assigns the time from here on to `category`, and returns the category that ended. Free if the stopwatch
+    /// is off.
     #[inline(always)]
     fn account(&self, category: Category) -> Category {
         let breakdown = self.breakdown();
@@ -192,80 +208,81 @@ pub trait Core {
     }
 }
 
-/// Work that a service core does every `interval_ticks` until all workers have ended: epochs, timers,
+/// Work that a service core does every `interval_ticks` until all workers have ended: epochs, timers, garbage
 /// collection.
 pub struct Service<'a, M: Machine> {
-    /// What it is, for reports of runs that do not end.
+    /// Name, for reports of runs that do not end.
     pub name: &'static str,
-    /// Ticks of the machine's clock between two calls; natively at least a millisecond's worth.
+    /// Ticks of the machine's clock between two calls. On a native machine the interval is at least a
+    /// millisecond.
     pub interval_ticks: u64,
-    /// The work; called once more after the last worker has ended.
+    /// The work. It is called once more after the last worker has ended.
     pub tick: Tick<'a, M>,
 }
 
-/// What a service does at each tick.
+/// The function that a service calls at each tick.
 pub type Tick<'a, M> = Box<dyn Fn(&<M as Machine>::Core) + Send + Sync + 'a>;
 
-/// What one worker core runs, from start to end.
+/// The code that one worker core runs, from start to end.
 pub type Body<'a, M> = Box<dyn FnOnce(&<M as Machine>::Core) + Send + 'a>;
 
-/// Hardware, real or not, that runs one body per core.
+/// Real or modelled hardware that runs one body per core.
 pub trait Machine: Send + Sync + Sized + 'static {
-    /// What it keeps per modelled cache line.
+    /// State that it keeps per modelled cache line.
     type Line: Line;
-    /// Its cores.
+    /// Type of its cores.
     type Core: Core<Line = Self::Line>;
 
-    /// False where values of opaque tables are charged for but not kept.
+    /// False if values of opaque tables are charged for but not kept.
     const KEEPS_OPAQUE: bool;
 
-    /// False where time is real. Hints and short cuts that only pay on real hardware ask.
+    /// False if time is real. Hints and shortcuts that only pay off on real hardware test it.
     const MODELLED: bool;
 
-    /// True where a core may lose its processor to something else in the middle of anything, and be gone for long. Who
-    /// runs should overtake there who does not: nothing is better handed to one certain core than left to the first.
+    /// True if a core can be preempted at any point, for a long time. Code should then let a running core
+    /// overtake one that does not run: a lock should be left to the first core that comes, and not be handed to
+    /// a particular core.
     const PREEMPTS: bool = false;
 
-    /// True where structures are kept small, so that a short run goes through all of their shapes.
+    /// True if data structures are kept small, so that a short run goes through all their shapes.
     const MINIATURE: bool = false;
 
-    /// True where memory that has been given back is kept apart for a while, and marked, so that who still
-    /// uses it is found out.
+    /// True if freed memory is marked and kept apart for a while, so that a use after free is detected.
     const QUARANTINES: bool = false;
 
-    /// The memory that its cores share. Everything shared lives there.
+    /// Returns the memory that its cores share. All shared data lives there.
     fn arena(&self) -> &Arc<Arena>;
 
-    /// Runs every body on a core of its own, and the services beside them; returns when all have
-    /// ended. A panic in a body goes on in the caller after the others have ended, where they can.
+    /// Runs every body on a core of its own, and the services beside them. Returns when all have ended. A panic
+    /// in a body propagates to the caller, after the other bodies have ended if they can.
     fn run<'a>(
         &self,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError>;
 
-    /// Ticks in a second of its cores' clock.
+    /// Returns the number of ticks per second of its cores' clock.
     fn clock_hz(&self) -> u64;
 
-    /// Shared-memory operations that its cores have executed, where it counts them.
+    /// Returns the number of shared-memory operations that its cores have executed, if the machine counts them.
     fn operations(&self) -> Option<u64> {
         None
     }
 }
 
-/// A run that could not start, or that can't go on.
+/// The reason why a run could not start or cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
-    /// More cores asked for than the machine has.
+    /// More cores were asked for than the machine has.
     TooManyCores {
-        /// Cores asked for, services included.
+        /// Number of cores asked for, services included.
         asked: usize,
-        /// Cores there are.
+        /// Number of cores available.
         available: usize,
     },
-    /// Every core waits for another one: who waits, in words.
+    /// Every core waits for another one. Contains a text for each waiting core.
     Deadlock(Vec<String>),
-    /// The limit on steps was reached without an end; a live-lock, or the limit is too low.
+    /// The run reached this limit on steps without an end. It is a livelock, or the limit is too low.
     StepLimit(u64),
     /// The operating system refused a thread or memory.
     System(String),

@@ -1,14 +1,16 @@
-//! `Explored`: no time, an adversarial scheduler instead.
+//! `Explored`: a machine without time and with an adversarial scheduler.
 //!
-//! Cores are coroutines on the calling thread. Before every shared-memory operation a seeded scheduler
-//! may hand over to another core, so every sequentially consistent interleaving can happen, and the same
-//! seed and options give the same one, step for step. Weak memory orders are not explored.
+//! Cores are coroutines on the calling thread. Before every shared-memory operation a seeded scheduler can
+//! switch to another core. So every sequentially consistent interleaving can occur. The same seed and options
+//! give the same interleaving, step for step. Weak memory orders are not explored (the crate `weak-memory` does
+//! that).
 //!
-//! - `explored/scheduler.rs` knows what each core is up to; `explored/scheduler/choice.rs` decides who goes
-//!   next, and what happens when nobody can;
-//! - `explored/core.rs` is a core: it asks before each operation;
-//! - `explored/trace.rs` says what was executed, `explored/switches.rs` who handed over to whom;
-//! - here: the machine, and how a run starts, ends and is torn down.
+//! - `explored/scheduler.rs` holds the state of each core. `explored/scheduler/choice.rs` decides which core
+//!   goes next, and what happens if none can. `explored/scheduler/news.rs` checks that ended waits are
+//!   announced.
+//! - `explored/core.rs` is a core, which asks the scheduler before each operation.
+//! - `explored/trace.rs` records what was executed, `explored/switches.rs` which core switched to which.
+//! - This file is the machine: it starts, ends and tears down runs.
 
 mod core;
 mod random;
@@ -37,47 +39,48 @@ use std::{
 };
 use trace::Trace;
 
-/// Who executes the next operation.
+/// The choice of the core that executes the next operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// A core drawn at random runs for a while, then the next one. How long is drawn too: the seed
-    /// chooses, per run, between a switch at every operation and stretches of up to 128 of them, because
-    /// switching all the time hardly ever delays anybody for long.
+    /// A randomly drawn core runs for a number of steps, then another one. The number is drawn too. For each
+    /// run, the seed chooses between a switch at every operation and stretches of up to 128 operations.
+    /// Switching at every operation would hardly ever delay a core for long.
     Random,
-    /// Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi, Nagarakatte: A randomized
-    /// scheduler with probabilistic guarantees of finding bugs, ASPLOS 2010): the runnable core with the
-    /// highest random priority runs; at `depth - 1` random steps the running core drops below all others.
-    /// Finds a bug of that depth with a probability of at least 1 / (cores × steps^(depth-1)).
+    /// Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi, Nagarakatte: A randomized scheduler
+    /// with probabilistic guarantees of finding bugs, ASPLOS 2010). The runnable core with the highest random
+    /// priority runs. At `depth - 1` random steps the running core drops below all others. This finds a bug of
+    /// that depth with a probability of at least 1 / (cores × steps^(depth-1)).
     ///
-    /// Deviations: a core that backs off drops to the lowest priority, and so does one that runs 20,000
-    /// steps without a break, or retry loops would starve the core they wait for. Steps waited for a
-    /// word do not count as runnable.
+    /// Deviations: a core that backs off drops to the lowest priority. So does a core that runs 20,000 steps
+    /// without a break. Otherwise retry loops would starve the core that they wait for. A core that waits for a
+    /// word does not count as runnable.
     Pct {
-        /// Ordering constraints that the bug needs; 2 or 3 finds most.
+        /// Number of ordering constraints that the bug needs. 2 or 3 finds most bugs.
         depth: u32,
     },
 }
 
-/// How an explorer is made. Together with the bodies it determines every step of a run.
+/// Options of an explorer. Together with the bodies they determine every step of a run.
 #[derive(Clone, Debug)]
 pub struct ExploredOptions {
-    /// Determines the schedule.
+    /// Seed of the schedule.
     pub seed: u64,
-    /// How the next core is chosen.
+    /// Strategy for choosing the next core.
     pub schedule: Schedule,
-    /// Steps of a run, over which [`Schedule::Pct`] spreads its changes: take [`Explored::steps`] of an
-    /// earlier run. None draws a magnitude between 2 and 8192 from the seed. Never adapted behind
-    /// your back: a seed replays the same schedule whatever ran before.
+    /// Expected number of steps of a run, over which [`Schedule::Pct`] spreads its changes. Use
+    /// [`Explored::steps`] of an earlier run. `None` draws a magnitude between 2 and 8192 from the seed.
+    ///
+    /// The explorer never adapts this value by itself: a seed replays the same schedule whatever ran before.
     pub expected_steps: Option<u64>,
-    /// Steps after which a run is given up with [`RunError::StepLimit`].
+    /// Number of steps after which a run ends with [`RunError::StepLimit`].
     pub step_limit: u64,
-    /// What [`Core::overtakes`](crate::Core::overtakes) says. None draws it from the seed.
+    /// Result of [`Core::overtakes`](crate::Core::overtakes). `None` draws it from the seed.
     pub overtakes: Option<bool>,
-    /// The bug that is switched on.
+    /// The bug that is switched on, if any.
     pub fault: Option<Fault>,
-    /// Record every step, for [`Explored::trace`], and the switches, for [`Explored::switches`].
+    /// Whether to record every step, for [`Explored::trace`], and the switches, for [`Explored::switches`].
     pub trace: bool,
-    /// The arena of everything shared.
+    /// Options of the arena for all shared data.
     pub arena: ArenaOptions,
 }
 
@@ -96,43 +99,44 @@ impl Default for ExploredOptions {
     }
 }
 
-/// The machine whose scheduler wants your program to fail.
+/// A machine whose scheduler tries to make the program fail.
 ///
-/// - The clock counts steps. It jumps when all wait and somebody has a deadline, over back-offs, and now
-///   and then to a deadline although others could go on, as if they had been slow.
-/// - [`Service::interval_ticks`] is ignored: how often a service ticks is drawn from the seed, from every few
-///   steps to every few hundred. It also ticks, at random, while all workers wait; when they have sat
-///   out a thousand ticks of each service that is a deadlock.
-/// - A core waits until its word is written. A condition that looks at other words as well may oversleep
-///   their changes, as it may natively, but is tested again before a deadlock is announced.
-/// - After a panic in a body the others go on while they can; then the panic reaches the caller.
+/// - The clock counts steps. It jumps over back-offs, and to the next deadline if all cores wait. Sometimes it
+///   jumps to a deadline although other cores could continue, as if they had been slow.
+/// - [`Service::interval_ticks`] is ignored. The seed chooses how often a service ticks, from every few steps
+///   to every few hundred. A service also ticks, at random, while all workers wait. If the workers wait through
+///   a thousand ticks of each service, that is a deadlock.
+/// - A core waits until its word is written. A condition that also reads other words can miss their changes, as
+///   on a native machine. It is tested again before a deadlock is reported.
+/// - After a panic in a body, the other bodies continue while they can. Then the panic propagates to the
+///   caller.
 pub struct Explored {
     options: ExploredOptions,
     arena: Arc<Arena>,
-    /// Runs since the seed was set: each gets a schedule of its own.
+    /// Number of runs since the seed was set. Each run gets a schedule of its own.
     runs: AtomicU64,
     running: AtomicBool,
     steps: AtomicU64,
     trace_hash: AtomicU64,
     operations: AtomicU64,
-    /// Where the last run's clock stopped: the next one's goes on from there.
+    /// Value at which the last run's clock stopped. The next run's clock continues from there.
     clock: AtomicU64,
     trace: Mutex<Vec<Step>>,
     switches: Mutex<Vec<Switch>>,
-    /// The list that the next run follows.
+    /// List of switches that the next run follows.
     given: Mutex<Option<Vec<Switch>>>,
 }
 
-/// Bytes of a core's stack. Only touched pages take memory.
+/// Size of a core's stack in bytes. Only touched pages take memory.
 const STACK_BYTES: usize = 1 << 20;
 
 thread_local! {
-    /// Stacks belong to the thread that runs cores on them, which keeps `Explored` free to move.
+    /// Stacks belong to the thread that runs cores on them. So an `Explored` can move between threads.
     static STACKS: StackPool = StackPool::new(STACK_BYTES);
 }
 
 impl Explored {
-    /// An explorer with an arena of its own.
+    /// Makes an explorer with an arena of its own.
     pub fn new(options: ExploredOptions) -> Result<Explored, OutOfMemory> {
         let arena = Arc::new(Arena::new(&options.arena)?);
         Ok(Explored {
@@ -150,8 +154,8 @@ impl Explored {
         })
     }
 
-    /// As good as a fresh explorer with this seed, but cheaper. If something still holds on to the arena
-    /// it keeps the old one, and the explorer gets another.
+    /// Resets the explorer to the state of a new one with this seed, at a lower cost. If something still refers
+    /// to the arena, it keeps the old arena, and the explorer gets a new one.
     pub fn renew(&mut self, seed: u64) -> Result<(), OutOfMemory> {
         match Arc::get_mut(&mut self.arena) {
             Some(arena) => arena.reset(),
@@ -163,35 +167,36 @@ impl Explored {
         Ok(())
     }
 
-    /// What it was made with, and the seed of the last [`Explored::renew`].
+    /// Returns the options, with the seed of the last [`Explored::renew`].
     pub fn options(&self) -> &ExploredOptions {
         &self.options
     }
 
-    /// Steps of the last run: operations, tests of a waiting core, looks at the clock, back-offs.
+    /// Returns the number of steps of the last run: operations, tests of a waiting core, reads of the clock,
+    /// back-offs.
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// A hash over the steps of the last run: who did what, with which value. Equal for equal schedules
-    /// of a program that is deterministic but for them.
+    /// Returns a hash over the steps of the last run: which core did what, with which value. If the program is
+    /// deterministic apart from its schedule, equal schedules have equal hashes.
     pub fn trace_hash(&self) -> u64 {
         self.trace_hash.load(Ordering::Relaxed)
     }
 
-    /// The steps of the last run, if [`ExploredOptions::trace`] asked for them.
+    /// Returns the steps of the last run, if [`ExploredOptions::trace`] was set.
     pub fn trace(&self) -> Vec<Step> {
         self.trace.lock().clone()
     }
 
-    /// The last run as a list of switches, if [`ExploredOptions::trace`] asked for it or the run followed a list. To
-    /// follow it gives the same run, of a program that is deterministic but for its schedule.
+    /// Returns the last run as a list of switches, if [`ExploredOptions::trace`] was set or the run followed a
+    /// list. If the program is deterministic apart from its schedule, following the list gives the same run.
     pub fn switches(&self) -> Vec<Switch> {
         self.switches.lock().clone()
     }
 
-    /// The next run follows `switches` instead of drawing its schedule. A switch that cannot be made, because things
-    /// go another way than where it was listed, is passed over.
+    /// Makes the next run follow `switches` instead of drawing its schedule. A switch that is impossible,
+    /// because the run differs from the one that was listed, is skipped.
     pub fn follow(&self, switches: Vec<Switch>) {
         *self.given.lock() = Some(switches);
     }
@@ -273,12 +278,13 @@ impl Machine for Explored {
         }
     }
 
-    /// Steps of all runs, which includes looks at the clock and back-offs.
+    /// Returns the number of steps of all runs, which includes reads of the clock and back-offs.
     fn operations(&self) -> Option<u64> {
         Some(self.operations.load(Ordering::Relaxed))
     }
 }
 
+/// Marks the explorer as idle again when it drops.
 struct Busy<'a>(&'a AtomicBool);
 
 impl Drop for Busy<'_> {
@@ -287,15 +293,15 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Thrown through a core that must end because the run can't go on. No panic hook sees it.
+/// Panic payload that unwinds a core which must end because the run cannot continue. No panic hook sees it.
 struct Teardown;
 
-/// The first panic of a run, on its way to the caller.
+/// Payload of the first panic of a run, on its way to the caller.
 type Payload = Box<dyn Any + Send>;
 
 type Fiber = Coroutine<(), (), (), PooledStack>;
 
-/// The coroutines of a run. None of them outlives it.
+/// The coroutines of a run. None of them outlives this value.
 struct Cores {
     fibers: Vec<Option<Fiber>>,
     scheduler: Rc<Scheduler>,
@@ -319,15 +325,16 @@ impl Cores {
             }
             scheduler.end(id);
         };
-        // SAFETY: what `body` borrows lives for 'a, which is longer than the call of `Machine::run` that
-        // owns `self`; `Cores::drop` ends each coroutine, or leaks it, stack and all, never to be resumed.
-        // A leaked coroutine touches nothing any more; memory it owns stays as it is for ever.
+        // SAFETY: everything that `body` borrows lives for 'a, which is longer than the call of `Machine::run`
+        // that owns `self`. `Cores::drop` ends each coroutine, or leaks it together with its stack and never
+        // resumes it. A leaked coroutine accesses nothing any more, and the memory that it owns stays unchanged
+        // for ever.
         let fiber = unsafe { Fiber::with_stack_unchecked(stack, main) };
         self.fibers.push(Some(fiber));
         Ok(())
     }
 
-    /// Resumes core `id`; true when it has ended.
+    /// Resumes core `id`. Returns true if it has ended.
     fn resume(&mut self, id: usize) -> bool {
         let fiber = self.fibers[id].as_mut().expect("a core that has ended is never chosen");
         let ended = matches!(fiber.resume(()), CoroutineResult::Return(()));
@@ -337,7 +344,7 @@ impl Cores {
         ended
     }
 
-    /// Runs cores as the scheduler says, until it stops.
+    /// Runs cores in the order that the scheduler chooses, until it stops.
     fn run(&mut self) {
         let mut next = self.scheduler.choose(None);
         while let Some(id) = next {
@@ -347,13 +354,14 @@ impl Cores {
     }
 }
 
-/// Turns that cores get during teardown without one of them coming to its end.
+/// Number of rounds that cores get during teardown in which no core ends.
 const FRUITLESS_TURNS: u32 = 16;
 
 impl Drop for Cores {
-    /// Ends what still runs: each core unwinds from where it stands, so destructors run. Those may touch
-    /// shared memory, and wait for what another core still holds, so all get several turns. One that waits
-    /// in vain in a destructor (for a latch whose holder died without releasing it) is leaked.
+    /// Ends the cores that still run. Each core unwinds from its current position, so destructors run.
+    /// Destructors can access shared memory and wait for a word that another core still holds, so all cores get
+    /// several turns. A core whose destructor waits in vain (for a latch whose holder ended without releasing
+    /// it) is leaked.
     fn drop(&mut self) {
         self.scheduler.tear_down();
         let mut fruitless = 0;

@@ -1,8 +1,10 @@
-//! Stacks for fibers: made once, kept in a pool, coloured.
+//! Stacks for fibers. They are made once, kept in a pool, and coloured.
 //!
-//! Creating a stack costs a system call or two (14 µs), a switch a few nanoseconds, so stacks are reused.
-//! Stacks that all end at the same offset within a page also share the same cache sets; tops are
-//! therefore shifted against each other by a few lines (their colour).
+//! Making a stack costs one or two system calls (14 µs). Switching between stacks costs a few nanoseconds. So
+//! stacks are reused.
+//!
+//! Stacks that all end at the same offset within a page share the same cache sets. Therefore the tops of the
+//! stacks are shifted against each other by a few cache lines. This shift is the stack's colour.
 
 use crate::cold::{Arc, Mutex};
 use corosensei::stack::{MIN_STACK_SIZE, Stack, StackPointer};
@@ -10,44 +12,48 @@ use std::{io, ptr::NonNull};
 
 const PAGE: usize = 4096;
 
-/// Stacks of one size. Any thread may take one, and give it back on any other.
+/// A pool of stacks of one size. Any thread can take a stack and return it on any other thread.
 #[derive(Clone)]
 pub struct StackPool {
     inner: Arc<Mutex<Inner>>,
 }
 
 struct Inner {
+    /// Size of each stack, without the guard page.
     bytes: usize,
     free: Vec<Mapping>,
+    /// Number of stacks made so far. It selects the colour of the next one.
     made: usize,
     colours: usize,
 }
 
 struct Mapping {
+    /// Lowest address of the mapping. The guard page begins here.
     low: NonNull<u8>,
     bytes: usize,
+    /// Distance between the end of the mapping and the top of the stack.
     colour_bytes: usize,
 }
 
-// SAFETY: a mapping belongs to the process, and to whoever owns this value: memory that no thread is tied to.
+// SAFETY: a mapping belongs to the process and to the owner of this value. No thread is tied to the memory.
 unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `Inner::make` and nobody runs on it any more.
+        // SAFETY: `Inner::make` made the mapping, and no fiber runs on it any more.
         unsafe { libc::munmap(self.low.as_ptr().cast(), self.bytes) };
     }
 }
 
 impl StackPool {
-    /// A pool of stacks of `bytes` each (rounded up to pages; a guard page comes on top).
+    /// Makes a pool of stacks of `bytes` bytes each, rounded up to pages. A guard page is added to each stack.
     pub fn new(bytes: usize) -> StackPool {
         let bytes = bytes.max(MIN_STACK_SIZE).next_multiple_of(PAGE);
         let inner = Inner { bytes, free: Vec::new(), made: 0, colours: 16 };
         StackPool { inner: Arc::new(Mutex::new(inner)) }
     }
 
-    /// A stack from the pool, or a fresh one. It returns to the pool when dropped.
+    /// Takes a stack from the pool, or makes a new one. The stack returns to the pool when it is dropped.
     pub fn take(&self) -> io::Result<PooledStack> {
         let mut inner = self.inner.lock();
         let mapping = match inner.free.pop() {
@@ -63,7 +69,7 @@ impl StackPool {
 impl Inner {
     fn make(&mut self) -> io::Result<Mapping> {
         let bytes = self.bytes + PAGE;
-        // SAFETY: a fresh private mapping of `bytes` bytes.
+        // SAFETY: this makes a new private mapping of `bytes` bytes.
         let low = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -77,7 +83,7 @@ impl Inner {
         if low == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the lowest page of the mapping just made becomes the guard.
+        // SAFETY: the lowest page of the mapping just made becomes the guard page.
         let guarded = unsafe { libc::mprotect(low, PAGE, libc::PROT_NONE) };
         let colour_bytes = (self.made % self.colours) * 128;
         self.made += 1;
@@ -90,10 +96,10 @@ impl Inner {
     }
 }
 
-/// A stack on loan from a [`StackPool`].
+/// A stack that was taken from a [`StackPool`].
 pub struct PooledStack {
     mapping: Option<Mapping>,
-    /// Kept at hand, because it is asked for at every switch.
+    /// Top of the stack. Stored because it is read at every switch.
     base: StackPointer,
     home: Arc<Mutex<Inner>>,
 }
@@ -104,8 +110,8 @@ impl PooledStack {
     }
 }
 
-// SAFETY: base and limit lie in one writable mapping, page-aligned (base: 128-byte aligned), with a guard
-// page below the limit, and stay valid until the stack is dropped.
+// SAFETY: base and limit lie in one writable mapping. They are page-aligned (the base: 128-byte aligned), and
+// there is a guard page below the limit. They stay valid until the stack is dropped.
 unsafe impl Stack for PooledStack {
     #[inline(always)]
     fn base(&self) -> StackPointer {

@@ -1,13 +1,17 @@
-//! What everything concurrent in Kilocore runs on.
+//! The machine layer: all concurrent code in Kilocore runs on it.
 //!
-//! A [`Machine`] hands out [`Core`]s; data structures and protocols are generic over it and touch
-//! shared memory only through a core. The same text then runs natively ([`Native`]: real atomics, no
-//! cost), under an adversarial scheduler ([`Explored`]) and, in the crate `simulator`, on modelled
-//! hardware with modelled time.
+//! A [`Machine`] hands out [`Core`]s. Data structures and protocols are generic over the machine and access
+//! shared memory only through a core. The same code therefore runs on several machines:
 //!
-//! Two rules make that work. Shared words are touched through a core, with the [`Line`] that models
-//! the cache line they lie on. And all waiting goes through a core as well: a thread sleeps, a
-//! simulated core lets time pass, a fiber switches.
+//! - [`Native`]: real atomics, without extra cost.
+//! - [`Explored`]: an adversarial scheduler that looks for wrong interleavings.
+//! - the crate `simulator`: modelled hardware with modelled time.
+//!
+//! Two rules make this possible:
+//!
+//! 1. Code accesses a shared word through a core, and passes the [`Line`] that models the word's cache line.
+//! 2. All waiting goes through a core. A native thread then sleeps, a simulated core lets time pass, and an
+//!    explored core switches to another fiber.
 
 mod arena;
 mod breakdown;

@@ -1,8 +1,10 @@
 //! `Native`: OS threads pinned to cores, real atomics, the time-stamp counter.
 //!
-//! Every method is one or a few instructions and is inlined: a protocol written against [`Core`] compiles
-//! to what would have been written by hand (the benchmark `trait_cost` counts instructions). Only waits are more:
-//! [`waiting`] says how long a thread looks before it sleeps, [`parking`] how it is woken.
+//! Every method is one or a few instructions and is inlined. A protocol that is written against [`Core`]
+//! compiles to the same code as a hand-written one (the benchmark `trait_cost` counts instructions).
+//!
+//! Only waits are longer. [`waiting`] defines how long a thread spins before it sleeps, and [`parking`] how it
+//! is woken.
 
 mod attention;
 #[cfg(test)]
@@ -27,14 +29,14 @@ use std::{
 };
 use waiting::{Patience, Wait};
 
-/// How a native machine is made.
+/// Options of a native machine.
 #[derive(Clone, Debug)]
 pub struct NativeOptions {
-    /// The arena of everything shared.
+    /// Options of the arena for all shared data.
     pub arena: ArenaOptions,
-    /// Keep a time breakdown; costs two clock reads per change of category.
+    /// Whether to keep a time breakdown. It costs two clock reads per change of category.
     pub breakdown: bool,
-    /// Pin worker `i` to the `i`-th core that the process may use.
+    /// Whether to pin worker `i` to the `i`-th core that the process may use.
     pub pin: bool,
 }
 
@@ -45,14 +47,14 @@ impl Default for NativeOptions {
     }
 }
 
-/// The machine at hand.
+/// The machine that the process runs on.
 pub struct Native {
     arena: Arc<Arena>,
     options: NativeOptions,
 }
 
 impl Native {
-    /// A native machine with an arena of its own.
+    /// Makes a native machine with an arena of its own.
     pub fn new(options: NativeOptions) -> Result<Native, OutOfMemory> {
         let arena = Arc::new(Arena::new(&options.arena)?);
         if arena.nodes() > 1 {
@@ -61,7 +63,7 @@ impl Native {
         Ok(Native { arena, options })
     }
 
-    /// Cores that this process may use.
+    /// Returns the number of cores that this process may use.
     pub fn available_cores() -> usize {
         core_affinity::get_core_ids().map_or_else(
             || std::thread::available_parallelism().map_or(1, |n| n.get()),
@@ -69,7 +71,7 @@ impl Native {
         )
     }
 
-    /// A core for the calling thread, wherever it runs: for embedders that bring their own threads.
+    /// Returns a core for the calling thread, wherever it runs. For embedders with threads of their own.
     pub fn core(&self, id: usize) -> NativeCore {
         NativeCore::new(id, self.options.breakdown)
     }
@@ -79,7 +81,7 @@ impl Native {
             && let Some(ids) = core_affinity::get_core_ids()
             && let Some(id) = ids.get(worker)
         {
-            // Refused pinning (a container's choice) costs precision, not correctness.
+            // If pinning is refused, as some containers do, the measurement is less precise but still correct.
             core_affinity::set_for_current(*id);
         }
     }
@@ -129,7 +131,7 @@ impl Machine for Native {
                     let mut next = Instant::now() + interval;
                     while workers_left.any_at(next) {
                         (service.tick)(&core);
-                        // Ticks that were missed are not made up for.
+                        // Missed ticks are not made up for.
                         next = (next + interval).max(Instant::now());
                     }
                     (service.tick)(&core);
@@ -145,12 +147,13 @@ impl Machine for Native {
     }
 }
 
-/// The shortest time between two ticks of a service.
+/// Shortest time between two ticks of a service.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How many workers run: what services go by, which sleep in between.
+/// Number of workers that still run. Services use it to end, and sleep on it between ticks.
 struct WorkersLeft {
     count: Mutex<usize>,
+    /// Notified when the last worker has ended.
     none: Condvar,
 }
 
@@ -163,7 +166,7 @@ impl WorkersLeft {
         }
     }
 
-    /// Sleeps until `time`; false as soon as no worker is left.
+    /// Sleeps until `time`. Returns false as soon as no worker is left.
     fn any_at(&self, time: Instant) -> bool {
         let mut count = self.count.lock();
         while *count > 0 {
@@ -175,24 +178,27 @@ impl WorkersLeft {
     }
 }
 
-/// One OS thread's face of the machine.
+/// A core of the native machine, for one OS thread.
 #[derive(Debug)]
 pub struct NativeCore {
     id: usize,
     breakdown: Breakdown,
     patience: Patience,
-    /// There are more workers than processors: one that spins keeps another from running.
+    /// Set if there are more workers than processors. A spinning worker then keeps another one from running.
     crowded: bool,
 }
 
-/// Pauses from this on are slept through, but for their end.
+/// Pauses of at least this length sleep, except for their last part.
 const LONG_PAUSE: Duration = Duration::from_micros(100);
-/// Back-offs from this on are slept through. Who backs off for long has failed several times: whoever is in the way has
-/// probably lost its processor, perhaps to the one who backs off. A sleep takes some tens of microseconds more than it
-/// should, so where each thread has a processor only what is long already is slept through.
+/// Back-offs of at least this length sleep. A thread with a long back-off has failed several times. The thread
+/// that blocks it was probably preempted, perhaps by the thread that backs off.
+///
+/// A sleep takes some tens of microseconds longer than asked for. So if each thread has a processor, only
+/// back-offs that are long already sleep.
 const LONG_BACK_OFF: Duration = Duration::from_micros(25);
 const LONG_BACK_OFF_IN_A_CROWD: Duration = Duration::from_micros(10);
-/// A sleep may be longer than asked for by this, when a timer ends it; the rest is spun.
+/// A sleep that a timer ends can be longer than asked for by this time. The thread spins for this last part of
+/// a pause.
 const TIMERS_ARE_LATE: Duration = Duration::from_micros(60);
 
 impl NativeCore {
@@ -253,7 +259,8 @@ impl Core for NativeCore {
 
     #[inline(always)]
     fn cas(&self, _: &(), word: &Word, expected: u64, desired: u64) -> Result<u64, u64> {
-        // A failed exchange is read and acted on as a load would be, so it acquires too.
+        // The caller reads and uses the value of a failed exchange like that of a load, so the failure acquires
+        // too.
         word.atomic().compare_exchange(expected, desired, Ordering::AcqRel, Ordering::Acquire)
     }
 
@@ -274,7 +281,7 @@ impl Core for NativeCore {
 
     #[inline(always)]
     fn fence(&self) {
-        // Stores before it are visible before loads after it: only the strongest order says so.
+        // SeqCst: earlier stores must be visible before later loads. No weaker order guarantees this.
         fence(Ordering::SeqCst);
     }
 
@@ -339,7 +346,7 @@ impl Core for NativeCore {
         if !rest.is_empty()
             && let Some(word) = words.next()
         {
-            // A column owns its last word as a whole, so the bytes behind its end may become zeros.
+            // A column owns its last word as a whole, so the bytes behind its end can become zeros.
             let mut last = [0; 8];
             last[..rest.len()].copy_from_slice(rest);
             word.poke(u64::from_le_bytes(last));
@@ -359,7 +366,7 @@ impl Core for NativeCore {
         let start = self.now();
         let time = self.time_of(ticks);
         if time >= LONG_PAUSE {
-            // Who has nothing to do needs no processor.
+            // A thread without work does not need its processor, so it sleeps.
             std::thread::sleep(time - TIMERS_ARE_LATE);
         }
         while self.now().wrapping_sub(start) < ticks {
@@ -383,7 +390,8 @@ impl Core for NativeCore {
 
     #[inline]
     fn now_fenced(&self) -> u64 {
-        // Own stores have left the store buffer before the clock is read, and loads wait until it is.
+        // The fences have this effect: own stores have left the store buffer before the clock is read, and
+        // later loads wait until it has been read.
         fence(Ordering::SeqCst);
         let now = fenced_timestamp_counter();
         fence(Ordering::SeqCst);
@@ -412,7 +420,7 @@ impl Core for NativeCore {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn prefetch_line(address: *const u8) {
-    // SAFETY: a prefetch is a hint; any address will do.
+    // SAFETY: a prefetch is a hint. It is valid for any address.
     unsafe {
         core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast())
     }

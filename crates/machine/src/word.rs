@@ -4,25 +4,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A 64-bit word of shared memory.
 ///
-/// It is an atomic on every machine: on the modelled ones only one OS thread runs, so relaxed loads and
-/// stores (plain `mov`s) are all they need. Touch it through a [`Core`](crate::Core) during a run.
+/// It is an atomic on every machine. On the modelled machines only one OS thread runs, so relaxed loads and
+/// stores (plain `mov` instructions) suffice there. During a run it must be accessed through a
+/// [`Core`](crate::Core).
 #[repr(transparent)]
 #[derive(Default, Debug)]
 pub struct Word(AtomicU64);
 
 impl Word {
-    /// A word that holds `value`.
+    /// Makes a word that holds `value`.
     pub const fn new(value: u64) -> Word {
         Word(AtomicU64::new(value))
     }
 
-    /// The atomic itself, for implementations of [`Core`](crate::Core).
+    /// Returns the atomic itself, for implementations of [`Core`](crate::Core).
     #[inline(always)]
     pub fn atomic(&self) -> &AtomicU64 {
         &self.0
     }
 
-    /// The value, outside a run or where no cost and no order is wanted (loaders, checkers, metrics).
+    /// Returns the value, outside a run or if neither cost nor order is wanted (loaders, checkers, metrics).
     #[inline(always)]
     pub fn peek(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -34,20 +35,21 @@ impl Word {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Makes 1 of 0; false if it was not 0. At no cost, for checks that what the word stands for is
-    /// taken once at a time. Who takes it sees what was done until [`Word::give_back`].
+    /// Changes the word from 0 to 1. Returns false if it was not 0. The call costs nothing on any machine. It
+    /// is for checks that only one core at a time uses the object that the word stands for. A core that takes
+    /// the word sees everything that was done before [`Word::give_back`].
     pub fn take(&self) -> bool {
         self.0.swap(1, Ordering::Acquire) == 0
     }
 
-    /// Undoes [`Word::take`].
+    /// Reverses [`Word::take`].
     pub fn give_back(&self) {
         self.0.store(0, Ordering::Release);
     }
 }
 
-/// Types for which memory full of zeros is a valid value, so that they may live in an
-/// [`Arena`](crate::Arena) page that nobody has touched yet.
+/// A type for which all-zero memory is a valid value. Such a value can live in an [`Arena`](crate::Arena) page
+/// that was never touched.
 ///
 /// # Safety
 /// All-zero bytes must be a valid value, and the type must not need dropping.
@@ -57,5 +59,5 @@ pub unsafe trait Zeroed {}
 unsafe impl Zeroed for Word {}
 // SAFETY: a unit has no bytes.
 unsafe impl Zeroed for () {}
-// SAFETY: an array of values that may be all zeros may be all zeros.
+// SAFETY: an array of values that can be all zeros can be all zeros.
 unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {}

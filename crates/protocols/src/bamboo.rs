@@ -1,24 +1,41 @@
-//! BAMBOO: two-phase locking in which a write is given to others as soon as it is made.
+//! BAMBOO: two-phase locking in which other transactions can read a write before its transaction commits.
 //!
-//! Source: Guo, Wu, Yan and Yu, SIGMOD 2021 (Releasing Locks As Early As You Can). As in WOUND_WAIT the older
-//! transaction wounds the younger, and timestamps stay through restarts. But a lock is *retired* after its last
-//! use: others may have it then, and see what has been written. A transaction commits when all that it depends on
-//! have committed (its commit semaphore is zero); if one of them aborts, so do all that have seen its writes.
-//! The paper's four optimizations: reads are retired when they are granted; the writes of a transaction's last
-//! accesses are not, as that would not pay; an older read stands before a younger write, and neither
-//! aborts; timestamps are drawn at a transaction's first conflict.
+//! Source: Guo, Wu, Yan and Yu, SIGMOD 2021 (Releasing Locks As Early As You Can).
+//!
+//! How it works:
+//!
+//! - Conflicts are resolved as in WOUND_WAIT: the older transaction wounds the younger. A transaction keeps its
+//!   timestamp when it is retried.
+//! - A lock is *retired* after its last use. Other transactions can then acquire the lock, and they see the
+//!   uncommitted write.
+//! - A transaction commits when all transactions that it depends on have committed, that is, when its commit
+//!   semaphore is zero.
+//! - If a transaction aborts, all transactions that have seen its writes abort too (cascading abort).
+//!
+//! The paper's four optimizations:
+//!
+//! 1. A read is retired when it is granted.
+//! 2. The writes of a transaction's last accesses are not retired, because that would not pay.
+//! 3. An older read is placed before a younger write, and neither transaction aborts.
+//! 4. A timestamp is drawn at a transaction's first conflict.
+//!
+//! Option: `retire` is the share of a transaction's accesses, in percent, after which its writes are no longer
+//! retired.
 //!
 //! Deviations:
-//! - Writes are buffered, as everywhere here. What a retired write has written is shown to others as an image beside
-//!   the record, and becomes the record's row at commit: an abort has nothing to restore, and an older
-//!   read finds what was there before. See [`crate::parts::retiring_queue`], [`crate::parts::retired_images`].
-//! - An update is taken for the last use of its row. If it was not, those who have seen it are called away when
-//!   the row is written again.
-//! - A transaction does not say how many accesses it will make. It is taken to be as long as the one that its
-//!   session has committed before.
-//! - A write for whose image there is no memory is not retired. Nor are locks on ranges: who makes a record
-//!   in a leaf locks its guard for an instant, as everywhere, and that leaves no order for the commit to keep.
-//! - A transaction that is to abort notices at its next access, while it waits, and when it begins to commit.
+//!
+//! - Writes are buffered, as in the other protocols here. A retired write is shown to other transactions as an
+//!   image beside the record. The image becomes the record's row at commit. So an abort has nothing to restore, and
+//!   an older read finds the row from before the write. See [`crate::parts::retiring_queue`] and
+//!   [`crate::parts::retired_images`].
+//! - An update counts as the last use of its row. If the transaction writes the row again, the transactions that
+//!   have seen the earlier write must abort.
+//! - A transaction does not declare how many accesses it will make. It is assumed to be as long as the transaction
+//!   that its session committed before.
+//! - A write is not retired if there is no memory for its image.
+//! - Locks on ranges are not retired either. As in the other locking protocols, a transaction that makes a record
+//!   in a leaf locks the leaf's guard for an instant only. This imposes no order on commits.
+//! - A transaction that must abort notices it at its next access, while it waits, and when it begins to commit.
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
@@ -35,7 +52,7 @@ use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent, Version};
 
-/// The protocol.
+/// The BAMBOO protocol.
 pub struct Bamboo<M: Machine> {
     locks: RetiringLocks<M>,
     images: VersionPool,
@@ -44,21 +61,21 @@ pub struct Bamboo<M: Machine> {
 
 type Record<'s, M> = RecordRef<'s, M, RetiringLock>;
 
-/// A session's locks and writes.
+/// State of a session: its locks and writes.
 pub struct Worker<'s, M: Machine> {
     locks: Holdings<'s, M>,
     writes: WriteSet<'s, M, RetiringLock>,
-    /// The identity of what the running attempt writes.
+    /// Identity of the versions that the running attempt writes.
     version: Version,
-    /// Made by the running attempt.
+    /// Number of accesses that the running attempt has made.
     accesses: u64,
-    /// Made by the transaction that was committed last.
+    /// Number of accesses that the session's last committed transaction made.
     expected: u64,
 }
 
 impl<M: Machine> Worker<'_, M> {
-    /// Whether the access just made is so far from the transaction's end that its write is retired, by all that is
-    /// known.
+    /// Returns true if the write just made is to be retired. This depends on how far the access is from the
+    /// expected end of the transaction.
     fn retires(&self, percent: u64) -> bool {
         match self.expected {
             0 => percent != 0,
@@ -202,7 +219,7 @@ impl<M: Machine> Protocol<M> for Bamboo<M> {
         _: u64,
     ) -> Result<(), Abort> {
         match worker.locks.holds(&guard.record()) {
-            // Free, so there is no wait.
+            // The record's lock is free, so this does not wait.
             true => worker.locks.lock_and_leave(core, &record, Mode::Shared),
             false => Ok(()),
         }
@@ -225,8 +242,9 @@ impl<M: Machine> Protocol<M> for Bamboo<M> {
         right: GuardRef<'s, M, RetiringLock>,
         _: u64,
     ) -> Result<(), Abort> {
-        // Nobody else can have scanned the leaf, as its guard is locked exclusively. If this transaction
-        // has, it has scanned the upper part as well; that guard is free, so there is no wait.
+        // No other transaction can have scanned the leaf, because its guard is locked exclusively. If this
+        // transaction has scanned the leaf, it has scanned the upper part as well. The new guard is free, so this
+        // does not wait.
         match worker.locks.holds(&guard.record()) {
             true => worker.locks.lock_and_leave(core, &right.record(), Mode::Exclusive),
             false => Ok(()),

@@ -1,22 +1,38 @@
 //! CICADA: optimistic multi-version concurrency control with timestamps from loosely synchronized clocks.
 //!
-//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017. A transaction draws a timestamp when an attempt
-//! begins ([`loose_clocks`]) and is serialized by it. It reads the version that was newest at its timestamp, leaves no
-//! trace of that, and waits for an earlier writer that is about to commit (a *pending* version). What it could not
-//! commit any more it learns at once (early aborts). At commit it sorts its writes, the most recently written first, and
-//! prechecks everything, to abort before others can notice, unless its last commits have all succeeded;
-//! installs pending versions; raises the `rts` of what it has read; checks that what it has read is what it would read
-//! now, and that nobody later has read what it overwrites; and commits. Waiting always goes from later to
-//! earlier timestamps, so it can't end in a circle. A scanned leaf is checked as SILO's node set and raised as a version.
-//! How long an attempt waits for the next is left to whoever makes it, unless contention is to be regulated
-//! ([`contention_regulation`](crate::parts::contention_regulation), an option).
-//! Serializable; not strict: clocks may be apart, and a transaction gets an earlier timestamp than one that has ended.
-//! Deviations: a version follows the newest only (the paper's rule for what is read and written, here for every write),
-//! so older versions need no `rts`, a record has one pending version at most, and who writes waits for an earlier one.
-//! The newest version always lies in its record, whatever its size: the paper inlines small versions, at best; so
-//! inlining is no option. It is read without a latch, older ones under the record's. A pending version is a word until
-//! it commits: its row is written then. Declared read-only transactions are validated as all others instead of
-//! reading an older state. Collection is that of MVCC instead of up to the oldest timestamp in use.
+//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017.
+//!
+//! An attempt draws a timestamp when it begins ([`loose_clocks`]) and is serialized at it. A read returns the
+//! version that was newest at the timestamp, and leaves no trace. It waits for an earlier writer that is about to
+//! commit (a *pending* version). An access that shows that the attempt cannot commit any more aborts it at once
+//! (early abort). A commit has five steps:
+//!
+//! 1. Sort the writes, the most recently written record first, and precheck all accesses, to abort before others
+//!    notice. The session skips this step if its last commits have all succeeded.
+//! 2. Install pending versions.
+//! 3. Raise the `rts` of all versions read.
+//! 4. Validate: each read would return the same version now, and no later transaction has read what this one
+//!    overwrites.
+//! 5. Commit.
+//!
+//! Waits always go from later to earlier timestamps, so they cannot form a cycle. A scanned leaf is validated as in
+//! SILO's node set, and its timestamp is raised like a version's. CICADA is serializable but not strict: clocks can
+//! be apart, so a transaction can get an earlier timestamp than one that has already ended. The caller chooses the
+//! back-off between attempts, unless the option [`contention-regulation`](crate::parts::contention_regulation) is
+//! on.
+//!
+//! Options: `contention-order` and `precheck` switch the two parts of step 1.
+//!
+//! Deviations:
+//!
+//! - A version can follow only the newest one. The paper has this rule for records that are read and written,
+//!   CICADA here for every write. So older versions need no `rts`, a record has at most one pending version, and a
+//!   writer waits for an earlier one.
+//! - The newest version is always in its record, whatever its size, and is read without a latch. Older versions are
+//!   read under the record's latch. The paper inlines small versions at best, so there is no option for inlining.
+//! - A pending version is one word until it commits. Its row is written then.
+//! - Declared read-only transactions are validated like all others. They do not read an older state.
+//! - Garbage collection is that of MVCC. It does not collect up to the oldest timestamp in use.
 //!
 //! [`loose_clocks`]: crate::parts::loose_clocks
 
@@ -39,10 +55,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
-/// After so many commits in a row a session neither sorts nor prechecks, as in the authors' code.
+/// Number of consecutive commits after which a session neither sorts nor prechecks, as in the authors' code.
 const CALM: u32 = 5;
 
-/// The protocol.
+/// The CICADA protocol.
 pub struct Cicada<M: Machine> {
     clocks: LooseClocks<M>,
     versions: Versions<M>,
@@ -54,13 +70,13 @@ pub struct Cicada<M: Machine> {
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-/// Clock, what was read and is to be written, and the versions that this session has superseded.
+/// State of a session: its clock, its read and write sets, and the versions that it has superseded.
 pub struct Worker<'s, M: Machine> {
     session: usize,
     clock: LooseClock,
     footprint: Footprint<'s, M>,
     collector: VersionCollector<'s, M, Times>,
-    /// Commits since the last abort, and in all.
+    /// Number of commits since the last abort, and (`all_commits`) in total.
     commits: u32,
     all_commits: u64,
 }
@@ -178,8 +194,8 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         if at.is_none() {
             worker.footprint.check_write(core, &record)?;
         }
-        // Whether a row that seems to be there is there is checked when the version is pending. Only an absence that the
-        // caller is told of is read.
+        // The validation of the pending version checks that a row that seems present is present. Only an absence
+        // that is reported to the caller counts as read.
         if change.state.is_none() && !writes.state_over(at, record.head(core).state).is_present() {
             let none = ColumnSet::NONE;
             let head = self.read(core, worker, record, none, Intent::Read, &mut [])?;
@@ -269,7 +285,8 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         worker: &mut Worker<'s, M>,
         guard: GuardRef<'s, M, Times>,
     ) -> Result<(), Abort> {
-        // No record is missing that was retired by somebody later: it would have waited for this transaction.
+        // No record is missing because a later transaction retired it: the retirement would have waited for this
+        // one.
         worker.footprint.leaves.observe(core, guard);
         Ok(())
     }
@@ -323,8 +340,8 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         record: &Record<'_, M>,
         guard: Option<GuardRef<'_, M, Times>>,
     ) {
-        // Nobody is active who is older than the absence (it had no history). Who marks it as read from here on
-        // finds that it is retired.
+        // No active transaction is older than the absence, because the record had no older version left. A
+        // transaction that marks the absence as read after this fence finds that the record is retired.
         core.fence();
         self.absences.remember(core, record, guard);
     }

@@ -1,23 +1,34 @@
-//! DL_DETECT: two-phase locking in which everybody waits, and deadlocks are found and broken.
+//! DL_DETECT: two-phase locking in which every conflict waits. Deadlocks are detected and broken.
 //!
-//! Source: Abyss 2.2 and 4.2; limits on waiting and times between searches also as in the 2022 code. Locks are
-//! given in the order of asking. Who waits publishes whom it waits for in its own row of a waits-for
-//! graph and, when the wait lasts, searches the rows for a circle, without locks
-//! ([`crate::parts::waits_for`]). The member of a circle that holds the fewest locks aborts (of equals the
-//! one with the lowest session number). A wait can be limited (Abyss 4.2, figure 5): long queues thrash.
+//! Source: Abyss 2.2 and 4.2. The limits on waiting and the times between searches can also be those of the 2022
+//! code.
 //!
-//! Options: the graph under one latch, for comparison; no graph at all, for workloads that take their locks in
-//! the order of their keys (Abyss 4.2, figure 4): then a transaction waits only for a lock beyond all
-//! that it holds, and aborts when it meets a conflict out of order. (On a workload that keeps to no order, or that
-//! upgrades locks, this gets through by the back-off between attempts alone.)
+//! Locks are granted in the order of arrival. A waiter publishes whom it waits for in its own row of a waits-for
+//! graph. If the wait lasts, the waiter searches the rows for a deadlock cycle, without locks
+//! ([`crate::parts::waits_for`]). The member of the cycle that holds the fewest locks aborts. Among equals, the
+//! victim is the session with the lowest number. A wait can be limited (Abyss 4.2, figure 5), because long queues
+//! thrash.
 //!
-//! Transactions that are declared read-only can read versions instead of locking (DL_DETECT + MVCC, Abyss 6.1;
-//! [`crate::parts::versioned_readers`]).
+//! Options:
 //!
-//! Deviations: what a search finds is looked at again before anybody aborts, so there are no false alarms; a
-//! search that finds nothing is the last of its wait, as whoever closes a circle later finds it; an upgrade
-//! goes ahead of all waiters; buffered writes, see [`crate::parts::two_phase_locking`]. Natively a running session may
-//! take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
+//! - `waits-for=central`: the graph is under one latch, for comparison.
+//! - `deadlocks=key-order`: there is no graph, for workloads that acquire their locks in key order (Abyss 4.2,
+//!   figure 4). A transaction waits only for a lock beyond all locks that it holds. It aborts when it meets a
+//!   conflict out of order. On a workload that keeps no order, or that upgrades locks, transactions make progress
+//!   only by the back-off between attempts.
+//! - `readers=versions`: declared read-only transactions read versions instead of locking (DL_DETECT + MVCC, Abyss
+//!   6.1; [`crate::parts::versioned_readers`]).
+//! - `deadlock-search` and `lock-timeout`: the time between searches, and the longest wait. `deadlock-preset` sets
+//!   both as published.
+//!
+//! Deviations:
+//!
+//! - A cycle that a search finds is checked again before a victim aborts, so there are no false alarms.
+//! - A search that finds nothing is the last one of its wait, because a session that closes a cycle later finds
+//!   that cycle.
+//! - An upgrade goes ahead of all waiters.
+//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
+//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
 
 use crate::{
     Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Txn, WaitsForGraph, faults,
@@ -34,14 +45,14 @@ use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::{Abort, AbortReason, TableId};
 
-/// The protocol.
+/// The DL_DETECT protocol.
 pub type DlDetect<M> = TwoPhaseLocking<WaitingLocks<M>>;
-/// With readers on versions.
+/// DL_DETECT whose declared read-only transactions read versions.
 pub type DlDetectVersions<M> = ReadersOnVersions<M, VersionedLocks<M>>;
-/// Its locks.
+/// Locks of [`DlDetectVersions`].
 pub type VersionedLocks<M> = WaitingLocks<M, VersionedLock>;
 
-/// Locks for which everybody waits; `C` is what there is of them in a record.
+/// Locks on which every conflicting request waits. `C` is the part of a lock that lies in its record.
 pub struct WaitingLocks<M: Machine, C = LockQueue> {
     sessions: Sessions<M>,
     graph: WaitsFor<M>,
@@ -49,7 +60,7 @@ pub struct WaitingLocks<M: Machine, C = LockQueue> {
     words: PhantomData<fn() -> C>,
 }
 
-/// How long one waits, and what for.
+/// Limits on waiting: which waits are allowed, when to search, and when to give up.
 #[derive(Clone, Copy)]
 struct Limits {
     key_order: bool,
@@ -57,14 +68,14 @@ struct Limits {
     timeout_ns: Option<u64>,
 }
 
-/// A session's locks.
+/// State of a session: its locks and its search for deadlocks.
 pub struct Owner<M: Machine> {
     claims: Claims<M>,
     searcher: Searcher<M>,
     slot: usize,
-    /// How many it holds: what an abort would cost.
+    /// Number of locks held, which is what an abort would cost.
     locks: u64,
-    /// The greatest key locked, where the order of keys matters.
+    /// The greatest key locked. Recorded only where the order of keys matters.
     highest: Option<(TableId, u64)>,
 }
 
@@ -74,15 +85,15 @@ impl<M: Machine> Owner<M> {
     }
 }
 
-/// One wait.
+/// A wait for one lock.
 struct Wait<'a, M: Machine, C> {
     locks: &'a WaitingLocks<M, C>,
     searcher: &'a mut Searcher<M>,
     own: u64,
     held: u64,
-    /// Whether the lock lies beyond all that are held.
+    /// Set if the lock lies beyond all locks held.
     in_order: bool,
-    /// When the wait is given up, once it has begun.
+    /// Time at which the wait is given up; none until the wait begins.
     limit: Option<u64>,
 }
 
@@ -123,14 +134,14 @@ impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
 }
 
 impl<M: Machine, C> Wait<'_, M, C> {
-    /// Waits, and searches meanwhile.
+    /// Waits, and searches for a deadlock meanwhile.
     fn sit_out(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
         let (graph, sessions, limits) =
             (&self.locks.graph, &self.locks.sessions, self.locks.limits);
         let begun = core.now();
         let after = |from: u64, ns| from.saturating_add(ticks(core, ns));
         let limit = limits.timeout_ns.map_or(NEVER, |ns| after(begun, ns));
-        // A wait that goes on because it was overtaken is not given more time.
+        // A wait that goes on after the session was overtaken gets no more time.
         let limit = *self.limit.get_or_insert(limit);
         let searches = !limits.key_order && !core.is_planted(faults::DL_DETECT_WITHOUT_SEARCH);
         let mut search = if searches { after(begun, limits.search_ns) } else { NEVER };
@@ -232,7 +243,7 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
         record: &RecordRef<'_, M, C>,
         mode: Mode,
     ) -> Result<Held, Abort> {
-        // The guard of a range has no place among keys: nobody waits for one.
+        // The guard of a range has no place in the key order, so no transaction waits for one.
         let ordered = self.limits.key_order && !record.is_guard();
         let place = ordered.then(|| (record.table().id(), record.key(core)));
         let in_order = place > owner.highest;
@@ -253,7 +264,7 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
         held: &mut Held,
     ) -> Result<(), Abort> {
         let name = owner.name();
-        // Two readers of a record that both want to write it wait for each other, whatever their order.
+        // Two readers that both upgrade their lock on a record wait for each other in any order of keys.
         let (mut wait, claims) = self.wait(owner, false);
         let upgraded = claims.upgrade(core, record, name, held, &mut wait, CHOSEN);
         upgraded.map_err(Abort::because)

@@ -1,8 +1,9 @@
-//! Known bugs, planted one by one, to prove that they are found. Never part of a real run.
+//! Known bugs, planted one at a time to prove that they are found. A real run never has one.
 //!
-//! Each is a point in the text that does one thing wrong when it is switched on, and only the explored machine can be
-//! made so ([`machine::Core::is_planted`]); or it is a promise that a protocol does not give. They stand by family of
-//! protocols, in one table each. A row names the detector that must catch the bug.
+//! Most of them are a point in the code that does one thing wrong while it is switched on. Only the explored
+//! machine can switch one on ([`machine::Core::is_planted`]). The others have no such point: the protocol is judged
+//! by a promise that it does not give. There is one table for each family of protocols. A row names the detector
+//! that must catch the bug.
 
 mod engine;
 mod locking;
@@ -19,33 +20,34 @@ pub use timestamps::*;
 use crate::ProtocolOptions;
 use machine::Fault;
 
-/// What must notice a planted bug.
+/// The check that must notice a planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detector {
     /// The checker refuses a certificate.
     Certificate,
-    /// The checker refuses a certificate; or a law is broken, on a schedule that runs unrecorded.
+    /// The checker refuses a certificate, or a conservation law is broken on a schedule that runs unrecorded.
     CertificateOrLaw,
     /// The workload's conservation law is broken.
     Conservation,
-    /// The checker, or a law, where procedures are rolled back half way.
+    /// The checker refuses a certificate, or a conservation law is broken, where procedures are rolled back half
+    /// way.
     Rollback,
-    /// The oldest transaction died.
+    /// The oldest transaction died, which must never happen.
     OldestNeverDies,
-    /// The same; or the run comes to no end.
+    /// The oldest transaction died, or the run does not end.
     OldestOrProgress,
-    /// A transaction comes before another in the serial order, and bears a later epoch.
+    /// A transaction precedes another in the serial order but has a later epoch.
     EpochOrder,
-    /// A deadlock was found where none can be.
+    /// A deadlock was reported where none can exist.
     NoFalseDeadlock,
-    /// The run comes to no end.
+    /// The run does not end.
     Progress,
-    /// The protocol itself finds that something cannot be.
+    /// An assertion of the protocol itself fails.
     Assertion,
 }
 
 impl Detector {
-    /// The names under which a report tells that it was this one who found something.
+    /// Returns the names under which a report says that this detector found something.
     pub const fn names(self) -> &'static [&'static str] {
         match self {
             Detector::CertificateOrLaw | Detector::Rollback => &["certificate", "conservation law"],
@@ -61,38 +63,40 @@ impl Detector {
     }
 }
 
-/// A planted bug, and what is known of how it is found.
+/// A planted bug, and how it is detected.
 #[derive(Debug)]
 pub struct Planted {
     /// Name on the command line.
     pub name: &'static str,
-    /// What was done, and where it was seen before.
+    /// What the bug does wrong, and where it was seen before.
     pub story: &'static str,
-    /// The protocol in which it is planted.
+    /// The protocol that contains the bug.
     pub protocol: &'static str,
-    /// The architecture under which it shows.
+    /// The architecture under which the bug shows.
     pub architecture: &'static str,
-    /// The workload in which it shows.
+    /// The workload on which the bug shows.
     pub workload: &'static str,
-    /// The least number of workers, and of procedures of each, with which it shows before long.
+    /// The least number of workers, and of procedures of each worker, with which the bug shows before long.
     pub least: (usize, u64),
-    /// Who must catch it.
+    /// The detector that must catch the bug.
     pub detector: Detector,
-    /// The options that it needs, over those asked for.
+    /// Adds the options that the bug needs to the given ones.
     pub options: fn(ProtocolOptions) -> ProtocolOptions,
-    /// The protocol is judged as if it promised to keep real-time order.
+    /// Set if the protocol is judged as if it promised to keep real-time order.
     pub strict: bool,
 }
 
 impl Planted {
-    /// What a machine is made with to switch it on.
+    /// Returns the fault that a machine is created with to switch the bug on.
     pub fn fault(&self) -> Fault {
         Fault(self.name)
     }
 }
 
-/// A table of planted bugs: the point in the text that it has, if it has one; its name, where, with how many workers and
-/// procedures, and by whom it is noticed, its story, and the options that it needs. It makes `PLANTED` of them, and a constant of each point.
+/// Defines a table of planted bugs. A row gives the constant of the point in the code (if the bug has one), the
+/// name, the protocol, the architecture, the workload, the least numbers of workers and procedures, the detector,
+/// the story, and the options that the bug needs. The macro expands to `PLANTED` and to one constant for each
+/// point.
 macro_rules! planted {
     ($(
         $($point:ident =)? $name:literal in $protocol:literal $(under $architecture:literal)?
@@ -121,22 +125,23 @@ macro_rules! planted {
 }
 use planted;
 
-/// Old versions are collected up to the oldest transaction, and there it stops: so do the papers' codes. Nothing is
-/// wrong about it but the memory that it takes.
+/// Old versions are collected only up to the oldest transaction, as in the papers' code. The only thing wrong is
+/// the amount of memory in use.
 pub const COLLECTS_UP_TO_THE_OLDEST: Fault = Fault("collects_up_to_the_oldest");
 
-/// What is read for update is not validated at read committed, which its definition does not ask for.
+/// Reads for update are not validated at read committed. The definition of that level does not ask for it.
 pub const UPDATES_UNVALIDATED: Fault = Fault("updates_unvalidated");
 
-/// A transaction gets its number in the log when it has let go of what it wrote: others may have overwritten it by
-/// then, and have a smaller one. Only who replays the log can tell.
+/// A transaction gets its number in the log after it has released what it wrote. By then another transaction may
+/// have overwritten the row and have a smaller number. Only replaying the log shows this.
 pub const NUMBERED_AFTER_RELEASE: Fault = Fault("numbered_after_release");
 
-/// SSN's scan does not follow the transactions that have deleted rows of its range, once their records have retired. Three
-/// transactions have to interleave in one of few ways for it, so a script catches it, not the explorer.
+/// SSN's scan is not ordered after the transactions that deleted rows of its range, once their records have
+/// retired. Three transactions must interleave in one of few ways to show this, so a script catches it, and the
+/// explorer does not.
 pub const SSN_IGNORES_ABSENCES: Fault = Fault("ssn_ignores_absences");
 
-/// All planted bugs.
+/// Returns all planted bugs.
 pub fn all() -> impl Iterator<Item = &'static Planted> {
     let families = [
         engine::PLANTED,
@@ -148,7 +153,7 @@ pub fn all() -> impl Iterator<Item = &'static Planted> {
     families.into_iter().flatten()
 }
 
-/// The planted bug `name`.
+/// Returns the planted bug `name`.
 pub fn named(name: &str) -> Option<&'static Planted> {
     all().find(|planted| planted.name == name)
 }

@@ -1,16 +1,29 @@
 //! HEKATON: optimistic multi-version concurrency control with commit dependencies (MV/O).
 //!
-//! Source: Larson, Blanas, Diaconu, Freedman, Patel and Zwilling, VLDB 2011, sections 2 and 3; Diaconu et al., SIGMOD 2013.
-//! A transaction reads what was committed when it began. Who writes a record first keeps others from doing so. At commit
-//! it places its versions, draws its end timestamp, and validates: what it has read must be valid at that time still,
-//! and no scanned leaf may have gained a record (a node set as SILO's instead of repeated scans). Meanwhile, and
-//! until it is decided, others believe that it will commit: they read what it has written, and write over it, and
-//! commit after it ([`visibility`], [`commit_dependencies`]); if it aborts, so do they.
-//! One that writes nothing is serialized at its begin and needs no validation. Strict: all are serialized within their
-//! lives. Snapshot isolation, on demand: nothing is validated. Read committed: the latest version is read each time.
-//! Deviations: versions are found and changed under the record's latch; the begin timestamp is the clock's, not drawn;
-//! versions are placed at commit, not by each update; collection is that of MVCC. Without memory for an old
-//! version, as when a record is to leave its index, the new one is placed after the decision, and waited for.
+//! Source: Larson, Blanas, Diaconu, Freedman, Patel and Zwilling, VLDB 2011, sections 2 and 3; Diaconu et al.,
+//! SIGMOD 2013.
+//!
+//! A transaction reads what was committed when it began. The first transaction that writes a record keeps other
+//! writers out. At commit a transaction places its versions, draws its end timestamp, and validates. Everything it
+//! has read must still be valid at the end timestamp, and no scanned leaf may have gained a record. From then until
+//! the outcome is decided, other transactions assume that it will commit: they read its versions, overwrite them,
+//! and commit after it ([`visibility`], [`commit_dependencies`]). If it aborts, they abort too.
+//!
+//! A transaction that writes nothing is serialized at its begin and needs no validation. HEKATON is strict: every
+//! transaction is serialized within its lifetime.
+//!
+//! Options: under snapshot isolation, nothing is validated. Under read committed, each read returns the latest
+//! version.
+//!
+//! Deviations:
+//!
+//! - Versions are found and changed under the record's latch.
+//! - The begin timestamp is read from the clock, not drawn.
+//! - Versions are placed at commit, not by each update.
+//! - Scanned leaves are validated by a node set, as in SILO. Scans are not repeated.
+//! - Garbage collection is that of MVCC.
+//! - If there is no memory for an old version, or if a record is to leave its index, the new version is placed
+//!   after the decision, and other transactions wait for it.
 //!
 //! [`visibility`]: crate::parts::visibility
 //! [`commit_dependencies`]: crate::parts::commit_dependencies
@@ -33,10 +46,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Version};
 
-/// The protocol.
+/// The HEKATON protocol.
 pub type Hekaton<M> = AnnouncedWrites<HekatonRules<M>>;
 
-/// Which versions it reads, whom it believes, and who writes first.
+/// HEKATON's rules: which versions a transaction reads, whom it depends on, and who writes first.
 pub struct HekatonRules<M: Machine> {
     isolation: Isolation,
     dependencies: CommitDependencies<M>,
@@ -46,13 +59,13 @@ pub struct HekatonRules<M: Machine> {
 type Record<'s, M> = RecordRef<'s, M, Validity>;
 type Writes<'s, M> = WriteSet<'s, M, Validity>;
 
-/// Read time, what was read and scanned, whom it depends on, and where its versions are.
+/// State of a session: read time, read set, scanned leaves, commit dependencies, and placed versions.
 pub struct Own<'s, M: Machine> {
     viewpoint: Viewpoint<M>,
-    /// Identity of the versions that it places.
+    /// Identity of the versions that the transaction places.
     version: Version,
     begin: u64,
-    /// What was read, with the begin of the version.
+    /// Records read, each with the begin timestamp of the version.
     reads: Vec<(Record<'s, M>, u64)>,
     leaves: NodeSet<'s, M, Validity>,
     placements: Placements<'s, M>,
@@ -64,7 +77,7 @@ impl<M: Machine> HekatonRules<M> {
         self.isolation == Isolation::Serializable
     }
 
-    /// The transaction as one that places its versions, and where they are.
+    /// Returns what places the transaction's versions, and the list of those placed.
     fn placer<'a, 's>(
         &'a self,
         own: &'a mut Own<'s, M>,
@@ -83,14 +96,14 @@ impl<M: Machine> HekatonRules<M> {
     ) -> Result<(), Abort> {
         let at_begin = core.is_planted(faults::HEKATON_VALIDATES_AT_BEGIN);
         let time = if at_begin { own.begin } else { end };
-        // What it writes nobody else has written since.
+        // Records in the write set are skipped: no other transaction has written them since.
         for (record, begin) in own.reads.iter().filter(|(r, _)| writes.find(r).is_none()) {
             own.viewpoint.validate(core, record, &self.dependencies.states, *begin, time)?;
         }
         own.leaves.validate(core)
     }
 
-    /// Waits for those that it has believed.
+    /// Waits for the transactions that this one depends on.
     fn wait(&self, core: &M::Core, own: &Own<'_, M>) -> Result<(), Abort> {
         let Viewpoint { session, believed, .. } = &own.viewpoint;
         match core.is_planted(faults::HEKATON_WITHOUT_WAITING) {
@@ -162,7 +175,7 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, txn: Txn<'_>) {
         own.version = txn.version();
-        // The clock has passed every frontier, so a second look is enough.
+        // The clock has passed every frontier, so `enter` reads it at most twice.
         let Viewpoint { session, time, .. } = &mut own.viewpoint;
         let now = || self.dependencies.states.now(core);
         own.begin = self.versions.active.enter(core, *session, now);
@@ -194,7 +207,7 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
     ) -> Result<RowHead, Abort> {
         let Own { viewpoint, reads, .. } = own;
         let version = match access {
-            // Who may write has found the newest visible.
+            // A transaction that may write the record has found that the newest version is visible.
             Access::Announced => record,
             Access::Own | Access::Foreign => {
                 let (version, begin) =
@@ -225,7 +238,8 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         placer.place(core, placements, version);
         let end = self.dependencies.states.prepare(core, own.viewpoint.session);
         self.validate(core, own, writes, end)?;
-        // It reads nothing more; where memory is short, nobody shall wait for it, itself least of all.
+        // The transaction reads nothing more. It leaves now, because where memory is short a writer would wait for
+        // it, and that writer may be this transaction itself.
         self.versions.active.leave(core, own.viewpoint.session);
         self.wait(core, own)?;
         let (mut placer, placements) = self.placer(own, writes);

@@ -1,19 +1,27 @@
-//! HSTORE: timestamp ordering with a lock for each partition, all of them taken before the start.
+//! HSTORE: timestamp ordering with one lock for each partition. A transaction acquires all of its locks before it
+//! starts.
 //!
-//! Source: Kallman et al., VLDB 2008; Abyss 2.2. A transaction declares the partitions that it will access, gets
-//! a timestamp, and stands in the queues of all of them; it starts when it has every one. Inside, it has
-//! its partitions to itself: it neither locks nor validates records. The queues are in the order of
-//! timestamps, and an older transaction goes before a younger one that has not started
-//! ([`crate::parts::partition_locks`]).
+//! Source: Kallman et al., VLDB 2008; Abyss 2.2.
 //!
-//! Option: as the 2022 code does, a transaction that is older than the owner of one of its partitions aborts and
-//! comes back with a new timestamp; who is younger waits.
+//! A transaction declares the partitions that it will access, gets a timestamp, and joins the queues of all of
+//! them. It starts when it owns all of them. While it runs it has its partitions to itself, so it neither locks nor
+//! validates records. The queues are ordered by timestamp. An older transaction goes before a younger one that has
+//! not started ([`crate::parts::partition_locks`]).
 //!
-//! Deviations: the transaction stays on its core, as in the Abyss paper's own test-bed (4.1), instead of being
-//! sent to a partition's engine; one that declares nothing takes all partitions; an access to a partition
-//! that was not declared aborts for good; writes are buffered, so that a transaction can roll back,
-//! which the published code leaves out. Natively a transaction of one partition may overtake a sleeping one
-//! ([`crate::parts::partition_locks`]).
+//! Options:
+//!
+//! - `older-at-partition=aborts`, as in the 2022 code: a transaction that is older than the owner of one of its
+//!   partitions aborts and retries with a new timestamp. A younger transaction waits.
+//! - `partitions`: the number of partition locks.
+//!
+//! Deviations:
+//!
+//! - The transaction stays on its core, as in the Abyss paper's own test-bed (4.1). It is not sent to a partition's
+//!   engine.
+//! - A transaction that declares no partitions takes all of them.
+//! - An access to a partition that was not declared aborts the transaction for good.
+//! - Writes are buffered, so that a transaction can roll back. The published code has no rollback.
+//! - Natively, a transaction of one partition can overtake a sleeping one ([`crate::parts::partition_locks`]).
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, OlderAtPartition, Prepared, Protocol,
@@ -28,22 +36,22 @@ use machine::{Arena, Category, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent, KeyRange, Partitioning, TableSchema};
 
-/// The protocol.
+/// The HSTORE protocol.
 pub struct Hstore<M: Machine> {
     locks: PartitionLocks<M>,
     allocator: TimestampAllocator<M>,
     older: Older,
 }
 
-/// A session's partitions and writes.
+/// State of a session: its partitions and writes.
 pub struct Worker<'s, M: Machine> {
     claims: Claims<M>,
     writes: WriteSet<'s, M, ()>,
     source: TimestampSource,
     timestamp: u64,
-    /// The partitions declared, ascending; none for all.
+    /// The declared partitions, ascending; empty for all partitions.
     declared: Vec<usize>,
-    /// Why the attempt did not start.
+    /// Why the attempt did not start; none if it did.
     refused: Option<Abort>,
 }
 
@@ -52,7 +60,7 @@ fn undeclared() -> Abort {
 }
 
 impl<M: Machine> Hstore<M> {
-    /// The lock of partition `partition`, of which there may be more than locks.
+    /// Returns the lock of partition `partition`. There can be more partitions than locks.
     #[inline(always)]
     fn lock_of(&self, partition: u64) -> usize {
         let locks = self.locks.partitions() as u64;
@@ -116,7 +124,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
 
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M>, txn: Txn<'_>) {
         let before = core.account(Category::ConcurrencyControl);
-        // Who was refused for its age must come back younger.
+        // A transaction that was refused because of its age must retry with a later timestamp.
         if let Some(age) = txn.age {
             worker.timestamp = age;
         } else if txn.attempt == 0 || self.older == Older::IsRefused {
@@ -169,7 +177,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
             return Ok(());
         }
         let has = |partition| worker.declared.binary_search(&self.lock_of(partition)).is_ok();
-        // Replicated rows may be read by whoever has a partition; see `write`.
+        // A transaction that owns any partition may read replicated rows. `write` has the rule for writing them.
         let has_all = match keys.first() == keys.last() {
             true => table.partitioning.of(keys.first()).is_none_or(has),
             false => table.partitioning.all_of_range(keys, has),
@@ -177,7 +185,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         if has_all { Ok(()) } else { Err(undeclared()) }
     }
 
-    /// The locks on its partitions keep a range as it is.
+    /// Does nothing: the locks on its partitions protect the range.
     fn scan<'s>(
         &'s self,
         _: &M::Core,

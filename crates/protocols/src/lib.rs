@@ -1,7 +1,8 @@
-//! Concurrency-control protocols: which transaction may commit.
+//! Concurrency-control protocols. A protocol decides which transactions may commit.
 //!
-//! One file per protocol, its paper cited at the top and its deviations listed; what several share is
-//! in [`parts`]. [`registry`] is the only other place that names them.
+//! Each protocol has one file. The header of the file cites the paper and lists the deviations from it. Code that
+//! several protocols share is in [`parts`]. Outside a protocol's own file, only [`registry`] and the planted bugs
+//! in [`faults`] name protocols.
 
 pub mod bamboo;
 pub mod cicada;

@@ -1,27 +1,38 @@
-//! MOCC: optimistic, with locks on what is hot.
+//! MOCC: optimistic concurrency control that locks hot records before it reads them.
 //!
-//! Source: Wang and Kimura, VLDB 2016; limits as in their code. It is [SILO](crate::silo) with one thing more:
-//! a record for which many transactions have failed (its temperature) is locked before it is read, so that
-//! nobody overwrites what was read before the reader commits. Locks have queues, of readers and writers, from
-//! which one can withdraw. They are taken in the order of names wherever that is possible, and then waited for;
-//! an attempt that has failed leaves its successor a list of locks to take in that order from the start
-//! ([`crate::parts::ordered_locks`]). At commit records to be written are locked in order, and whatever stands
-//! in the way of that order is given back first. Locks only keep others away: what makes a transaction
-//! serializable is SILO's validation, of every read, whether it was locked or not.
+//! Source: Wang and Kimura, VLDB 2016. The limits are those of the authors' code.
 //!
-//! Reading, writing and installing are those of [`Optimistic`].
-//! A threshold of 0 locks every read, as the paper's PCC does; one of 64 none but on the list, and without the list
-//! (`retrospective-locks=off`, as in the authors' code) nothing before commit, as their OCC.
-//! At commit it waits for the locks of what it writes, as in the paper, or refuses as SILO may (`commit-locks`).
+//! MOCC is [SILO](crate::silo) plus locks. A record on which many transactions have failed is *hot*; the measure is
+//! its temperature. A hot record is locked before it is read, so that no other transaction overwrites it before the
+//! reader commits. Locks only keep others away. Serializability comes from SILO's validation of every read, locked
+//! or not. Reading, writing and installing are those of [`Optimistic`].
 //!
-//! Where transactions meet on many cores it stays below SILO even if nothing is hot, for two reasons. It waits at commit,
-//! and whoever waits keeps others waiting with all that it has locked (TicToc 5.1): so does SILO that waits, and falls behind
-//! SILO that refuses. And it holds what it writes for longer than that, from the first lock to the last release: a write takes a lock
-//! of the queue and then the bit of the TID word, and gives back both, where SILO's is one word.
-//! Deviations: the temperature is a record's, not a page's, and cools down in the next window of epochs; queues
-//! are under a latch (the paper's are latch-free); a writer sets a bit of the TID word before it validates, as
-//! SILO's do, so that who validates without a lock sees it; a lock alone hinders nobody's reading. Natively a
-//! running session may take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
+//! - Locks have queues of readers and writers. A waiter can withdraw from a queue.
+//! - Locks are acquired in the order of names wherever possible, and only then waited for.
+//! - A failed attempt leaves a list of locks. The next attempt acquires them in that order from the start
+//!   ([`crate::parts::ordered_locks`]).
+//! - At commit, records to be written are locked in order. Locks that violate that order are released first.
+//!
+//! Options:
+//!
+//! - `hot-threshold`: 0 locks every read, as the paper's PCC. 64 locks only what is on the list.
+//! - `retrospective-locks=off`, as in the authors' code: there is no list. With a threshold of 64, nothing is
+//!   locked before commit, as in their OCC.
+//! - `commit-locks`: at commit, wait for the locks of the write set, as in the paper, or refuse, as SILO can.
+//!
+//! On many cores with conflicts, MOCC is slower than SILO even if nothing is hot, for two reasons. First, it waits
+//! at commit, and a waiter keeps others waiting with all that it has locked (TicToc 5.1). SILO with waiting does
+//! the same, and is slower than SILO that refuses. Second, it holds written records for longer, from the first lock
+//! to the last release. A write acquires a lock of the queue and then the bit of the TID word, and releases both.
+//! SILO's lock is one word.
+//!
+//! Deviations:
+//!
+//! - The temperature belongs to a record, not to a page, and cools down in the next window of epochs.
+//! - Queues are under a latch. The paper's queues are latch-free.
+//! - A writer sets a bit of the TID word before it validates, as SILO's writers do. So a transaction that validates
+//!   without a lock sees the writer. A lock alone does not block reads.
+//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, faults,
@@ -39,10 +50,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::{Epochs, RecordRef};
 use txn::{Abort, AbortReason, Intent};
 
-/// The protocol.
+/// The MOCC protocol.
 pub type Mocc<M> = Optimistic<MoccRules<M>>;
 
-/// How it locks and validates.
+/// MOCC's rules for locking and validation.
 pub struct MoccRules<M: Machine> {
     sessions: Sessions<M>,
     threshold: u64,
@@ -50,7 +61,7 @@ pub struct MoccRules<M: Machine> {
     recommends: bool,
 }
 
-/// SILO's word, a lock, and how hot the record is.
+/// SILO's TID word, a lock, and the record's temperature.
 #[repr(C)]
 pub struct Words {
     tid: Word,
@@ -58,7 +69,7 @@ pub struct Words {
     temperature: Temperature,
 }
 
-// SAFETY: words.
+// SAFETY: every field consists of words, for which zeros are a valid value, and nothing needs dropping.
 unsafe impl Zeroed for Words {}
 
 impl TidRecord for Words {
@@ -75,14 +86,14 @@ impl Queued for Words {
     }
 }
 
-/// What a session keeps.
+/// State of a session.
 pub struct Own<'s, M: Machine> {
     epochs: &'s Epochs<M>,
     commit_locks: CommitLocks,
     locks: OrderedLocks<'s, M, Words>,
-    /// The attempt has failed to commit.
+    /// Set if the attempt has failed to commit.
     failed: bool,
-    /// The last TID that it chose.
+    /// The last TID that the session chose.
     last_tid: u64,
     window: u64,
     random: u64,
@@ -126,9 +137,9 @@ impl<M: Machine> MoccRules<M> {
             }
         }
         let mut newest = own.last_tid;
-        // Nobody else can have the bit set, who has no lock.
+        // No other transaction can have set the bit, because it would need the lock for that.
         sets.lock_writes(core, CommitLocks::Refuse, |tid| newest = newest.max(tid))?;
-        // The serialisation point, as in SILO.
+        // The serialization point, as in SILO.
         core.fence();
         let epoch = own.epochs.current(core);
         core.fence();
@@ -136,7 +147,8 @@ impl<M: Machine> MoccRules<M> {
         Ok(tid_word::next_tid(epoch, sets.newest_read(newest)))
     }
 
-    /// The records to be written, and those read that have changed or are nearly hot.
+    /// Recommends locks for the next attempt: on the records to be written, and on those read that have changed or
+    /// are nearly hot.
     fn recommend<'s>(&self, core: &M::Core, own: &mut Own<'s, M>, sets: &Footprint<'s, M, Words>) {
         let (threshold, window) = (self.threshold.saturating_sub(1), own.window);
         let written = sets.writes.records().map(|record| (record, Mode::Exclusive));

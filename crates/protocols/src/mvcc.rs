@@ -1,19 +1,28 @@
 //! MVCC: multi-version timestamp ordering.
 //!
-//! Source: Reed 1978; Bernstein and Goodman 1983; Abyss 2.2. A transaction draws a timestamp when an attempt
-//! begins and is serialized by it. A read gets the version that was newest at its timestamp and is never
-//! refused; it marks the newest version as read (`rts`), and waits for an announced write between that
-//! version and itself to be decided. A write is announced (prewrite) when it is made and is refused if a later
-//! transaction has read or written the row. A restart draws a fresh timestamp. Waiting always goes from later
-//! to earlier timestamps, so it can't end in a circle.
-//! Deviations: one undecided prewrite per record, and a version follows the newest only: a write that would
-//! go between two versions is refused (as in the papers' code), so older versions need no `rts`; a read for
-//! update announces its write at once; read-only transactions are no exception, as reading at an older
-//! timestamp would not be strict.
-//! Collection: versions leave their chains in lots as soon as nobody can read them, from the middle of a chain
-//! too ([`version_collector`]): a chain holds at most one version for each transaction older than the newest,
-//! beside those superseded since the last lots.
-//! Strict unless timestamps come in batches: then an old one may be used after a later one has committed.
+//! Source: Reed 1978; Bernstein and Goodman 1983; Abyss 2.2.
+//!
+//! - A transaction draws a timestamp when an attempt begins, and is serialized at it. A retry draws a new one.
+//! - A read returns the version that was newest at the reader's timestamp, and is never refused. It marks the
+//!   newest version as read (`rts`). It waits for a prewrite between that version and its own timestamp to be
+//!   decided.
+//! - A write is announced (prewrite) when it is made. It is refused if a later transaction has read or written the
+//!   row.
+//! - Waits always go from later to earlier timestamps, so they cannot form a cycle.
+//!
+//! MVCC is strict unless timestamps come in batches. With batches, an old timestamp can be used after a later one
+//! has committed.
+//!
+//! Garbage collection: a session removes versions from their chains in lots, as soon as no transaction can read
+//! them. Versions are removed from the middle of a chain too ([`version_collector`]). A chain holds at most one
+//! version for each transaction older than the newest version, plus those superseded since the last lots.
+//!
+//! Deviations:
+//!
+//! - A record has one undecided prewrite, and a version can follow the newest one only. A write between two
+//!   versions is refused, as in the papers' code, so older versions need no `rts`.
+//! - A read for update announces its write at once.
+//! - Read-only transactions are treated like all others, because reading at an older timestamp would not be strict.
 //!
 //! [`version_collector`]: crate::parts::version_collector
 
@@ -35,10 +44,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet};
 
-/// The protocol.
+/// The MVCC protocol.
 pub type Mvcc<M> = AnnouncedWrites<MvccRules<M>>;
 
-/// Which versions it reads, and when it writes.
+/// MVCC's rules: which versions a transaction reads, and when it writes.
 pub struct MvccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     versions: Versions<M>,
@@ -47,7 +56,7 @@ pub struct MvccRules<M: Machine> {
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-/// Timestamp, and the versions that this session has superseded.
+/// State of a session: its timestamp, and the versions that it has superseded.
 pub struct Own<'s, M: Machine> {
     prewrites: Prewriter<M>,
     session: usize,
@@ -140,7 +149,7 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
                 prewrites.latch_decided(core, &record);
             }
         }
-        // What is older than the newest version can't change for an active transaction: no mark needed.
+        // Versions older than the newest one cannot change for an active transaction, so they need no mark.
         let newest = version_chain::wts(core, &record) <= prewrites.timestamp;
         let head = version_chain::read(core, &record, prewrites.timestamp, columns, out);
         if newest && !core.is_planted(faults::MVCC_WITHOUT_READ_MARKS) {
@@ -183,7 +192,8 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
     }
 
     fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, guard: GuardRef<'s, M, Times>) {
-        // No record is missing that was retired by somebody later: it would have waited for this transaction.
+        // No record is missing because a later transaction retired it: the retirement would have waited for this
+        // one.
         range_times::announce(core, guard, own.prewrites.timestamp);
     }
 }

@@ -1,10 +1,10 @@
 //! NO_CC: no concurrency control at all.
 //!
-//! It reads what is there, installs what it wrote, and never waits, validates or aborts, so it bounds from
-//! above what any protocol can reach on a workload and measures the harness. Its histories are not
-//! serializable as soon as two workers meet: it proves that the checker can fail.
+//! Source: none. NO_CC is the null member of the family, as noop is BenchBase's.
 //!
-//! Source: none; the null member of the family, as noop is BenchBase's.
+//! NO_CC reads the current rows, installs its writes, and never waits, validates or aborts. So its throughput is an
+//! upper bound on what any protocol can reach on a workload, and it measures the harness. Its histories are not
+//! serializable as soon as two workers conflict, which proves that the checker can fail.
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
@@ -14,7 +14,7 @@ use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
-/// The protocol.
+/// The NO_CC protocol.
 pub struct NoCc;
 
 impl<M: Machine> Protocol<M> for NoCc {

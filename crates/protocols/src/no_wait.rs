@@ -1,15 +1,22 @@
 //! NO_WAIT: two-phase locking in which a conflict aborts the requester at once.
 //!
-//! Source: Bernstein and Goodman 1981 (two-phase locking without waiting); Abyss 2.1. The lock is one word
-//! in the record, a writer bit or a count of readers, as Trireme 3.2 describes. Nobody waits, so there is no
-//! queue, no timestamp and no dead-lock.
+//! Source: Bernstein and Goodman 1981 (two-phase locking without waiting); Abyss 2.1.
 //!
-//! Options, for comparison: the lock is a list of requests under a latch; it is in a table per partition or in
-//! one table ([`crate::parts::lock_table`]) instead of in the record; and records are locked to be written
-//! only at commit, until then to be read (PCC of Wang and Kimura, VLDB 2016, as Trireme 5.1 describes it: it has
-//! more aborts).
-//! Deviations: buffered writes, see [`crate::parts::two_phase_locking`]; locks in tables are lists, because
-//! a bucket has to be latched anyway.
+//! The lock is one word in the record. It holds a writer bit or a count of readers, as Trireme 3.2 describes. No
+//! transaction waits, so there is no queue, no timestamp and no deadlock.
+//!
+//! Options, for comparison:
+//!
+//! - `lock-form=list`: the lock is a list of requests under a latch.
+//! - `locks=partition` or `central`: the locks are in one table for each partition, or in one table, instead of in
+//!   the records ([`crate::parts::lock_table`]).
+//! - `write-locks=commit`: a record is locked exclusively only at commit. Until then it is locked only as it was
+//!   read. This is the PCC of Wang and Kimura, VLDB 2016, as Trireme 5.1 describes it. It has more aborts.
+//!
+//! Deviations:
+//!
+//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
+//! - Locks in tables are lists, because a bucket has to be latched anyway.
 
 use crate::{
     Declaration, Isolation, LockForm, LockPlacement, ProtocolOptions, Txn, WriteLocks, faults,
@@ -25,19 +32,19 @@ use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The NO_WAIT protocol.
 pub type NoWait = TwoPhaseLocking<CountedLocks>;
-/// With records locked to be written at commit: PCC.
+/// NO_WAIT that acquires write locks at commit: PCC.
 pub type NoWaitAtCommit = TwoPhaseLocking<CountedLocks<true>>;
-/// With lists for locks.
+/// NO_WAIT whose locks are lists.
 pub type NoWaitListed<M> = TwoPhaseLocking<ListedLocks<M, InRecord>>;
-/// With lists for locks, in tables.
+/// NO_WAIT whose locks are lists in tables.
 pub type NoWaitTabled<M> = TwoPhaseLocking<ListedLocks<M, LockTables<M>>>;
 
-/// The lock word of a writer; anything less is a number of readers.
+/// Lock word of a writer. Any smaller value is a number of readers.
 const WRITER: u64 = 1 << 63;
 
-/// One word per record: a writer bit, or the number of readers.
+/// Locks of one word per record: a writer bit, or the number of readers.
 pub struct CountedLocks<const AT_COMMIT: bool = false>;
 
 fn conflict() -> Abort {
@@ -101,7 +108,7 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
         let (line, lock) = (record.line(), record.cc());
         let mut seen = core.load(line, lock);
         loop {
-            // Tested before it is tried: an exchange that fails still takes the line.
+            // The word is checked before the exchange, because an exchange that fails still takes the cache line.
             let wanted = match mode {
                 Mode::Exclusive if seen == 0 => WRITER,
                 Mode::Shared if seen != WRITER => seen + 1,
@@ -126,7 +133,7 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
         {
             return Ok(());
         }
-        // Only the one reader that is us may turn into a writer.
+        // An upgrade succeeds only if this transaction is the only reader.
         core.cas(record.line(), record.cc(), 1, WRITER).map_err(|_| conflict())?;
         *held = Mode::Exclusive;
         Ok(())
@@ -148,7 +155,7 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
     }
 }
 
-/// A list of requests per record, in the record or in a table.
+/// Locks that are a list of requests per record, in the record or in a table.
 pub struct ListedLocks<M: Machine, P> {
     place: P,
     arena: Arc<Arena>,
@@ -157,13 +164,13 @@ pub struct ListedLocks<M: Machine, P> {
     machine: PhantomData<fn() -> M>,
 }
 
-/// A session's requests, and the name by which it knows its own.
+/// State of a session: its requests, and the name by which it recognizes them.
 pub struct Lister<M: Machine> {
     requests: Requests<M>,
     name: u64,
 }
 
-/// Nobody waits for anybody.
+/// Returns false: a requester never waits.
 fn never(_: u64, _: u64) -> bool {
     false
 }

@@ -1,26 +1,36 @@
-//! OCC: optimistic, with two timestamps a transaction, validated record by record.
+//! OCC: optimistic concurrency control with two timestamps per transaction, validated record by record.
 //!
 //! Source: Kung and Robinson 1981; Larson et al., VLDB 2011 (validation in parallel); Abyss 2.2, 4.3, 5.1.
-//! A start timestamp is drawn when an attempt begins, and a read of a version later than it is refused: with
-//! one counter of timestamps a transaction sees the rows as they were at its start, or ends. At commit the
-//! records to be written are latched in name order, an end timestamp is drawn, and every record read must
-//! have the version that was read and no latch of another's; what is installed carries the end timestamp.
 //!
-//! Serialized by the moment at which the end timestamp is drawn: by then a writer has all its latches,
-//! and whoever overwrites what another has read can latch it only after the other has drawn and
-//! validated. With one counter that is the order of the end timestamps; in batches or from clocks they
-//! only name versions, and an old one costs needless refusals, never an anomaly. So it is always strict.
+//! - An attempt draws a start timestamp when it begins. A read of a later version is refused. So, with one counter
+//!   of timestamps, a transaction sees the rows as they were at its start, or aborts.
+//! - At commit the records to be written are latched in name order, and an end timestamp is drawn. Every record
+//!   read must still have the version that was read, and no other transaction's latch.
+//! - Installed versions carry the end timestamp.
 //!
-//! Option, for comparison: the whole of that in one critical section (Kung and Robinson, section 4, serial
-//! validation; what Abyss 4.3 began with). Then nobody finds a record latched but readers, who wait for the row
-//! to be whole.
-//! Reading, writing and installing are those of [`Optimistic`]; at read committed what is not validated is not
-//! refused either.
-//! Deviations: one version per record, so a read of the past is refused instead of answered (as in the
-//! papers' simulation); scanned ranges are validated as SILO's are; only written records are latched, not read
-//! ones; serial validation asks each record read for its version instead of every transaction since the start
-//! for its write set: the answer is the same; a fresh record for an absent key carries no timestamp, so an
-//! absence may be later than the start (validation still guards it).
+//! Reading, writing and installing are those of [`Optimistic`]. At read committed, a read that is not validated is
+//! not refused either.
+//!
+//! A transaction is serialized when it draws its end timestamp. A writer holds all of its latches by then. A
+//! transaction that overwrites a record that another has read can latch it only after the reader has drawn its
+//! timestamp and validated. With one counter this is the order of the end timestamps. Timestamps in batches or from
+//! clocks only name versions: an old one causes needless refusals, never an anomaly. So OCC is always strict.
+//!
+//! Options:
+//!
+//! - `validation=central`, for comparison: the whole commit runs in one critical section (Kung and Robinson,
+//!   section 4, serial validation; Abyss 4.3 began with it). Then only readers find a record latched, and they wait
+//!   until the row is complete.
+//!
+//! Deviations:
+//!
+//! - A record has one version. So a read of the past is refused instead of answered, as in the papers' simulation.
+//! - Scanned ranges are validated as in SILO.
+//! - Only records to be written are latched, not those read.
+//! - Serial validation compares the version of each record read. The paper compares the write set of every
+//!   transaction since the start. The result is the same.
+//! - A new record for an absent key carries no timestamp, so an absence can be later than the start. Validation
+//!   still protects it.
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, Validation, faults,
@@ -35,10 +45,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::Epochs;
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The OCC protocol.
 pub type Occ<M> = Optimistic<OccRules<M>>;
 
-/// How it validates.
+/// OCC's rules for validation.
 pub struct OccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     section: Option<CriticalSection<M>>,
@@ -48,7 +58,7 @@ pub struct OccRules<M: Machine> {
 #[repr(transparent)]
 pub struct WriteTime(Word);
 
-// SAFETY: a word.
+// SAFETY: a word, for which zero is a valid value.
 unsafe impl Zeroed for WriteTime {}
 
 impl TidRecord for WriteTime {
@@ -58,13 +68,13 @@ impl TidRecord for WriteTime {
     }
 }
 
-/// The word of a version written at `timestamp`.
+/// Returns the word of a version written at `timestamp`.
 #[inline(always)]
 fn written_at(timestamp: u64) -> u64 {
     timestamp << 1
 }
 
-/// What a session keeps.
+/// State of a session.
 pub struct Own<'s, M: Machine> {
     start: u64,
     source: TimestampSource,
@@ -138,10 +148,10 @@ impl<M: Machine> Rules<M> for OccRules<M> {
         } else if let Some(entrance) = &mut own.entrance {
             entrance.enter(core);
         }
-        // Waiting keeps others waiting, but an attempt given up would have drawn its timestamps in vain,
-        // and those are what many cores wait for.
+        // Waiting keeps other transactions waiting. But an aborted attempt would have drawn its timestamps in vain,
+        // and timestamps are the bottleneck on many cores.
         sets.lock_writes(core, CommitLocks::Wait, |_| ())?;
-        // The serialisation point: behind every latch, before anything is validated.
+        // The serialization point: after all latches are acquired, before anything is validated.
         core.fence();
         let end = self.allocator.draw(core, &mut own.source);
         core.fence();

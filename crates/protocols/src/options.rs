@@ -1,61 +1,61 @@
-//! The knobs of all protocols: plain values, and their names for command lines and records.
+//! The knobs of all protocols: their values, and their names on command lines and in records.
 
 use crate::{Isolation, TimestampAllocation};
 use std::fmt;
 
-/// All knobs of all protocols, as plain values. A protocol heeds those that it lists in
-/// [`crate::Protocol::knobs`].
+/// Values of all knobs of all protocols. A protocol uses the knobs that it lists in [`crate::Protocol::knobs`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolOptions {
-    /// The level of isolation asked for; none for the protocol's own, which is the strongest that it gives.
+    /// Isolation level asked for; none for the protocol's own level, which is the strongest that it gives.
     pub isolation: Option<Isolation>,
-    /// Where timestamps come from.
+    /// Source of timestamps.
     pub timestamps: TimestampAllocation,
-    /// What is done about deadlocks where everybody may wait.
+    /// How deadlocks are handled by a protocol in which every conflict waits.
     pub deadlocks: Deadlocks,
-    /// How long a wait lasts before the first search for a deadlock, and how long until the next one, in
-    /// nanoseconds; at least 100.
+    /// How long a wait lasts before the first search for a deadlock, and the time between searches, in nanoseconds.
+    /// At least 100.
     pub deadlock_search_ns: u64,
-    /// The longest wait for a lock, in nanoseconds; none for no limit.
+    /// Longest wait for a lock, in nanoseconds; none for no limit.
     pub lock_timeout_ns: Option<u64>,
     /// Where the waits-for graph is kept.
     pub waits_for: WaitsForGraph,
-    /// What transactions do that are declared read-only, where others lock.
+    /// What declared read-only transactions do where other transactions lock.
     pub readers: Readers,
-    /// What an optimistic transaction does about a record that another has locked to commit; none for what is usual
-    /// under its protocol.
+    /// What an optimistic transaction does when another transaction has locked a record for its commit; none for
+    /// the usual choice of its protocol.
     pub commit_locks: Option<CommitLocks>,
-    /// An optimistic transaction adds to a row when it installs its writes, and reads nothing for it.
+    /// Set if an optimistic transaction adds to a row when it installs its writes, without reading the row.
     pub commit_updates: bool,
-    /// MOCC locks a record before it reads it once the record's temperature has reached this value. The temperature is the
-    /// logarithm to base 2 of the number of transactions that have failed on the record; 0 to 64.
+    /// Temperature from which MOCC locks a record before it reads it, 0 to 64. A record's temperature is the
+    /// logarithm to base 2 of the number of transactions that have failed on the record.
     pub hot_threshold: u64,
-    /// Where that is done: after a failure the next attempt locks from the start what the last one has shown to be
-    /// worth it.
+    /// Set if a MOCC attempt after a failure locks records from the start: those that the failed attempt has shown
+    /// to be worth locking.
     pub retrospective_locks: bool,
     /// Where an optimistic transaction that draws timestamps is validated.
     pub validation: Validation,
     /// Where locks of records are kept.
     pub locks: LockPlacement,
-    /// Buckets of all tables of locks together; none for as many as is usual.
+    /// Number of buckets of all lock tables together; none for the usual number.
     pub lock_buckets: Option<u64>,
-    /// What a lock is where nobody waits for it.
+    /// Form of a lock that no transaction waits for.
     pub lock_form: LockForm,
-    /// When a record is locked to be written.
+    /// When a record is locked for a write.
     pub write_locks: WriteLocks,
-    /// Of a transaction's accesses, the share in percent after which its writes are no longer retired.
+    /// Share of a transaction's accesses, in percent, after which its writes are no longer retired.
     pub retire_percent: u64,
-    /// CICADA installs its pending versions in the order of contention, the most recently written records first.
+    /// Set if CICADA installs its pending versions in the order of contention: the most recently written records
+    /// first.
     pub contention_order: bool,
-    /// Validates once before pending versions are installed.
+    /// Set if CICADA validates once before it installs pending versions.
     pub precheck: bool,
-    /// How often the bound on back-offs is set by what it does to throughput, in nanoseconds; none to leave backing off to
-    /// whoever tries again.
+    /// Interval, in nanoseconds, at which the bound on back-offs is adjusted by its effect on throughput; none if
+    /// the caller that retries decides how long to back off.
     pub contention_regulation_ns: Option<u64>,
-    /// Number of partition locks, or of tables of locks, where partitions have them; none for as many as the
-    /// workload has partitions.
+    /// Number of partition locks, or of lock tables, where each partition has one; none for as many as the workload
+    /// has partitions.
     pub partitions: Option<u64>,
-    /// What becomes of a transaction that is older than the owner of a partition.
+    /// What a transaction does that is older than the owner of a partition.
     pub older_at_partition: OlderAtPartition,
 }
 
@@ -89,53 +89,53 @@ impl Default for ProtocolOptions {
 }
 
 impl ProtocolOptions {
-    /// False when a weaker level is asked for than a protocol gives by itself.
+    /// Returns false if `isolation` asks for a weaker level than serializability.
     pub fn asks_for_full_isolation(&self) -> bool {
         matches!(self.isolation, None | Some(Isolation::Serializable))
     }
 }
 
-/// What is done about deadlocks (Abyss 4.2).
+/// How deadlocks are handled (Abyss 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlocks {
-    /// They are searched for in a waits-for graph, and a victim aborts.
+    /// Deadlocks are searched for in a waits-for graph, and a victim aborts.
     Search,
-    /// They cannot be: a transaction waits only for a lock whose key is beyond all that it holds.
+    /// Deadlocks cannot occur: a transaction waits only for a lock whose key is beyond all keys that it has locked.
     KeyOrder,
 }
 
 /// Where the waits-for graph is kept (Abyss 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsForGraph {
-    /// Each session has a row, and nobody locks anything to read or write one.
+    /// Each session has a row. Rows are read and written without locks.
     PerCore,
-    /// Under one latch.
+    /// The graph is under one latch.
     Central,
 }
 
-/// What transactions do that are declared read-only, where others lock (Abyss 6.1).
+/// What declared read-only transactions do where other transactions lock (Abyss 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// They lock what they read, as all others.
+    /// They lock what they read, like all others.
     Locks,
     /// They read the versions that were the newest when they began, and lock nothing.
     Versions,
 }
 
-/// What an optimistic transaction that is about to commit does about a record that another has locked.
+/// What an optimistic transaction does at commit when another transaction has locked a record that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitLocks {
-    /// Waits for it; all lock in one order, so nobody waits for ever (Silo 4.4).
+    /// It waits. All transactions lock in one order, so no wait lasts for ever (Silo 4.4).
     Wait,
-    /// Aborts. Waiting makes convoys: whoever waits keeps others waiting with all that it has locked (TicToc
-    /// 5.1, and the code that the study of 2022 measured).
+    /// It aborts. Waiting creates convoys: a waiter keeps others waiting with all that it has locked (TicToc 5.1,
+    /// and the code that the study of 2022 measured).
     Refuse,
 }
 
 /// Where an optimistic transaction is validated (Abyss 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
-    /// Beside others, with the records latched that it is to write.
+    /// In parallel with other transactions, while the records in its write set are latched.
     Parallel,
     /// Alone, in the one critical section of the database.
     Central,
@@ -152,7 +152,7 @@ pub enum LockPlacement {
     Central,
 }
 
-/// What a lock is where nobody waits for it. Locks in tables are lists.
+/// Form of a lock that no transaction waits for. Locks in tables are always lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockForm {
     /// One word, changed by atomic operations (VLL, Trireme 3.2).
@@ -161,55 +161,56 @@ pub enum LockForm {
     List,
 }
 
-/// When a record is locked to be written.
+/// When a record is locked for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteLocks {
     /// When the write is made.
     Access,
-    /// When the transaction commits; until then its record is locked as it was read (PCC: Wang and Kimura,
+    /// When the transaction commits. Until then the record is locked only as it was read (PCC: Wang and Kimura,
     /// Trireme 5.1).
     Commit,
 }
 
-/// What becomes of a transaction that is older than the owner of a partition that it asks for.
+/// What a transaction does that is older than the owner of a partition that it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OlderAtPartition {
-    /// It goes before an owner that has not started, and waits for one that has.
+    /// It goes before an owner that has not started, and waits for an owner that has.
     GoesFirst,
-    /// It aborts, and comes back with a new timestamp.
+    /// It aborts and retries with a new timestamp.
     Aborts,
 }
 
-/// The most partition locks.
+/// Largest number of partition locks.
 const MAX_PARTITIONS: u64 = 65_536;
 
-/// The most buckets of lock tables: 64 MiB of them.
+/// Largest number of lock table buckets: 64 MiB of them.
 const MAX_LOCK_BUCKETS: u64 = 1 << 20;
 
-/// An option of protocols by its name.
+/// A named option of protocols.
 pub struct Knob {
-    /// Its name on the command line and in records.
+    /// Name on the command line and in records.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// What the knob does, in one line.
     pub summary: &'static str,
-    /// What it can be set to, as a phrase that continues "allowed: ".
+    /// Allowed values, as a phrase that continues "allowed: ".
     pub allowed: &'static str,
     set: fn(&mut ProtocolOptions, &str) -> Option<()>,
     value: Option<fn(&ProtocolOptions) -> String>,
 }
 
 impl Knob {
-    /// The knob called `name`.
+    /// Returns the knob called `name`.
     pub fn named(name: &str) -> Option<&'static Knob> {
         KNOBS.iter().find(|knob| knob.name == name)
     }
 
-    /// Its value in `options`, as it would be set. None for a knob that only sets others.
+    /// Returns the knob's value in `options`, spelled as [`Knob::set`] accepts it. None for a knob that only sets
+    /// others.
     pub fn value(&self, options: &ProtocolOptions) -> Option<String> {
         self.value.map(|value| value(options))
     }
 
-    /// Sets it in `options`.
+    /// Sets the knob in `options`.
     pub fn set(&self, options: &mut ProtocolOptions, value: &str) -> Result<(), KnobError> {
         (self.set)(options, value).ok_or_else(|| KnobError {
             name: self.name,
@@ -219,14 +220,14 @@ impl Knob {
     }
 }
 
-/// A knob can't be set to that.
+/// Error: a knob does not accept a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnobError {
     /// The knob.
     pub name: &'static str,
     /// The value that was given.
     pub given: String,
-    /// What is allowed.
+    /// The values that are allowed.
     pub allowed: &'static str,
 }
 
@@ -238,7 +239,7 @@ impl fmt::Display for KnobError {
 
 impl std::error::Error for KnobError {}
 
-/// Every knob that has no option of its own on the command line.
+/// All knobs that have no option of their own on the command line.
 pub const KNOBS: &[Knob] = &[
     Knob {
         name: "deadlocks",
@@ -542,7 +543,7 @@ pub const KNOBS: &[Knob] = &[
     },
 ];
 
-/// What `off` and `on` say.
+/// Parses `off` or `on`.
 fn switch(text: &str) -> Option<bool> {
     match text {
         "off" => Some(false),
@@ -551,14 +552,14 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// As [`switch`] reads it.
+/// Formats a value as [`switch`] parses it.
 fn switched(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
 
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Nanoseconds of `100us`, up to 1000 s.
+/// Parses a duration such as `100us` into nanoseconds, up to 1000 s.
 fn duration(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
@@ -567,7 +568,7 @@ fn duration(text: &str) -> Option<u64> {
     (ns <= 1_000_000_000_000).then_some(ns)
 }
 
-/// As [`duration`] reads it, in the largest unit that leaves a whole number.
+/// Formats a duration as [`duration`] parses it, in the largest unit that leaves a whole number.
 fn shown(ns: u64) -> String {
     let fits = UNITS.iter().rev().find(|(_, factor)| ns > 0 && ns.is_multiple_of(*factor));
     let (unit, factor) = fits.unwrap_or(&UNITS[0]);

@@ -1,36 +1,42 @@
-//! PLOR: two-phase locking in which readers and writers meet only when a writer commits.
+//! PLOR: two-phase locking in which readers and writers conflict only when a writer commits.
 //!
-//! Source: Chen et al., SIGMOD 2022 (Plor: General Transactions with Predictable, Low Tail Latency). Only the paper's
-//! abstract was at hand; what follows is from secondary knowledge of it, and where that says nothing, our own.
+//! Source: Chen et al., SIGMOD 2022 (Plor: General Transactions with Predictable, Low Tail Latency). Only the
+//! paper's abstract was at hand. This description is from secondary knowledge of the paper, and our own where that
+//! says nothing.
 //!
-//! - Locks are pessimistic: a read registers the transaction with the record, a write takes the record's write
-//!   lock, and both are kept to the end. Between writers WOUND_WAIT's rule decides: the older wounds the younger,
-//!   the younger waits. Timestamps stay through restarts.
-//! - Reads are optimistic: a reader is not kept out by a write lock. It reads the committed version; what the
-//!   writer has written is its own until it commits.
-//! - To commit, a writer makes its locks exclusive, one by one: no reader gets in any more. Of those that are
-//!   registered the younger are wounded, the older awaited. Then it passes its commit point, a compare-and-swap on
-//!   one word of its session, which fails if it has been wounded; installs; and lets go. For others the commit is
-//!   the compare-and-swap alone.
-//! - A reader that finds an exclusive lock waits until it is gone. If it is older than the writer, it wounds it: the
-//!   writer may be awaiting an older reader elsewhere that in turn waits for this one.
+//! - Locks are pessimistic: a read registers the transaction with the record, and a write acquires the record's
+//!   write lock. Both are kept to the end. Writers follow WOUND_WAIT's rule: the older wounds the younger, and the
+//!   younger waits. A transaction keeps its timestamp when it is retried.
+//! - Reads are optimistic: a write lock does not keep readers out. A reader reads the committed version. The
+//!   writer's new version stays private until it commits.
+//! - To commit, a writer makes its locks exclusive, one by one. An exclusive lock admits no more readers. The
+//!   writer wounds the registered readers that are younger, and waits for those that are older. Then it passes its
+//!   commit point, which is a compare-and-swap on one word of its session. It fails if the transaction has been
+//!   wounded. Then the writer installs its writes and releases its locks. A transaction without writes has only the
+//!   compare-and-swap.
+//! - A reader that finds an exclusive lock waits until it is gone. If the reader is older than the writer, it
+//!   wounds the writer, because the writer can be waiting elsewhere for an older reader that in turn waits for this
+//!   one.
 //!
-//! So whoever waits, waits for older transactions, for wounded ones and for such as are past their commit points:
-//! there are no circles, and the oldest transaction is never wounded. At its commit point a transaction's reads are
-//! registered still, and nobody has overwritten them, as a writer would have had to wound it; its writes are
-//! exclusive. So transactions are ordered by their commit points, which is strict.
+//! So a transaction waits only for older transactions, for wounded ones, and for those past their commit points.
+//! Waits form no cycle, and the oldest transaction is never wounded. At its commit point a transaction's reads are
+//! still registered, and no record read has been overwritten, because a writer would have had to wound the reader
+//! first. Its writes are exclusive. So transactions are ordered by their commit points, which is strict.
 //!
-//! Option: writes are locked at commit, in the order of their names, and until then only read (the paper's delayed
-//! acquisition of write locks).
+//! Option: `write-locks=commit` acquires write locks at commit, in the order of the records' names. Until then
+//! these records are only read (the paper's delayed acquisition of write locks).
 //!
 //! Deviations, as far as the original is known:
-//! - Readers are in a list under the latch of the record's lock, where the paper's are bits, a worker each, set without
+//!
+//! - Readers are in a list under the latch of the record's lock. The paper has one bit for each worker, set without
 //!   a latch. See [`crate::parts::registered_readers`].
-//! - A wounded reader is not awaited: it cannot commit any more. It finds that out when it has copied a row, which may
-//!   have been overwritten under its eyes; when it asks for a lock; while it waits; and when it is to commit.
-//! - Ranges are registered with and locked as records are; who makes a record in a range keeps readers out for
-//!   that instant, or to its end if it has scanned the range itself ([`crate::parts::two_phase_locking`]).
-//! - Natively a running session may take a write lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
+//! - A writer does not wait for a wounded reader, because that reader cannot commit any more. The reader notices
+//!   the wound after it has copied a row (which may have been overwritten meanwhile), when it asks for a lock,
+//!   while it waits, and when it is about to commit.
+//! - Ranges are registered with and locked like records. A transaction that makes a record in a range keeps readers
+//!   out for that instant, or to its end if it has scanned the range itself ([`crate::parts::two_phase_locking`]).
+//! - Natively, a running session can take a write lock that was granted to a sleeping one
+//!   ([`crate::parts::overtaking`]).
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn, WriteLocks, faults,
@@ -46,10 +52,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The PLOR protocol.
 pub type Plor<M> = TwoPhaseLocking<RegisteringLocks<M>>;
 
-/// Locks beside whose writers others read.
+/// Locks that allow readers beside a writer.
 pub struct RegisteringLocks<M: Machine> {
     allocator: TimestampAllocator<M>,
     sessions: Sessions<M>,
@@ -57,7 +63,7 @@ pub struct RegisteringLocks<M: Machine> {
     at_commit: bool,
 }
 
-/// A session's age and its locks.
+/// State of a session: its age and its locks.
 pub struct Owner<M: Machine> {
     timestamp: u64,
     source: TimestampSource,
@@ -66,14 +72,14 @@ pub struct Owner<M: Machine> {
 
 const WOUNDED: AbortReason = AbortReason::Wounded;
 
-/// Whether the transaction looks out for wounds, and does not commit with one.
+/// Returns true if the transaction checks for wounds and does not commit with one. False only with a planted bug.
 #[inline(always)]
 fn heeds_wounds<C: Core>(core: &C) -> bool {
     !core.is_planted(faults::PLOR_COMMITS_WOUNDED)
 }
 
 impl<M: Machine> RegisteringLocks<M> {
-    /// Goes on unless the transaction has been wounded: a word of its own session.
+    /// Checks that the transaction has not been wounded. Reads one word of its own session.
     #[inline(always)]
     fn look(core: &M::Core, owner: &Owner<M>) -> Result<Wound, Abort> {
         match heeds_wounds(core) && owner.reader.is_wounded(core) {
@@ -165,7 +171,8 @@ impl<M: Machine> Locks<M> for RegisteringLocks<M> {
         held.map_err(Abort::because)
     }
 
-    /// Stays registered until the write lock is exclusive: who has it before may overwrite what was read.
+    /// Keeps the read registered until the write lock is exclusive: an earlier holder of the write lock may
+    /// overwrite what was read.
     fn upgrade(
         &self,
         core: &M::Core,
@@ -209,7 +216,7 @@ impl<M: Machine> Locks<M> for RegisteringLocks<M> {
         owner.reader.release(core, record, held);
     }
 
-    /// The commit point.
+    /// Passes the commit point.
     #[inline]
     fn prepare(&self, core: &M::Core, owner: &mut Owner<M>) -> Result<(), Abort> {
         match owner.reader.claims().begin_commit(core) || !heeds_wounds(core) {

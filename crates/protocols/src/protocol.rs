@@ -6,23 +6,23 @@ use std::{fmt, str::FromStr};
 use storage::{Epochs, GuardRef, Record, RecordRef, RowHead, RowState};
 use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, TxnId, Version, Write, WriteKind};
 
-/// What a committed history is promised to look like, the strongest first.
+/// Isolation level that a protocol promises for its committed histories, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     /// Equivalent to some serial order.
     Serializable,
-    /// Everybody reads from a snapshot, and of two concurrent writers of a record one aborts (Berenson et al.
-    /// 1995).
+    /// Every transaction reads from a snapshot, and of two concurrent writers of a record one aborts (Berenson et
+    /// al. 1995).
     Snapshot,
-    /// Nobody reads or overwrites what is not committed (Adya's PL-2). A key is inserted once all the same, and
-    /// what is read for update stays as it was read.
+    /// No transaction reads or overwrites uncommitted data (Adya's PL-2). In addition, a key is inserted only once,
+    /// and a row that was read for update stays as it was read.
     ReadCommitted,
-    /// Nothing.
+    /// No promise.
     None,
 }
 
 impl Isolation {
-    /// The levels that can be asked for.
+    /// Levels that an option can ask for.
     pub const ASKED: [Isolation; 3] =
         [Isolation::Serializable, Isolation::Snapshot, Isolation::ReadCommitted];
 }
@@ -51,14 +51,14 @@ impl FromStr for Isolation {
     }
 }
 
-/// A protocol was asked for a level of isolation that it cannot give.
+/// Error: a protocol was asked for a level of isolation that it cannot give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IsolationError {
     /// The protocol.
     pub protocol: &'static str,
     /// The level asked for.
     pub asked: Isolation,
-    /// The levels that it gives.
+    /// The levels that the protocol gives.
     pub gives: &'static [Isolation],
 }
 
@@ -72,26 +72,27 @@ impl fmt::Display for IsolationError {
 
 impl std::error::Error for IsolationError {}
 
-/// What a protocol says of itself.
+/// What a protocol declares about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// Its name, as the papers spell it.
+    /// Name of the protocol, as the papers spell it.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Paper and section.
     pub source: &'static str,
-    /// The isolation that it promises.
+    /// Isolation level that the protocol promises.
     pub isolation: Isolation,
-    /// True when the serial order also keeps real-time order (strict serializability); under snapshot isolation
-    /// when a snapshot has all that was committed at the begin (strong snapshot isolation).
+    /// True if the serial order also keeps real-time order (strict serializability). Under snapshot isolation, true
+    /// if a snapshot contains everything that was committed when its transaction began (strong snapshot isolation).
     pub strict: bool,
-    /// Why a transaction cannot have several sites, each with data and a protocol of its own, if it cannot.
+    /// Reason why a transaction cannot have several sites, each with data and a protocol of its own; none if it
+    /// can.
     pub one_site: Option<&'static str>,
 }
 
 impl Declaration {
-    /// The same protocol when `options` ask it for less than serializability.
+    /// Returns the declaration of the same protocol at the level that `options` ask for.
     pub fn at_level_of(self, options: &ProtocolOptions) -> Declaration {
         match options.isolation {
             None | Some(Isolation::Serializable) => self,
@@ -100,7 +101,7 @@ impl Declaration {
     }
 }
 
-/// Where timestamps come from (Abyss 4.3).
+/// Source of timestamps (Abyss 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TimestampAllocation {
     /// A counter under a latch.
@@ -108,9 +109,10 @@ pub enum TimestampAllocation {
     /// An atomic addition to one counter.
     #[default]
     Atomic,
-    /// An atomic addition that takes this many at a time. Not strict: a worker uses its batch late.
+    /// An atomic addition that takes this many timestamps at a time. Not strict, because a worker uses its batch
+    /// late.
     Batched(u32),
-    /// The core's clock joined with its number.
+    /// The core's clock, joined with the core's number.
     Clock,
     /// A counter in hardware, on machines that have one.
     Hardware,
@@ -152,154 +154,155 @@ impl FromStr for TimestampAllocation {
     }
 }
 
-/// An attempt of a transaction, as all the sites that it touches know it.
+/// An attempt of a transaction, as known to all sites that the transaction touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Txn<'a> {
-    /// Its identity. Another attempt has another one.
+    /// Identity of the attempt. Each attempt has its own.
     pub id: TxnId,
-    /// The timestamp by which all its sites decide who is older, if one of them has drawn it already: see
-    /// [`Protocol::age`]. None where it begins: the protocol draws one then, if it needs any, unless a retry keeps that
-    /// of the attempt before.
+    /// Timestamp by which all sites of the transaction decide who is older, if one of them has drawn it already
+    /// (see [`Protocol::age`]). None at the site where the transaction begins. There the protocol draws one if it
+    /// needs any, unless a retry keeps the timestamp of the attempt before.
     pub age: Option<u64>,
-    /// 0 for new work, then 1, 2, ... for its retries.
+    /// 0 for a new transaction, then 1, 2, ... for its retries.
     pub attempt: u32,
-    /// Declared to write nothing.
+    /// Set if the transaction is declared to write nothing.
     pub read_only: bool,
-    /// The partitions of all keys that it may access, in any order and repeated at will; none for any. Only
-    /// protocols that [lock partitions](Protocol::locks_partitions) look at them.
+    /// Partitions of all keys that the transaction may access, in any order and with repetitions; empty for all
+    /// partitions. Only protocols that [lock partitions](Protocol::locks_partitions) use it.
     pub partitions: &'a [u64],
 }
 
 impl Txn<'_> {
-    /// The version of what it writes.
+    /// Returns the version of everything that the attempt writes.
     #[inline(always)]
     pub fn version(&self) -> Version {
         Version::new(self.id, 1)
     }
 }
 
-/// What an attempt that has been prepared at a site can accept there, whatever others do: any commit timestamp from
+/// Commit timestamps that an attempt prepared at a site can accept there, whatever other transactions do: all from
 /// `least` to `through`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// The least commit timestamp, 0 for protocols that have none.
+    /// The least commit timestamp; 0 for protocols that have none.
     pub least: u64,
-    /// The greatest. None where what was read may be overwritten as soon as it has been validated: then the site must
-    /// [confirm](Protocol::confirm) whatever is agreed on, once all sites are prepared.
+    /// The greatest commit timestamp. None if what was read can be overwritten as soon as it has been validated.
+    /// Then the site must [confirm](Protocol::confirm) the agreed timestamp once all sites are prepared.
     pub through: Option<u64>,
 }
 
 impl Prepared {
-    /// Any timestamp will do: everything is locked.
+    /// Accepts any timestamp, because everything is locked.
     pub const ANY: Prepared = Prepared::from(0);
 
-    /// Any from `least` on.
+    /// Accepts any timestamp from `least` on.
     #[inline(always)]
     pub const fn from(least: u64) -> Prepared {
         Prepared { least, through: Some(u64::MAX) }
     }
 
-    /// This one and no other.
+    /// Accepts this timestamp only.
     #[inline(always)]
     pub const fn at(timestamp: u64) -> Prepared {
         Prepared { least: timestamp, through: Some(timestamp) }
     }
 
-    /// One from `least` on that is to be confirmed.
+    /// Accepts a timestamp from `least` on, which must be confirmed.
     #[inline(always)]
     pub const fn unconfirmed(least: u64) -> Prepared {
         Prepared { least, through: None }
     }
 
-    /// Whether a commit at `timestamp` has to be confirmed first, if other sites were prepared later.
+    /// Returns true if a commit at `timestamp` must be confirmed first, in case other sites were prepared later.
     pub fn needs_confirmation(&self, timestamp: u64) -> bool {
         self.through.is_none_or(|through| through < timestamp)
     }
 }
 
-/// What a write does to a row.
+/// Change that a write makes to a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     /// Columns to overwrite.
     pub columns: ColumnSet,
     /// Their values, packed.
     pub values: &'a [u8],
-    /// The row's state from then on; none for an update, which needs a row that is there.
+    /// State of the row after the write; none for an update, which needs a row that is present.
     pub state: Option<RowState>,
 }
 
-/// What a prepared attempt is about to do to a record: what a log needs to know of it.
+/// Change that a prepared attempt is about to make to a record, as a log needs to know it.
 ///
-/// A row in two parts is two records, and an insert or a delete of it two images.
+/// A row in two parts is two records, so its insert or delete has two images.
 pub struct Image<'a, 's, M: Machine> {
     /// The record.
     pub record: Record<'s, M>,
-    /// What happens to its row.
+    /// What happens to the record's row.
     pub kind: WriteKind,
-    /// The columns that change: all of the record's in an insert or a delete.
+    /// The columns that change: in an insert or a delete, all columns of the record.
     pub columns: ColumnSet,
-    /// Their values before, packed; none before an insert.
+    /// Values of the columns before the write, packed; none before an insert.
     pub before: &'a [u8],
-    /// Their values afterwards, packed; none after a delete.
+    /// Values of the columns after the write, packed; none after a delete.
     pub after: &'a [u8],
 }
 
-/// Who is told of images.
+/// Receives images.
 pub type Images<'a, 's, M> = dyn FnMut(Image<'_, 's, M>) + 'a;
 
-/// Receives every installed write before its locks are released. Recorded histories are made from it. A redo log receives its
-/// images earlier: see [`Protocol::images`].
+/// Receives every installed write before its locks are released. Recorded histories are made from it. A redo log
+/// receives its images earlier, see [`Protocol::images`].
 pub struct CommitLog<'a> {
     /// Identity of the versions that this transaction installs.
     pub version: Version,
-    /// The history's list of writes, on recorded runs.
+    /// The history's list of writes; none unless the run is recorded.
     pub writes: Option<&'a mut Vec<Write>>,
 }
 
 /// A concurrency-control protocol on machine `M`.
 ///
-/// The architecture looks keys up and hands records over; inserts and deletes arrive as writes that change
-/// a row's state, and an absent key as a record whose row is absent, so a protocol protects absences
-/// as it protects rows. After an `Err` the caller calls [`Protocol::abort`] exactly once.
-/// Lifetimes: `'s` is the store's and the protocol's own.
+/// The architecture looks keys up and passes records to the protocol. Inserts and deletes arrive as writes that
+/// change a row's state. An absent key arrives as a record whose row is absent, so a protocol protects absences in
+/// the same way as rows. After an `Err` the caller calls [`Protocol::abort`] exactly once.
+///
+/// Lifetimes: `'s` is the lifetime of the store and of the protocol.
 pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
-    /// Natively one copy of the loop serves all workloads, which then make virtual calls: a form of a protocol
-    /// that is there to be compared. Each copy costs the build seconds.
+    /// True if natively one copy of the loop serves all workloads, which then make virtual calls. For forms of a
+    /// protocol that exist for comparison, because each copy costs the build seconds.
     const ONE_COPY: bool = false;
 
-    /// What it keeps in each record. Zeros are a record that nobody has touched.
+    /// What the protocol keeps in each record. Zeros stand for a record that no transaction has touched.
     type Record: Zeroed + Send + Sync + 'static;
-    /// What it keeps per session: read set, write set, locks. Survives retries.
+    /// What the protocol keeps per session: read set, write set, locks. It survives retries.
     type Worker<'s>: Send
     where
         M: 's;
 
-    /// What it says of itself with these options.
+    /// Returns the protocol's declaration under these options.
     fn declare(options: &ProtocolOptions) -> Declaration;
 
-    /// Whether `options` ask for it, where the registry lists it as a form of another.
+    /// Returns true if `options` ask for this type, where the registry lists it as a form of another protocol.
     fn is_asked_for(options: &ProtocolOptions) -> bool {
         let _ = options;
         false
     }
 
-    /// The knobs in [`crate::KNOBS`] that it heeds, by name.
+    /// Returns the names of the knobs in [`crate::KNOBS`] that the protocol uses.
     fn knobs() -> &'static [&'static str] {
         &[]
     }
 
-    /// `options` with what is usual under it in place of what they leave open.
+    /// Returns `options` with the protocol's usual values in place of those left open.
     fn settled(options: ProtocolOptions) -> ProtocolOptions {
         options
     }
 
-    /// The levels of isolation that it can give, its own first. One of the others is given when
+    /// Returns the levels of isolation that the protocol can give, its own level first. Another level is given if
     /// [`ProtocolOptions::isolation`] asks for it.
     fn levels() -> &'static [Isolation] {
         &[Isolation::Serializable]
     }
 
-    /// Whether it can give the level that `options` ask for.
+    /// Checks that the protocol can give the level that `options` ask for.
     fn check_isolation(options: &ProtocolOptions) -> Result<(), IsolationError> {
         match options.isolation {
             Some(asked) if !Self::levels().contains(&asked) => {
@@ -310,32 +313,34 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         }
     }
 
-    /// The protocol's shared state, for `sessions` sessions. `options` ask for no level of isolation that it
-    /// cannot give.
+    /// Creates the protocol's shared state for `sessions` sessions. `options` must ask for a level of isolation
+    /// that the protocol can give.
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// State for session number `slot`.
+    /// Creates the state of session number `slot`.
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Worker<'s>;
 
     /// Begins an attempt.
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, txn: Txn<'_>);
 
-    /// The timestamp that the running attempt has drawn at its begin, or was given, or has kept from the attempt
-    /// before, if the protocol decides by one. All sites of a transaction must have the same.
+    /// Returns the timestamp of the running attempt, if the protocol decides by one. The attempt has drawn it at
+    /// its begin, was given it, or has kept it from the attempt before. All sites of a transaction must have the
+    /// same one.
     fn age<'s>(&'s self, worker: &Self::Worker<'s>) -> Option<u64> {
         self.priority(worker)
     }
 
-    /// Whether it locks partitions, and wants to know at the begin of a transaction which.
+    /// Returns true if the protocol locks partitions. Then it must know at a transaction's begin which partitions
+    /// the transaction will access.
     fn locks_partitions(&self) -> bool {
         false
     }
 
-    /// Hears of every access before its key is looked up, and of every scan before its first leaf is.
+    /// Called before every access looks up its key, and before every scan looks up its first leaf.
     #[inline(always)]
     fn approach<'s>(
         &'s self,
@@ -348,7 +353,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Reads `columns` of the record's row into `out` (untouched if the row is absent).
+    /// Reads `columns` of the record's row into `out`. Leaves `out` untouched if the row is absent.
     fn read<'s>(
         &'s self,
         core: &M::Core,
@@ -359,7 +364,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         out: &mut [u8],
     ) -> Result<RowHead, Abort>;
 
-    /// Writes the record's row. False, having read the absence, when an update meets an absent row.
+    /// Writes the record's row. Returns false if an update meets an absent row. The absence then counts as read.
     fn write<'s>(
         &'s self,
         core: &M::Core,
@@ -368,15 +373,15 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         change: Change<'_>,
     ) -> Result<bool, Abort>;
 
-    /// Whether [`Protocol::add`] may be called.
+    /// Returns true if [`Protocol::add`] may be called.
     #[inline(always)]
     fn adds_at_commit(&self) -> bool {
         false
     }
 
-    /// Adds `deltas` to `columns`, integers all, when the record's write is installed; until then nothing of the
-    /// row is read, unless by [`Protocol::read`]. False as for [`Protocol::write`]. Only called if
-    /// [`Protocol::adds_at_commit`].
+    /// Adds `deltas` to `columns`, which must all hold integers, when the record's write is installed. Until then
+    /// only [`Protocol::read`] reads the row. Returns false in the same case as [`Protocol::write`]. Called only if
+    /// [`Protocol::adds_at_commit`] returns true.
     fn add<'s>(
         &'s self,
         core: &M::Core,
@@ -389,16 +394,17 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         unreachable!("the protocol does not add at commit")
     }
 
-    /// Makes sure that the transaction can commit, with one of the timestamps that it returns. Where the transaction has
-    /// other sites it must wait for [`Protocol::confirm`] if [`Prepared::needs_confirmation`].
+    /// Makes sure that the transaction can commit with one of the timestamps that it returns. If the transaction
+    /// has other sites and [`Prepared::needs_confirmation`] returns true, it must wait for [`Protocol::confirm`].
     fn prepare<'s>(
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
     ) -> Result<Prepared, Abort>;
 
-    /// All sites of the transaction are prepared, and have agreed on `timestamp`: makes sure that it can commit with
-    /// that one, and keeps it so. Only after a [`Protocol::prepare`] that did not promise as much.
+    /// Makes sure that the transaction can commit with `timestamp`, and that this stays so. Called when all sites
+    /// of the transaction are prepared and have agreed on `timestamp`, and only after a [`Protocol::prepare`] that
+    /// did not promise this already.
     fn confirm<'s>(
         &'s self,
         core: &M::Core,
@@ -409,12 +415,12 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         unreachable!("{timestamp} was not to be confirmed");
     }
 
-    /// Tells a log what [`Protocol::commit`] will install, which comes next and cannot fail. Only called where a log is
-    /// kept.
+    /// Tells a log what [`Protocol::commit`] will install. The commit comes next and cannot fail. Called only if a
+    /// log is kept.
     ///
-    /// A record that is to be written is the attempt's own from before this call until it is installed: nobody else
-    /// installs anything there in between, nor is prepared to. So its row is what will be overwritten, and whoever
-    /// overwrites it later is prepared later.
+    /// From before this call until it is installed, a record to be written belongs to the attempt: no other
+    /// transaction installs anything in it, or is prepared to. So the record's current row is the one that will be
+    /// overwritten, and a transaction that overwrites the new row is prepared later.
     fn images<'s>(
         &'s self,
         core: &M::Core,
@@ -422,7 +428,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         log: &mut Images<'_, 's, M>,
     );
 
-    /// Installs everything with the agreed commit timestamp, and lets go.
+    /// Installs all writes at the agreed commit timestamp, and releases everything.
     fn commit<'s>(
         &'s self,
         core: &M::Core,
@@ -431,16 +437,17 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         log: &mut CommitLog<'_>,
     );
 
-    /// Undoes everything and lets go. After a failed call, a failed prepare, or a change of mind.
+    /// Undoes everything and releases everything. Called after a failed call, after a failed prepare, or for a
+    /// rollback.
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>);
 
-    /// A scan is about to read the records of a leaf that overlaps its range, whether there are any or not;
-    /// it reads them, absent rows too, by [`Protocol::read`] afterwards. From here until the transaction has
-    /// ended, or until it validates, no record may be made in the leaf's range unnoticed. May wait: no
-    /// latch is held. A leaf may be announced in vain, or twice.
+    /// Announces that a scan is about to read the records of a leaf that overlaps its range, if there are any. The
+    /// scan reads them by [`Protocol::read`] afterwards, absent rows too. From this call until the transaction has
+    /// ended, or until it validates, no record may be made in the leaf's range unnoticed. This call can wait,
+    /// because no latch is held. A leaf can be announced in vain, or twice.
     ///
-    /// A record that is made where nobody has scanned needs no more than [`Protocol::prepare_record`]; what
-    /// else a protocol has to know of ranges it is told by the methods that follow.
+    /// A record that is made where no transaction has scanned needs only [`Protocol::prepare_record`]. The methods
+    /// that follow tell a protocol everything else that it must know about ranges.
     fn scan<'s>(
         &'s self,
         core: &M::Core,
@@ -448,8 +455,8 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         guard: GuardRef<'s, M, Self::Record>,
     ) -> Result<(), Abort>;
 
-    /// The transaction is about to make a record for an absent key in the range of `guard`: to read the
-    /// absence, or to insert. May wait: no latch is held.
+    /// Announces that the transaction is about to make a record for an absent key in the range of `guard`, to read
+    /// the absence or to insert a row. This call can wait, because no latch is held.
     fn begin_insertion<'s>(
         &'s self,
         core: &M::Core,
@@ -460,11 +467,13 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Between the two, once for each record: `record` was made for an absent key in the range of `guard`,
-    /// which had counted `counted` insertions before and has counted this one; nobody can find the record
-    /// yet. Sets up its words. A transaction that has scanned the range itself has seen that there was
-    /// no row: from here on it must protect that absence as if it had read the record. Called under
-    /// a latch: must not wait. If it refuses, the record is not made.
+    /// Sets up the protocol's words in `record`, which was made for an absent key in the range of `guard`. Called
+    /// between [`Protocol::begin_insertion`] and [`Protocol::end_insertion`], once for each record. `guard` had
+    /// counted `counted` insertions before and has counted this one. No other transaction can find the record yet.
+    ///
+    /// A transaction that has scanned the range itself has seen that there was no row. From here on it must protect
+    /// that absence as if it had read the record. Called under a latch, so it must not wait. If it refuses, the
+    /// record is not made.
     fn insert<'s>(
         &'s self,
         core: &M::Core,
@@ -488,9 +497,11 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         let _ = (core, worker, guard);
     }
 
-    /// Between the two: the upper part of the range passes from `guard`, which had counted `counted`
-    /// insertions before and has counted one more, to `right`, which nobody can reach yet. What it keeps for
-    /// the range must hold of both. Called under latches: must not wait.
+    /// Passes on what the protocol keeps for a range when its leaf splits. Called between
+    /// [`Protocol::begin_insertion`] and [`Protocol::end_insertion`]. The upper part of the range passes from
+    /// `guard` to `right`. `guard` had counted `counted` insertions before and has counted one more. No other
+    /// transaction can reach `right` yet. What the protocol keeps for the range must hold for both guards. Called
+    /// under latches, so it must not wait.
     fn split<'s>(
         &'s self,
         core: &M::Core,
@@ -503,8 +514,9 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The range of `gone`, in which there is no record, becomes part of `heir`'s; in a transaction that has
-    /// begun an insertion there. `gone` has counted an insertion. Called under latches: must not wait.
+    /// Passes on what the protocol keeps for a range when two leaves merge. The range of `gone`, in which there is
+    /// no record, becomes part of `heir`'s. Called in a transaction that has begun an insertion there. `gone` has
+    /// counted an insertion. Called under latches, so it must not wait.
     fn merge(
         &self,
         core: &M::Core,
@@ -514,10 +526,11 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         let _ = (core, gone, heir);
     }
 
-    /// Sets up its words of a record that was made for an absent key and that nobody can find yet. The
-    /// slot may have been another record's; and the key may have had a record before, whose last words
-    /// [`Protocol::retire`] has seen. In an ordered table [`Protocol::insert`] calls it, and `guard` guards the
-    /// key's range and has counted the insertion: who scans the range from here on will find the record.
+    /// Sets up the protocol's words in a record that was made for an absent key and that no transaction can find
+    /// yet. The slot may have been another record's. The key may have had a record before, whose last words
+    /// [`Protocol::retire`] has seen. In an ordered table [`Protocol::insert`] calls this method. Then `guard`
+    /// guards the key's range and has counted the insertion, and a transaction that scans the range from here on
+    /// will find the record.
     fn prepare_record(
         &self,
         core: &M::Core,
@@ -527,8 +540,9 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         let _ = (core, record, guard);
     }
 
-    /// Remembers what it must of a retired record's words, before the record leaves its index. In an ordered
-    /// table `guard` guards the key's range: who scans it from here on may not find the record.
+    /// Remembers what is needed of a retired record's words, before the record leaves its index. In an ordered
+    /// table `guard` guards the key's range, and a transaction that scans the range from here on may not find the
+    /// record.
     fn retire(
         &self,
         core: &M::Core,
@@ -538,21 +552,22 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         let _ = (core, record, guard);
     }
 
-    /// The epoch in a commit timestamp, where commits are told apart by epochs: then no transaction bears a
-    /// later epoch than one that must come after it, and a log may be cut between epochs (SILO 4.9).
+    /// Returns the epoch in a commit timestamp, if the protocol's commits belong to epochs. Then no transaction has
+    /// a later epoch than one that must come after it, and a log can be cut between epochs (SILO 4.9).
     fn epoch_of(commit_timestamp: u64) -> Option<u64> {
         let _ = commit_timestamp;
         None
     }
 
-    /// How long, in ticks, a transaction shall back off at most before it is attempted again; none where that is left to
-    /// whoever does it. The wait is to be drawn evenly from nothing to this.
+    /// Returns the longest time, in ticks, that a transaction must back off before its next attempt; none if the
+    /// caller decides. The caller must draw the wait evenly from zero to this bound.
     fn longest_back_off<'s>(&'s self, core: &M::Core, worker: &Self::Worker<'s>) -> Option<u64> {
         let _ = (core, worker);
         None
     }
 
-    /// The age by which it decides who gives way (smaller is older), if it does: for invariants.
+    /// Returns the age by which the protocol decides which transaction gives way, if it does. A smaller age is
+    /// older. Used to check invariants.
     fn priority<'s>(&'s self, worker: &Self::Worker<'s>) -> Option<u64> {
         let _ = worker;
         None

@@ -1,9 +1,10 @@
-//! The list of protocols: the one place, besides a protocol's own file, where its name stands.
+//! The list of protocols. Besides a protocol's own file, this is the only place that contains its name.
 //!
-//! A protocol is a type, chosen once per run: [`with_protocol`] turns a name into a call with that type.
+//! A protocol is a type that is chosen once per run: [`with_protocol`] turns a name into a call with that type.
 //!
-//! Every machine compiles all of them, and some programs compile loops for each. Who works on one protocol can leave the
-//! others out: with `KILOCORE_PROTOCOLS=SILO,NO_WAIT` in the environment of the build, those two are all there are.
+//! Every machine compiles all protocols, and some programs compile loops for each of them. A developer who works on
+//! one protocol can leave the others out of the build. With `KILOCORE_PROTOCOLS=SILO,NO_WAIT` in the environment of
+//! the build, only these two protocols exist.
 
 use crate::{
     Declaration, Isolation, Protocol, ProtocolOptions,
@@ -30,21 +31,21 @@ use crate::{
 use machine::Machine;
 use storage::ProtocolWords;
 
-/// The protocol of an embedder who names none: it does best when transactions seldom meet, as most do.
+/// Protocol of an embedder that names none. It performs best when transactions seldom conflict, as most do.
 pub const DEFAULT: &str = "SILO";
 
-/// Something to do with a protocol that is known by name only at run time.
+/// An operation on a protocol whose name is known only at run time.
 pub trait Visitor<M: Machine> {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
-    /// Does it with `P`.
+    /// Runs the operation with protocol `P`.
     fn visit<P: Protocol<M>>(self) -> Self::Output;
 }
 
-/// The protocols that are built; all of them if none is named.
+/// Names of the protocols that are built; none for all of them.
 const BUILT: Option<&str> = option_env!("KILOCORE_PROTOCOLS");
 
-/// Whether `name` is among the names in `list`, with commas between them.
+/// Returns true if `name` is one of the names in `list`, which are separated by commas.
 const fn is_named(name: &str, list: &str) -> bool {
     let (name, list) = (name.as_bytes(), list.as_bytes());
     let mut at = 0;
@@ -72,18 +73,18 @@ const fn is_built(name: &str) -> bool {
 
 macro_rules! registry {
     ($machine:ident: $($name:literal: $protocol:ty $(| $form:ty)*),* $(,)?) => {
-        /// Declarations of all protocols, in the order of reports.
+        /// Returns the declarations of all protocols, in the order of reports.
         pub fn declarations<$machine: Machine>(options: &ProtocolOptions) -> Vec<Declaration> {
             let all = [$((is_built($name), <$protocol as Protocol<$machine>>::declare(options))),*];
             built(all)
         }
 
-        /// The knobs that each protocol heeds, by name, in the same order.
+        /// Returns the names of the knobs that each protocol uses, in the same order.
         pub fn knobs<$machine: Machine>() -> Vec<&'static [&'static str]> {
             built([$((is_built($name), <$protocol as Protocol<$machine>>::knobs())),*])
         }
 
-        /// `options` with what is usual under each protocol in place of what they leave open, in the same order.
+        /// Returns `options` with each protocol's usual values in place of those left open, in the same order.
         pub fn settled<$machine: Machine>(options: &ProtocolOptions) -> Vec<ProtocolOptions> {
             built([$((
                 is_built($name),
@@ -91,12 +92,12 @@ macro_rules! registry {
             )),*])
         }
 
-        /// The levels of isolation that each protocol can give, its own first, in the same order.
+        /// Returns the levels of isolation that each protocol can give, its own level first, in the same order.
         pub fn levels<$machine: Machine>() -> Vec<&'static [Isolation]> {
             built([$((is_built($name), <$protocol as Protocol<$machine>>::levels())),*])
         }
 
-        /// The bytes of a record under each protocol beside its key and its row, in the same order.
+        /// Returns the bytes of a record under each protocol, without its key and its row, in the same order.
         pub fn record_bytes<$machine: Machine>() -> Vec<usize> {
             built([$((
                 is_built($name),
@@ -105,15 +106,15 @@ macro_rules! registry {
             )),*])
         }
 
-        /// Calls `visitor` with the protocol `name`, in the form that `options` ask for; gives the visitor back
-        /// if there is none.
+        /// Calls `visitor` with the protocol `name`, in the form that `options` ask for. Returns the visitor if
+        /// there is no such protocol.
         pub fn with_protocol<$machine: Machine, V: Visitor<$machine>>(
             name: &str,
             options: &ProtocolOptions,
             visitor: V,
         ) -> Result<V::Output, V> {
             $(
-                // What is not built is not compiled either.
+                // A protocol that is not built is not compiled either.
                 if const { is_built($name) } {
                     if name == $name {
                         $(
@@ -151,12 +152,12 @@ macro_rules! registry {
     };
 }
 
-/// The values of those that are built.
+/// Returns the values of the protocols that are built.
 fn built<T, const N: usize>(all: [(bool, T); N]) -> Vec<T> {
     all.into_iter().filter(|(is_built, _)| *is_built).map(|(_, value)| value).collect()
 }
 
-// One line per protocol; behind it its other forms, where options ask for what is a type of its own.
+// One line per protocol. After `|` come its other forms, which are separate types that options select.
 registry! { M:
     "NO_CC": NoCc,
     "DL_DETECT": DlDetect<M> | DlDetectVersions<M>,

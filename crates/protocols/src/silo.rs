@@ -1,14 +1,24 @@
-//! SILO: optimistic, validated record by record, without a shared counter.
+//! SILO: optimistic concurrency control, validated record by record, without a shared counter.
 //!
-//! Source: Tu, Zheng, Kohler, Liskov and Madden, SOSP 2013, sections 4.2 to 4.6. A transaction reads without
-//! writing shared memory, then commits in three phases: lock the write set in name order; read the
-//! epoch between two fences and validate that every record read has the TID it had and is not locked by
-//! another, and that no scanned leaf has gained a record (4.6); install with a TID larger than all it has
-//! met, in that epoch.
+//! Source: Tu, Zheng, Kohler, Liskov and Madden, SOSP 2013, sections 4.2 to 4.6.
+//!
+//! A transaction reads without writing shared memory. It commits in three phases:
+//!
+//! 1. Lock the write set in name order.
+//! 2. Read the epoch between two fences, and validate. Every record read must have the TID that it had and must not
+//!    be locked by another transaction. No scanned leaf may have gained a record (4.6).
+//! 3. Install the writes with a TID in that epoch that is larger than all TIDs met.
+//!
 //! Reading, writing and installing are those of [`Optimistic`].
-//! Whether it waits for a record that another is committing, as published, or refuses, is an option.
-//! Deviations: the status bits of the TID word are a lock bit alone (one version per record, no snapshots);
-//! presence of a row is a word of its own.
+//!
+//! Option: `commit-locks`. SILO waits for a record that another transaction is committing, as published, or
+//! refuses.
+//!
+//! Deviations:
+//!
+//! - The only status bit of the TID word is the lock bit: there is one version per record, and there are no
+//!   snapshots.
+//! - The presence of a row is a word of its own.
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
@@ -21,10 +31,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::Epochs;
 use txn::Abort;
 
-/// The protocol.
+/// The SILO protocol.
 pub type Silo = Optimistic<SiloRules>;
 
-/// How it validates.
+/// SILO's rules for validation.
 pub struct SiloRules {
     commit_locks: CommitLocks,
 }
@@ -33,7 +43,7 @@ pub struct SiloRules {
 #[repr(transparent)]
 pub struct TidWord(Word);
 
-// SAFETY: a word.
+// SAFETY: a word, for which zero is a valid value.
 unsafe impl Zeroed for TidWord {}
 
 impl TidRecord for TidWord {
@@ -43,10 +53,10 @@ impl TidRecord for TidWord {
     }
 }
 
-/// What a session keeps.
+/// State of a session.
 pub struct Own<'s, M: Machine> {
     epochs: &'s Epochs<M>,
-    /// The last TID that it chose.
+    /// The last TID that the session chose.
     last_tid: u64,
 }
 
@@ -95,8 +105,8 @@ impl<M: Machine> Rules<M> for SiloRules {
         let early = core.is_planted(faults::SILO_EARLY_EPOCH).then(|| own.epochs.current(core));
         let mut newest = own.last_tid;
         sets.lock_writes(core, self.commit_locks, |tid| newest = newest.max(tid))?;
-        // The serialisation point: every lock is held before the epoch is read, and the epoch is read
-        // before anything is validated.
+        // The serialization point: every lock is held before the epoch is read, and the epoch is read before
+        // anything is validated.
         core.fence();
         let epoch = early.unwrap_or_else(|| own.epochs.current(core));
         core.fence();

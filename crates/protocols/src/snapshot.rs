@@ -1,14 +1,21 @@
-//! SNAPSHOT: snapshot isolation, on version chains. Not serializable, and labelled so.
+//! SNAPSHOT: snapshot isolation on version chains. It is not serializable, and is labelled so.
 //!
-//! Source: Berenson, Bernstein, Gray, Melton, O'Neil and O'Neil, SIGMOD 1995, 4.2; commit stamps after Larson et al., VLDB
-//! 2011. A transaction reads what was committed when it began. A write is announced when it is made, and is
-//! refused if another has announced one or has committed one since: the first updater wins. At commit it marks its
-//! writes, draws a stamp, and installs; a reader that finds a mark waits if its snapshot must have that commit
-//! ([`commit_clock`]). Reads never make a transaction abort.
-//! Strong: the snapshot has all that was committed at the begin. Ranges need no protection: their rows are read as
-//! of the snapshot, and a record leaves the index only when nobody can see a row in it any more.
-//! Deviation: who meets an announced write is refused at once instead of waiting for its outcome.
-//! Collection is that of MVCC. What may be demanded beyond snapshot isolation is for a [`Certifier`] to say.
+//! Source: Berenson, Bernstein, Gray, Melton, O'Neil and O'Neil, SIGMOD 1995, 4.2; commit stamps after Larson et
+//! al., VLDB 2011.
+//!
+//! - A transaction reads what was committed when it began. Reads never abort a transaction.
+//! - A write is announced when it is made. It is refused if another transaction has announced a write to the
+//!   record, or has committed one since: the first updater wins.
+//! - At commit a transaction marks its writes, draws a stamp, and installs. A reader that finds a mark waits if its
+//!   snapshot must include that commit ([`commit_clock`]).
+//!
+//! The isolation is strong: the snapshot has everything that was committed when the transaction began. Ranges need
+//! no protection. Their rows are read as of the snapshot, and a record leaves the index only when no transaction
+//! can see a row in it any more.
+//!
+//! Garbage collection is that of MVCC. A [`Certifier`] can demand more than snapshot isolation.
+//!
+//! Deviation: a writer that meets an announced write is refused at once. It does not wait for the outcome.
 //!
 //! [`commit_clock`]: crate::parts::commit_clock
 
@@ -31,10 +38,10 @@ use std::marker::PhantomData;
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet};
 
-/// The protocol.
+/// The SNAPSHOT protocol.
 pub type Snapshot<M, C = Uncertified> = AnnouncedWrites<SnapshotRules<M, C>>;
 
-/// Nothing but snapshot isolation.
+/// Demands nothing beyond snapshot isolation.
 pub struct Uncertified;
 
 impl<M: Machine> Certifier<M> for Uncertified {
@@ -57,7 +64,7 @@ impl<M: Machine> Certifier<M> for Uncertified {
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-/// Which versions it reads, and who writes first.
+/// SNAPSHOT's rules: which versions a transaction reads, and who writes first.
 pub struct SnapshotRules<M: Machine, C = Uncertified> {
     clock: CommitClock<M>,
     versions: Versions<M>,
@@ -65,11 +72,11 @@ pub struct SnapshotRules<M: Machine, C = Uncertified> {
     certifier: PhantomData<C>,
 }
 
-/// Snapshot, and the versions that this session has superseded.
+/// State of a session: its snapshot, and the versions that it has superseded.
 pub struct Own<'s, M: Machine, C: Certifier<M>> {
     announcer: Announcer<M>,
     collector: VersionCollector<'s, M, Times>,
-    /// It has announced its commit.
+    /// Set if the transaction has announced its commit.
     committing: bool,
     stamps: C::Stamps<'s>,
 }
@@ -126,7 +133,7 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
 
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M, C>, _: Txn<'_>) {
-        // The clock has passed every frontier, so a second look is enough.
+        // The clock has passed every frontier, so `enter` reads it at most twice.
         let Announcer { session, begin, .. } = &mut own.announcer;
         *begin = self.versions.active.enter(core, *session, || self.clock.now(core));
     }
@@ -186,7 +193,8 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         }
         let stamp = self.clock.draw(core, announcer.session);
         C::certify(core, stamps, Candidate { stamp, announcer, writes, clock: &self.clock })?;
-        // It reads nothing more; where memory is short, nobody shall wait for it, itself least of all.
+        // The transaction reads nothing more. It leaves now, because where memory is short a writer would wait for
+        // it, and that writer may be this transaction itself.
         self.versions.active.leave(core, announcer.session);
         collector.reserve_all(core, &announcer.latcher, stamp, writes)?;
         Ok(stamp)

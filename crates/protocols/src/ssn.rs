@@ -1,19 +1,29 @@
 //! SSN: snapshot isolation made serializable by the serial safety net.
 //!
 //! Source: Wang, Johnson, Fekete and Pandis, "Efficiently making (almost) any concurrency control mechanism
-//! serializable", VLDB Journal 2017. Beneath lies [`snapshot`]. A transaction T keeps two stamps: η(T), the latest commit among those that must precede it and have
-//! committed before (`pstamp`), and π(T), the earliest commit that it can reach through those that must
-//! follow it and have committed before (`sstamp`). If π(T) ≤ η(T), whoever reached back to π(T) may close a cycle:
-//! T aborts. Every version therefore carries the stamp of its writer, the latest of its readers' (`rts`), and once
-//! it is superseded the π of who did that (in the same word, of no other use by then).
-//! Serializable; not strict: a transaction that overlaps another which precedes it in the serial order may
-//! drag a later one along.
+//! serializable", VLDB Journal 2017.
 //!
-//! Commits are certified side by side, in the order of their stamps: who has read a version waits for the outcome
-//! of an overwriter with an earlier stamp, and takes over its π. Deviation, instead of the paper's list of readers in
-//! each version: if the overwriter's stamp is later, it may have looked at `rts` already, so the reader gives way.
-//! Ranges: their guards carry stamps as versions do, and scanned leaves must not have gained records (a node set as
-//! SILO's), so an inserter finds the stamps of all that scanned its range.
+//! SSN runs on top of [`snapshot`]. A transaction T keeps two stamps:
+//!
+//! - η(T), in `pstamp`: the latest commit among the transactions that must precede T and have committed before it.
+//! - π(T), in `sstamp`: the earliest commit that T can reach through the transactions that must follow it and have
+//!   committed before it.
+//!
+//! If π(T) ≤ η(T), a path back to π(T) may close a cycle, so T aborts. Every version therefore carries the stamp of
+//! its writer and the latest stamp of its readers (`rts`). A superseded version carries the π of its overwriter in
+//! the `rts` word, which has no other use by then.
+//!
+//! SSN is serializable but not strict: a transaction that overlaps another which precedes it in the serial order
+//! may drag a later one along.
+//!
+//! Commits are certified concurrently, in the order of their stamps. A transaction that has read a version waits
+//! for the outcome of an overwriter with an earlier stamp, and takes over its π.
+//!
+//! Ranges: the guards of leaves carry stamps as versions do, and scanned leaves must not have gained records (a
+//! node set as SILO's). So a transaction that inserts finds the stamps of all transactions that scanned the range.
+//!
+//! Deviation: the paper keeps a list of readers in each version. Here there is none. If the overwriter's stamp is
+//! later, the overwriter may have read `rts` already, so the reader aborts.
 //!
 //! [`snapshot`]: crate::snapshot
 
@@ -32,15 +42,15 @@ use machine::{Core, Machine};
 use storage::{GuardRef, RecordRef, RowState};
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The SSN protocol.
 pub type Ssn<M> = Snapshot<M, SafetyNet>;
 
-/// The certifier.
+/// The certifier of SSN.
 pub struct SafetyNet;
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-/// η, π, and what was read and may yet be overwritten.
+/// State of a transaction: η, π, and the reads that can still be overwritten.
 pub struct Stamps<'s, M: Machine> {
     /// η: the latest commit that precedes the transaction.
     pstamp: u64,
@@ -78,8 +88,8 @@ impl<'s, M: Machine> Stamps<'s, M> {
         }
     }
 
-    /// Leaves the transaction's stamp at the version of `record` that it has read, if that is the newest still; else
-    /// takes over the π of who has superseded it.
+    /// Leaves the transaction's stamp at the version of `record` that it has read, if that version is still the
+    /// newest. Otherwise takes over the π of the overwriter.
     fn settle(
         &mut self,
         core: &M::Core,
@@ -90,7 +100,7 @@ impl<'s, M: Machine> Stamps<'s, M> {
         let Candidate { stamp, announcer, clock, .. } = candidate;
         loop {
             announcer.latch(core, record);
-            // Its words have been passed on, so nobody would find a stamp left here.
+            // The record's words have been passed on, so no transaction would find a stamp left here.
             if record.head(core).state == RowState::RETIRED {
                 announcer.unlatch(core, record);
                 return Err(Abort::because(AbortReason::RecordRetired));
@@ -100,7 +110,7 @@ impl<'s, M: Machine> Stamps<'s, M> {
                 let (version, superseded) = seen.expect("a version that was read stays");
                 let successor = core.load_relaxed(version.line(), &version.cc().rts);
                 announcer.unlatch(core, record);
-                // A later overwriter has committed without this reader's stamp.
+                // A later overwriter has committed without seeing this reader's stamp.
                 if superseded > *stamp {
                     return Err(unsafe_structure());
                 }
@@ -123,12 +133,12 @@ impl<'s, M: Machine> Stamps<'s, M> {
         }
     }
 
-    /// As [`Stamps::settle`], of the scanned ranges.
+    /// Does the same as [`Stamps::settle`] for the scanned ranges.
     fn settle_ranges(&mut self, core: &M::Core, stamp: u64) -> Result<(), Abort> {
         for guard in self.leaves.guards() {
             range_times::raise_both(core, guard, (0, stamp));
         }
-        // An insertion either has been counted by now, or will find the stamp.
+        // An insertion has been counted by now, or will find the stamp.
         core.fence();
         let absences = self.leaves.guards().map(|guard| range_times::times_in(core, guard).0);
         let latest = absences.max().unwrap_or(0);
@@ -139,7 +149,8 @@ impl<'s, M: Machine> Stamps<'s, M> {
     }
 }
 
-/// The latest of the readers' stamps of the record's newest version. Under its latch.
+/// Raises the latest stamp of the readers of the record's newest version to `stamp`. The caller holds the record's
+/// latch.
 fn raise<M: Machine>(core: &M::Core, record: &Record<'_, M>, stamp: u64) {
     let (line, rts) = (record.line(), &record.cc().rts);
     if core.load_relaxed(line, rts) < stamp {
@@ -230,7 +241,7 @@ impl<M: Machine> Certifier<M> for SafetyNet {
         settled?;
         stamps.settle_ranges(core, candidate.stamp)?;
         for record in candidate.writes.records() {
-            // Marked: whoever leaves a later stamp there has found this commit.
+            // The record is marked, so a transaction that leaves a later stamp there has found this commit.
             let (written, read) = range_times::times_of(core, &record);
             stamps.precede(written.max(read));
         }

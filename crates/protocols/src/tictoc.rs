@@ -1,12 +1,18 @@
-//! TICTOC: optimistic, with a commit timestamp computed from the records that were accessed.
+//! TICTOC: optimistic concurrency control with a commit timestamp computed from the records accessed.
 //!
-//! Source: Yu, Pavlo, Sanchez and Devadas, SIGMOD 2016, sections 3 and 4.1 (the word). Every version is valid
-//! from `wts` to `rts`. A transaction picks the least timestamp at which all that it read is valid and all
-//! that it writes is new, extends the `rts` of what it read up to there, and installs.
-//! Serializable, not strict: a transaction that only read old versions may be ordered before one that had
-//! ended when it began. A write lock that another has is refused, as in section 5.1, or waited for: an option.
-//! Reading, writing and installing are those of [`Optimistic`].
-//! Deviation: a read waits for a locked record, whose owner does not wait for the reader.
+//! Source: Yu, Pavlo, Sanchez and Devadas, SIGMOD 2016, sections 3 and 4.1 (the word).
+//!
+//! Every version is valid from `wts` to `rts`. A transaction chooses the least timestamp at which all that it read
+//! is valid and all that it writes is new. It extends the `rts` of what it read up to that timestamp, and installs
+//! its writes. Reading, writing and installing are those of [`Optimistic`].
+//!
+//! TICTOC is serializable but not strict: a transaction that only read old versions can be ordered before one that
+//! had ended when it began.
+//!
+//! Option: `commit-locks`. A write lock that another transaction holds is refused, as in section 5.1, or waited
+//! for.
+//!
+//! Deviation: a read waits for a locked record. The record's owner does not wait for the reader.
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
@@ -21,10 +27,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef};
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The TICTOC protocol.
 pub type TicToc<M> = Optimistic<TicTocRules<M>>;
 
-/// How it validates.
+/// TICTOC's rules for validation.
 pub struct TicTocRules<M: Machine> {
     floor: TimestampFloor<M>,
     commit_locks: CommitLocks,
@@ -34,7 +40,7 @@ pub struct TicTocRules<M: Machine> {
 #[repr(transparent)]
 pub struct TicTocWord(Word);
 
-// SAFETY: a word.
+// SAFETY: a word, for which zero is a valid value.
 unsafe impl Zeroed for TicTocWord {}
 
 impl TidRecord for TicTocWord {
@@ -51,7 +57,7 @@ fn invalid() -> Abort {
 }
 
 impl<M: Machine> TicTocRules<M> {
-    /// Makes sure that what was read is still valid at `timestamp`, extending it where needed.
+    /// Checks that everything read is still valid at `timestamp`, and extends its validity where needed.
     fn validate(
         core: &M::Core,
         sets: &Footprint<'_, M, TicTocWord>,
@@ -84,7 +90,8 @@ impl<M: Machine> TicTocRules<M> {
         Ok(())
     }
 
-    /// Makes sure that the scanned ranges are valid at `timestamp`: nobody inserts there below it.
+    /// Checks that the scanned ranges are valid at `timestamp`, and makes sure that no transaction inserts there
+    /// below it.
     fn validate_ranges(
         core: &M::Core,
         sets: &Footprint<'_, M, TicTocWord>,
@@ -97,7 +104,7 @@ impl<M: Machine> TicTocRules<M> {
             }
             raise(core, guard, (0, timestamp));
         }
-        // An insertion either has been counted by now, or will find the times just raised.
+        // An insertion has been counted by now, or will find the times just raised.
         core.fence();
         sets.leaves.validate(core)
     }
@@ -164,7 +171,7 @@ impl<M: Machine> Rules<M> for TicTocRules<M> {
         Ok(timestamp)
     }
 
-    /// Reads have been extended to it.
+    /// Returns `timestamp`, because reads have been extended to it.
     #[inline(always)]
     fn valid_through(timestamp: u64) -> Option<u64> {
         Some(timestamp)
@@ -185,7 +192,8 @@ impl<M: Machine> Rules<M> for TicTocRules<M> {
         core: &M::Core,
         guard: Option<GuardRef<'_, M, TicTocWord>>,
     ) -> Option<u64> {
-        // Absent since the last record left the range, and seen to be absent by whoever scanned it.
+        // The key has been absent since the last record left the range, and every scan of the range has seen it
+        // absent.
         Some(guard.map_or_else(|| self.floor.get(core), |guard| load(core, guard)))
     }
 

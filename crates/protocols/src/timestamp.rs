@@ -1,14 +1,24 @@
 //! TIMESTAMP: basic timestamp ordering.
 //!
-//! Source: Bernstein and Goodman 1981; Abyss 2.2. A transaction draws a timestamp when an attempt begins and
-//! is serialized by it. A read is refused if a later transaction has written the row, and waits for a
-//! prewrite of an earlier one to be decided; a write is announced (prewrite) when it is made and is refused
-//! if a later transaction has read or written the row. A restart draws a fresh timestamp.
-//! Waiting always goes from later to earlier timestamps, so it can't end in a circle.
-//! Deviations: one undecided prewrite per record instead of a list (a second one waits if later, is refused
-//! if earlier); a read for update announces its write at once; no copy of the row is kept for repeated
-//! reads, because `rts` guards what was read (a repeated read gives the same version, or is refused).
-//! Strict unless timestamps come in batches: then an old one may be used after a later one has committed.
+//! Source: Bernstein and Goodman 1981; Abyss 2.2.
+//!
+//! - A transaction draws a timestamp when an attempt begins, and is serialized at it. A retry draws a new one.
+//! - A read is refused if a later transaction has written the row. It waits for the prewrite of an earlier
+//!   transaction to be decided.
+//! - A write is announced (prewrite) when it is made. It is refused if a later transaction has read or written the
+//!   row.
+//! - Waits always go from later to earlier timestamps, so they cannot form a cycle.
+//!
+//! TIMESTAMP is strict unless timestamps come in batches. With batches, an old timestamp can be used after a later
+//! one has committed.
+//!
+//! Deviations:
+//!
+//! - A record has one undecided prewrite instead of a list. A second one waits if it is later, and is refused if it
+//!   is earlier.
+//! - A read for update announces its write at once.
+//! - No copy of the row is kept for repeated reads, because `rts` protects what was read. A repeated read returns
+//!   the same version or is refused.
 
 use crate::{
     CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
@@ -26,10 +36,10 @@ use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::{GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet};
 
-/// The protocol.
+/// The TIMESTAMP protocol.
 pub type Timestamp<M> = AnnouncedWrites<TimestampRules<M>>;
 
-/// When it reads and writes.
+/// TIMESTAMP's rules: when a transaction reads and writes.
 pub struct TimestampRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
@@ -40,18 +50,18 @@ pub struct TimestampRules<M: Machine> {
 #[repr(C)]
 pub struct Times {
     latch: Word,
-    /// Of the last write installed.
+    /// Timestamp of the last write installed.
     wts: Word,
-    /// The latest of any read.
+    /// Latest timestamp of any read.
     rts: Word,
-    /// Of the write that is announced and not decided; 0 if none.
+    /// Timestamp of the write that is announced and not decided; 0 if none.
     pending: Word,
 }
 
-// SAFETY: words.
+// SAFETY: all fields are words, for which zeros are a valid value.
 unsafe impl Zeroed for Times {}
 
-/// Timestamp and scanned ranges.
+/// State of a session: its timestamp and the ranges that it has scanned.
 pub struct Own<'s, M: Machine> {
     prewrites: Prewriter<M>,
     source: TimestampSource,
@@ -133,7 +143,7 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
         let drawn = txn.age.unwrap_or_else(|| self.allocator.draw(core, &mut own.source));
         own.prewrites.timestamp = match core.is_planted(faults::TIMESTAMPS_CUT_SHORT) {
             false => drawn,
-            // Of longer ones than a short run draws.
+            // Acts on longer timestamps than a short run draws.
             true => (drawn + u64::from(u32::MAX) - 10) & u64::from(u32::MAX),
         };
     }
@@ -183,7 +193,7 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
         own: &mut Own<'s, M>,
         _: &WriteSet<'s, M, Times>,
     ) -> Result<u64, Abort> {
-        // A record may have been missing in a scan because it was retired by somebody later.
+        // A scan may have missed a record because a later transaction retired it.
         let late = |guard: &GuardRef<'s, M, Times>| {
             core.load(guard.line(), &guard.cc().wts) > own.prewrites.timestamp
         };

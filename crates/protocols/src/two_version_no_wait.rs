@@ -1,14 +1,22 @@
 //! 2V_NO_WAIT: two-version two-phase locking in which a conflict aborts the requester at once.
 //!
-//! Source: Bernstein, Hadzilacos and Goodman 1987, 5.4 (two-version locking, certify locks); Trireme 3.1;
-//! the latch-free word after Sadoghi et al., VLDB 2014, as Trireme 3.2 describes it. A write lock keeps other
-//! writers out, but not readers: they go on reading the committed version while the writer works on a
-//! private one. At commit each write lock becomes a certify lock, which excludes everybody; if a reader is
-//! still there, the writer aborts. All locks are held until the end, so a transaction is serialized when
-//! its last write is certified, and the order is strict.
-//! Deviations: one word holds the count, the write flag and the certify flag (Trireme: a counter whose -1 is
-//! the certify lock, and a flag beside it), so each step is one atomic exchange; guards of ranges are certified at once; the second version is the
-//! write set's buffer; a reader that turns into a writer drops its own read lock, which its write lock covers.
+//! Source: Bernstein, Hadzilacos and Goodman 1987, 5.4 (two-version locking, certify locks); Trireme 3.1; the
+//! latch-free word after Sadoghi et al., VLDB 2014, as Trireme 3.2 describes it.
+//!
+//! - A write lock keeps other writers out, but not readers. Readers go on reading the committed version while the
+//!   writer works on a private one.
+//! - At commit each write lock becomes a certify lock, which excludes all other transactions. If a reader still
+//!   holds its lock, the writer aborts.
+//! - All locks are held until the end. So a transaction is serialized when its last write is certified, and the
+//!   order is strict.
+//!
+//! Deviations:
+//!
+//! - One word holds the count, the write flag and the certify flag, so each step is one atomic exchange. Trireme
+//!   has a counter, in which -1 is the certify lock, and a separate flag.
+//! - Guards of ranges are certified at once.
+//! - The second version is the write set's buffer.
+//! - A reader that becomes a writer releases its own read lock, because its write lock covers it.
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn,
@@ -18,25 +26,25 @@ use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The 2V_NO_WAIT protocol.
 pub type TwoVersionNoWait = TwoPhaseLocking<CertifiedLocks>;
 
 /// Set while a transaction works on the second version.
 const WRITER: u64 = 1 << 63;
-/// Set, beside [`WRITER`], while it installs that version. No readers then.
+/// Set beside [`WRITER`] while that transaction installs the second version. There are no readers then.
 const CERTIFIED: u64 = 1 << 62;
 
-/// One word per record: `| writer: 1 bit | certified: 1 bit | readers: 62 bits |`.
+/// Locks of one word per record: `| writer: 1 bit | certified: 1 bit | readers: 62 bits |`.
 pub struct CertifiedLocks;
 
 /// How a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Beside readers, and beside one writer that is not certified.
+    /// Shared with readers and with one writer that is not certified.
     Read,
-    /// Beside readers.
+    /// Shared with readers.
     Write,
-    /// Alone.
+    /// Exclusive.
     Certify,
 }
 
@@ -82,7 +90,7 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
         let (line, lock) = (record.line(), record.cc());
         let mut seen = core.load(line, lock);
         loop {
-            // Tested before it is tried: an exchange that fails still takes the line.
+            // The word is checked before the exchange, because an exchange that fails still takes the cache line.
             let (wanted, held) = match mode {
                 Mode::Shared if seen & CERTIFIED == 0 => (seen + 1, Held::Read),
                 Mode::Exclusive if seen & WRITER == 0 => (seen | WRITER, Held::Write),
@@ -104,7 +112,7 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
     ) -> Result<(), Abort> {
         let (line, lock) = (record.line(), record.cc());
         let mut seen = core.load(line, lock);
-        // The write lock takes the read lock's place: nobody else can write, so what was read stays.
+        // The write lock replaces the read lock. No other transaction can write, so what was read stays valid.
         while seen & WRITER == 0 {
             match core.cas(line, lock, seen, (seen - 1) | WRITER) {
                 Ok(_) => {
@@ -129,7 +137,7 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
             return Ok(());
         }
         let (line, lock) = (record.line(), record.cc());
-        // A look first, for the same reason as above.
+        // The word is checked first, for the same reason as above.
         if core.load_relaxed(line, lock) != WRITER {
             return Err(conflict());
         }
@@ -142,7 +150,7 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
     fn release(&self, core: &M::Core, _: &mut (), record: &RecordRef<'_, M, Word>, held: Held) {
         let (line, lock) = (record.line(), record.cc());
         match held {
-            // Nobody else changes the word of a certified record.
+            // No other transaction changes the word of a certified record.
             Held::Certify => core.store(line, lock, 0),
             // Adding the highest bit once more clears it.
             Held::Write => {

@@ -1,14 +1,19 @@
-//! WAIT_DIE: two-phase locking in which the older waits and the younger dies.
+//! WAIT_DIE: two-phase locking in which the older transaction waits and the younger one dies (aborts).
 //!
-//! Source: Rosenkrantz, Stearns and Lewis, TODS 1978; Abyss 2.1. A transaction gets a timestamp when it is new
-//! and keeps it through its restarts, so it grows older than everybody else and in the end never dies. It
-//! may wait for a lock only if it is older than every conflicting owner, so waits form no circle.
+//! Source: Rosenkrantz, Stearns and Lewis, TODS 1978; Abyss 2.1.
 //!
-//! Options, for comparison: locks in a table per partition or in one table ([`crate::parts::lock_table`])
-//! instead of in their records.
-//! Deviations: a lock that is compatible with its owners but has a queue is given only through the queue
-//! (a stream of readers would otherwise starve a writer); buffered writes, see
-//! [`crate::parts::two_phase_locking`].
+//! A transaction gets a timestamp when it is new and keeps it when it is retried. So it becomes older than all
+//! others and in the end never dies. It may wait for a lock only if it is older than every conflicting owner, so
+//! waits form no cycle.
+//!
+//! Option, for comparison: `locks` puts the locks in one table for each partition, or in one table, instead of in
+//! the records ([`crate::parts::lock_table`]).
+//!
+//! Deviations:
+//!
+//! - A lock that has a queue is granted only through the queue, even to a request that is compatible with its
+//!   owners. Otherwise a stream of readers would starve a writer.
+//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
 
 use crate::{
     Declaration, Isolation, LockPlacement, ProtocolOptions, Txn, faults,
@@ -24,12 +29,12 @@ use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The WAIT_DIE protocol.
 pub type WaitDie<M> = TwoPhaseLocking<AgedLocks<M>>;
-/// With its locks in tables.
+/// WAIT_DIE with its locks in tables.
 pub type WaitDieTabled<M> = TwoPhaseLocking<AgedLocks<M, LockTables<M>>>;
 
-/// Locks that are given by age.
+/// Locks that are granted by age.
 pub struct AgedLocks<M: Machine, P = InRecord> {
     place: P,
     allocator: TimestampAllocator<M>,
@@ -37,7 +42,7 @@ pub struct AgedLocks<M: Machine, P = InRecord> {
     latches: LatchNodes,
 }
 
-/// A session's age and its requests.
+/// State of a session: its age and its requests.
 pub struct Owner<M: Machine> {
     timestamp: u64,
     source: TimestampSource,
@@ -52,7 +57,7 @@ fn no_memory(_: OutOfMemory) -> Abort {
     Abort::because(AbortReason::OutOfMemory)
 }
 
-/// The older waits.
+/// Returns the rule by which a requester waits: the older one does.
 #[inline(always)]
 fn may_wait<C: Core>(core: &C) -> MayWait {
     match core.is_planted(faults::WAIT_DIE_INVERTED) {

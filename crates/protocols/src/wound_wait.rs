@@ -1,14 +1,19 @@
-//! WOUND_WAIT: two-phase locking in which the older wounds the younger, and the younger waits.
+//! WOUND_WAIT: two-phase locking in which the older transaction wounds the younger, and the younger waits.
 //!
-//! Source: Rosenkrantz, Stearns and Lewis, TODS 1978. A transaction gets a timestamp when it is new and keeps it
-//! through its restarts. A requester that meets a younger transaction in its way wounds it: the younger
-//! aborts, unless it has begun to commit, which needs no lock any more. A requester that meets an older
-//! one waits. Waiters stand oldest first. So everybody waits for older transactions, for wounded
-//! ones and for committing ones; waits form no circle, and the oldest transaction is never wounded.
-//! Deviations: a wounded transaction notices while it waits, when it asks for its next lock and when it
-//! begins to commit, not in the midst of computing; buffered writes, see
-//! [`crate::parts::two_phase_locking`]. Natively a running session may take a lock that was granted to a sleeping one
-//! ([`crate::parts::overtaking`]).
+//! Source: Rosenkrantz, Stearns and Lewis, TODS 1978.
+//!
+//! A transaction gets a timestamp when it is new and keeps it when it is retried. A requester wounds each younger
+//! transaction that is in its way. The wounded transaction aborts, unless it has begun to commit, because then it
+//! needs no more locks. A requester waits for an older transaction. Waiters are ordered by age, the oldest first.
+//! So a transaction waits only for older, wounded or committing transactions. Waits form no cycle, and the oldest
+//! transaction is never wounded.
+//!
+//! Deviations:
+//!
+//! - A wounded transaction notices the wound while it waits, when it asks for its next lock, and when it begins to
+//!   commit. It does not notice it in the middle of a computation.
+//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
+//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn,
@@ -24,16 +29,16 @@ use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
-/// The protocol.
+/// The WOUND_WAIT protocol.
 pub type WoundWait<M> = TwoPhaseLocking<WoundingLocks<M>>;
 
-/// Locks that the older takes from the younger.
+/// Locks that an older transaction takes from a younger one.
 pub struct WoundingLocks<M: Machine> {
     allocator: TimestampAllocator<M>,
     sessions: Sessions<M>,
 }
 
-/// A session's age and its locks.
+/// State of a session: its age and its locks.
 pub struct Owner<M: Machine> {
     timestamp: u64,
     source: TimestampSource,

@@ -1,4 +1,4 @@
-//! Prints a machine file for the machine at hand.
+//! Prints a machine file for the machine on which it runs.
 
 fn main() {
     match simulator::probe::probe(&simulator::probe::ProbeOptions::default()) {

@@ -1,7 +1,7 @@
-//! How fast the simulator is: shared-memory operations a second of thread CPU time, and bytes a core.
+//! Measures how fast the simulator is: shared-memory operations per second of thread CPU time, and bytes per core.
 //!
-//! Two loops in the manner of schemes, written directly on the trait: 16 accesses to random records, half
-//! of them writes. `cargo run --release -p kilocore-simulator --example rate -- [machine] [records] [cores ...]`
+//! Two loops imitate schemes, written directly on the trait: each transaction makes 16 accesses to random records,
+//! half of them writes. `cargo run --release -p kilocore-simulator --example rate -- [machine] [records] [cores ...]`
 
 use machine::{Body, Core, Machine, Place, Word, Zeroed, cold::Arc};
 use simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
@@ -23,7 +23,7 @@ struct Bucket {
     word: Word,
 }
 
-// SAFETY: a line and a word, for both of which zeros are valid, and nothing to drop.
+// SAFETY: the type consists of a line and a word. Zeros are valid for both, and there is nothing to drop.
 unsafe impl Zeroed for Record {}
 // SAFETY: as above.
 unsafe impl Zeroed for Bucket {}
@@ -49,7 +49,7 @@ impl Table<'_> {
         &self.records[key]
     }
 
-    /// Locks as it goes, gives up when a lock is taken.
+    /// Locks each record at its access, and gives up if a lock is held (NO_WAIT).
     fn no_wait(&self, core: &SimCore, random: &mut u64) -> bool {
         let keys = self.keys(random);
         let mut held = 0;
@@ -69,7 +69,7 @@ impl Table<'_> {
         held == ACCESSES
     }
 
-    /// Reads optimistically, locks what it writes, then validates.
+    /// Reads optimistically, locks the records that it writes, then validates (SILO).
     fn silo(&self, core: &SimCore, random: &mut u64) -> bool {
         let keys = self.keys(random);
         let mut seen = [0; ACCESSES];
@@ -108,7 +108,7 @@ impl Table<'_> {
 
 fn thread_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock exists and `time` is where the system may write.
+    // SAFETY: the clock exists, and the call writes only to `time`.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
@@ -129,15 +129,16 @@ fn measure(name: &str, scheme: Scheme, machine: &str, records: usize, cores: usi
     let arena = simulated.arena();
     let rows = arena.allocate((records * size_of::<Record>()) as u64, 64, Place::Any).unwrap();
     let index = arena.allocate((records / 2 * size_of::<Bucket>()) as u64, 64, Place::Any).unwrap();
-    // SAFETY: just allocated with room for so many, zeroed, used as these types only.
+    // SAFETY: the memory was just allocated with room for that many elements, it is zeroed, and it is used only as
+    // these types.
     let table = unsafe {
         Table {
             records: arena.slice_at(rows, records),
             buckets: arena.slice_at(index, records / 2),
         }
     };
-    // As many transactions at every core count, after a warm-up that makes pages resident. Several times:
-    // neighbours on the machine slow some down.
+    // Every core count runs the same number of transactions, after a warm-up that makes pages resident. There are
+    // several rounds, because other programs on the machine slow some of them down.
     let commits = AtomicU64::new(0);
     let resident = AtomicU64::new(0);
     let transactions = |total: usize| {

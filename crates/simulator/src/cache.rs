@@ -1,44 +1,48 @@
-//! What physical cores hold in their private caches: direct-mapped arrays of fingerprints of
-//! (line, version).
+//! Private caches of physical cores: direct-mapped arrays of fingerprints of (line, version).
 //!
-//! An entry is good while the line still has the version it had when it was fetched; a core that takes a
-//! line for writing changes its version, so nobody keeps lists of sharers to invalidate. Fingerprints have
-//! 8 bits: the version's count in full, up to 256 changes of hands, and of two lines that meet in an entry
-//! one pair of 256 is taken for the same, which costs too few cycles then and nothing else (0.4 % more
-//! modelled throughput in results/README.md). Wider ones cost the host its own second-level cache at a
-//! thousand cores.
+//! An entry is valid while the line still has the version under which it was fetched. A core that acquires a line for
+//! writing changes its version, so all other copies become invalid at once. No list of sharers is needed to invalidate
+//! them.
+//!
+//! Fingerprints have 8 bits. They distinguish up to 256 consecutive versions of a line. If two lines fall on the same
+//! entry, one pair of (line, version) in 256 is taken for the other. Then the model charges too few cycles and has no
+//! other error (0.4 % more modelled throughput in results/README.md). With wider fingerprints the tables of a thousand
+//! cores would not fit into the host's second-level cache.
 
 use crate::slab::Slab;
 use std::{cell::Cell, io};
 
-/// The index comes from the low bits of an identity, the fingerprint from the highest ones.
+/// Shift that leaves the bits of an identity for the fingerprint. The index comes from its low bits, the fingerprint
+/// from its highest.
 const TAG_SHIFT: u32 = 56;
-/// Odd, so that each of 256 versions has a fingerprint of its own.
+/// Factor of the version in a fingerprint. It is odd, so each of 256 versions has a fingerprint of its own.
 const VERSION_STEP: u8 = 0x9D;
 
-/// The identity of a line, spread over 64 bits. `offset` is where the line's metadata lies in the arena.
+/// Returns the identity of a line, spread over 64 bits. `offset` is where the line's metadata lies in the arena.
 #[inline(always)]
 pub(crate) fn identity(offset: u64) -> u64 {
     let x = (offset >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    // The low bits of a product depend on few bits of its factor: fold the high ones in.
+    // The low bits of a product depend on few bits of its factors, so the high bits are folded in.
     (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
-/// The identity of line `part` of the body behind a line: in the set beside it, as lines that follow each
-/// other are in hardware. Its entry then mostly lies on the same line of the host's cache, too.
+/// Returns the identity of line `part` of the body behind a line. It lies in the next set, as consecutive lines do in
+/// hardware. So its entry mostly lies on the same cache line of the host, too.
 #[inline(always)]
 pub(crate) fn behind(identity: u64, part: u64) -> u64 {
     identity.wrapping_add(part)
 }
 
-/// The private caches of one level, a cache per physical core, one behind the other.
+/// Private caches of one level, one cache per physical core, one behind the other.
 pub(crate) struct PrivateCaches {
+    /// Fingerprints, `lines` for each core. 0 is an entry that holds nothing.
     entries: Slab,
+    /// Number of entries of a cache, a power of two.
     lines: usize,
 }
 
 impl PrivateCaches {
-    /// Caches of about `lines` lines each, at least one; they hold nothing yet.
+    /// Makes caches of about `lines` lines each, at least one line. They hold nothing yet.
     pub(crate) fn new(cores: usize, lines: usize) -> io::Result<PrivateCaches> {
         let lines = if lines.is_power_of_two() { lines } else { lines.next_power_of_two() / 2 };
         let lines = lines.max(1);
@@ -53,24 +57,24 @@ impl PrivateCaches {
     #[inline(always)]
     fn fingerprint(identity: u64, version: u32) -> u8 {
         let tag = (identity >> TAG_SHIFT) as u8;
-        // 0 is kept for entries that hold nothing.
+        // 0 is reserved for entries that hold nothing.
         tag.wrapping_add((version as u8).wrapping_mul(VERSION_STEP)).max(1)
     }
 
-    /// True when `core` holds the line under `version`. Version 0 is never held.
+    /// Returns true if `core` holds the line under `version`. Version 0 is never held.
     #[inline(always)]
     pub(crate) fn holds(&self, core: u32, identity: u64, version: u32) -> bool {
         let fingerprint = Self::fingerprint(identity, version);
         version != 0 && self.entry(core, identity).get() == fingerprint
     }
 
-    /// From now on `core` holds the line under `version`, in place of whatever was there.
+    /// Notes that `core` holds the line under `version` from now on, in place of the entry's former line.
     #[inline(always)]
     pub(crate) fn fill(&self, core: u32, identity: u64, version: u32) {
         self.entry(core, identity).set(Self::fingerprint(identity, version));
     }
 
-    /// Where on the host the entry lies, for prefetching.
+    /// Returns where the entry lies on the host, for prefetching.
     #[inline(always)]
     pub(crate) fn address(&self, core: u32, identity: u64) -> *const u8 {
         std::ptr::from_ref(self.entry(core, identity)).cast()

@@ -1,9 +1,14 @@
-//! One modelled core: a virtual clock, and the order in which its operations meet those of others.
+//! One modelled core: a virtual clock, and the order in which its operations meet those of other cores.
 //!
-//! An operation happens when no other core's clock is behind: until then the core yields. Two things
-//! spare the yield. A core that is still the earliest goes on. And operations on lines that it holds
-//! run ahead a little: whatever another core does, which can't be earlier than the moment this core was
-//! resumed, takes a miss and a directory's answer at least to reach a line held here.
+//! An operation happens when no other core's clock is behind. Until then the core yields. A yield is a switch of
+//! stacks and costs the host much, so it is avoided in these cases:
+//! - A core that is still the earliest goes on.
+//! - An operation on a line that the core holds can run ahead of the order, by `World::lookahead` cycles at most. Why
+//!   this is sound: this core was the earliest when it was resumed, so another core's operation cannot be earlier than
+//!   that moment. The other core's operation needs at least a miss and the directory's answer before it can reach a
+//!   line held here. So it cannot take effect before the end of the lookahead.
+//! - Reads of words that never change do not depend on the order.
+//! - A body is fetched together with its head line, if the core has just asked for that line.
 
 use crate::{
     cache::{behind, identity},
@@ -17,32 +22,35 @@ use corosensei::Yielder;
 use machine::{Breakdown, Category, Core, NEVER, TimedOut, Word};
 use std::{cell::Cell, rc::Rc, sync::atomic::Ordering::Relaxed};
 
-/// Bytes that a record's own words take of its first line; the body starts behind them.
+/// Bytes that a record's own words take of its first line. The body starts behind them.
 pub const HEADER_BYTES: usize = 16;
 
-/// The latest time that a key can hold, short of [`IDLE`].
+/// Latest time that a key may hold. It is less than the time in [`IDLE`].
 const LATEST: u64 = (1 << 51) - 1;
 
-/// What a coroutine answers when it lets the others go: its key.
+/// Handle with which a coroutine suspends itself. It passes its key to the scheduler.
 pub(crate) type Turn = Yielder<(), u64>;
 
-/// A modelled core.
+/// Modelled core.
 ///
-/// It fills one line of the host's cache, no more: with a thousand cores, lines touched in a turn, and how
-/// evenly they lie over the sets of that cache, are what a simulation's speed depends on.
+/// It fills exactly one cache line of the host. With a thousand cores the speed of a simulation depends on how many
+/// lines a turn touches, and on how evenly they lie over the sets of the host's cache.
 #[repr(C, align(64))]
 pub struct SimCore {
+    /// Modelled time of this core, in ticks. It never goes back.
     clock: Cell<u64>,
-    /// Until when it may use lines that it holds without asking for its turn.
+    /// Time until which the core may use lines that it holds without waiting for its turn.
     ahead: Cell<u64>,
-    /// The line of the operation before; while others run, of the one to come.
+    /// Line of the previous operation. While other cores run: line of the next operation.
     latest: Cell<*const SimLine>,
-    /// The identity of the line of the operation that waits for its turn, or has it.
+    /// Identity of the line of the operation that waits for its turn, or has it.
     identity: Cell<u64>,
+    /// Handle of the coroutine that runs this core's body. Null before it has started.
     yielder: Cell<*const Turn>,
     world: Rc<World>,
     seat: Seat,
     id: u16,
+    /// Time by category.
     breakdown: Box<Breakdown>,
 }
 
@@ -65,37 +73,38 @@ impl SimCore {
         core
     }
 
-    /// The coroutine that runs this core's body has started.
+    /// Notes that the coroutine that runs this core's body has started.
     pub(crate) fn started(&self, yielder: &Turn) {
         self.yielder.set(yielder);
         self.resumed();
     }
 
-    /// Its number, as [`Core::id`].
+    /// Returns the core's number, as [`Core::id`].
     pub(crate) fn index(&self) -> usize {
         usize::from(self.id)
     }
 
-    /// The tile or socket that it sits on.
+    /// Returns the tile or socket on which the core sits.
     pub fn node(&self) -> usize {
         self.seat.node() as usize
     }
 
     #[inline(always)]
+    /// Sets the end of the lookahead. Called whenever this core is the earliest.
     fn resumed(&self) {
         self.ahead.set(self.clock.get() + self.world.lookahead);
     }
 
-    /// Lets the others go until `until` is the earliest key. `until` is this core's, or [`IDLE`].
+    /// Lets other cores run until `until` is the earliest key. `until` is this core's key, or [`IDLE`].
     ///
-    /// Inlined into every operation, because each return after a switch of stacks is a return that the
-    /// host predicts wrongly. What comes before the switch and after it is not: that is code enough for the
-    /// compiler to leave the whole out of line.
+    /// This function is inlined into every operation, because each return after a switch of stacks is a return that
+    /// the host mispredicts. The code before and after the switch is kept in functions that are not inlined. With that
+    /// code the whole would be so long that the compiler would not inline it.
     #[inline(always)]
     fn suspend(&self, until: u64) {
         let yielder = self.yielder.get();
-        // SAFETY: a core operates only inside its coroutine, which set the pointer when it started and
-        // keeps the yielder alive until it ends.
+        // SAFETY: a core operates only inside its coroutine. The coroutine set the pointer when it started, and keeps
+        // the yielder alive until it ends.
         unsafe { &*yielder }.suspend(until);
         self.resumed();
     }
@@ -109,8 +118,8 @@ impl SimCore {
         }
     }
 
-    /// The key to wait with before an operation on `line`, or on line `part` of the body behind it; [`IDLE`]
-    /// where it may go at once.
+    /// Returns the key with which to wait before an operation on `line`, or on line `part` of the body behind it.
+    /// Returns [`IDLE`] if the operation can happen at once.
     #[inline(always)]
     fn key_for<const WRITE: bool>(&self, line: &SimLine, part: u64) -> u64 {
         let identity = identity(self.world.offset(line));
@@ -121,8 +130,8 @@ impl SimCore {
             return IDLE;
         }
         let entry = behind(identity, part);
-        // Looking at a line that the host has not got yet would cost more than a yield, so only the line
-        // of the operation before is considered.
+        // Reading a line that is not in the host's cache yet would cost more than a yield. So only the line of the
+        // previous operation is considered.
         if clock < self.ahead.get() && std::ptr::eq(self.latest.get(), line) {
             let (version, flags) = line.version_and_flags();
             let mine = !WRITE || self.owns(line, flags);
@@ -132,7 +141,7 @@ impl SimCore {
         }
         let here = 0u8;
         self.latest.set(line);
-        // A core that stays the second-earliest is rare: fetch what it will touch while others run.
+        // A core seldom stays the second-earliest. So what it will touch is fetched while other cores run.
         prefetch(std::ptr::from_ref(line).cast());
         let needs = &self.world.needs[usize::from(self.id)];
         needs.stack.set(&raw const here);
@@ -146,7 +155,7 @@ impl SimCore {
         self.key_for::<WRITE>(line, 0)
     }
 
-    /// As [`SimCore::key_for_line`], of a body whose first line to be moved is line `first`.
+    /// Like [`SimCore::key_for_line`], for a body of which line `first` is moved first.
     #[inline(never)]
     fn key_for_body<const WRITE: bool>(&self, line: &SimLine, first: u64) -> u64 {
         let with_head = std::ptr::eq(self.latest.get(), line) && {
@@ -160,20 +169,20 @@ impl SimCore {
         self.key_for::<WRITE>(line, first)
     }
 
-    /// True when the line is in its first-level cache.
+    /// Returns true if the line is in the core's first-level cache.
     #[inline(always)]
     fn holds(&self, identity: u64, version: u32) -> bool {
         self.world.l1.holds(self.seat.physical(), identity, version)
     }
 
-    /// Local work, slowed down by siblings.
+    /// Spends `cycles` of local work, slowed down by SMT siblings.
     #[inline(always)]
     fn spend(&self, cycles: u64) {
         let cycles = (cycles * self.seat.slowdown()) >> 8;
         self.clock.set(self.clock.get() + cycles);
     }
 
-    /// Brings the line here, for writing where `WRITE`, and lets the time pass that this takes.
+    /// Fetches the line, for writing if `WRITE` is set, and advances the clock by the time that this takes.
     #[inline(never)]
     fn access<const WRITE: bool>(&self, line: &SimLine) {
         self.world.count_operation();
@@ -188,7 +197,8 @@ impl SimCore {
         self.miss::<WRITE, true>(line, identity);
     }
 
-    /// As [`SimCore::access`], of a line that the first-level cache lacks; `ORDERED` as of [`World::fetch`].
+    /// Like [`SimCore::access`], for a line that the first-level cache lacks. `ORDERED` has the same meaning as in
+    /// [`World::fetch`].
     #[inline(never)]
     fn miss<const WRITE: bool, const ORDERED: bool>(&self, line: &SimLine, identity: u64) {
         let (version, flags) = line.version_and_flags();
@@ -235,7 +245,7 @@ impl SimCore {
         result
     }
 
-    /// Wakes those that wait on the line, which has been written.
+    /// Wakes the cores that wait on the line, which has been written.
     #[cold]
     #[inline(never)]
     fn wake(&self, line: &SimLine) {
@@ -245,8 +255,9 @@ impl SimCore {
 
     /// Moves the lines of `bytes` bytes of a body from `offset` on, and charges for it.
     ///
-    /// A body whose head line this core has just asked for is fetched with it, as hardware overlaps the
-    /// two: only what others can feel, a fetch from memory or the loss of the head line, waits for a turn.
+    /// If this core has just asked for the head line of the body, the body is fetched together with it, as hardware
+    /// overlaps the two. The core waits for a turn only where other cores can notice the order: for a fetch from
+    /// memory, or if the head line was lost.
     #[inline(always)]
     fn body<const WRITE: bool>(&self, line: &SimLine, offset: usize, bytes: usize) {
         if bytes != 0 {
@@ -261,7 +272,7 @@ impl SimCore {
         }
     }
 
-    /// True when this core alone holds the line, which has these flags.
+    /// Returns true if this core alone holds the line, whose flags are `flags`.
     #[inline(always)]
     fn owns(&self, line: &SimLine, flags: u64) -> bool {
         flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical())
@@ -279,8 +290,9 @@ impl SimCore {
             } else {
                 self.miss::<false, true>(line, at.1);
             }
-            // The miss has put this core's clock ahead of others that may still ask for memory before
-            // then; claiming the memory queue now would let them wait behind a request of the future.
+            // The miss has advanced this core's clock beyond those of other cores, which can still ask for memory at
+            // an earlier time. If this core entered the memory queue now, they would wait behind a request of the
+            // future. So it takes a new turn first.
             self.take_turn();
         }
         let state = line.state();
@@ -314,7 +326,7 @@ impl SimCore {
         }
     }
 
-    /// The clock shows the time at which this core was resumed.
+    /// Sets the clock to the time at which this core was resumed.
     fn catch_up(&self) {
         let resumed = time_of(self.world.queue.key_of(usize::from(self.id)));
         self.clock.set(self.clock.get().max(resumed));
@@ -338,7 +350,7 @@ impl SimCore {
             }
             line.set_flag(WAITERS);
             self.world.waiting.park(usize::from(self.id), offset, now);
-            // A deadline beyond the end of keys never comes.
+            // A deadline beyond the latest key never comes.
             let until = if deadline > LATEST { IDLE } else { key(deadline, usize::from(self.id)) };
             self.suspend(until);
             self.catch_up();
@@ -374,7 +386,7 @@ impl Core for SimCore {
 
     #[inline]
     fn load_const(&self, line: &SimLine, word: &Word) -> u64 {
-        // Nobody changes it, so it does not matter when others go.
+        // No core changes the word, so the order of this read and other operations does not matter.
         self.world.count_operation();
         self.latest.set(line);
         let identity = identity(self.world.offset(line));
@@ -428,7 +440,8 @@ impl Core for SimCore {
     fn fence(&self) {}
 
     fn wait_while(&self, line: &SimLine, word: &Word, condition: impl FnMut(u64) -> bool) -> u64 {
-        // Only a run that is being torn down ends a wait without a deadline; the value is its last.
+        // A wait without a deadline ends without the write only if the run is being torn down. Then the value is the
+        // word's last.
         self.wait_while_until(line, word, NEVER, condition).unwrap_or_else(|TimedOut| word.peek())
     }
 
@@ -461,7 +474,7 @@ impl Core for SimCore {
     fn copy_in(&self, line: &SimLine, offset: usize, words: &[Word], from: &[u8]) {
         self.body::<true>(line, offset, from.len());
         for (chunk, word) in from.chunks(8).zip(words) {
-            // A column owns its last word as a whole, so the bytes behind its end may become zeros.
+            // A column owns the whole of its last word, so the bytes behind its end may become zeros.
             let mut bytes = [0; 8];
             bytes[..chunk.len()].copy_from_slice(chunk);
             word.poke(u64::from_le_bytes(bytes));

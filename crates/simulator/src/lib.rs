@@ -1,16 +1,27 @@
 //! Simulated: a [`Machine`](machine::Machine) of up to thousands of modelled cores with modelled time.
 //!
-//! Execution-driven: the program under the model really runs, one coroutine a core, all on one thread of
-//! the host; what it does to shared memory is charged by the state of the line and by distance, and
-//! everything else is charged by what the caller says. The same seed gives the same bits on any host.
+//! The simulation is execution-driven. The program under the model really runs: each core is a coroutine, and all
+//! coroutines share one thread of the host. Operations on shared memory are charged by the state of the line and by
+//! distance. All other work is charged by what the caller reports. The same seed gives the same bits on any host.
 //!
-//! What is modelled: private caches (direct-mapped), a shared cache with capacity, a directory, transfer
-//! and serialisation of lines, distance on a mesh or between sockets, memory latency and bandwidth of
-//! each node, bandwidth of links between sockets, SMT as a static slow-down, waiting on a line.
+//! The model includes private caches (direct-mapped), a shared cache with capacity, a directory, transfer and
+//! serialisation of lines, distance on a mesh or between sockets, memory latency and bandwidth of each node, bandwidth
+//! of links between sockets, SMT as a static slow-down, and waiting on a line.
 //!
-//! What is not: instructions, branch prediction, the instruction cache, TLBs, queues on a mesh, weak
-//! memory orders, and the state of each line of a record's body apart (the line that heads the record
-//! speaks for them).
+//! The model does not include instructions, branch prediction, the instruction cache, TLBs, queues on a mesh, and weak
+//! memory orders. It also does not keep the state of each line of a record's body separately: the line that heads the
+//! record stands for them.
+//!
+//! # How an operation is simulated
+//!
+//! 1. A core calls an operation on a line (`core.rs`). If the core is the earliest, or holds the line and can run
+//!    ahead, it goes on at once. Otherwise it suspends its coroutine with its key, `time << 12 | core`.
+//! 2. The scheduler (`scheduler.rs`) resumes the core with the smallest key, which the tournament (`queue.rs`) holds
+//!    at its root.
+//! 3. The core checks its private caches (`cache.rs`). On a miss it asks the directory (`world.rs`), which keeps the
+//!    state of each line in the line itself (`line.rs`) and computes the cost from the tables of the machine
+//!    (`model.rs`).
+//! 4. The core's clock advances by the cost. Cores that wait for a write to a line are parked in `waiting.rs`.
 
 mod cache;
 mod core;

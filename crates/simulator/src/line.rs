@@ -1,4 +1,22 @@
-//! What is known of one modelled cache line, in 16 bytes that lie beside the words it covers.
+//! State of one modelled cache line, in 16 bytes that lie beside the words it covers. This is the directory's entry
+//! for the line.
+//!
+//! ```text
+//!            63                    19 18       5 4     0
+//!  time:    | busy until (45 bits)   | version  | flags |
+//!            63         45 44      32 31              0
+//!  holders: | fill stamp  | owner + 1 | sharers by cluster |
+//! ```
+//!
+//! Invariants:
+//! - All zeros is a line that no core has touched. Any other line has a version other than 0.
+//! - A core that acquires the line for writing changes the version. A private copy is valid only if it has the line's
+//!   current version.
+//! - With [`EXCLUSIVE`] set, only the owner holds the line, as far as the directory knows. The owner can write the
+//!   line without asking the directory.
+//!
+//! The fields are atomic only because the type must be shareable between threads. One thread runs the whole
+//! simulation, so all accesses are relaxed.
 
 use machine::{Line, Zeroed};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,62 +32,66 @@ const BUSY_SHIFT: u32 = FLAG_BITS + VERSION_BITS;
 const OWNER_SHIFT: u32 = SHARER_BITS;
 const STAMP_SHIFT: u32 = SHARER_BITS + OWNER_BITS;
 
-/// Versions count the changes of hands of a line, modulo this.
+/// Mask of a version. Versions count the changes of hands of a line, modulo 2^14.
 const VERSION_MASK: u32 = (1 << VERSION_BITS) - 1;
-/// Fill stamps count modulo this.
+/// Mask of a fill stamp. Stamps count modulo 2^19.
 pub(crate) const STAMP_MASK: u32 = (1 << STAMP_BITS) - 1;
 const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;
 
-/// The owner alone holds the line, and may write it without asking.
+/// Flag: only the owner holds the line, and can write it without asking.
 pub(crate) const EXCLUSIVE: u64 = 1;
-/// Some core is parked on the line.
+/// Flag: a core is parked on the line.
 pub(crate) const WAITERS: u64 = 2;
-/// The owner wrote the body of the record that the line heads.
+/// Flag: the owner wrote the body of the record that the line heads.
 pub(crate) const BODY_DIRTY: u64 = 4;
-/// The body was written by an earlier owner and has not been fetched from there since.
+/// Flag: the body was written by an earlier owner and has not been fetched from there since.
 pub(crate) const BODY_AWAY: u64 = 8;
-/// The line came from memory, and the body has not been touched since.
+/// Flag: the line came from memory, and the body has not been accessed since.
 pub(crate) const BODY_COLD: u64 = 16;
 
-/// A modelled cache line: until when it is busy, its version, its owner, the clusters that share it and
-/// when it was last filled. All zeros is a line that nobody has touched.
+/// Modelled cache line: until when it is busy, its version, its owner, the clusters that share it, and when it was
+/// last filled. All zeros is a line that no core has touched.
 #[repr(C)]
 #[derive(Default, Debug)]
 pub struct SimLine {
-    /// busy until (45 bits), version (14), flags (5).
+    /// From the highest bits: busy until (45 bits), version (14), flags (5).
     time: AtomicU64,
-    /// fill stamp (19 bits), owner + 1 (13), sharers by cluster (32).
+    /// From the highest bits: fill stamp (19 bits), owner + 1 (13), sharers by cluster (32).
     holders: AtomicU64,
 }
 
 impl Line for SimLine {}
-// SAFETY: two atomic integers, for which zeros are valid, and nothing to drop.
+// SAFETY: the type consists of two atomic integers. Zeros are valid for them, and there is nothing to drop.
 unsafe impl Zeroed for SimLine {}
 
-/// The owner of a line that nobody has held.
+/// Owner of a line that no core has held.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// The fields of a line, taken apart.
+/// Fields of a line, unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
+    /// Time until which the line serves no other request.
     pub busy: u64,
+    /// Number of changes of hands, modulo 2^14. It is 0 only if no core has touched the line.
     pub version: u32,
     pub flags: u64,
+    /// Fill stamp of the last fetch: it tells whether the shared cache still has the line.
     pub stamp: u32,
-    /// Physical core; [`NOBODY`] where none has held it yet.
+    /// Physical core that owns the line. [`NOBODY`] if no core has held it yet.
     pub owner: u32,
+    /// Clusters of nodes in which a core shares the line, one bit each.
     pub sharers: u32,
 }
 
 impl SimLine {
-    /// Version and flags, which decide whether a privately held copy is still good.
+    /// Returns version and flags. They decide whether a private copy is still valid.
     #[inline(always)]
     pub(crate) fn version_and_flags(&self) -> (u32, u64) {
         let time = self.time.load(Relaxed);
         ((time >> VERSION_SHIFT) as u32 & VERSION_MASK, time & ((1 << FLAG_BITS) - 1))
     }
 
-    /// True when physical core `core` alone holds the line, as far as the directory knows.
+    /// Returns true if physical core `core` alone holds the line, as far as the directory knows.
     #[inline(always)]
     pub(crate) fn is_owner(&self, core: u32) -> bool {
         (self.holders.load(Relaxed) >> OWNER_SHIFT) & OWNER_MASK == u64::from(core) + 1
@@ -114,7 +136,7 @@ impl SimLine {
     }
 }
 
-/// The version after `version`; 0 is kept for lines that nobody has touched.
+/// Returns the version after `version`. 0 is reserved for lines that no core has touched.
 #[inline]
 pub(crate) fn next_version(version: u32) -> u32 {
     let next = (version + 1) & VERSION_MASK;

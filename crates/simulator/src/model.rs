@@ -1,13 +1,13 @@
-//! A machine description turned into ticks and tables, for a run of so many cores.
+//! The model of a machine: a description turned into ticks and tables, for a run on a given number of cores.
 
 use crate::description::{LINE_BYTES, MachineDescription, MeshDescription};
 
-/// Fill stamps per capacity of the shared cache; the more, the finer its replacement is modelled.
+/// Number of fill stamps per capacity of the shared cache. With more stamps its replacement is modelled more finely.
 const STAMPS_PER_CAPACITY: u64 = 4096;
-/// Bits of the set of sharers.
+/// Number of bits of a set of sharers.
 const CLUSTERS: usize = 32;
 
-/// Where memory that isn't placed on a node lies.
+/// Place of memory that is not placed on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Homes {
     /// Pages alternate over the sockets that the run's cores are on.
@@ -17,14 +17,14 @@ pub enum Homes {
     ByNode,
 }
 
-/// Where a core sits.
+/// Seat of a core: where it sits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
-    /// Tile or socket.
+    /// Tile or socket of the core.
     node: u16,
-    /// The physical core, which owns lines; SMT siblings share it.
+    /// Physical core, which owns lines. SMT siblings share it.
     physical: u16,
-    /// How much longer local work takes because of siblings, in 1/256.
+    /// Factor, in 1/256, by which local work takes longer because of SMT siblings.
     slowdown: u16,
 }
 
@@ -50,56 +50,83 @@ impl Seat {
 }
 
 enum Space {
-    /// Where each tile lies, row and column; distances are asked for at every operation, and a table
-    /// costs the host less than two divisions do.
+    /// A mesh of tiles.
     Mesh {
+        /// Row and column of each tile. Every operation asks for distances, and a table costs the host less than two
+        /// divisions.
         places: Box<[(u8, u8)]>,
+        /// Cycles from a tile to its neighbour.
         hop: u32,
     },
+    /// Sockets. Both tables have an element for each pair of nodes.
     Sockets {
+        /// Cycles of a message.
         one_way: Box<[u32]>,
+        /// Time, in 1/256 cycles, for which a line keeps the link busy.
         line_times: Box<[u32]>,
+        /// Set if pages alternate over the nodes.
         page_homes: bool,
     },
 }
 
-/// Everything that costs are computed from.
+/// All figures from which costs are computed, in cycles unless a field says otherwise.
 pub(crate) struct Model {
     space: Space,
-    /// Tiles or sockets in play.
+    /// Number of tiles or sockets of the run.
     pub nodes: u32,
-    /// One per core, workers first.
+    /// Seats of the cores, workers first.
     pub seats: Vec<Seat>,
+    /// Node of each physical core.
     node_of_physical: Vec<u32>,
+    /// Number of nodes of a cluster. A set of sharers has one bit for each cluster.
     cluster_nodes: u32,
     cluster_of_node: Box<[u8]>,
+    /// Number of lines of a first-level cache.
     pub l1_lines: usize,
+    /// Latency of a hit in the first-level cache.
     pub l1: u64,
+    /// Number of lines of a private second-level cache, 0 if there is none.
     pub l2_lines: usize,
+    /// Latency of a hit in the private second-level cache.
     pub l2: u64,
-    /// The time in which the private caches find that they don't have a line.
+    /// Time after which the private caches have found that they do not have a line.
     pub lookup: u64,
+    /// Latency of the shared cache, from a request's arrival to the data.
     pub shared: u64,
+    /// Time in which the directory decides, if the data come from elsewhere.
     pub directory: u64,
+    /// Additional time to get a line out of another core's private cache, without the distance.
     pub owner: u64,
+    /// Time until the rest of a line has followed its first bytes.
     pub transfer: u64,
+    /// Latency of a node's own memory, without the caches that were searched before.
     pub memory: u64,
+    /// Time for which a shared read keeps a line from other requests.
     pub read_occupancy: u64,
+    /// Additional time of a read-modify-write.
     pub atomic: u64,
-    /// 256 / memory parallelism: what each further miss of a row costs.
+    /// 256 / memory parallelism: the part, in 1/256, that each further miss of a row costs.
     pub overlapped: u64,
+    /// Bytes that a copy moves in a cycle.
     pub copy_bytes: u64,
+    /// Time, in 1/256 cycles, for which a line keeps a node's memory busy.
     pub memory_line_time: u64,
-    /// Sockets keep what they share in a cache of their own; tiles share one in slices.
+    /// Set if each socket has a shared cache of its own. Tiles share one cache in slices.
     pub cache_per_node: bool,
+    /// Set if a read of a line that no other core holds gets it exclusively (MESI).
     pub exclusive_reads: bool,
+    /// Number of fills per stamp, as a binary logarithm.
     stamp_shift: u32,
+    /// Capacity of the shared caches, in stamps.
     capacity_stamps: u32,
-    /// How far a core may run ahead on lines that it holds.
+    /// Number of cycles by which a core may run ahead on lines that it holds. It is 0 if SMT siblings share private
+    /// caches.
     pub lookahead: u64,
-    /// A trip between two random nodes.
+    /// Mean time of a trip between two random nodes.
     pub mean_trip: u64,
+    /// Time between two increments of the hardware counter, if there is one.
     pub counter_occupancy: Option<u64>,
+    /// Node at the chip's centre, where the hardware counter is.
     pub centre: u32,
 }
 
@@ -152,7 +179,7 @@ impl Model {
             exclusive_reads: shared_cache.exclusive_reads,
             stamp_shift,
             capacity_stamps: (capacity >> stamp_shift) as u32,
-            // A foreign write reaches a line held here after its own miss and the directory at least.
+            // Another core's write reaches a line held here only after its own miss and the directory's answer.
             lookahead: if siblings { 0 } else { lookup + shared_cache.directory_cycles },
             mean_trip: 0,
             counter_occupancy: d.hardware_counter.as_ref().map(|c| c.occupancy_cycles),
@@ -166,12 +193,12 @@ impl Model {
         model
     }
 
-    /// Cycles of all trips from every node to every node, together.
+    /// Returns the sum of the cycles of all trips from every node to every node.
     fn all_trips(&self) -> u64 {
         match &self.space {
             Space::Mesh { places, hop } => {
-                // Rows and columns are gone along one after the other, so they can be summed apart: a million
-                // pairs of tiles would take longer than many a short run.
+                // A trip goes along a row and then along a column, so both parts can be summed separately. Summing
+                // over a million pairs of tiles would take longer than many short runs.
                 let along = |line_of: fn(&(u8, u8)) -> u8| {
                     let mut tiles = [0u64; 256];
                     places.iter().for_each(|place| tiles[usize::from(line_of(place))] += 1);
@@ -187,7 +214,7 @@ impl Model {
         }
     }
 
-    /// Cycles of a message from one node to another.
+    /// Returns the cycles of a message from one node to another.
     #[inline(always)]
     pub(crate) fn one_way(&self, a: u32, b: u32) -> u64 {
         match &self.space {
@@ -200,7 +227,8 @@ impl Model {
         }
     }
 
-    /// Cycles, in 1/256, for which a line keeps the link between two nodes busy; 0 where links don't queue.
+    /// Returns the time, in 1/256 cycles, for which a line keeps the link between two nodes busy. It is 0 where links
+    /// do not queue.
     #[inline]
     pub(crate) fn link_time(&self, a: u32, b: u32) -> u64 {
         match &self.space {
@@ -211,7 +239,8 @@ impl Model {
         }
     }
 
-    /// The node whose directory and memory are responsible for line `part` of what begins at `offset`.
+    /// Returns the node whose directory and memory are responsible for line `part` of the object that begins at
+    /// `offset`.
     #[inline(always)]
     pub(crate) fn home(
         &self,
@@ -230,13 +259,13 @@ impl Model {
         }
     }
 
-    /// The bit that stands for a node in a set of sharers.
+    /// Returns the bit that stands for a node in a set of sharers.
     #[inline(always)]
     pub(crate) fn cluster_bit(&self, node: u32) -> u32 {
         1 << self.cluster_of_node[node as usize]
     }
 
-    /// The longest trip from `node` to one of the clusters in `sharers`.
+    /// Returns the time of the longest trip from `node` to one of the clusters in `sharers`.
     pub(crate) fn farthest(&self, node: u32, mut sharers: u32) -> u64 {
         let mut farthest = 0;
         while sharers != 0 {
@@ -250,36 +279,36 @@ impl Model {
         farthest
     }
 
-    /// The node of a physical core; None for one that an earlier, larger run had.
+    /// Returns the node of a physical core. Returns none for a core that only an earlier, larger run had.
     #[inline]
     pub(crate) fn node_of(&self, physical: u32) -> Option<u32> {
         self.node_of_physical.get(physical as usize).copied()
     }
 
-    /// Physical cores.
+    /// Returns the number of physical cores.
     pub(crate) fn physical_cores(&self) -> usize {
         self.node_of_physical.len()
     }
 
-    /// The stamp of a line filled when so many lines have been filled in all.
+    /// Returns the stamp of a line that is filled after `fills` fills in all.
     #[inline]
     pub(crate) fn stamp(&self, fills: u64) -> u32 {
         (fills >> self.stamp_shift) as u32 & crate::line::STAMP_MASK
     }
 
-    /// True while a line of this stamp is still in the shared cache.
+    /// Returns true while the shared cache still has a line with this stamp.
     #[inline]
     pub(crate) fn is_cached(&self, stamp: u32, fills: u64) -> bool {
         self.stamp(fills).wrapping_sub(stamp) & crate::line::STAMP_MASK <= self.capacity_stamps
     }
 }
 
-/// The side of the smallest square with so many tiles.
+/// Returns the side of the smallest square with room for `tiles` tiles.
 fn width_of(tiles: u32) -> u32 {
     (1..=tiles).find(|w| w * w >= tiles).expect("a square is large enough")
 }
 
-/// Workers on the tiles of a mesh, row by row.
+/// Seats workers on the tiles of a mesh, row by row.
 fn seats_on_tiles(mesh: &MeshDescription, workers: usize) -> (Space, u32, Vec<Seat>) {
     let tiles = if mesh.fitted { workers.max(1) as u32 } else { mesh.tiles as u32 };
     let width = width_of(tiles);
@@ -289,8 +318,9 @@ fn seats_on_tiles(mesh: &MeshDescription, workers: usize) -> (Space, u32, Vec<Se
     (Space::Mesh { places, hop: mesh.hop_cycles as u32 }, tiles, seats)
 }
 
-/// Cycles, beyond the `searched` ones where figures are of a whole access, and GB/s of the memory of a node, and
-/// the cycles in which the rest of a line follows.
+/// Returns the latency and the bandwidth of a node's memory, in cycles and GB/s, and the cycles in which the rest of a
+/// line follows. Where the description's figures are those of a whole access, the latency is without the `searched`
+/// cycles of the caches.
 fn memory_of(d: &MachineDescription, searched: u64) -> (u64, f64, u64) {
     match (&d.mesh, &d.sockets) {
         (Some(m), _) => {
@@ -304,7 +334,8 @@ fn memory_of(d: &MachineDescription, searched: u64) -> (u64, f64, u64) {
     }
 }
 
-/// Services get cores beside the workers', so that measuring is not disturbed by housekeeping.
+/// Seats services on cores of their own, beside the workers' cores, so that housekeeping does not disturb
+/// measurements.
 fn seat_services(seats: &mut Vec<Seat>, services: usize, nodes: u32) {
     let first = seats.iter().map(|s| s.physical() + 1).max().unwrap_or(0);
     for i in 0..services as u32 {
@@ -321,7 +352,7 @@ fn nodes_of_physical(seats: &[Seat]) -> Vec<u32> {
     nodes
 }
 
-/// True if some physical core is shared.
+/// Returns true if several cores share a physical core.
 fn have_siblings(seats: &[Seat]) -> bool {
     seats.iter().any(|s| s.slowdown != 256)
         || seats.windows(2).any(|pair| pair[0].physical == pair[1].physical)
@@ -386,7 +417,7 @@ mod tests {
         assert_eq!((model.nodes, model.seats.len()), (1024, 1025));
         assert_eq!(model.one_way(0, 1023), 124);
         assert_eq!(model.one_way(33, 34), 2);
-        // Two thirds of 32 hops of 2 cycles.
+        // Two thirds of 32 hops, of 2 cycles each.
         assert_eq!(model.mean_trip, 42);
         assert_eq!(model.farthest(0, 1 << 31), 124);
         for tiles in [1, 5, 37, 64] {

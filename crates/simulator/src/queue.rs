@@ -1,39 +1,51 @@
-//! Which core goes next: a tournament of keys `time << 12 | core`.
+//! The queue of cores: a tournament of keys `time << 12 | core`.
 //!
-//! Each inner node holds the smaller of its children's keys, so the root is the next core's key and
-//! carries its number. Replaying one core's matches touches one path; the losers on the winner's path
-//! hold the second-earliest core, which is what the running core may not overtake.
+//! Invariant: each inner node holds the smaller of its children's keys. So the root holds the smallest key, which also
+//! carries the number of the core that goes next.
+//!
+//! ```text
+//!               [12]              node 1, the root
+//!          [12]      [30]         nodes 2 and 3
+//!       [12]  [40] [90]  [30]     nodes 4 to 7: the leaves of cores 0 to 3
+//! ```
+//!
+//! If a core's key changes, only the nodes on the way from its leaf to the root change: the core's matches are
+//! replayed. The siblings of the winner's way hold the losers of its matches. The smallest of these is the
+//! second-earliest core's key. The running core must not overtake it.
 
 use std::cell::Cell;
 
-/// Bits of a key that name the core.
+/// Number of bits of a key that hold the core's number.
 pub(crate) const CORE_BITS: u32 = 12;
-/// Cores that a run may have.
+/// Largest number of cores of a run.
 pub(crate) const MAX_CORES: usize = 1 << CORE_BITS;
-/// The key of a core that has nothing to do.
+/// Key of a core that has nothing to do. It is greater than all other keys.
 pub(crate) const IDLE: u64 = u64::MAX;
 
-/// The key of `core` at `time`; ties go to the smaller number.
+/// Returns the key of `core` at `time`. Ties go to the smaller number.
 #[inline(always)]
 pub(crate) fn key(time: u64, core: usize) -> u64 {
     time << CORE_BITS | core as u64
 }
 
-/// The time in a key.
+/// Returns the time in a key.
 #[inline(always)]
 pub(crate) fn time_of(key: u64) -> u64 {
     key >> CORE_BITS
 }
 
-/// The core in a key.
+/// Returns the core in a key.
 #[inline(always)]
 pub(crate) fn core_of(key: u64) -> usize {
     (key & (MAX_CORES as u64 - 1)) as usize
 }
 
+/// Tournament of the cores' keys.
 pub(crate) struct Tournament {
-    /// Node 1 is the root; the leaf of core `i` is node `leaves + i`.
+    /// Keys of the nodes. Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaf of core `i`
+    /// is node `leaves + i`.
     nodes: Box<[Cell<u64>]>,
+    /// Number of leaves, a power of two.
     leaves: usize,
 }
 
@@ -43,44 +55,45 @@ impl Tournament {
         Tournament { nodes: vec![Cell::new(IDLE); 2 * leaves].into_boxed_slice(), leaves }
     }
 
-    /// The smallest key.
+    /// Returns the smallest key.
     #[inline(always)]
     pub(crate) fn first(&self) -> u64 {
         self.nodes[1].get()
     }
 
-    /// The key of `core`.
+    /// Returns the key of `core`.
     #[inline]
     pub(crate) fn key_of(&self, core: usize) -> u64 {
         self.nodes[self.leaf(core)].get()
     }
 
-    /// The leaf of `core`: beyond it are only its ancestors, halves of its number.
+    /// Returns the leaf of `core`. From there callers visit only its ancestors, whose numbers are halves of its
+    /// number.
     #[inline(always)]
     fn leaf(&self, core: usize) -> usize {
         assert!(core < self.leaves);
         self.leaves + core
     }
 
-    /// A node's key. This is most of what a turn costs the host, so the one check is made at the leaf.
+    /// Returns a node's key. This access is most of what a turn costs the host, so the only check is made at the leaf.
     #[inline(always)]
     fn node(&self, node: usize) -> &Cell<u64> {
-        // SAFETY: callers start at a leaf, whose number and whose sibling's are below the length (`leaf`
-        // checks), and from there only halve the number.
+        // SAFETY: callers start at a leaf and then only halve the number. `leaf` checks that the leaf's number, and
+        // with it its sibling's, is below the length.
         unsafe { self.nodes.get_unchecked(node) }
     }
 
-    /// How many matches a core has to win: the logarithm of the number of leaves.
+    /// Returns how many matches a core has to win: the binary logarithm of the number of leaves.
     pub(crate) fn rounds(&self) -> usize {
         self.leaves.trailing_zeros() as usize
     }
 
-    /// Gives `core` the key `key` and replays its matches, then looks past `first`, who has won: returns the
-    /// smallest key of all others. In a tournament of so many rounds.
+    /// Gives `core` the key `key` and replays its matches. Then returns the smallest key of all cores except `first`,
+    /// which must be the winner. `ROUNDS` must be the number of rounds of this tournament.
     ///
-    /// With the number known, the compiler writes the matches one after the other; a loop would cost a fifth
-    /// of a turn's instructions more. A function of its own, because within the scheduler's loop the compiler
-    /// makes branches of the matches, which the host can't foresee.
+    /// `ROUNDS` is a constant so that the compiler writes the matches one after the other. A loop would cost a fifth
+    /// of a turn's instructions more. The function is not inlined, because within the scheduler's loop the compiler
+    /// turns the matches into branches that the host cannot predict.
     #[inline(never)]
     pub(crate) fn replay<const ROUNDS: usize>(&self, core: usize, key: u64, first: usize) -> u64 {
         debug_assert_eq!(ROUNDS, self.rounds());
@@ -95,7 +108,7 @@ impl Tournament {
         self.first_without_in::<ROUNDS>(first)
     }
 
-    /// The smallest key of all cores but `core`, in a tournament of so many rounds.
+    /// Returns the smallest key of all cores except `core`, in a tournament of `ROUNDS` rounds.
     #[inline(always)]
     fn first_without_in<const ROUNDS: usize>(&self, core: usize) -> u64 {
         let leaf = self.leaf(core);
@@ -106,7 +119,7 @@ impl Tournament {
         least
     }
 
-    /// The smallest key of all cores but `core`.
+    /// Returns the smallest key of all cores except `core`.
     pub(crate) fn first_without(&self, core: usize) -> u64 {
         let mut node = self.leaf(core);
         let mut least = IDLE;

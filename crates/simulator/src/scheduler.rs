@@ -1,4 +1,41 @@
-//! The loop that resumes the earliest core, and ends the run.
+//! The scheduler: the loop that resumes the earliest core, and ends the run.
+//!
+//! # States of a core
+//!
+//! ```text
+//!             resume                    suspend(key)
+//!  ready ----------------> running ---------------------> ready
+//!    ^                      |  |  \
+//!    | wake, deadline       |  |   `-- body returns or panics ---> ended
+//!    +------- parked <------+  |
+//!    | key comes               |
+//!    +------- asleep <---------+   (services only)
+//! ```
+//!
+//! - Ready: the queue holds the core's key, the time of its next operation.
+//! - Running: at most one core. Its key in the queue is stale until it suspends.
+//! - Parked: the core waits for a write to a line. Its key is its deadline, or [`IDLE`] if it has none. A writer of
+//!   the line gives it an earlier key (`waiting.rs`).
+//! - Asleep: a service waits for its next round. Its key is the time of that round.
+//! - Ended: the key is [`IDLE`] and the coroutine is gone.
+//!
+//! # Order
+//!
+//! Operations happen in the order of their keys, so in the order of modelled time, and ties go to the smaller core
+//! number. While a core runs, `World::limit` holds the smallest key of all other cores. The core can go on without a
+//! switch while its own key is below the limit. The limit is correct at any time: the other cores' keys change only
+//! when the running core wakes one of them, and then it lowers the limit.
+//!
+//! Three kinds of operations can happen out of this order: operations on lines that the core holds, reads of words
+//! that never change, and accesses to a body together with its head line. `core.rs` explains why this is sound. The
+//! order depends only on modelled times, so a run gives the same result on any host.
+//!
+//! # End
+//!
+//! The run ends when all coroutines have ended. If the queue is empty before that, all remaining cores are parked
+//! without a deadline, which is a deadlock. Services that sleep would hide it, because they always have a next key. So
+//! the run also counts as deadlocked if services run [`PATIENCE`] rounds in a row while all workers are parked without
+//! a deadline.
 
 use crate::{
     core::SimCore,
@@ -15,34 +52,44 @@ use std::{
 
 pub(crate) type Fiber = Coroutine<(), u64, (), PooledStack>;
 
-/// Rounds of services in a row that may leave every worker stuck before the run counts as deadlocked.
+/// Number of rounds of services in a row after which the run counts as deadlocked if all workers stay stuck.
 const PATIENCE: u32 = 1000;
 
-/// A core's coroutine, on a line of the host's cache of its own.
+/// Coroutine of a core, on a cache line of the host of its own.
 #[repr(align(64))]
 struct Berth(Option<Fiber>);
 
 pub(crate) struct Scheduler<'a> {
+    /// State that the cores share.
     world: &'a World,
     cores: &'a [SimCore],
+    /// Coroutines by core number: workers first, then services. Empty for cores that have ended.
     berths: Vec<Berth>,
+    /// Number of workers.
     workers: usize,
+    /// Number of workers that have not ended.
     live: usize,
-    /// Service rounds since a worker did something.
+    /// Number of service rounds since a worker was last able to go on.
     rounds: u32,
+    /// Core that was resumed last. It names the core whose body has panicked.
     running: Cell<usize>,
+    /// First panic of a body.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// How a run ended: why it can't go on, or the first panic of a body.
+/// Outcome of a run: the reason why it cannot go on, or the first panic of a body.
 pub(crate) struct Outcome {
     pub error: Option<RunError>,
     pub panic: Option<Box<dyn Any + Send>>,
 }
 
+/// Reason why the loop of turns has paused.
 enum Pause {
+    /// The body of this core has returned.
     Ended(usize),
+    /// No core has a key.
     Idle,
+    /// Services keep running while no worker can go on.
     Stuck,
 }
 
@@ -73,13 +120,13 @@ impl<'a> Scheduler<'a> {
                 }
             }
         };
-        // What is left unwinds, and may still touch memory while it does.
+        // The remaining coroutines unwind when they are dropped, and can still access memory meanwhile.
         self.world.ending.set(true);
         self.berths.clear();
         Outcome { error, panic: self.panic }
     }
 
-    /// As [`Scheduler::turns`], of which there is one for each number of the tournament's rounds.
+    /// Calls [`Scheduler::turns`], of which there is one instance for each number of the tournament's rounds.
     fn turns_in_tournament(&mut self) -> Pause {
         match self.world.queue.rounds() {
             1 => self.turns::<1>(),
@@ -98,7 +145,11 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Resumes one core after the other until something out of the ordinary happens.
+    /// Resumes one core after the other until an event needs the caller: a core ends, no core has a key, or the
+    /// workers are stuck.
+    ///
+    /// Invariant at the begin of each turn: `first` is the smallest key of all, and `limit` is the smallest key of the
+    /// other cores.
     #[inline(never)]
     fn turns<const ROUNDS: usize>(&mut self) -> Pause {
         let world = self.world;
@@ -118,9 +169,10 @@ impl<'a> Scheduler<'a> {
             world.limit.set(limit);
             match fiber.resume(()) {
                 CoroutineResult::Yield(key) => {
-                    // The earliest of the others, kept up to date when sleepers are woken. It goes next but
-                    // where this core turns out to be earlier still: as a branch, which the host foresees,
-                    // so that the next turn starts before this core's key is known to the last bit.
+                    // This is the smallest key of the other cores. It is kept up to date when parked cores are woken.
+                    // That core goes next unless the core that has just run is still earlier. The choice is written as
+                    // a branch, which the host predicts, so the next turn starts before this core's key is fully
+                    // computed.
                     first = world.limit.get();
                     if key < first {
                         cold();
@@ -137,7 +189,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The second-earliest core probably goes next: what it will touch had better be near by then.
+    /// Prefetches the state of the second-earliest core, which probably goes next.
     #[inline(always)]
     fn prefetch(&self, key: u64) {
         if key == IDLE {
@@ -151,6 +203,8 @@ impl<'a> Scheduler<'a> {
         }
     }
 
+    /// Counts a round of `service` and returns true if the workers have been stuck for more than [`PATIENCE`] rounds.
+    /// A round counts only if the service slept and all live workers are parked without a deadline.
     fn is_stuck_after(&mut self, service: usize) -> bool {
         let world = self.world;
         let asleep = world.waiting.is_asleep(service);
@@ -164,6 +218,7 @@ impl<'a> Scheduler<'a> {
         self.rounds > PATIENCE
     }
 
+    /// Marks `core` as ended, after its body returned or panicked.
     fn ended(&mut self, core: usize) {
         let now = time_of(self.world.queue.key_of(core)).max(machine::Core::now(&self.cores[core]));
         self.world.queue.set(core, IDLE);
@@ -176,7 +231,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The last worker has ended at `now`: services that sleep wake up for their last round.
+    /// Starts the last round of the services, after the last worker has ended at `now`: services that sleep wake up.
     fn close(&mut self, now: u64) {
         let world = self.world;
         world.closing.set(true);
@@ -188,6 +243,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
+    /// Returns the error that lists the cores that are stuck.
     fn deadlock(&self) -> RunError {
         let waits =
             (0..self.cores.len()).filter(|i| self.world.waiting.is_stuck(*i, &self.world.queue));
@@ -204,7 +260,7 @@ fn cold() {}
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
-    // SAFETY: a prefetch is a hint; any address will do.
+    // SAFETY: a prefetch is a hint, and any address is allowed.
     unsafe {
         core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast())
     }

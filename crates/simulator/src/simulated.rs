@@ -1,4 +1,8 @@
 //! `Simulated`: the machine whose cores are coroutines and whose time is modelled.
+//!
+//! Each call of `run` makes the cores, their caches and their coroutines, lets the scheduler run them, and keeps the
+//! clock, the fills and the counter for the next run. The state of lines lies in the arena, so it also lasts from run
+//! to run.
 
 use crate::{
     core::SimCore,
@@ -16,25 +20,26 @@ use machine::{
 };
 use std::{panic::resume_unwind, rc::Rc};
 
-/// How a simulated machine is made.
+/// Options with which a simulated machine is made.
 #[derive(Clone, Debug)]
 pub struct SimulatedOptions {
-    /// Everything that is left to chance follows from it.
+    /// Seed from which everything random follows.
     pub seed: u64,
-    /// Let cores run a little ahead on lines that they hold: faster, and sound (see [`SimCore`]).
+    /// Set to let cores run a little ahead on lines that they hold. This is faster, and sound (see [`SimCore`]).
     pub lookahead: bool,
-    /// Address space for everything shared, in bytes; costs nothing until touched.
+    /// Address space for all shared memory, in bytes. It costs nothing until it is touched.
     pub reserve_bytes: u64,
-    /// Put the arena on huge pages of the host, where it has them: 1.2 to 1.4 times faster, but a touched
-    /// record then makes its 2 MiB resident, so turn it off for tables that would not fit as a whole.
-    /// Changes where things lie in the arena, and with it results a little; what the host has does not.
+    /// Set to put the arena on huge pages of the host, if the host has them. This is 1.2 to 1.4 times faster, but a
+    /// touched record then makes its 2 MiB resident. So turn it off for tables that would not fit into memory as a
+    /// whole. The option changes where objects lie in the arena, and so changes results a little. Whether the host has
+    /// huge pages does not change results.
     pub huge_pages: bool,
-    /// Where memory lies on a machine of several sockets.
+    /// Place of memory on a machine of several sockets.
     pub homes: Homes,
-    /// With memory placed by node: what belongs to a session lies on the socket of the worker with the
-    /// same number. Otherwise it lies on the first, as everything does that nobody has placed.
+    /// Set to place a session's memory on the socket of the worker with the same number, if memory is placed by node.
+    /// Otherwise it lies on the first socket, like all memory that is not placed.
     pub sessions_at_home: bool,
-    /// Cores start within so many cycles of each other: in lock-step they would hand lines over in turn.
+    /// Number of cycles within which all cores start. In lock-step they would hand lines over in turn.
     pub start_spread_cycles: u64,
     /// Address space of each core's stack on the host, in bytes.
     pub stack_bytes: usize,
@@ -55,7 +60,7 @@ impl Default for SimulatedOptions {
     }
 }
 
-/// What goes on from one run to the next.
+/// State that lasts from one run to the next.
 #[derive(Clone, Copy, Default)]
 struct Past {
     clock: u64,
@@ -65,19 +70,19 @@ struct Past {
     operations: u64,
 }
 
-/// Modelled hardware.
+/// Machine of modelled hardware.
 pub struct Simulated {
     description: Arc<MachineDescription>,
     options: SimulatedOptions,
     arena: Arc<Arena>,
-    /// One run at a time: the lines' state is the machine's.
+    /// Held during a run. Only one run at a time is possible, because the state of the lines belongs to the machine.
     running: Mutex<()>,
     past: Mutex<Past>,
 }
 
 impl Simulated {
-    /// A machine as described, with an arena of its own: one node, or one a socket where pages are
-    /// placed by node.
+    /// Makes a machine as described, with an arena of its own. The arena has one node, or one node per socket if pages
+    /// are placed by node.
     pub fn new(
         description: Arc<MachineDescription>,
         options: SimulatedOptions,
@@ -104,27 +109,28 @@ impl Simulated {
         })
     }
 
-    /// The hardware that is modelled.
+    /// Returns the description of the modelled hardware.
     pub fn description(&self) -> &Arc<MachineDescription> {
         &self.description
     }
 
-    /// How it was made.
+    /// Returns the options with which the machine was made.
     pub fn options(&self) -> &SimulatedOptions {
         &self.options
     }
 
-    /// The modelled clock when the last run ended; the next one starts there.
+    /// Returns the modelled clock at the end of the last run. The next run starts there.
     pub fn clock(&self) -> u64 {
         self.past.lock().clock
     }
 
-    /// Lines fetched from memory so far.
+    /// Returns the number of lines fetched from memory so far.
     pub fn memory_fills(&self) -> u64 {
         self.past.lock().fills
     }
 
-    /// The host's bytes of scheduler state and first-level cache model of one core; stacks come on top.
+    /// Returns the bytes of the host for the scheduler state and the first-level cache model of one core. Its stack
+    /// comes on top.
     pub fn state_bytes_per_core(&self) -> usize {
         let lines = self.description.l1.size_kib * 1024 / crate::description::LINE_BYTES;
         let l1 = lines as usize * size_of::<u8>();
@@ -213,7 +219,7 @@ impl Machine for Simulated {
     }
 }
 
-/// A coroutine that runs `body` on `core`.
+/// Makes a coroutine that runs `body` on `core`.
 fn fiber<'b>(
     stack: machine::fiber::PooledStack,
     core: &'b SimCore,
@@ -223,12 +229,12 @@ fn fiber<'b>(
         core.started(yielder);
         body(core);
     };
-    // SAFETY: the scheduler drops every coroutine before `run` returns, so nothing that `run` borrows
-    // (the core, the body's own borrows) is gone while the coroutine can still use it.
+    // SAFETY: the scheduler drops every coroutine before `run` returns. So everything that `run` borrows (the core,
+    // the body's own borrows) outlives the coroutine.
     unsafe { Fiber::with_stack_unchecked(stack, run) }
 }
 
-/// SplitMix64's output function: every bit of the result depends on every bit of `x`.
+/// Returns SplitMix64's output for `x`: every bit of the result depends on every bit of `x`.
 fn shuffle(x: u64) -> u64 {
     let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

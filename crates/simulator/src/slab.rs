@@ -1,26 +1,28 @@
-//! Zeroed memory for tables that every simulated core dips into, on huge pages where the host has them:
-//! with pages of 4 KiB a thousand cores' tables miss the host's TLB at every turn.
+//! Zeroed memory for tables that all simulated cores use, on huge pages if the host has them. With pages of 4 KiB a
+//! thousand cores' tables miss the host's TLB in every turn.
 
 use std::{cell::Cell, io, ptr::NonNull};
 
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A run of 8-bit cells that started as zeros.
+/// Array of 8-bit cells that start as zeros.
 pub(crate) struct Slab {
+    /// First of `count` cells, inside the mapping.
     values: NonNull<Cell<u8>>,
     count: usize,
+    /// Start of the mapping of `mapped` bytes, which this slab owns.
     mapping: NonNull<u8>,
     mapped: usize,
 }
 
 impl Slab {
-    /// Room for `count` values, all zeros; what is never touched is never resident, but for the rest of
-    /// a huge page.
+    /// Makes room for `count` values, all zeros. Memory that is never touched is never resident, except for the rest
+    /// of a huge page.
     pub(crate) fn new(count: usize) -> io::Result<Slab> {
         let bytes = (count * size_of::<Cell<u8>>()).max(1);
         let huge = bytes >= HUGE_PAGE / 2;
         let mapped = bytes.next_multiple_of(HUGE_PAGE) + if huge { HUGE_PAGE } else { 0 };
-        // SAFETY: a fresh private anonymous mapping; nobody else knows the address.
+        // SAFETY: this makes a new private anonymous mapping. It aliases no other memory.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -39,7 +41,7 @@ impl Slab {
         let mut start = base as usize;
         if huge {
             start = start.next_multiple_of(HUGE_PAGE);
-            // SAFETY: advice on the mapping just made; a refusal changes nothing but speed.
+            // SAFETY: this is advice on the mapping just made. If the system refuses it, only speed changes.
             unsafe { libc::madvise(start as *mut _, mapped - HUGE_PAGE, libc::MADV_HUGEPAGE) };
         }
         let values = mapping.map_addr(|_| start.try_into().expect("inside a mapping")).cast();
@@ -52,14 +54,15 @@ impl std::ops::Deref for Slab {
 
     #[inline(always)]
     fn deref(&self) -> &[Cell<u8>] {
-        // SAFETY: room for `count` integers, for which zeros are valid, mapped until `self` is dropped.
+        // SAFETY: the mapping has room for `count` 8-bit integers, zeros are valid for them, and it stays mapped until
+        // `self` is dropped.
         unsafe { std::slice::from_raw_parts(self.values.as_ptr(), self.count) }
     }
 }
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours; references into it borrow `self`.
+        // SAFETY: this slab owns the mapping. References into it borrow `self`, so none of them is left.
         unsafe { libc::munmap(self.mapping.as_ptr().cast(), self.mapped) };
     }
 }

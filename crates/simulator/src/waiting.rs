@@ -1,4 +1,7 @@
-//! Cores that are parked on a line until somebody writes it.
+//! Parked cores: each waits until another core writes a line.
+//!
+//! The waiters of a line form a list, the latest first, linked through their seats. A line is in `latest` if and only
+//! if it has waiters. A core is in at most one list, and is in a list if and only if its seat is `parked`.
 
 use crate::queue::{IDLE, Tournament, key, time_of};
 use std::{
@@ -8,24 +11,31 @@ use std::{
 
 const NONE: u32 = u32::MAX;
 
+/// Waiters of all lines, and sleeping services.
 pub(crate) struct Waiting {
-    /// The latest waiter of each line that has any, by the line's offset.
+    /// The latest waiter of each line that has waiters, by the line's offset.
     latest: RefCell<BTreeMap<u64, u32>>,
+    /// Seats by core number.
     seats: Box<[Seat]>,
 }
 
 #[derive(Clone)]
+/// State of one core's wait.
 struct Seat {
-    /// The waiter before, on the same line.
+    /// Waiter that parked on the same line before this one, or [`NONE`].
     before: Cell<u32>,
+    /// Offset of the line on which the core is or was parked last.
     line: Cell<u64>,
+    /// Time at which the core parked.
     since: Cell<u64>,
+    /// Set while the core is in the list of `line`.
     parked: Cell<bool>,
+    /// Set while the core, a service, sleeps until its next round.
     asleep: Cell<bool>,
 }
 
 impl Waiting {
-    /// The host's bytes that a core takes here.
+    /// Bytes of the host that a core takes here.
     pub(crate) const BYTES_PER_CORE: usize = size_of::<Seat>();
 
     pub(crate) fn new(cores: usize) -> Waiting {
@@ -39,7 +49,7 @@ impl Waiting {
         Waiting { latest: RefCell::default(), seats: vec![seat; cores].into_boxed_slice() }
     }
 
-    /// `core` waits on the line at `line` from `now` on.
+    /// Parks `core` on the line at `line`, from `now` on.
     pub(crate) fn park(&self, core: usize, line: u64, now: u64) {
         let before = self.latest.borrow_mut().insert(line, core as u32);
         let seat = &self.seats[core];
@@ -49,7 +59,8 @@ impl Waiting {
         seat.parked.set(true);
     }
 
-    /// `core` gives up, unless it has been woken already. Returns whether it was still parked.
+    /// Ends the wait of `core` at its deadline, unless the core has been woken already. Returns whether it was still
+    /// parked.
     pub(crate) fn give_up(&self, core: usize) -> bool {
         let seat = &self.seats[core];
         if !seat.parked.replace(false) {
@@ -72,22 +83,23 @@ impl Waiting {
         true
     }
 
-    /// `core`, a service, does nothing until its key comes.
+    /// Notes that `core`, a service, sleeps until its key comes.
     pub(crate) fn sleep(&self, core: usize) {
         self.seats[core].asleep.set(true);
     }
 
-    /// `core` has woken up.
+    /// Notes that `core` has woken up.
     pub(crate) fn woke_up(&self, core: usize) {
         self.seats[core].asleep.set(false);
     }
 
-    /// True while `core` sleeps.
+    /// Returns true while `core` sleeps.
     pub(crate) fn is_asleep(&self, core: usize) -> bool {
         self.seats[core].asleep.get()
     }
 
-    /// Everybody who waits on the line goes on at `time`, or at their deadline. Returns the earliest key.
+    /// Wakes all cores that wait on the line: each goes on at `time`, or at its deadline if that is earlier. Returns
+    /// the earliest of their keys.
     pub(crate) fn wake(&self, line: u64, time: u64, queue: &Tournament) -> u64 {
         let mut earliest = IDLE;
         let mut at = self.latest.borrow_mut().remove(&line).unwrap_or(NONE);
@@ -103,12 +115,12 @@ impl Waiting {
         earliest
     }
 
-    /// True when `core` is parked and no deadline will end it.
+    /// Returns true if `core` is parked and no deadline will end its wait.
     pub(crate) fn is_stuck(&self, core: usize, queue: &Tournament) -> bool {
         self.seats[core].parked.get() && queue.key_of(core) == IDLE
     }
 
-    /// What `core` waits for, in words.
+    /// Describes in words what `core` waits for.
     pub(crate) fn explain(&self, core: usize, queue: &Tournament) -> String {
         let seat = &self.seats[core];
         let deadline = match queue.key_of(core) {

@@ -1,4 +1,45 @@
-//! What the cores of a run share: caches, directory, memory, and who waits for what.
+//! State that the cores of a run share: caches, directory, memory, and waiting cores.
+//!
+//! # The directory
+//!
+//! Each line carries its own directory entry (`line.rs`). [`World::fetch`] is called when a core lacks a line, or may
+//! not write it. It charges for the request and then changes the entry. The states of a line are:
+//!
+//! ```text
+//!  untouched   version 0: no core has had the line
+//!  exclusive   EXCLUSIVE: only the owner has the line, and can have changed it
+//!  shared      sharers: cores in these clusters can have valid copies, and the shared cache can have the line
+//! ```
+//!
+//! A line of any state can have been evicted from the shared cache. The fill stamp tells this: the cache has the line
+//! as long as fewer lines than its capacity were filled since the line's last fetch. The request is answered by the
+//! first of these that applies:
+//! 1. Another core's private cache, if the line is exclusive and the owner still holds it: directory, trip to the
+//!    owner and back, `owner_cycles`, transfer.
+//! 2. The shared cache, if it still has the line: latency, transfer. A write also invalidates the sharers, which takes
+//!    the directory and a trip to the farthest sharer and back.
+//! 3. Memory: the request queues for the memory of the line's home and for the link to it. No core shares the line
+//!    then.
+//!
+//! On a machine of sockets each socket has a shared cache of its own. A request that the socket's own cache can answer
+//! goes there instead of the line's home.
+//!
+//! After a write the line is exclusive, with a new version, so all other copies are invalid. After a read it is
+//! shared. If no other core has the line, the reader owns it, and with MESI (`exclusive_reads`) the line is exclusive.
+//! "Exclusive" is what the directory knows: a private cache can still hold a line that memory has just served again.
+//!
+//! # Serialisation
+//!
+//! `busy` is the time until which a line serves no other request. A request that arrives earlier waits until then, so
+//! requests for one line are served one after the other. A write or a transfer from an owner keeps the line busy until
+//! it is done. A read from the shared cache keeps it busy only for `read_occupancy` cycles. Memories and links have
+//! queues of the same kind.
+//!
+//! # Bodies
+//!
+//! The lines of a record's body have no entries of their own. The flags of the line that heads the record stand for
+//! them: written by the owner (`BODY_DIRTY`), left behind at an earlier owner (`BODY_AWAY`), or still in memory
+//! (`BODY_COLD`).
 
 use crate::{
     cache::{PrivateCaches, behind},
@@ -14,23 +55,23 @@ use crate::{
 use machine::{Arena, cold::Arc};
 use std::{cell::Cell, io};
 
-/// Lines of a stack that a turn mostly stays within, from its top on.
+/// Number of lines of a stack, from its top on, within which a turn mostly stays.
 const STACK_LINES: usize = 4;
 
-/// Where on the host lies what a core touches when it goes next: packed, because whoever prefetches it
-/// must not wait for the addresses.
+/// Addresses on the host of what a core touches in its next turn. They are packed, because a prefetch must not wait
+/// for the addresses themselves.
 #[repr(align(32))]
 pub(crate) struct Needs {
-    /// The top of its stack.
+    /// Top of the core's stack.
     pub stack: Cell<*const u8>,
-    /// The line that it is about to use.
+    /// Line that the core is about to use.
     pub line: Cell<*const SimLine>,
-    /// Its own cache's entry for that line.
+    /// Entry for that line in the core's private cache.
     pub entry: Cell<*const u8>,
 }
 
 impl Needs {
-    /// A core that has not gone yet needs nothing.
+    /// Returns the needs of a core that has not run yet: nothing.
     fn nothing() -> Needs {
         Needs {
             stack: Cell::new(std::ptr::null()),
@@ -39,7 +80,7 @@ impl Needs {
         }
     }
 
-    /// Asks the host for it.
+    /// Asks the host to fetch everything named here.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         let stack = self.stack.get();
@@ -51,40 +92,43 @@ impl Needs {
     }
 }
 
+/// State that the cores of a run share. All cores run on one thread, so cells suffice.
 pub(crate) struct World {
     pub model: Model,
-    /// What each core needs next.
+    /// What each core needs in its next turn.
     pub needs: Box<[Needs]>,
     pub arena: Arc<Arena>,
-    /// Where the arena begins: what names a line is asked for at every operation.
+    /// Address at which the arena begins. It is kept here because every operation computes a line's offset from it.
     start: usize,
     pub queue: Tournament,
     pub waiting: Waiting,
-    /// The earliest key of all cores but the one that runs: up to it that one may go on.
+    /// Smallest key of all cores except the running one. The running core may go on without a switch up to this key.
     pub limit: Cell<u64>,
-    /// How far ahead of its turn a core may use lines that it holds, in cycles.
+    /// Number of cycles by which a core may run ahead of its turn on lines that it holds.
     pub lookahead: u64,
     pub l1: PrivateCaches,
     pub l2: Option<PrivateCaches>,
-    /// Lines filled from memory, over all runs.
+    /// Number of lines filled from memory, over all runs.
     pub fills: Cell<u64>,
-    /// Until when each node's memory is busy, in 1/256 cycles.
+    /// Time until which each node's memory is busy, in 1/256 cycles.
     memories: Box<[Cell<u64>]>,
-    /// Until when the link from each node to each node is busy, in 1/256 cycles.
+    /// Time until which the link from each node to each node is busy, in 1/256 cycles. Empty on a mesh.
     links: Box<[Cell<u64>]>,
-    /// Shared-memory operations of this run.
+    /// Number of shared-memory operations of this run.
     pub operations: Cell<u64>,
     pub ticks_per_second: u64,
+    /// Value of the hardware counter.
     pub counter: Cell<u64>,
+    /// Time until which the hardware counter is busy.
     pub counter_busy: Cell<u64>,
-    /// The run is being torn down: nobody may wait any more.
+    /// Set while the run is being torn down. No core may wait any more.
     pub ending: Cell<bool>,
-    /// Every worker has ended: services do their last round.
+    /// Set once every worker has ended. Services run their last round.
     pub closing: Cell<bool>,
 }
 
 impl World {
-    /// The host's bytes of what is kept here for each core, caches apart.
+    /// Bytes of the host that this state takes for each core, without caches.
     pub(crate) const BYTES_PER_CORE: usize =
         2 * size_of::<u64>() + size_of::<Needs>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
 
@@ -126,20 +170,20 @@ impl World {
         self.operations.set(self.operations.get() + 1);
     }
 
-    /// Where the line's metadata lies in the arena: what names it.
+    /// Returns where the line's metadata lies in the arena. This offset names the line.
     #[inline(always)]
     pub(crate) fn offset(&self, line: &SimLine) -> u64 {
         (std::ptr::from_ref(line) as usize - self.start) as u64
     }
 
-    /// True when `physical` still has the line under `version` in a private cache.
+    /// Returns true if `physical` still has the line under `version` in a private cache.
     #[inline(always)]
     fn holds(&self, physical: u32, identity: u64, version: u32) -> bool {
         self.l1.holds(physical, identity, version)
             || self.l2.as_ref().is_some_and(|l2| l2.holds(physical, identity, version))
     }
 
-    /// Waits for the memory of `home`, and for the link to it, to have moved a line.
+    /// Queues for the memory of `home`, and for the link to it. Returns the time at which both can move the line.
     fn queue_for_memory(&self, seat: &Seat, home: u32, now: u64) -> u64 {
         let wait = |busy: &Cell<u64>, from: u64, time: u64| {
             let start = busy.get().max(from);
@@ -154,7 +198,7 @@ impl World {
         at >> 8
     }
 
-    /// When the memory of `home` has served a line whose directory is asked at `start`.
+    /// Returns the time at which the memory of `home` has served a line whose directory is asked at `start`.
     #[inline(always)]
     fn served_by_memory(&self, seat: &Seat, home: u32, start: u64) -> u64 {
         let m = &self.model;
@@ -162,11 +206,11 @@ impl World {
         served + m.memory.max(m.directory) + m.shared.saturating_sub(m.directory) + m.transfer
     }
 
-    /// Moves a line that the core at `seat` lacks (or may not write) into its hands, at `now` at the
-    /// earliest. Returns when it is there.
+    /// Moves a line that the core at `seat` lacks (or may not write) to the core, starting at `now` or later. Returns
+    /// the time at which it has arrived.
     ///
-    /// Reads of what does not change are not `ORDERED`: they neither wait for the line nor keep others
-    /// waiting, because they may be simulated before what others do earlier.
+    /// Reads of words that never change are not `ORDERED`. They neither wait for the line nor make other requests
+    /// wait, because they can be simulated before earlier operations of other cores.
     #[inline(never)]
     pub(crate) fn fetch<const WRITE: bool, const ORDERED: bool>(
         &self,
@@ -182,7 +226,7 @@ impl World {
         let fills = self.fills.get();
         let touched = s.version != 0;
         let cached = touched && m.is_cached(s.stamp, fills);
-        // Whoever holds it alone may have changed it, so it must come from there.
+        // A core that holds the line exclusively can have changed it, so the line must come from that core.
         let exclusive = s.flags & EXCLUSIVE != 0;
         let elsewhere = exclusive && s.owner != seat.physical();
         let owner_node = if elsewhere { m.node_of(s.owner) } else { None };
@@ -223,7 +267,7 @@ impl World {
         if !ORDERED {
             s.busy = busy;
         }
-        // What the body's lines did in the meantime is told by the line that heads them.
+        // The body's lines have no state of their own. The head line notes that the body is away from this socket.
         if cached && m.cache_per_node && s.sharers & mine == 0 {
             s.flags |= BODY_AWAY;
         }
@@ -239,7 +283,7 @@ impl World {
         done + trip
     }
 
-    /// The core at `seat` has the line in its private caches from now on.
+    /// Puts the line into the private caches of the core at `seat`.
     #[inline]
     pub(crate) fn hold(&self, seat: &Seat, identity: u64, version: u32) {
         self.l1.fill(seat.physical(), identity, version);
@@ -248,8 +292,8 @@ impl World {
         }
     }
 
-    /// Cycles that the core at `seat` needs for line `part` of a body whose record's line it holds, or
-    /// has just read, in state `s`.
+    /// Returns the cycles that the core at `seat` needs for line `part` of a body. The core holds the record's head
+    /// line, or has just read it, in state `s`.
     pub(crate) fn body_line(
         &self,
         seat: &Seat,
@@ -293,7 +337,8 @@ impl World {
         m.lookup + if near { 0 } else { 2 * trip } + m.shared + m.transfer
     }
 
-    /// The value of the counter at the chip's centre, and when the answer is back.
+    /// Increments the counter at the chip's centre. Returns its value before, and the time at which the answer
+    /// arrives.
     pub(crate) fn count(&self, seat: &Seat, now: u64, occupancy: u64) -> (u64, u64) {
         let trip = self.model.one_way(seat.node(), self.model.centre);
         let done = (now + trip).max(self.counter_busy.get()) + occupancy;
@@ -303,7 +348,7 @@ impl World {
         (value, done + trip)
     }
 
-    /// A line with waiters was written, visibly from `time` on: wakes them. Returns the earliest key.
+    /// Wakes the waiters of a line that was written, visibly from `time` on. Returns the earliest of their keys.
     #[cold]
     pub(crate) fn wake(&self, line: &SimLine, time: u64) -> u64 {
         line.clear_flag(WAITERS);
@@ -311,7 +356,7 @@ impl World {
     }
 }
 
-/// The line is the core's alone, and changed.
+/// Changes the state of a line that the core has acquired for writing: the line is exclusive and has a new version.
 #[inline(always)]
 fn written_by(s: &mut State, physical: u32, cluster: u32) {
     if s.owner != physical && s.flags & BODY_DIRTY != 0 {
@@ -323,8 +368,8 @@ fn written_by(s: &mut State, physical: u32, cluster: u32) {
     s.flags |= EXCLUSIVE;
 }
 
-/// The core has the line too. One that nobody else has is its own, and where `exclusive_reads` say so
-/// it may be written without asking.
+/// Changes the state of a line that the core has read. If no other core has the line (`alone`), the reader owns it.
+/// With `exclusive_reads` it may also write the line without asking.
 #[inline(always)]
 fn read_by(s: &mut State, physical: u32, cluster: u32, (alone, exclusive_reads): (bool, bool)) {
     s.version = s.version.max(1);

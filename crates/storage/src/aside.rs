@@ -1,35 +1,39 @@
-//! What a recorded run keeps of records that have left their index: the version of each absence.
+//! Absences of retired records: in a recorded run the version of each absence is kept when its record leaves the
+//! index.
 //!
-//! In histories the version of an absent row is evidence: that of the delete, or the initial one. It lies in the record that
-//! stands in for the absence. When that record retires, the version is set aside here, and the next record of the key
-//! begins with it. A scan meets no record of such a key, so it reads the absence here.
+//! In histories the version of an absent row is evidence: it is the version of the delete, or the initial version. It
+//! lies in the record that stands for the absence. When that record retires, the version is set aside here. The next
+//! record of the key begins with this version. A scan meets no record of the key meanwhile, so it reads the absence
+//! here.
 
 use crate::Record;
 use machine::{Machine, cold::Mutex};
 use std::{collections::BTreeMap, ops::RangeInclusive};
 use txn::Version;
 
-/// The absence of a row whose record has retired.
+/// Absence of a row whose record has retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
-    /// What stands for its key in histories: [`Record::history_key`] of the record.
+    /// Number that stands for the key in histories: [`Record::history_key`] of the record.
     pub number: u64,
-    /// Its version; in a table of records in two parts that of the first part.
+    /// Version of the absence. In a table of records in two parts: the version of the first part.
     pub version: Version,
-    /// The version of the second part, if there is one.
+    /// Version of the second part, if there is one.
     second: Version,
 }
 
-/// The absences of a table's retired records by their keys, of type `K`. Nothing is kept unless the run is recorded.
+/// Absences of a table's retired records by their keys, of type `K`. None unless the run is recorded. A key has an
+/// entry only while it has no record in the index.
 pub(crate) struct Aside<K>(Option<Mutex<BTreeMap<K, Absence>>>);
 
 impl<K: Ord + Clone> Aside<K> {
-    /// Nothing yet, and never anything unless the run `is_recorded`.
+    /// Makes an empty collection. It stays empty unless the run `is_recorded`.
     pub fn new(is_recorded: bool) -> Aside<K> {
         Aside(is_recorded.then(|| Mutex::new(BTreeMap::new())))
     }
 
-    /// The retired record of a key is about to leave the index: before a new one can be made.
+    /// Sets aside the version of `record`, a retired record that is about to leave the index. Must be called before a
+    /// new record of the key can be made.
     pub fn put<M: Machine>(&self, key: impl FnOnce() -> K, record: &Record<'_, M>) {
         let Some(absences) = &self.0 else { return };
         let second = record.second().map_or(Version::INITIAL, |second| second.kept_version());
@@ -38,7 +42,8 @@ impl<K: Ord + Clone> Aside<K> {
         absences.lock().insert(key(), absence);
     }
 
-    /// A record is made for a key: it begins with the version that was set aside. Before others can find it.
+    /// Gives `record`, which is being made for a key, the version that was set aside. Must be called before other
+    /// sessions can find the record.
     pub fn take<M: Machine>(&self, key: impl FnOnce() -> K, record: &Record<'_, M>) {
         let Some(absences) = &self.0 else { return };
         let Some(absence) = absences.lock().remove(&key()) else { return };
@@ -48,8 +53,8 @@ impl<K: Ord + Clone> Aside<K> {
         }
     }
 
-    /// Those within `range`, in the order of their keys. The range may be wrong, read while others change it: then the
-    /// answer means nothing.
+    /// Returns the absences within `range`, in the order of their keys. The range can be wrong if it was read while
+    /// another session changed it. The result is then meaningless, and the caller must discard it.
     pub fn within(&self, range: RangeInclusive<K>) -> Vec<(K, Absence)> {
         let Some(absences) = self.0.as_ref().filter(|_| !range.is_empty()) else {
             return Vec::new();

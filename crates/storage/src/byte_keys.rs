@@ -1,9 +1,10 @@
 //! Keys that are bytes: where a record keeps its key, and how it is found.
 //!
-//! The key lies behind the columns: a word for its length, then its bytes. The word that holds the key of other
-//! records holds a digest of it, by which the hash index and partitions go; two keys with one digest are two
-//! records, told apart by their bytes. In tables in key order the tree knows the key of each record, and no record
-//! keeps it once more.
+//! The key lies behind the columns: a word for its length, then its bytes. The key word of the header holds a digest
+//! of the key. The hash index and partitions use the digest. Two keys with the same digest have two records, which are
+//! distinguished by comparing the bytes.
+//!
+//! In tables in key order the tree holds the key of each record, so the record does not hold it again.
 
 use crate::{
     Record, Shape,
@@ -14,10 +15,10 @@ use machine::{Core, Machine};
 use txn::MAX_KEY_BYTES;
 
 impl<M: Machine> Shape<M> {
-    /// The bytes of a key of a table in order of bytes.
+    /// Returns the bytes of a key of a table in order of bytes.
     ///
     /// # Panics
-    /// If the table has other keys.
+    /// If the table is not in order of keys of bytes.
     pub fn bytes_of<'b>(&self, key: ByteKey, buffer: &'b mut KeyBuffer) -> &'b [u8] {
         let width = ordered_width(self.schema()).expect("the table's keys are bytes");
         key.bytes(width, buffer)
@@ -25,7 +26,7 @@ impl<M: Machine> Shape<M> {
 }
 
 impl<M: Machine> Record<'_, M> {
-    /// Sets the key of a record that nobody can reach yet.
+    /// Sets the key of a record that no other session can reach yet.
     pub(crate) fn set_key_bytes(&self, key: &[u8]) {
         let words = self.key_bytes_words();
         words[0].poke(key.len() as u64);
@@ -36,7 +37,8 @@ impl<M: Machine> Record<'_, M> {
         }
     }
 
-    /// Compares the key on behalf of an index probe, byte by byte only if the digest is right.
+    /// Returns true if the record has the key `key`. Called by index probes. Compares the bytes only if the digest is
+    /// equal.
     pub(crate) fn has_key_bytes(&self, core: &M::Core, digest: u64, key: &[u8]) -> bool {
         if !self.has_key(core, digest) {
             return false;
@@ -52,7 +54,7 @@ impl<M: Machine> Record<'_, M> {
         own == key
     }
 
-    /// The bytes of its key, where the record keeps them: in tables without order.
+    /// Returns the bytes of the record's key, in tables without order, where the record keeps them.
     pub(crate) fn key_bytes<'b>(
         &self,
         core: &M::Core,
@@ -65,8 +67,8 @@ impl<M: Machine> Record<'_, M> {
         own
     }
 
-    /// The bytes of its key, as [`Record::key_bytes`], on behalf of a recorder: no access of the machine's. None where
-    /// keys are numbers.
+    /// Like [`Record::key_bytes`], for a recorder: this is no access of the modelled machine. Returns an empty vector
+    /// where keys are numbers.
     pub(crate) fn kept_key_bytes(&self) -> Vec<u8> {
         let Some((length, words)) = self.key_bytes_words().split_first() else { return Vec::new() };
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.peek().to_le_bytes()).collect();
@@ -74,13 +76,13 @@ impl<M: Machine> Record<'_, M> {
         bytes
     }
 
-    /// As [`Record::history_key`] of a record that does not exist by rule, on behalf of a recorder.
+    /// Like [`Record::history_key`], for a recorder, of a record that does not exist by rule.
     pub(crate) fn kept_history_key(&self) -> u64 {
         if self.table().has_byte_keys() { self.name().offset } else { self.key_word().peek() }
     }
 
-    /// A number for its key, in histories: the key itself, or where a record with a key of bytes lies. Recorded runs
-    /// use no slot of such a record twice.
+    /// Returns a number for the record's key in histories: the key itself, or the offset of a record with a key of
+    /// bytes. Recorded runs never reuse the slot of a record with a key of bytes.
     #[inline(always)]
     pub fn history_key(&self, core: &M::Core) -> u64 {
         if self.table().has_byte_keys() { self.name().offset } else { self.key(core) }

@@ -1,15 +1,18 @@
-//! What protects a range of keys of an ordered table: the guard of a leaf.
+//! Guards: they protect the range of keys of a leaf of an ordered table against phantoms.
 //!
-//! Every key that anybody has asked for has a record, so a transaction can only miss rows of a range it has
-//! scanned if a record is made there later. Each leaf of an ordered index therefore carries a guard: words of
-//! the protocol as a record has them, and a count of the records that were made in the leaf's range. The
-//! guard is apart from the leaf's own version, which also changes when records leave.
+//! Every key that a transaction has looked up has a record, even if its row is absent. So a transaction that has
+//! scanned a range can miss a row only if a new record is made in the range later. Each leaf of an ordered index
+//! therefore carries a guard: the protocol's words, as in a record, and a count of the records that were made in the
+//! leaf's range.
+//!
+//! The guard is separate from the leaf's own version. That version also changes when records leave the leaf, which
+//! cannot cause a phantom.
 
 use crate::Record;
 use machine::{Core, Machine};
 
-/// The guard of a leaf. It lies where the leaf lies, and is as good as a record for whatever a protocol does
-/// with a record's words; it has no row.
+/// Guard of a leaf. It lies in the leaf's slot. For everything that a protocol does with a record's words a guard
+/// works like a record, but it has no row.
 pub struct Guard<'s, M: Machine>(Record<'s, M>);
 
 impl<M: Machine> Clone for Guard<'_, M> {
@@ -26,30 +29,31 @@ impl<'s, M: Machine> Guard<'s, M> {
         Guard(record)
     }
 
-    /// The guard as a record: for its name, its line and its words.
+    /// Returns the guard as a record: for its name, its line and its words.
     #[inline(always)]
     pub fn record(&self) -> Record<'s, M> {
         self.0
     }
 
-    /// The line on which its words lie, and the count of insertions.
+    /// Returns the line on which the guard's words and the count of insertions lie.
     #[inline(always)]
     pub fn line(&self) -> &'s M::Line {
         self.0.line()
     }
 
-    /// How often the range has gained a record, or lost a part to another leaf. Counted before what is
-    /// new can be found.
+    /// Returns how often the range has gained a record or lost a part to another leaf. The count is raised before the
+    /// new record or the new leaf can be found.
     #[inline(always)]
     pub fn insertions(&self, core: &M::Core) -> u64 {
         core.load(self.line(), self.0.key_word())
     }
 
-    /// Counts one; returns the count before. The leaf's latch is held.
+    /// Raises the count by 1 and returns the count before. The caller holds the leaf's latch.
     pub(crate) fn count_insertion(&self, core: &M::Core) -> u64 {
         let before = core.load_relaxed(self.line(), self.0.key_word());
         core.store(self.line(), self.0.key_word(), before + 1);
-        // Who raises a timestamp here and then finds the old count has raised it for all to see.
+        // This fence orders the store before the later loads of the guard's words. If a transaction raises a timestamp
+        // in the guard and then still reads the old count, the raised timestamp is visible here after the fence.
         core.fence();
         before
     }

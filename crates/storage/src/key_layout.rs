@@ -1,9 +1,9 @@
-//! What keys take: words of a record, words of a tree's node, and a number where a number has to do.
+//! Sizes of keys: words of a record, words of a tree's node, and a digest where a key must be represented by a number.
 
 use crate::index::key::words_for;
 use txn::{KeyKind, TableSchema};
 
-/// Words that a record of `schema` needs for its key, beside the one of all records.
+/// Returns the words that a record of `schema` needs for its key, in addition to the key word that every record has.
 pub(crate) fn key_words(schema: &TableSchema) -> usize {
     match schema.key {
         KeyKind::Integer => 0,
@@ -12,7 +12,7 @@ pub(crate) fn key_words(schema: &TableSchema) -> usize {
     }
 }
 
-/// Words that an ordered index of `schema` needs for a key of bytes; none where keys are numbers.
+/// Returns the words that an ordered index of `schema` needs for a key of bytes. Returns none if keys are numbers.
 pub(crate) fn ordered_width(schema: &TableSchema) -> Option<usize> {
     match schema.key {
         KeyKind::Integer => None,
@@ -20,7 +20,8 @@ pub(crate) fn ordered_width(schema: &TableSchema) -> Option<usize> {
     }
 }
 
-/// Multiply and fold, eight bytes at a time; the length goes first, so that zeros at an end count.
+/// Returns a digest of `key`, by multiply and fold, eight bytes at a time. The length goes first, so that zeros at the
+/// end of a key count.
 pub(crate) fn digest(key: &[u8]) -> u64 {
     key.chunks(8).fold(key.len() as u64, |digest, chunk| {
         let mut word = [0; 8];

@@ -1,8 +1,9 @@
-//! Where data lies: records with their metadata inline, tables, the hash index, epochs.
+//! The storage layer: records with their metadata inline, tables, indexes and epochs.
 //!
-//! Everything is generic over the machine `M` and nothing else. A record is named by table and arena offset, and is
-//! reached through a [`Record`]; the words of concurrency-control metadata in it are seen through a protocol's
-//! view of it, [`RecordRef`]. The only place that copies row bytes which others may be writing is [`record`].
+//! Everything in this crate is generic over the machine `M` and over nothing else. A record is named by its table and
+//! its offset in the arena. Code reaches it through a [`Record`]. A protocol sees its own words of concurrency-control
+//! metadata in a record through its view of the record, [`RecordRef`]. Row bytes that another thread can be writing at
+//! the same time are copied in a single place only: the module [`record`].
 
 mod aside;
 mod byte_keys;

@@ -1,18 +1,19 @@
-//! Loading before a run.
+//! Loading of tables before a run.
 
 use crate::{Store, StoreError, Table};
 use machine::{Body, Machine, OutOfMemory, cold::Mutex};
 use txn::{ColumnSet, Key, Loader, TableId};
 
-/// Loads a workload's rows into a store: natively with as many threads as told, on a modelled machine
-/// by keeping the rule instead of the rows.
+/// Loads a workload's rows into a store. On native machines several threads store the rows. On a modelled machine the
+/// loader keeps the rule that defines the rows instead of the rows themselves (see `Table::make_dense`).
 pub struct StoreLoader<'s, M: Machine> {
     store: &'s Store<M>,
     threads: usize,
+    /// First error. The [`Loader`] trait cannot return it, so [`StoreLoader::finish`] does.
     error: Option<OutOfMemory>,
 }
 
-/// Adds one row, and no entries of it.
+/// Adds one row, without its entries in secondary indexes.
 fn load_alone<M: Machine>(table: &Table<M>, key: Key<'_>, row: &[u8]) -> Result<(), OutOfMemory> {
     match key {
         Key::Number(key) => table.load_alone(key, row),
@@ -21,12 +22,12 @@ fn load_alone<M: Machine>(table: &Table<M>, key: Key<'_>, row: &[u8]) -> Result<
 }
 
 impl<'s, M: Machine> StoreLoader<'s, M> {
-    /// A loader with `threads` threads.
+    /// Makes a loader with `threads` threads.
     pub fn new(store: &'s Store<M>, threads: usize) -> Self {
         StoreLoader { store, threads: threads.max(1), error: None }
     }
 
-    /// Says whether everything found room.
+    /// Ends loading. Builds the ordered indexes and reports whether all rows found room.
     pub fn finish(self) -> Result<(), StoreError> {
         if let Some(error) = self.error {
             return Err(StoreError::OutOfMemory(error));
@@ -37,7 +38,7 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
         Ok(())
     }
 
-    /// Puts the entries of a row into the indexes of its table.
+    /// Adds the entries of a row to the secondary indexes of its table.
     fn load_entries(&self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<(), OutOfMemory> {
         let table = self.store.table(table);
         for &id in &table.schema().indexes {
@@ -63,7 +64,7 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
     ) -> Result<(), OutOfMemory> {
         let table = self.store.table(table);
         if table.is_ordered() {
-            // Its index has to name every row.
+            // An ordered index must hold an entry for every row.
             let mut buffer = vec![0; table.row_layout().bytes()];
             return (0..count).try_for_each(|key| {
                 buffer.fill(0);
@@ -110,7 +111,8 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
                 })
             })
             .collect();
-        // Loading can neither dead-lock nor ask for too many cores; threads are the system's to refuse.
+        // Loading cannot deadlock and does not ask for too many cores. The only possible error is that the system
+        // refuses threads.
         self.store.machine().run(bodies, vec![]).map_err(|_| OutOfMemory { asked: 0, left: 0 })?;
         failed.into_inner().map_or(Ok(()), Err)?;
         if table.is_ordered() && count > 0 {

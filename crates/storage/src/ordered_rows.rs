@@ -1,4 +1,4 @@
-//! Tables in key order: the tree, the guards of its leaves, and what a session does with both.
+//! Tables in key order: the tree, the guards of its leaves, and the operations of a session on both.
 
 use crate::{
     Absence, Guard, ProtocolWords, Record, Shape,
@@ -12,7 +12,7 @@ use machine::{
 };
 use txn::TableId;
 
-/// Rows that were loaded at consecutive slots, with consecutive keys.
+/// Rows with consecutive keys that were loaded at consecutive slots.
 struct Loaded<K> {
     first: K,
     last: K,
@@ -20,23 +20,25 @@ struct Loaded<K> {
     count: u64,
 }
 
-/// The index of an ordered table. The guard of a leaf lies behind it, in the same slot.
+/// Index of an ordered table. The guard of a leaf lies behind the leaf, in the same slot.
 pub struct OrderedRows<M: Machine, K: TreeKey = u64> {
     pub(crate) tree: Tree<M, K>,
     guards: Shape<M>,
+    /// Rows that were loaded and are not in the tree yet. Empty once loading has finished.
     loaded: Mutex<Vec<Loaded<K>>>,
-    /// In recorded runs the extents of keys that have been loaded, ascending.
+    /// Extents of keys that have been loaded, ascending, in recorded runs.
     kept: Option<Mutex<Vec<(K, K)>>>,
+    /// Versions of the absences whose records have retired.
     pub(crate) aside: Aside<K>,
 }
 
 impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
-    /// Bytes that the index of `rows` rows needs.
+    /// Returns the bytes that the index of `rows` rows needs.
     pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, words: &ProtocolWords) -> u64 {
         Tree::<M, K>::bytes_for(red_black, rows, width, Shape::<M>::guard_bytes(words))
     }
 
-    /// The empty index of table `id`.
+    /// Makes the empty index of table `id`.
     pub(crate) fn new(
         arena: &Arc<Arena>,
         id: TableId,
@@ -55,7 +57,7 @@ impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
 
     #[inline(always)]
     pub(crate) fn guard(&self, leaf: u64) -> Guard<'_, M> {
-        // SAFETY: a leaf's slot has room for a guard behind the node, and holds nothing else there ever.
+        // SAFETY: a leaf's slot has room for a guard behind the node, and this room is never used for anything else.
         Guard::new(unsafe { self.guards.slot_at(leaf + self.tree.tail()) })
     }
 
@@ -64,12 +66,14 @@ impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
         Leaf { offset, guard: self.guard(offset) }
     }
 
-    /// Row `key` was loaded at `offset`, and the `count - 1` rows with the next keys at the next slots.
+    /// Notes that the row with key `first` was loaded at `offset`, and the `count - 1` rows with the next keys, up to
+    /// `last`, at the slots that follow.
     pub fn note_loaded(&self, (first, last): (K, K), offset: u64, count: u64) {
         self.loaded.lock().push(Loaded { first, last, offset, count });
     }
 
-    /// The keys that have been loaded, in extents in which no key is missing. None unless the run is recorded.
+    /// Returns the keys that have been loaded, as extents in which no key is missing. Returns none unless the run is
+    /// recorded.
     pub fn kept(&self) -> Option<Vec<(K, K)>> {
         let width = self.tree.width();
         let mut extents: Vec<(K, K)> = Vec::new();
@@ -82,7 +86,7 @@ impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
         Some(extents)
     }
 
-    /// Builds the index of the rows that were loaded, whose slots are `stride` bytes long.
+    /// Builds the index of the rows that were loaded. Their slots are `stride` bytes long.
     pub fn finish_loading(&self, stride: u64) -> Result<(), OutOfMemory> {
         let mut loaded = std::mem::take(&mut *self.loaded.lock());
         loaded.sort_unstable_by_key(|extent| extent.first);
@@ -100,7 +104,7 @@ impl<M: Machine, K: TreeKey> OrderedRows<M, K> {
     }
 }
 
-/// A leaf of an ordered table: a range of keys. What that range is may change at any time.
+/// Leaf of an ordered table. It stands for a range of keys, which can change at any time.
 pub struct Leaf<'s, M: Machine> {
     pub(crate) offset: u64,
     pub(crate) guard: Guard<'s, M>,
@@ -115,14 +119,14 @@ impl<M: Machine> Clone for Leaf<'_, M> {
 impl<M: Machine> Copy for Leaf<'_, M> {}
 
 impl<'s, M: Machine> Leaf<'s, M> {
-    /// Its guard.
+    /// Returns the leaf's guard.
     #[inline(always)]
     pub fn guard(&self) -> Guard<'s, M> {
         self.guard
     }
 }
 
-/// What a leaf of a table held at one moment.
+/// Copy of a leaf of a table as it was at one moment.
 pub struct LeafRows<'s, M: Machine, K: TreeKey = u64> {
     shape: &'s Shape<M>,
     copy: LeafCopy<K>,
@@ -134,50 +138,51 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
         LeafRows { shape, copy, aside }
     }
 
-    /// In recorded runs, the keys in its range whose records had retired by then, ascending.
+    /// Returns the keys in the leaf's range whose records had retired by then, ascending. The list is empty unless the
+    /// run is recorded.
     pub fn aside(&self) -> &[(K, Absence)] {
         &self.aside
     }
 
-    /// The least and the greatest key that belong into it.
+    /// Returns the least and the greatest key that belong to the leaf.
     #[inline(always)]
     pub fn range(&self) -> (K, K) {
         (self.copy.first, self.copy.last)
     }
 
-    /// Number of its keys.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.copy.entries().len()
     }
 
-    /// True when there is no key.
+    /// Returns true if there is no key.
     pub fn is_empty(&self) -> bool {
         self.copy.entries().is_empty()
     }
 
-    /// Key number `at`, ascending, and its record.
+    /// Returns key number `at`, in ascending order, and its record.
     pub fn get(&self, at: usize) -> (K, Record<'s, M>) {
         let (key, offset) = self.copy.entries()[at];
-        // SAFETY: leaves of a table's tree name slots of its shape.
+        // SAFETY: the leaves of a table's tree hold only offsets of slots of the table's shape.
         (key, unsafe { self.shape.slot_at(offset) })
     }
 }
 
-/// The outcome of a look-up in an ordered table.
+/// Outcome of a look-up in an ordered table.
 pub enum Sought<'s, M: Machine> {
     /// The key has a record.
     Found(Record<'s, M>),
-    /// It has none, and belongs into this leaf.
+    /// The key has no record, and it belongs to this leaf.
     Absent(Leaf<'s, M>),
 }
 
-/// The outcome of [`Table::make_in`](crate::Table::make_in).
+/// Outcome of [`Table::make_in`](crate::Table::make_in).
 pub enum Placed<'s, M: Machine> {
-    /// A record was made, its row absent.
+    /// A record was made. Its row is absent.
     Made(Record<'s, M>),
-    /// There is a record.
+    /// The key already has a record.
     Existing(Record<'s, M>),
-    /// The key belongs into another leaf by now.
+    /// The key belongs to another leaf by now.
     Moved,
     /// The leaf has no room.
     Full,

@@ -1,4 +1,4 @@
-//! Where a record lies and what its words are, for whoever reads a trace of an explored run.
+//! Places of records: where a record lies and what its words mean, for readers of a trace of an explored run.
 
 use crate::{
     record::{Header, Record, RowState},
@@ -9,26 +9,31 @@ use crate::{
 use machine::{Machine, Word};
 use txn::{TableId, Version};
 
-/// The words of one record: offsets are bytes of the arena.
+/// Words of one record. Offsets are in bytes of the arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The number that histories have for its table: the second parts of rows have one of their own.
+    /// Number that the table has in histories. The second parts of rows have a number of their own.
     pub table: TableId,
-    /// The table's name; it says so if these are second parts.
+    /// Name of the table. For second parts it says so.
     pub name: String,
-    /// Its key.
+    /// Key of the record.
     pub key: u64,
-    /// Where it begins.
+    /// Offset at which the record begins.
     pub first: u64,
+    /// Offset of the row state.
     row: u64,
+    /// Offset of the protocol's words. They end at `version`.
     protocol: u64,
+    /// Offset of the version and the digest, where they are kept. They end at `columns`.
     version: u64,
+    /// Offset of the columns. They end at `end`.
     columns: u64,
+    /// Offset behind the last column.
     end: u64,
 }
 
 impl Place {
-    /// Where `record`, that of `key`, lies.
+    /// Returns the place of `record`, whose key is `key`.
     pub fn of<M: Machine>(record: &Record<'_, M>, key: u64) -> Place {
         let shape = record.table();
         let (word, first) = (size_of::<Word>() as u64, record.name().offset);
@@ -46,7 +51,8 @@ impl Place {
         }
     }
 
-    /// What the word at `offset` is, and what `value` means there; none if it is no word of the record, or one of its key.
+    /// Returns the name of the word at `offset` and what `value` means there. Returns none if the record has no word
+    /// there, or if the word belongs to the key.
     pub fn word(&self, offset: u64, value: u64) -> Option<(String, String)> {
         let value = match offset {
             _ if offset == self.row => match RowState(value) {
@@ -78,7 +84,7 @@ impl Place {
     }
 }
 
-/// Number and name of the records of `shape`.
+/// Returns the number and the name of the records of `shape`.
 fn called<M: Machine>(shape: &Shape<M>) -> (TableId, String) {
     let name = &shape.schema().name;
     let part = if shape.is_second_part() { " (second part)" } else { "" };
@@ -86,14 +92,15 @@ fn called<M: Machine>(shape: &Shape<M>) -> (TableId, String) {
 }
 
 impl<M: Machine> Table<M> {
-    /// What its records are called in a trace, and those of the second parts of its rows: by the numbers that histories
-    /// have for them.
+    /// Returns the names of the table's records in a trace, and those of the second parts of its rows, each with the
+    /// number that it has in histories.
     pub fn names(&self) -> Vec<(TableId, String)> {
         let second = self.split().map(Split::behind);
         [Some(self.shape()), second].into_iter().flatten().map(called).collect()
     }
 
-    /// Where the record of `key` lies, with that of its second part; nothing if there is none, or if keys are bytes.
+    /// Returns the places of the record of `key` and of its second part. Returns nothing if there is no record, or if
+    /// keys are bytes.
     pub fn places(&self, core: &M::Core, key: u64) -> Vec<Place> {
         if self.has_byte_keys() || !self.has_place_for(key) {
             return Vec::new();

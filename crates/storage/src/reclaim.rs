@@ -1,72 +1,85 @@
-//! Epochs: what can still be seen, and so what memory may be used again.
+//! Epochs: they decide when memory that has left an index can be reused.
 //!
-//! One global epoch moves on while every worker inside a transaction has seen it (as in SILO 4.1: no
-//! worker is ever more than one epoch behind). A record taken out of its index in epoch `e` is out of
-//! everybody's reach once the epoch is `e + 2`. SILO takes its commit epochs from the same counter.
+//! A session pins the current epoch while it is inside a transaction. The global epoch advances only when every pinned
+//! session has seen the current epoch (as in SILO 4.1: no worker is ever more than one epoch behind). SILO takes its
+//! commit epochs from the same counter.
+//!
+//! The rule for reuse: a record that leaves its index in epoch `e` can be reused once the epoch is `e + 2`. Why this
+//! is safe: a session that still holds the record found it before it left the index, so the session is pinned in epoch
+//! `e` or an earlier one. While it stays pinned in `e`, the epoch can become `e + 1`, but not `e + 2`. A session that
+//! pins later finds the record in no index.
+//!
+//! The proof needs one fence on each side. [`Epochs::pin`] makes the pin visible before the session looks anything up.
+//! [`Epochs::try_advance`] reads the epoch before it reads the pins.
 
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 
 #[repr(C, align(64))]
+/// Word on a line of its own. Slots are aligned to 64 bytes, so sessions do not share a cache line.
 struct Slot<M: Machine> {
     line: M::Line,
     word: Word,
 }
 
-// SAFETY: a line and a word, both valid as zeros.
+// SAFETY: the type consists of a line and a word, and zeros are valid for both.
 unsafe impl<M: Machine> Zeroed for Slot<M> {}
 
-/// A worker that is not inside a transaction.
+/// Value of a session's word while the session is not inside a transaction.
 const IDLE: u64 = 0;
 
-/// The epochs of one store.
+/// Epochs of one store.
 pub struct Epochs<M: Machine> {
+    /// Current epoch. It only grows, one step at a time.
     global: Shared<Slot<M>>,
+    /// Epoch that each session has pinned, or [`IDLE`]. A pinned epoch that is not the current one stops the epoch
+    /// from advancing.
     locals: Vec<Shared<Slot<M>>>,
 }
 
-/// The epoch in which a transaction began. The pin belongs to the transaction, not to its thread.
+/// Epoch in which a transaction began. The pin belongs to the transaction and not to its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pin {
-    /// The epoch seen at the start.
+    /// Epoch that was current at the start.
     pub epoch: u64,
 }
 
 impl<M: Machine> Epochs<M> {
-    /// Epochs for `slots` sessions, in `arena`.
+    /// Makes the epochs for `slots` sessions, in `arena`.
     pub fn new(arena: &Arc<Arena>, slots: usize) -> Result<Epochs<M>, OutOfMemory> {
         let global: Shared<Slot<M>> = arena.place(Place::Any)?;
-        // Epoch 0 means idle, so the first one is 1.
+        // Epoch 0 means idle, so the first epoch is 1.
         global.word.poke(1);
         let locals = (0..slots).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
         Ok(Epochs { global, locals })
     }
 
-    /// Enters the current epoch on behalf of session `slot`: from here on nothing that the session can
-    /// reach is given back.
+    /// Pins the current epoch for session `slot`. From here on no memory that the session can reach is reused.
     #[inline]
     pub fn pin(&self, core: &M::Core, slot: usize) -> Pin {
         let epoch = core.load(&self.global.line, &self.global.word);
         let local = &self.locals[slot];
         core.store(&local.line, &local.word, epoch);
-        // The pin must be visible before anything is looked up, or the epoch could pass us by.
+        // The pin must be visible before the session looks anything up. Otherwise the epoch could advance without
+        // noticing the pin.
         core.fence();
         Pin { epoch }
     }
 
-    /// Leaves.
+    /// Releases the pin of session `slot`.
     #[inline]
     pub fn unpin(&self, core: &M::Core, slot: usize) {
         let local = &self.locals[slot];
         core.store(&local.line, &local.word, IDLE);
     }
 
-    /// The current epoch.
+    /// Returns the current epoch.
     #[inline]
     pub fn current(&self, core: &M::Core) -> u64 {
         core.load(&self.global.line, &self.global.word)
     }
 
-    /// Moves on if every pinned session has seen the current epoch. Returns the epoch then current.
+    /// Advances the epoch if every pinned session has seen the current epoch. Returns the epoch that is current
+    /// afterwards.
     pub fn try_advance(&self, core: &M::Core) -> u64 {
         let epoch = core.load(&self.global.line, &self.global.word);
         core.fence();
@@ -82,7 +95,7 @@ impl<M: Machine> Epochs<M> {
         }
     }
 
-    /// True when what was taken out of reach in `epoch` may be used again.
+    /// Returns true if memory that was retired in `epoch` can be reused in epoch `now`.
     #[inline]
     pub fn is_past(epoch: u64, now: u64) -> bool {
         now >= epoch + 2

@@ -1,83 +1,90 @@
-//! One record: key, row state, the protocol's words, body. And the one place that copies rows.
+//! One record: key, row state, the protocol's words, body. This module is also the one place that copies rows.
 //!
 //! ```text
 //! | line | key | row state | line of the body | protocol's words | [version] | [digest] | columns ... | [key] |
 //! ```
 //!
-//! Where the parts lie behind the header is the business of the record's [`Shape`]. What the protocol's words are, only
-//! the protocol knows, through its own view of the record: [`RecordRef`](crate::RecordRef).
+//! The record's [`Shape`] knows where the parts behind the header lie. Only the protocol knows the type of its words.
+//! It accesses them through its own view of the record, [`RecordRef`](crate::RecordRef).
 //!
-//! An optimistic reader copies a body while its writer may be at work. In Rust that is a data race, and
-//! undefined, unless every word is copied atomically; so bodies are words, [`Record::copy_out`] and
-//! [`Record::install`] copy them with relaxed operations, and who needs a consistent copy validates
-//! it afterwards by the protocol's own word (a seqlock's argument: acquire fence, then re-read).
+//! An optimistic reader copies a body while a writer can be changing it. In Rust this is a data race, and undefined,
+//! unless every word is copied atomically. So bodies consist of words, and [`Record::copy_out`] and
+//! [`Record::install`] copy them with relaxed operations. A torn read is possible. A reader that needs a consistent
+//! copy validates it afterwards with the protocol's own word, as in a seqlock: an acquire fence, then a second read of
+//! that word.
 
 use crate::shape::{Role, Shape};
 use machine::{Category, Core, Machine, Word};
 use std::ptr::NonNull;
 use txn::{ColumnSet, ColumnSpan, Digest, RowLayout, TableId, Version};
 
-/// Bytes of a line of the host.
+/// Bytes of a cache line of the host.
 const LINE_BYTES: usize = 64;
 
-/// Words that are copied from slot to slot at a time.
+/// Number of words that are copied from slot to slot at a time.
 const COPY_WORDS: usize = 32;
 
-/// The fixed front of a record. All zeros is a present row that nobody has touched.
+/// Fixed front of a record. If all bytes are zero, the record is a present row that no transaction has touched.
 #[repr(C)]
 pub(crate) struct Header<M: Machine> {
+    /// Line of the key, the row state and the protocol's words.
     line: M::Line,
+    /// The record's key, or a digest of a key of bytes. In a guard: the count of insertions.
     key: Word,
+    /// The [`RowState`] of the row.
     pub(crate) row: Word,
+    /// Line of the columns.
     body_line: M::Line,
 }
 
-/// Whether a row is there. Zero is present, so that untouched memory holds present rows.
+/// State of a row. Zero is present, so that untouched memory holds present rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RowState(pub u64);
 
 impl RowState {
-    /// The row is there.
+    /// The row is present.
     pub const PRESENT: RowState = RowState(0);
-    /// The row is not there: never inserted, or deleted. The record stands in for the absence, so
-    /// reads of absent keys are protected as reads of rows are.
+    /// The row is absent: never inserted, or deleted. The record stands for the absence, so reads of absent keys are
+    /// protected like reads of rows.
     pub const ABSENT: RowState = RowState(1);
-    /// The record is being taken out of its index; look the key up again.
+    /// The record is being removed from its index. The key must be looked up again.
     pub const RETIRED: RowState = RowState(3);
-    /// The record's memory has been given back, and nobody has it yet. Only where memory is quarantined.
+    /// The record's memory has been freed and is not yet reused. This state occurs only where memory is quarantined.
     pub const FREED: RowState = RowState(5);
 
-    /// True unless absent or retired.
+    /// Returns true if the row is present.
     #[inline]
     pub fn is_present(self) -> bool {
         self == RowState::PRESENT
     }
 }
 
-/// What is read along with every copy of a row.
+/// State and version of a row, read along with every copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RowHead {
-    /// Whether the row was there.
+    /// State of the row.
     pub state: RowState,
-    /// Who wrote it; [`Version::INITIAL`] where versions are not kept.
+    /// Version of the row, which names its writer. It is [`Version::INITIAL`] where versions are not kept.
     pub version: Version,
-    /// True when the state comes from the transaction's own write.
+    /// Set if the state comes from the transaction's own write.
     pub own: bool,
 }
 
-/// The name of a record, the same on every machine and in every run; also the lock order.
+/// Name of a record. It is the same on every machine and in every run. It also defines the lock order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordName {
-    /// Its table.
+    /// Table of the record.
     pub table: TableId,
-    /// Its offset in the arena.
+    /// Offset of the record in the arena.
     pub offset: u64,
 }
 
-/// A record, as all protocols see it. Valid as long as the store: slots are reused for records of the same shape
-/// only, and hold nothing but atomic words, so a stale reference reads a wrong row, never wrong memory.
+/// Record, as all protocols see it. A reference stays valid as long as the store: slots are reused only for records of
+/// the same shape, and hold only atomic words. So a stale reference can read a wrong row, but never wrong memory.
 pub struct Record<'s, M: Machine> {
+    /// Shape of the slot.
     shape: &'s Shape<M>,
+    /// Start of the slot. The shape's stride lies behind it in the same arena.
     header: NonNull<Header<M>>,
 }
 
@@ -90,78 +97,80 @@ impl<M: Machine> Clone for Record<'_, M> {
 
 impl<M: Machine> Copy for Record<'_, M> {}
 
-// SAFETY: it is a shared reference to a shape and to words of the shape's arena.
+// SAFETY: the type holds a shared reference to a shape and a pointer to words of the shape's arena. All of these words
+// are atomic.
 unsafe impl<M: Machine> Send for Record<'_, M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Sync for Record<'_, M> {}
 
 impl<'s, M: Machine> Record<'s, M> {
-    /// The record at `slot`.
+    /// Returns the record at `slot`.
     ///
     /// # Safety
     /// `slot` must be the start of a record slot of `shape`, with the shape's stride behind it.
     #[inline(always)]
     pub(crate) unsafe fn from_raw(shape: &'s Shape<M>, slot: *mut u8) -> Self {
-        // SAFETY: inside the arena's mapping, hence not null.
+        // SAFETY: `slot` lies inside the arena's mapping, so it is not null.
         Record { shape, header: unsafe { NonNull::new_unchecked(slot.cast()) } }
     }
 
     #[inline(always)]
     fn header(&self) -> &'s Header<M> {
-        // SAFETY: by `from_raw` it is a record slot, and slots live as long as the shape's arena.
+        // SAFETY: by the contract of `from_raw` the pointer is the start of a record slot. Slots live as long as the
+        // shape's arena.
         unsafe { self.header.as_ref() }
     }
 
-    /// `count` words of the slot from number `first` on, behind the header.
+    /// Returns `count` words of the slot, from word number `first` on, counted from the start of the slot.
     #[inline(always)]
     fn words(&self, first: usize, count: usize) -> &'s [Word] {
         // SAFETY: the shape places versions, columns and keys within its stride, and all of them are words.
         unsafe { std::slice::from_raw_parts(self.header.as_ptr().cast::<Word>().add(first), count) }
     }
 
-    /// The words of a column.
+    /// Returns the words of a column.
     #[inline(always)]
     fn column_words(&self, span: ColumnSpan) -> &'s [Word] {
         self.words(self.shape.columns_at() + span.word as usize, span.words())
     }
 
-    /// The word of the version, where one is kept.
+    /// Returns the word of the version, where versions are kept.
     #[inline(always)]
     fn version_word(&self) -> &'s Word {
         &self.words(self.shape.version_at(), 1)[0]
     }
 
-    /// The protocol's words: where they begin.
+    /// Returns the address at which the protocol's words begin.
     #[inline(always)]
     pub(crate) fn protocol_words(&self) -> *const u8 {
-        // SAFETY: they lie behind the header, within the stride.
+        // SAFETY: the protocol's words lie behind the header, within the stride.
         unsafe { self.header.as_ptr().add(1).cast() }
     }
 
-    /// The words of a key of bytes, behind everything else.
+    /// Returns the words of a key of bytes. They lie behind all other parts.
     pub(crate) fn key_bytes_words(&self) -> &'s [Word] {
         let (first, count) = self.shape.key_bytes_at();
         self.words(first, count)
     }
 
-    /// The line of the body.
+    /// Returns the line of the body.
     pub(crate) fn body_line(&self) -> &'s M::Line {
         &self.header().body_line
     }
 
-    /// The shape of the table it belongs to.
+    /// Returns the shape of the table to which the record belongs.
     #[inline(always)]
     pub fn table(&self) -> &'s Shape<M> {
         self.shape
     }
 
-    /// The line on which the protocol's words, the key and the row state lie.
+    /// Returns the line on which the protocol's words, the key and the row state lie.
     #[inline(always)]
     pub fn line(&self) -> &'s M::Line {
         &self.header().line
     }
 
-    /// Its name.
+    /// Returns the record's name.
     #[inline(always)]
     pub fn name(&self) -> RecordName {
         RecordName {
@@ -170,13 +179,13 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// The address as a number: equal for the same record, for look-ups within one process only.
+    /// Returns the address as a number. It is equal for the same record. Use it only for look-ups within one process.
     #[inline(always)]
     pub fn identity(&self) -> usize {
         self.header.as_ptr() as usize
     }
 
-    /// Its key.
+    /// Returns the record's key.
     #[inline(always)]
     pub fn key(&self, core: &M::Core) -> u64 {
         match self.shape.dense_key(self.header.as_ptr().cast()) {
@@ -185,19 +194,19 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// True for the guard of a range, which has words of the protocol and no row.
+    /// Returns true if the record is the guard of a range. A guard has words of the protocol and no row.
     #[inline]
     pub fn is_guard(&self) -> bool {
         self.shape.role() == Role::Guard
     }
 
-    /// The word of the key: a guard counts in it.
+    /// Returns the word of the key. A guard counts insertions in it.
     #[inline(always)]
     pub(crate) fn key_word(&self) -> &'s Word {
         &self.header().key
     }
 
-    /// The row's state and version, as they are just now.
+    /// Returns the row's current state and version.
     #[inline(always)]
     pub fn head(&self, core: &M::Core) -> RowHead {
         let header = self.header();
@@ -212,8 +221,9 @@ impl<'s, M: Machine> Record<'s, M> {
         RowHead { state, version, own: false }
     }
 
-    /// Copies `columns` into `out`, packed, and returns the head. Word by word: racing with a writer gives
-    /// a mixture, which the caller must find out. Nothing is copied of a row that is not present.
+    /// Copies `columns` into `out`, packed, and returns the head. The copy is made word by word. If a writer is active
+    /// at the same time, the result can be a torn read, which the caller must detect. If the row is not present,
+    /// nothing is copied.
     #[inline(always)]
     pub fn copy_out(&self, core: &M::Core, columns: ColumnSet, out: &mut [u8]) -> RowHead {
         let head = self.head(core);
@@ -223,12 +233,13 @@ impl<'s, M: Machine> Record<'s, M> {
         head
     }
 
-    /// Copies those of `columns` that are among `held` into their places in `out`, which has room for all of
-    /// `columns`; whether the row is present is not asked.
+    /// Copies those columns of `columns` that are in `held` to their places in `out`, which has room for all of
+    /// `columns`. This function does not check whether the row is present.
     #[inline(always)]
     pub fn copy_held(&self, core: &M::Core, columns: ColumnSet, held: ColumnSet, out: &mut [u8]) {
         let header = self.header();
-        // Moving the data that the procedure asked for is its useful work, whoever does it.
+        // Moving the data that the procedure asked for is its useful work, so the time counts as useful for every
+        // caller.
         let before = core.account(Category::Useful);
         let mut start = 0;
         for column in columns.iter() {
@@ -253,9 +264,9 @@ impl<'s, M: Machine> Record<'s, M> {
         core.account(before);
     }
 
-    /// Writes `columns` from `values`, the state if it changes, and the version where one is kept.
-    /// The caller excludes other writers and makes optimistic readers notice. A record that retires keeps its version: it
-    /// stands for the same absence as before.
+    /// Writes `columns` from `values`, the state if it changes, and the version where versions are kept. The caller
+    /// excludes other writers and makes sure that optimistic readers detect the change. A record that retires keeps
+    /// its version, because it stands for the same absence as before.
     #[inline(always)]
     pub fn install(
         &self,
@@ -286,8 +297,8 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// Copies the row's state and version into another slot of its table. The caller excludes writers of this
-    /// row and users of that slot.
+    /// Copies the row's state and version into another slot of the same table. The caller excludes writers of this row
+    /// and users of that slot.
     pub fn copy_head_to(&self, core: &M::Core, slot: &Record<'_, M>) {
         let head = self.head(core);
         let line = slot.line();
@@ -297,8 +308,8 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// Copies `columns` into another slot of its table, whether or not the row is present. The caller
-    /// excludes writers of this row and users of that slot.
+    /// Copies `columns` into another slot of the same table, whether or not the row is present. The caller excludes
+    /// writers of this row and users of that slot.
     pub fn copy_columns_to(&self, core: &M::Core, slot: &Record<'_, M>, columns: ColumnSet) {
         let (from, to) = (&self.header().body_line, &slot.header().body_line);
         let mut buffer = [0; COPY_WORDS * 8];
@@ -321,14 +332,14 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// Asks the host to fetch what an access to `columns` will touch.
+    /// Asks the host to fetch the lines that an access to `columns` will touch.
     #[inline(always)]
     pub fn prefetch(&self, core: &M::Core, columns: ColumnSet) {
         let front = self.shape.columns_at() * 8;
         let base = self.header.as_ptr().cast::<u8>().cast_const();
         core.prefetch(base, front);
-        // Records start on lines of their own, so lines are counted from there. Columns lie in their order: what the one
-        // before has fetched is not fetched again.
+        // Each record starts on a line of its own, so lines are counted from its start. Columns lie in order, so a
+        // line that was fetched for the column before is not fetched again.
         let mut fetched = front.next_multiple_of(LINE_BYTES);
         for column in columns.iter() {
             let span = self.shape.layout().span(column);
@@ -342,7 +353,7 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// Sets up a record that nobody can reach yet.
+    /// Sets up a record that no other session can reach yet.
     pub(crate) fn initialise(&self, key: u64, state: RowState) {
         let header = self.header();
         header.key.poke(key);
@@ -355,12 +366,13 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// The version that is kept, on behalf of a recorder: no access of the machine's.
+    /// Returns the kept version for a recorder. This is no access of the modelled machine.
     pub(crate) fn kept_version(&self) -> Version {
         Version(self.version_word().peek())
     }
 
-    /// All columns, packed, on behalf of a recorder: no access of the machine's. The caller excludes writers.
+    /// Returns all columns, packed, for a recorder. This is no access of the modelled machine. The caller excludes
+    /// writers.
     pub fn kept_row(&self) -> Vec<u8> {
         let layout = self.shape.layout();
         let mut row = Vec::with_capacity(layout.bytes());
@@ -373,14 +385,15 @@ impl<'s, M: Machine> Record<'s, M> {
         row
     }
 
-    /// What a recorder notes of the values of a row that it has read as `head`, all columns packed.
+    /// Returns the digest that a recorder notes for a row. `head` and `row` are what was read of it, with all columns
+    /// packed.
     pub fn digest(&self, head: RowHead, row: &[u8]) -> Digest {
         if head.version != Version::INITIAL {
             return Digest::of(row);
         }
         let loaded = self.words(self.shape.digest_at(), 1)[0].peek();
         let digest = Digest::of(row);
-        // Memory that nobody has touched holds rows of zeros.
+        // Memory that has never been touched holds rows of zeros.
         let is_loaded = match loaded {
             0 => row.iter().all(|byte| *byte == 0),
             _ => digest.to_word() == loaded,
@@ -388,18 +401,18 @@ impl<'s, M: Machine> Record<'s, M> {
         if is_loaded { Digest::LOADED } else { digest }
     }
 
-    /// Sets the version of a record that nobody can reach yet.
+    /// Sets the version of a record that no other session can reach yet.
     pub(crate) fn begin_with_version(&self, version: Version) {
         self.version_word().poke(version.0);
     }
 
-    /// The part of the record that lies behind this one, in a table of records in two parts.
+    /// Returns the second part of the record, which lies behind this part, if the table has records in two parts.
     #[inline(always)]
     pub fn second(&self) -> Option<Record<'s, M>> {
         self.shape.split().map(|split| split.second(self))
     }
 
-    /// Marks the memory of a record that nobody can reach any more.
+    /// Marks the memory of a record that no session can reach any more.
     pub(crate) fn mark_freed(&self) {
         self.header().row.poke(RowState::FREED.0);
         if let Some(second) = self.second() {
@@ -407,7 +420,7 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// Sets all columns of a record that nobody else uses.
+    /// Sets all columns of a record that no other session uses.
     pub(crate) fn fill(&self, row: &[u8]) {
         let whole = self.shape.row_layout();
         self.fill_from(row, whole);
@@ -416,7 +429,7 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// Sets those of the columns of a packed row that are in this part of it.
+    /// Sets those columns of a packed row that lie in this part of the record.
     fn fill_from(&self, row: &[u8], whole: &RowLayout) {
         let mut start = 0;
         for column in whole.all().iter() {
@@ -441,7 +454,7 @@ impl<'s, M: Machine> Record<'s, M> {
         }
     }
 
-    /// Compares the key on behalf of an index probe.
+    /// Returns true if the record has the key `key`. Called by index probes.
     #[inline(always)]
     pub(crate) fn has_key(&self, core: &M::Core, key: u64) -> bool {
         core.load_const(&self.header().line, &self.header().key) == key

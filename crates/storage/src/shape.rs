@@ -1,8 +1,8 @@
-//! How the records of one kind lie in memory: which bytes of a slot hold what.
+//! Shapes: how the records of one kind lie in memory, that is, what each byte of a slot holds.
 //!
-//! A table has one shape for its records, one for the second parts of its rows if they have two ([`crate::Split`]),
-//! and, if it keeps an order, one for the guards of its leaves. A record needs its shape and nothing else of its
-//! table, so shapes know no index.
+//! A table has one shape for its records. If its rows have two parts ([`crate::Split`]), it has another shape for the
+//! second parts. If it keeps an order, it has another one for the guards of its leaves. A record needs only its shape
+//! and no other part of its table, so shapes know no index.
 
 use crate::{
     key_layout::key_words,
@@ -16,17 +16,17 @@ use machine::{
 use std::{any::TypeId, marker::PhantomData};
 use txn::{ColumnSet, KeyKind, Payload, RowLayout, TableId, TableSchema};
 
-/// The words that a protocol keeps in each record of one store: how many bytes, and of which type they are.
+/// Words that a protocol keeps in each record of one store: how many bytes, and of which type.
 #[derive(Clone, Debug)]
 pub struct ProtocolWords {
     bytes: usize,
     of: TypeId,
-    /// Tells the store's records from those of all others.
+    /// Identifies the store: no two stores share this allocation.
     store: Arc<u8>,
 }
 
 impl ProtocolWords {
-    /// Those of a protocol that keeps a `C`, for one store.
+    /// Returns the words of a protocol that keeps a `C`, for one store.
     pub fn of<C: Zeroed + 'static>() -> ProtocolWords {
         const {
             assert!(align_of::<C>() <= align_of::<u64>(), "a protocol's words are words");
@@ -35,39 +35,42 @@ impl ProtocolWords {
         ProtocolWords { bytes: size_of::<C>(), of: TypeId::of::<C>(), store: Arc::default() }
     }
 
-    /// The bytes of a record that has them, beside its key and its row.
+    /// Returns the bytes of a record that has these words, without its key and its row.
     pub fn record_bytes<M: Machine>(&self) -> usize {
         size_of::<Header<M>>() - size_of::<Word>() + self.bytes
     }
 
-    /// Whether they are a `C`.
+    /// Returns true if the words are a `C`.
     #[inline(always)]
     pub(crate) fn are<C: 'static>(&self) -> bool {
         self.of == TypeId::of::<C>()
     }
 }
 
-/// What a record stands for.
+/// Kind of thing that a record stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A row, or the first part of one.
     Row,
-    /// The second part of a row, behind the first in the same slot.
+    /// The second part of a row. It lies behind the first part in the same slot.
     SecondPart,
-    /// A range of keys: it has words of the protocol and no row.
+    /// A range of keys. The record has words of the protocol and no row.
     Guard,
 }
 
-/// Rows `0..count` that exist by rule at consecutive slots (modelled machines only): untouched ones cost
-/// nothing, because untouched memory already holds a present row.
+/// Rows `0..count` that exist by rule at consecutive slots, on modelled machines only. A row that was never touched
+/// costs nothing, because untouched memory already holds a present row.
 pub(crate) struct Dense {
+    /// Offset of the slot of row 0.
     pub first: u64,
     pub count: u64,
+    /// Bytes of all slots: `count * stride`.
     pub bytes: u64,
+    /// Bytes of one slot.
     pub stride: u64,
 }
 
-/// How records of one kind lie in memory.
+/// Layout of the records of one kind.
 pub struct Shape<M: Machine> {
     id: TableId,
     schema: Arc<TableSchema>,
@@ -78,23 +81,24 @@ pub struct Shape<M: Machine> {
     keep_digests: bool,
     keeps_columns: bool,
     byte_keys: bool,
-    /// Word of the slot at which the version lies, where it is kept, the digest of the loaded row, likewise, and the columns
-    /// behind them.
+    /// First word behind the protocol's words. Here lies the version, where it is kept, then the digest of the loaded
+    /// row, where it is kept, then the columns.
     body: usize,
     /// Word of the slot at which the columns begin.
     columns: usize,
-    /// Word of the slot at which a key of bytes lies.
+    /// Word of the slot at which a key of bytes lies, behind the columns.
     key_bytes: usize,
-    /// Bytes of one slot.
+    /// Bytes of one slot, the second part included.
     stride: u64,
     arena: Arc<Arena>,
+    /// Rows that exist by rule, if any. Set at most once.
     dense: OnceLock<Dense>,
     /// Set if rows are split into hot and cold columns.
     split: Option<Box<Split<M>>>,
     machine: PhantomData<fn() -> M>,
 }
 
-/// What the records of a store have beside key, row and columns.
+/// Words that the records of a store have in addition to key, row and columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Extras {
     pub words: ProtocolWords,
@@ -103,14 +107,14 @@ pub(crate) struct Extras {
 }
 
 impl Extras {
-    /// Words between the protocol's and the columns.
+    /// Returns the number of words between the protocol's words and the columns.
     fn words_before_columns(&self) -> usize {
         usize::from(self.keep_versions) + usize::from(self.keep_digests)
     }
 }
 
 impl<M: Machine> Shape<M> {
-    /// Bytes of one record slot of `schema`.
+    /// Returns the bytes of one record slot of `schema`, all parts included.
     pub(crate) fn stride_of(schema: &TableSchema, extras: &Extras) -> u64 {
         let all = ColumnSet::first(schema.columns.len());
         let first = Self::part_stride(schema, all.without(schema.often), extras);
@@ -120,18 +124,18 @@ impl<M: Machine> Shape<M> {
         }
     }
 
-    /// Bytes of a part of a record slot.
+    /// Returns the bytes of the part of a record slot that holds the columns `part`.
     pub(crate) fn part_stride(schema: &TableSchema, part: ColumnSet, extras: &Extras) -> u64 {
         let keeps_columns = M::KEEPS_OPAQUE || schema.payload == Payload::Stored;
         let columns = if keeps_columns { RowLayout::of_part(schema, part).words() } else { 0 };
         let words = columns + extras.words_before_columns() + key_words(schema);
         let bytes = (size_of::<Header<M>>() + extras.words.bytes + words * 8) as u64;
-        // Natively a record starts on a line of its own, so that neighbours don't contend by accident;
-        // a modelled line is wherever its metadata is, so only the host's memory counts.
+        // On a native machine every record starts on a line of its own, so that neighbours do not contend by accident.
+        // On a modelled machine a line lies beside its metadata, so only the host's memory counts.
         if M::MODELLED { bytes.next_multiple_of(16) } else { bytes.next_multiple_of(64) }
     }
 
-    /// The records of a table.
+    /// Returns the shape of a table's records.
     pub(crate) fn of_rows(
         arena: &Arc<Arena>,
         id: TableId,
@@ -145,7 +149,7 @@ impl<M: Machine> Shape<M> {
         Shape { stride, split: split.map(Box::new), ..shape }
     }
 
-    /// The second parts of a table's rows, which hold the columns `part`.
+    /// Returns the shape of the second parts of a table's rows, which hold the columns `part`.
     pub(crate) fn of_second_parts(
         arena: &Arc<Arena>,
         id: TableId,
@@ -156,13 +160,13 @@ impl<M: Machine> Shape<M> {
         Shape::new(arena, id, schema, Role::SecondPart, part, extras)
     }
 
-    /// The guards of table `id`, whose records have the words `words`.
+    /// Returns the shape of the guards of table `id`, whose records have the words `words`.
     pub(crate) fn of_guards(arena: &Arc<Arena>, id: TableId, words: &ProtocolWords) -> Self {
         let (schema, extras) = Self::guards(words);
         Shape::new(arena, id, schema, Role::Guard, ColumnSet::NONE, &extras)
     }
 
-    /// Bytes of a guard.
+    /// Returns the bytes of a guard.
     pub(crate) fn guard_bytes(words: &ProtocolWords) -> u64 {
         let (schema, extras) = Self::guards(words);
         Self::stride_of(&schema, &extras)
@@ -209,13 +213,13 @@ impl<M: Machine> Shape<M> {
         }
     }
 
-    /// Number of the table. The second parts of its rows have a number of their own.
+    /// Returns the number of the table. The second parts of its rows have a number of their own.
     #[inline(always)]
     pub fn id(&self) -> TableId {
         self.id
     }
 
-    /// Number of the table, of the second parts of its rows too.
+    /// Returns the number of the table, also for the second parts of its rows.
     pub fn table_id(&self) -> TableId {
         match self.is_second_part() {
             false => self.id,
@@ -223,30 +227,30 @@ impl<M: Machine> Shape<M> {
         }
     }
 
-    /// The table's schema.
+    /// Returns the table's schema.
     #[inline(always)]
     pub fn schema(&self) -> &TableSchema {
         &self.schema
     }
 
-    /// Where the columns lie in a record.
+    /// Returns the layout of the columns in a record.
     #[inline(always)]
     pub fn layout(&self) -> &RowLayout {
         &self.layout
     }
 
-    /// Where the columns of a whole row lie when they are packed.
+    /// Returns the layout of the columns of a whole row when they are packed.
     pub fn row_layout(&self) -> &RowLayout {
         self.split().map_or(&self.layout, Split::row_layout)
     }
 
-    /// The two parts of its rows, if they have two.
+    /// Returns the two parts of the rows, if they have two.
     #[inline(always)]
     pub fn split(&self) -> Option<&Split<M>> {
         self.split.as_deref()
     }
 
-    /// True when its records are the second parts of another table's.
+    /// Returns true if the records are the second parts of a table's rows.
     pub fn is_second_part(&self) -> bool {
         self.role == Role::SecondPart
     }
@@ -256,71 +260,71 @@ impl<M: Machine> Shape<M> {
         self.role
     }
 
-    /// Bytes of one record slot, header and padding included.
+    /// Returns the bytes of one record slot, header and padding included.
     pub fn stride(&self) -> u64 {
         self.stride
     }
 
-    /// The arena in which the records lie.
+    /// Returns the arena in which the records lie.
     #[inline(always)]
     pub fn arena(&self) -> &Arc<Arena> {
         &self.arena
     }
 
-    /// True when records keep the identity of their version (recorded runs).
+    /// Returns true if records keep the identity of their version (recorded runs).
     #[inline(always)]
     pub fn keeps_versions(&self) -> bool {
         self.keep_versions
     }
 
-    /// True when recorders look at the values of rows too.
+    /// Returns true if recorders also look at the values of rows.
     #[inline(always)]
     pub fn keeps_digests(&self) -> bool {
         self.keep_digests && self.keeps_columns
     }
 
-    /// False when values are charged for but not kept (opaque tables on a simulated machine).
+    /// Returns false if values are charged for but not kept (opaque tables on a simulated machine).
     #[inline(always)]
     pub fn keeps_columns(&self) -> bool {
         self.keeps_columns
     }
 
-    /// True when keys are bytes.
+    /// Returns true if keys are bytes.
     #[inline(always)]
     pub fn has_byte_keys(&self) -> bool {
         self.byte_keys
     }
 
-    /// True when the records are of the store that was made for these words.
+    /// Returns true if the records belong to the store that was made for these words.
     #[inline(always)]
     pub fn is_of(&self, words: &ProtocolWords) -> bool {
         Arc::ptr_eq(&self.words.store, &words.store)
     }
 
-    /// True when the protocol keeps a `C` in these records.
+    /// Returns true if the protocol keeps a `C` in these records.
     #[inline(always)]
     pub fn holds<C: 'static>(&self) -> bool {
         self.words.are::<C>()
     }
 
-    /// Word of a slot at which the version lies.
+    /// Returns the word of a slot at which the version lies.
     #[inline(always)]
     pub(crate) fn version_at(&self) -> usize {
         self.body
     }
 
-    /// Word of a slot at which the digest of the loaded row lies.
+    /// Returns the word of a slot at which the digest of the loaded row lies.
     pub(crate) fn digest_at(&self) -> usize {
         self.body + usize::from(self.keep_versions)
     }
 
-    /// Word of a slot at which the columns begin.
+    /// Returns the word of a slot at which the columns begin.
     #[inline(always)]
     pub(crate) fn columns_at(&self) -> usize {
         self.columns
     }
 
-    /// Words of a slot that hold a key of bytes: the first, and how many.
+    /// Returns the words of a slot that hold a key of bytes: the number of the first word, and how many there are.
     #[inline(always)]
     pub(crate) fn key_bytes_at(&self) -> (usize, usize) {
         (self.key_bytes, key_words(&self.schema))
@@ -331,7 +335,7 @@ impl<M: Machine> Shape<M> {
         if M::MODELLED { self.dense.get() } else { None }
     }
 
-    /// The key of a record that exists by rule.
+    /// Returns the key of the record at `address` if that record exists by rule.
     #[inline(always)]
     pub(crate) fn dense_key(&self, address: *const u8) -> Option<u64> {
         let dense = self.dense()?;
@@ -339,21 +343,21 @@ impl<M: Machine> Shape<M> {
         (distance < dense.bytes).then(|| distance / dense.stride)
     }
 
-    /// Rows exist by rule from here on; said once.
+    /// Makes rows exist by rule from here on. Must be called at most once.
     pub(crate) fn set_dense(&self, dense: Dense) {
         if self.dense.set(dense).is_err() {
             panic!("table {:?} was loaded densely twice", self.schema.name);
         }
     }
 
-    /// The record at `offset`.
+    /// Returns the record at `offset`.
     ///
     /// # Safety
     /// `offset` must have been handed out by this shape's arena, aligned to 16 bytes, with this shape's
     /// stride behind it, and must only ever have been used for slots of this shape.
     #[inline(always)]
     pub unsafe fn slot_at(&self, offset: u64) -> Record<'_, M> {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller promises that a slot of this shape starts at `offset`.
         unsafe { Record::from_raw(self, self.arena.address(offset)) }
     }
 }

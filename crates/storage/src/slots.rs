@@ -1,20 +1,37 @@
-//! Slots of one size: those that a session may use, and those it has given up but others may still see.
+//! Slots of one size: the slots that a session can use, and the slots that it has retired.
+//!
+//! A slot passes through these states:
+//!
+//! ```text
+//!               pop                      retire                 reclaim, two epochs later
+//!  chunk, free -----> used by a record -----------> retired -----------------------------> free
+//! ```
+//!
+//! A retired slot can still be read by other sessions that found it before it left its index. So it is reused only
+//! when these sessions have left the epoch (see `reclaim`). In runs that look for use after free, a slot spends some
+//! more time in a quarantine between "retired" and "free".
 
 use machine::{Arena, OutOfMemory, Place};
 use std::collections::VecDeque;
 
-/// A session's slots. Taken from the arena in chunks, used again two epochs after they were given up.
+/// Slots of a session. The session takes them from the arena in chunks, and reuses a slot two epochs after it was
+/// retired.
 #[derive(Default)]
 pub struct Slots {
+    /// Offset of the first unused slot of the current chunk.
     next: u64,
+    /// End of the current chunk. The chunk is used up when `next` is equal to `end`.
     end: u64,
+    /// Slots that no session can see.
     free: Vec<u64>,
+    /// Retired slots with the epoch in which each was retired, in order of these epochs: [`Slots::reclaim`] reads from
+    /// the front.
     retired: VecDeque<(u64, u64)>,
+    /// Slots that no session should see any more, and that are not reused yet, so that wrong accesses can be detected.
     quarantined: VecDeque<u64>,
 }
 
-/// Slots that one session may use, and slots it has given up but that others may still see: those of
-/// records, and those of the nodes of an ordered index.
+/// Slots of one session in one table: slots of records, and slots of the nodes of an ordered index.
 #[derive(Default)]
 pub struct Space {
     /// Slots of records.
@@ -29,26 +46,26 @@ impl Space {
     }
 }
 
-/// Slots that wait in quarantine before the first of them is used again.
+/// Number of slots that wait in quarantine before the first of them is reused.
 const QUARANTINE: usize = 4;
 
 impl Slots {
-    /// Number of slots waiting for their epoch to pass.
+    /// Returns the number of slots that wait until their epoch has passed.
     pub fn retired(&self) -> usize {
         self.retired.len()
     }
 
-    /// Gives the slot at `offset` up in `epoch`.
+    /// Retires the slot at `offset` in `epoch`.
     pub fn retire(&mut self, epoch: u64, offset: u64) {
         self.retired.push_back((epoch, offset));
     }
 
-    /// Takes a slot back that nobody has seen.
+    /// Takes back a slot that no other session has seen.
     pub(crate) fn give_back(&mut self, offset: u64) {
         self.free.push(offset);
     }
 
-    /// Turns what is left of the chunk into free slots.
+    /// Turns the unused rest of the chunk into free slots.
     pub(crate) fn free_rest(&mut self, stride: u64) {
         while self.next < self.end {
             self.free.push(self.next);
@@ -56,7 +73,7 @@ impl Slots {
         }
     }
 
-    /// Makes the slots usable again that nobody can see in epoch `now`.
+    /// Frees the retired slots that no session can see in epoch `now`.
     pub(crate) fn reclaim(&mut self, now: u64, is_past: impl Fn(u64, u64) -> bool) {
         while let Some(&(epoch, offset)) = self.retired.front()
             && is_past(epoch, now)
@@ -66,7 +83,7 @@ impl Slots {
         }
     }
 
-    /// As [`Slots::reclaim`], but by way of a quarantine. `mark` is told of every slot that enters it.
+    /// Like [`Slots::reclaim`], but moves the slots through a quarantine. Calls `mark` for every slot that enters it.
     pub(crate) fn quarantine(
         &mut self,
         now: u64,
@@ -85,7 +102,7 @@ impl Slots {
         }
     }
 
-    /// A free slot, or the next one of the chunk.
+    /// Returns a free slot, or the next slot of the chunk.
     #[inline]
     pub(crate) fn pop(&mut self, stride: u64) -> Option<u64> {
         if let Some(offset) = self.free.pop() {
@@ -98,7 +115,7 @@ impl Slots {
         })
     }
 
-    /// Takes a chunk of `slots` slots from the arena. The one before must be used up.
+    /// Takes a chunk of `slots` slots from the arena. The current chunk must be used up.
     pub(crate) fn refill(
         &mut self,
         arena: &Arena,
@@ -117,18 +134,18 @@ impl Slots {
         self.free.append(&mut other.free);
         self.quarantined.append(&mut other.quarantined);
         self.retired.append(&mut other.retired);
-        // Reclaiming goes from the front, so the oldest must stand there.
+        // `reclaim` reads from the front, so the oldest retired slot must come first.
         self.retired.make_contiguous().sort_unstable();
     }
 
-    /// All free slots but `keep`, if there are more than twice as many.
+    /// Removes and returns all free slots except `keep`, if there are more than twice as many as `keep`.
     pub(crate) fn surplus(&mut self, keep: usize) -> Slots {
         let many = self.free.len() > 2 * keep;
         let free = if many { self.free.split_off(keep) } else { Vec::new() };
         Slots { free, ..Slots::default() }
     }
 
-    /// True when there are none of any kind.
+    /// Returns true if there are no slots in any state.
     pub(crate) fn is_empty(&self) -> bool {
         self.next == self.end
             && self.free.is_empty()

@@ -1,31 +1,33 @@
-//! Records in two parts: columns that change often have words of concurrency control of their own.
+//! Records in two parts: columns that change often (hot columns) have words of concurrency control of their own.
 //!
-//! Source: timestamp splitting (Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020). Who writes a column that changes often
-//! does not conflict with who reads the others of its row. Deviation: theirs is a second timestamp that the optimistic
-//! protocol knows of; here the second part is a record in its own right, behind the first one in the same slot,
-//! so it works under every protocol, and the history tells the parts apart.
+//! Source: timestamp splitting (Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020). A transaction that writes a hot
+//! column does not conflict with a transaction that reads the other columns of the row. Deviation: in the source the
+//! optimistic protocol knows a second timestamp. Here the second part is a record in its own right, behind the first
+//! one in the same slot. So it works under every protocol, and the history distinguishes the parts.
 //!
 //! ```text
 //! | first part: words, key, state, body | second part: words, key, state, body |
 //! ```
 //!
-//! Both parts have the state of the row, and inserts and deletes write both: who accesses one part needs no look
-//! at the other.
+//! Both parts have the state of the row, and inserts and deletes write both. So an access to one part does not need to
+//! look at the other part.
 
 use crate::{Record, Shape, shape::Extras, store::MAX_TABLES};
 use machine::{Arena, Machine, cold::Arc};
 use txn::{ColumnSet, RowLayout, TableId, TableSchema};
 
-/// The parts of the records of a table.
+/// Parts of the records of a table.
 pub struct Split<M: Machine> {
+    /// Shape of the second parts.
     behind: Shape<M>,
-    /// From a record to the part behind it, in bytes.
+    /// Distance from a record to its second part, in bytes.
     distance: u64,
+    /// Layout of a whole row when it is packed.
     row: RowLayout,
 }
 
 impl<M: Machine> Split<M> {
-    /// The parts of the records of the table `id`, if it has two.
+    /// Returns the parts of the records of the table `id`, if it has two.
     pub(crate) fn of(
         arena: &Arc<Arena>,
         id: TableId,
@@ -38,36 +40,36 @@ impl<M: Machine> Split<M> {
         let row = RowLayout::of(schema);
         let rest = row.all().without(schema.often);
         let second = schema.clone().split(ColumnSet::NONE);
-        // Behind the numbers of all tables that there can be.
+        // Second parts get numbers behind the numbers of all possible tables.
         let number = TableId(id.0 + MAX_TABLES as u16);
         let behind = Shape::of_second_parts(arena, number, second, schema.often, extras);
         let distance = Shape::<M>::part_stride(schema, rest, extras);
         Some(Split { behind, distance, row })
     }
 
-    /// The table whose rows' second parts have the number `id`.
+    /// Returns the table whose rows' second parts have the number `id`.
     pub(crate) fn table_of(id: TableId) -> TableId {
         TableId(id.0 - MAX_TABLES as u16)
     }
 
-    /// The columns in the first part.
+    /// Returns the columns in the first part.
     pub(crate) fn first_part(&self) -> ColumnSet {
         self.row.all().without(self.columns())
     }
 
-    /// The shape of the second parts.
+    /// Returns the shape of the second parts.
     #[inline(always)]
     pub(crate) fn behind(&self) -> &Shape<M> {
         &self.behind
     }
 
-    /// The columns in the second part.
+    /// Returns the columns in the second part.
     #[inline(always)]
     pub fn columns(&self) -> ColumnSet {
         self.behind.layout().all()
     }
 
-    /// Where the columns of a whole row lie when they are packed.
+    /// Returns the layout of the columns of a whole row when they are packed.
     pub fn row_layout(&self) -> &RowLayout {
         &self.row
     }
@@ -76,10 +78,10 @@ impl<M: Machine> Split<M> {
         self.distance
     }
 
-    /// The second part of `record`, a record of the table that has these parts.
+    /// Returns the second part of `record`, which must be a record of the table that has these parts.
     #[inline(always)]
     pub fn second<'s>(&'s self, record: &Record<'s, M>) -> Record<'s, M> {
-        // SAFETY: the slot of a record in two parts has the second one at this distance, always.
+        // SAFETY: the slot of every record in two parts has the second part at this distance.
         unsafe { self.behind.slot_at(record.name().offset + self.distance) }
     }
 }
@@ -140,7 +142,7 @@ mod tests {
                     split.row_layout().scatter((columns, &values), all, &mut put_together);
                 }
                 assert_eq!(put_together, whole);
-                // What is written to one part stays away from the other, and from the neighbours.
+                // A write to one part changes neither the other part nor the neighbours.
                 second.install(&core, OFTEN, &[9; 25], Some(RowState::ABSENT), Version::INITIAL);
                 // SAFETY: the store was made for words that are one word.
                 let words = [second, record].map(|part| unsafe { RecordRef::<_, Word>::new(part) });

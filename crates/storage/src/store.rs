@@ -1,4 +1,4 @@
-//! All tables of one database on one machine.
+//! The store: all tables of one database on one machine.
 
 use crate::{Epochs, ProtocolWords, Table, shape::Extras};
 use machine::{
@@ -8,19 +8,19 @@ use machine::{
 use std::fmt;
 use txn::{ColumnSet, Schema, SchemaError, TableId, TableSchema, check_tables, indexed_columns};
 
-/// The most tables of a store.
+/// Largest number of tables of a store.
 pub(crate) const MAX_TABLES: usize = 1024;
 
-/// How a store is made.
+/// Options with which a store is made.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// Sessions at a time, services included.
+    /// Number of sessions that can exist at the same time, services included.
     pub sessions: usize,
-    /// Keep the identity of every version beside its row, so that histories can be recorded.
+    /// Set if the store keeps the identity of every version beside its row, so that histories can be recorded.
     pub keep_versions: bool,
-    /// Keep the digest of every loaded row beside it, so that histories can tell of values.
+    /// Set if the store keeps the digest of every loaded row beside the row, so that histories can contain values.
     pub keep_digests: bool,
-    /// What the protocol keeps in each record.
+    /// Words that the protocol keeps in each record.
     pub words: ProtocolWords,
 }
 
@@ -31,20 +31,20 @@ impl StoreOptions {
     }
 }
 
-/// A table that cannot be made.
+/// Reason why a table cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreError {
     /// The schema is wrong.
     Schema(SchemaError),
-    /// The rows would not fit into memory; said before anything is allocated.
+    /// The rows would not fit into memory. This is reported before anything is allocated.
     TooLarge {
-        /// The table.
+        /// Name of the table.
         table: String,
-        /// Rows asked for.
+        /// Number of rows that were requested.
         rows: u64,
-        /// Bytes that they need.
+        /// Bytes that the rows need.
         needed: u64,
-        /// Bytes that the system has.
+        /// Bytes that the system has available.
         available: u64,
     },
     /// The arena is full.
@@ -74,32 +74,33 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A place for a table; its address stays when others are made.
+/// Place for a table. The address of a table stays the same when other tables are made.
 type Slot<M> = OnceLock<Box<Table<M>>>;
 
 /// The tables, their memory and their epochs.
 pub struct Store<M: Machine> {
     machine: Arc<M>,
+    /// Tables by their numbers. A slot is set at most once and never changes afterwards.
     tables: Box<[Slot<M>]>,
     epochs: Epochs<M>,
     options: StoreOptions,
 }
 
 impl<M: Machine> Store<M> {
-    /// A store without tables.
+    /// Makes a store without tables.
     pub fn new(machine: Arc<M>, options: StoreOptions) -> Result<Self, StoreError> {
         let epochs = Epochs::new(machine.arena(), options.sessions)?;
         let tables = (0..MAX_TABLES).map(|_| OnceLock::new()).collect();
         Ok(Store { machine, tables, epochs, options })
     }
 
-    /// Bytes that `rows` rows of `schema` need, index included.
+    /// Returns the bytes that `rows` rows of `schema` need, index included.
     pub fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64 {
         Table::<M>::bytes_for(schema, rows, &self.options.extras())
     }
 
-    /// Makes the tables of `schema`, each meant for `rows` of it. Says that they are too large before
-    /// it allocates anything.
+    /// Makes the tables of `schema`. Each table is sized for the number of rows that `rows` returns for it. If the
+    /// tables are too large, this function returns an error before it allocates anything.
     pub fn create_tables(
         &self,
         schema: &Schema,
@@ -110,7 +111,7 @@ impl<M: Machine> Store<M> {
         for (i, table) in schema.tables.iter().enumerate() {
             let rows = rows(TableId(i as u16));
             needed = needed.saturating_add(self.bytes_for(table, rows));
-            // Modelled rows cost memory only when touched.
+            // On a modelled machine a row costs memory only when it is touched.
             if !M::MODELLED
                 && let Some(available) = available_memory()
                 && needed > available
@@ -126,8 +127,8 @@ impl<M: Machine> Store<M> {
         Ok(())
     }
 
-    /// Makes a table and its secondary indexes, under the numbers from `first` on, meant for `rows` rows. The
-    /// caller gives every number once.
+    /// Makes a table and its secondary indexes, with the table numbers from `first` on, sized for `rows` rows. The
+    /// caller must use every table number only once.
     pub fn create_table(
         &self,
         first: TableId,
@@ -135,7 +136,7 @@ impl<M: Machine> Store<M> {
         rows: u64,
     ) -> Result<(), StoreError> {
         check_tables(first, tables).map_err(StoreError::Schema)?;
-        // The base table comes last: who finds it finds its indexes.
+        // The base table is made last, so a session that finds it also finds its indexes.
         for (at, table) in tables.iter().enumerate().rev() {
             let id = TableId(first.0.saturating_add(at as u16));
             self.make_table(id, table.clone(), rows, indexed_columns(tables, id))?;
@@ -162,7 +163,7 @@ impl<M: Machine> Store<M> {
         Ok(())
     }
 
-    /// Table number `id`. Panics when there is none: numbers come from the schema.
+    /// Returns table number `id`. Panics if there is none: table numbers come from the schema.
     #[inline(always)]
     pub fn table(&self, id: TableId) -> &Table<M> {
         match self.tables[id.0 as usize].get() {
@@ -171,23 +172,23 @@ impl<M: Machine> Store<M> {
         }
     }
 
-    /// All tables made so far, in order of their numbers.
+    /// Returns all tables made so far, in order of their numbers.
     pub fn tables(&self) -> impl Iterator<Item = &Table<M>> {
         self.tables.iter().filter_map(|slot| slot.get().map(|table| &**table))
     }
 
-    /// The store's epochs.
+    /// Returns the store's epochs.
     #[inline(always)]
     pub fn epochs(&self) -> &Epochs<M> {
         &self.epochs
     }
 
-    /// The machine on which it lives.
+    /// Returns the machine on which the store lives.
     pub fn machine(&self) -> &Arc<M> {
         &self.machine
     }
 
-    /// How it was made.
+    /// Returns the options with which the store was made.
     pub fn options(&self) -> &StoreOptions {
         &self.options
     }

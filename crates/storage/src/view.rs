@@ -1,10 +1,14 @@
-//! A protocol's view of a record: the record, and the words in it that are the protocol's own.
+//! A protocol's view of a record: the record, and the words in it that belong to the protocol.
+//!
+//! [`Record`] knows where the protocol's words lie, but not their type. [`RecordRef`] adds the type `C`. A store is
+//! made for the words of one protocol, so the type is checked once for each store and not at every access.
+//! [`GuardRef`] does the same for the guards of leaves, which have the same words.
 
 use crate::{guard::Guard, record::Record};
 use machine::{Machine, Zeroed};
 use std::{marker::PhantomData, ops::Deref};
 
-/// A record in which a protocol keeps a `C`. Everything else of it is [`Record`]'s.
+/// Record in which a protocol keeps a `C`. All other parts of the record are accessed through [`Record`].
 pub struct RecordRef<'s, M: Machine, C> {
     record: Record<'s, M>,
     words: PhantomData<&'s C>,
@@ -29,7 +33,7 @@ impl<'s, M: Machine, C> Deref for RecordRef<'s, M, C> {
 }
 
 impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
-    /// The view of `record` by whoever keeps a `C` in it.
+    /// Returns the view of `record` for a protocol that keeps a `C` in it.
     ///
     /// # Safety
     /// The record's store must have been made for [`ProtocolWords::of`](crate::ProtocolWords::of) `C`.
@@ -39,50 +43,53 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> RecordRef<'s, M, C> {
         RecordRef { record, words: PhantomData }
     }
 
-    /// As [`RecordRef::new`], of a record that may be any.
+    /// Like [`RecordRef::new`], but checks that the record belongs to a store made for `C`. The record can be any
+    /// record.
     ///
     /// # Panics
-    /// If its store was made for another protocol.
+    /// If the record's store was made for another protocol.
     #[inline(always)]
     pub fn checked(record: Record<'s, M>) -> Self {
         assert!(record.table().holds::<C>(), "a record of another protocol's store");
-        // SAFETY: was checked just now.
+        // SAFETY: the assertion above has checked that the record's store keeps a `C` in its records.
         unsafe { RecordRef::new(record) }
     }
 
-    /// The record as everybody sees it.
+    /// Returns the record without the protocol's type.
     #[inline(always)]
     pub fn record(&self) -> Record<'s, M> {
         self.record
     }
 
-    /// The protocol's words.
+    /// Returns the protocol's words.
     #[inline(always)]
     pub fn cc(&self) -> &'s C {
-        // SAFETY: by `new` the store keeps a `C` there; it is zeroed or has been set up, aligned to words, and lives
-        // as long as the store.
+        // SAFETY: by the contract of `new` the store keeps a `C` at this address. The `C` is zeroed or has been set
+        // up, it is aligned to words, and it lives as long as the store.
         unsafe { &*self.record.protocol_words().cast::<C>() }
     }
 
-    /// Another slot of the same shape, which no index leads to: an old version, an image that is to be installed.
+    /// Returns another slot of the same shape that no index refers to: an old version, or an image that is to be
+    /// installed.
     ///
     /// # Safety
-    /// As for [`Shape::slot_at`](crate::Shape::slot_at).
+    /// The same conditions as for [`Shape::slot_at`](crate::Shape::slot_at).
     #[inline(always)]
     pub unsafe fn slot_at(&self, offset: u64) -> Self {
-        // SAFETY: by the caller's promise, and in the same store.
+        // SAFETY: the caller promises that `offset` names a slot of this shape, and the slot belongs to the same
+        // store.
         unsafe { RecordRef::new(self.table().slot_at(offset)) }
     }
 
-    /// The part of the record that lies behind this one, in a table of records in two parts.
+    /// Returns the second part of the record, which lies behind this part, if the table has records in two parts.
     #[inline(always)]
     pub fn second(&self) -> Option<Self> {
-        // SAFETY: it is of the same store.
+        // SAFETY: the second part belongs to the same store as the first.
         self.record.second().map(|second| unsafe { RecordRef::new(second) })
     }
 }
 
-/// A guard in which a protocol keeps a `C`, as in records.
+/// Guard in which a protocol keeps a `C`, as it does in records.
 pub struct GuardRef<'s, M: Machine, C> {
     guard: Guard<'s, M>,
     words: PhantomData<&'s C>,
@@ -107,24 +114,24 @@ impl<'s, M: Machine, C> Deref for GuardRef<'s, M, C> {
 }
 
 impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> GuardRef<'s, M, C> {
-    /// The view of `guard` by whoever keeps a `C` in it.
+    /// Returns the view of `guard` for a protocol that keeps a `C` in it.
     ///
     /// # Safety
-    /// As for [`RecordRef::new`].
+    /// The same condition as for [`RecordRef::new`].
     #[inline(always)]
     pub unsafe fn new(guard: Guard<'s, M>) -> Self {
         debug_assert!(guard.record().table().holds::<C>(), "another protocol's guard");
         GuardRef { guard, words: PhantomData }
     }
 
-    /// The guard as a record: for its name, its line and its words.
+    /// Returns the guard as a record: for its name, its line and its words.
     #[inline(always)]
     pub fn record(&self) -> RecordRef<'s, M, C> {
-        // SAFETY: by `new`.
+        // SAFETY: by the contract of `new` the guard's store keeps a `C` in its records and guards.
         unsafe { RecordRef::new(self.guard.record()) }
     }
 
-    /// The protocol's words.
+    /// Returns the protocol's words.
     #[inline(always)]
     pub fn cc(&self) -> &'s C {
         self.record().cc()

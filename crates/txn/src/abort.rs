@@ -1,39 +1,38 @@
-//! Why a transaction did not commit.
+//! Reasons why a transaction did not commit.
 
 use std::fmt;
 
-/// The reason that a protocol, the engine or the procedure itself gives for ending an attempt.
+/// Reason that a protocol, the engine or the procedure itself gives for ending an attempt.
 ///
-/// Every abort says why: reports count attempts by these reasons, and a retry loop asks
-/// [`AbortReason::is_retryable`] instead of guessing.
+/// Every abort has a reason. Reports count attempts by reason, and a retry loop asks [`AbortReason::is_retryable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AbortReason {
-    /// A lock was held in a conflicting mode and the protocol does not wait for it (NO_WAIT; an optimistic
-    /// one at commit).
+    /// A lock was held in a conflicting mode, and the protocol does not wait for it (NO_WAIT, or an optimistic
+    /// protocol at commit).
     LockConflict,
     /// The requester was younger than a conflicting holder (WAIT_DIE).
     Died,
-    /// An older transaction took the lock away (WOUND_WAIT) or a cascade reached this one.
+    /// An older transaction took the lock away (WOUND_WAIT), or a cascading abort reached this transaction.
     Wounded,
-    /// Chosen as the victim of a deadlock.
+    /// The transaction was the victim of a deadlock.
     Deadlock,
-    /// Waited longer than the protocol's limit.
+    /// The transaction waited longer than the protocol's limit.
     Timeout,
     /// The operation came too late for its timestamp (timestamp ordering).
     TimestampOrder,
-    /// A record read had changed, or was locked, when the read set was validated.
+    /// A record that was read had changed or was locked when the read set was validated.
     Validation,
     /// A scanned range or an absent key had changed when it was validated.
     Phantom,
-    /// The record's slot was being given back while it was accessed; the key is looked up again.
+    /// The record's slot was being given back while it was accessed. A retry looks the key up again.
     RecordRetired,
     /// The arena has no room for another record or version.
     OutOfMemory,
-    /// A key of a partition that the transaction had not declared at its begin was accessed.
+    /// The transaction accessed a key of a partition that it had not declared at its begin.
     UndeclaredPartition,
-    /// The key has no place in its table's index, which was made for certain keys only.
+    /// The table's index has no place for the key, because it was made for certain keys only.
     KeyOutsideIndex,
-    /// The procedure asked for the rollback (TPC-C's 1 % NewOrder, a closure's error).
+    /// The procedure asked for the rollback (TPC-C's 1 % of NewOrder, or a closure's error).
     User,
     /// The run was asked to stop before the transaction could commit.
     Stopped,
@@ -58,7 +57,7 @@ impl AbortReason {
         AbortReason::Stopped,
     ];
 
-    /// True when running the same procedure again may succeed.
+    /// Returns true if running the same procedure again can succeed.
     pub const fn is_retryable(self) -> bool {
         !matches!(
             self,
@@ -70,7 +69,7 @@ impl AbortReason {
         )
     }
 
-    /// The name used in records and reports, for example `lock_conflict`.
+    /// Returns the name used in records and reports, for example `lock_conflict`.
     pub const fn name(self) -> &'static str {
         match self {
             AbortReason::LockConflict => "lock_conflict",
@@ -97,21 +96,21 @@ impl fmt::Display for AbortReason {
     }
 }
 
-/// An attempt that did not commit. Returned through `?` from every access, up to the retry loop.
+/// An attempt that did not commit. Every access returns it through `?`, up to the retry loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abort {
-    /// Why.
+    /// Reason for the abort.
     pub reason: AbortReason,
 }
 
 impl Abort {
-    /// An abort for `reason`.
+    /// Returns an abort for `reason`.
     #[inline]
     pub const fn because(reason: AbortReason) -> Abort {
         Abort { reason }
     }
 
-    /// The rollback that a procedure asks for itself.
+    /// Returns the abort with which a procedure asks for its own rollback.
     #[inline]
     pub const fn user() -> Abort {
         Abort::because(AbortReason::User)

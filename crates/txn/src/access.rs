@@ -1,24 +1,24 @@
-//! All that a stored procedure may do to the database.
+//! The operations that a stored procedure can perform on the database.
 
 use crate::{Abort, ColumnSet, Direction, Key, Keys, MAX_COLUMNS, TableId};
 use std::ops::ControlFlow;
 
-/// As many columns as are commonly added to at a time.
+/// Size of a buffer for as many columns as are commonly added to at a time.
 const FEW_BYTES: usize = 32;
 
-/// What the caller will do with what it reads; a locking protocol takes the stronger lock at once.
+/// Use that the caller will make of what it reads. A locking protocol acquires the stronger lock at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Only read.
     Read,
-    /// Read now, update the same row later in the same transaction.
+    /// Read now, and update the same row later in the same transaction.
     Update,
 }
 
-/// What a scan hands each row to: its key, and the columns asked for, packed.
+/// Receives each row of a scan: its key, and the requested columns, packed.
 pub type Visit<'v> = dyn FnMut(Key<'_>, &[u8]) -> ControlFlow<()> + 'v;
 
-/// Adds packed 64-bit integers to others, wrapping. Both are whole words.
+/// Adds packed 64-bit integers to others, wrapping. Both slices are whole words.
 #[inline]
 pub fn add_words(sums: &mut [u8], deltas: &[u8]) {
     let (sums, rest) = sums.as_chunks_mut::<8>();
@@ -32,22 +32,22 @@ pub fn add_words(sums: &mut [u8], deltas: &[u8]) {
     }
 }
 
-/// All that a stored procedure may do: by table and key, never by pointer.
+/// The operations that a stored procedure can perform on the database, by table and key, never by pointer.
 ///
-/// The architecture supplies the implementation, locally or by message, so a procedure is written
-/// once. Values travel as the bytes of the chosen columns, packed in column order without padding
-/// (integers and floats little-endian). Every method fails with an [`Abort`] that the procedure
-/// hands up with `?`; after that the attempt is over and nothing of it remains.
+/// The architecture supplies the implementation, locally or by message, so a procedure is written only once. Values
+/// travel as the bytes of the chosen columns, packed in column order without padding (integers and floats
+/// little-endian). Every method fails with an [`Abort`] that the procedure returns with `?`. After that the attempt
+/// has ended, and none of its effects remain.
 ///
-/// A table's keys are of one kind, numbers or bytes. A key of the other kind panics, and so does one longer than the
-/// table's, at an end of a range as well.
+/// A table's keys are of one kind, numbers or bytes. A key of the other kind panics. So does a key longer than the
+/// table's keys, also at an end of a range.
 ///
-/// What has a body here is made of the other methods and means the same whoever implements those; all that
-/// somebody may answer in a way of its own is required, so that what stands before another `Access` cannot
-/// forget to hand it on.
+/// A method with a body here is composed of the other methods, and means the same in every implementation. All
+/// methods that an implementation may answer in its own way are required. So a wrapper around another `Access`
+/// cannot forget to forward one.
 pub trait Access {
-    /// Copies `columns` of the row `key` into `out`. Returns false, leaving `out` alone, when there
-    /// is no such row; that absence is then part of what the transaction has read.
+    /// Copies `columns` of the row `key` into `out`. Returns false and leaves `out` unchanged if there is no such
+    /// row. The absence then counts as read by the transaction.
     ///
     /// `out` must be exactly as long as the columns are together.
     #[inline(always)]
@@ -61,7 +61,7 @@ pub trait Access {
         self.read_with(table, key, columns, Intent::Read, out)
     }
 
-    /// As [`Access::read`], for a row that the transaction is going to update.
+    /// Does the same as [`Access::read`], for a row that the transaction is going to update.
     #[inline(always)]
     fn read_for_update(
         &mut self,
@@ -73,7 +73,7 @@ pub trait Access {
         self.read_with(table, key, columns, Intent::Update, out)
     }
 
-    /// As [`Access::read`], with the intent said.
+    /// Does the same as [`Access::read`], with the given intent.
     fn read_with(
         &mut self,
         table: TableId,
@@ -83,8 +83,8 @@ pub trait Access {
         out: &mut [u8],
     ) -> Result<bool, Abort>;
 
-    /// Overwrites `columns` of the row `key` with `values`. Returns false, changing nothing, when there is no
-    /// such row, or when a unique index refuses: [`Access::refused_by`] tells.
+    /// Overwrites `columns` of the row `key` with `values`. Returns false and changes nothing if there is no such
+    /// row, or if a unique index refuses the update (see [`Access::refused_by`]).
     fn update(
         &mut self,
         table: TableId,
@@ -93,12 +93,13 @@ pub trait Access {
         values: &[u8],
     ) -> Result<bool, Abort>;
 
-    /// Adds `deltas` to `columns` of the row `key`, integers all, wrapping at 64 bits. Returns false, changing
-    /// nothing, when there is no such row, or when a unique index refuses: [`Access::refused_by`] tells.
+    /// Adds `deltas` to `columns` of the row `key`, which must all hold integers. Sums wrap at 64 bits. Returns
+    /// false and changes nothing if there is no such row, or if a unique index refuses the addition (see
+    /// [`Access::refused_by`]).
     ///
-    /// Where [`Access::adds_at_commit`] says so, nothing is read for it, so others may change the row until this
-    /// transaction commits; else it is a read for update and an update, with the same outcome. A column that
-    /// does not hold integers panics, as an unknown one does.
+    /// If [`Access::adds_at_commit`] returns true, the addition reads nothing, so others can change the row until
+    /// this transaction commits. Otherwise it is a read for update and an update, with the same outcome. A column
+    /// that does not hold integers panics, as an unknown column does.
     fn add(
         &mut self,
         table: TableId,
@@ -107,7 +108,7 @@ pub trait Access {
         deltas: &[u8],
     ) -> Result<bool, Abort>;
 
-    /// [`Access::add`] for those who do not add at commit: a read for update, and an update.
+    /// Performs [`Access::add`] for implementations that do not add at commit: a read for update, and an update.
     fn add_to_what_is_read(
         &mut self,
         table: TableId,
@@ -133,23 +134,23 @@ pub trait Access {
         self.update(table, key, columns, sums)
     }
 
-    /// True when the protocol keeps what [`Access::add`] adds until it commits, and reads nothing for it. A
-    /// procedure that reads the row anyway does better to add only then, and else to update.
+    /// Returns true if the protocol defers additions by [`Access::add`] to the commit and reads nothing for them. A
+    /// procedure that reads the row anyway should call [`Access::add`] only in that case, and otherwise update.
     fn adds_at_commit(&self) -> bool;
 
-    /// Adds the row `key` with all its columns. Returns false, changing nothing, when it exists, or when a unique
-    /// index refuses: [`Access::refused_by`] tells.
+    /// Adds the row `key` with all its columns. Returns false and changes nothing if the row exists, or if a unique
+    /// index refuses it (see [`Access::refused_by`]).
     fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort>;
 
-    /// Removes the row `key`. Returns false when there is no such row.
+    /// Removes the row `key`. Returns false if there is no such row.
     fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort>;
 
-    /// Hands the rows of `table` whose keys are in `range` to `visit`, in key order, each with its `columns`;
-    /// the transaction's own inserts, updates and deletes are seen like any others. That there are no
-    /// further rows in the range is then part of what the transaction has read.
+    /// Passes the rows of `table` whose keys are in `range` to `visit`, in key order, each with its `columns`. The
+    /// transaction's own inserts, updates and deletes are visible like all others. The absence of further rows in
+    /// the range counts as read by the transaction.
     ///
-    /// When `visit` breaks off, the range ends with the key just visited: nothing beyond has been read.
-    /// Only tables with an ordered index can be scanned; any other panics, as an unknown table does.
+    /// If `visit` breaks off, the range ends with the key just visited, and nothing beyond it counts as read. Only
+    /// tables with an ordered index can be scanned. Any other table panics, as an unknown table does.
     fn scan(
         &mut self,
         table: TableId,
@@ -159,10 +160,11 @@ pub trait Access {
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort>;
 
-    /// As [`Access::scan`], over the entries of `index`, a secondary index: hands the rows that they are about to
-    /// `visit`, each with its key and its `columns`, in the order of the entries.
-    /// [`SecondaryIndex`](crate::SecondaryIndex) makes ranges of entries, whose keys are bytes where
-    /// [`SecondaryIndex::is_wide`](crate::SecondaryIndex::is_wide) says so. A table that is no index panics.
+    /// Scans the entries of `index`, a secondary index, as [`Access::scan`] does. Passes the rows of the base table
+    /// to `visit`, each with its key and its `columns`, in the order of the entries.
+    /// [`SecondaryIndex`](crate::SecondaryIndex) makes ranges of entries. Their keys are bytes if
+    /// [`SecondaryIndex::is_wide`](crate::SecondaryIndex::is_wide) returns true. A table that is not an index
+    /// panics.
     fn scan_index(
         &mut self,
         index: TableId,
@@ -172,18 +174,19 @@ pub trait Access {
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort>;
 
-    /// The unique index because of which the last insert or update has returned false: it has an entry of another
+    /// Returns the unique index that made the last insert or update return false: the index has an entry of another
     /// row with the same values. None if the row's own key was the reason.
     fn refused_by(&self) -> Option<TableId>;
 
-    /// A hint that `columns` of these rows are about to be accessed. Changes nothing but time:
-    /// independent cache misses then overlap instead of following one another. Of numbers alone: it computes hash
-    /// buckets ahead, and bytes would have to be read for that.
+    /// Hints that `columns` of these rows are about to be accessed. This affects only time: independent cache
+    /// misses overlap instead of following one another. The keys are numbers only, because the prefetch computes
+    /// hash buckets ahead, and byte keys would have to be read for that.
     fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet);
 
-    /// The next number of the run's timestamp allocator, for workloads that measure it.
+    /// Returns the next number of the run's timestamp allocator, for workloads that measure it.
     fn allocate_timestamp(&mut self) -> u64;
 
-    /// Work of the procedure itself, in cycles; costs time on a simulated machine and nothing natively.
+    /// Accounts for work of the procedure itself, in cycles. It costs time on a simulated machine and nothing
+    /// natively.
     fn compute(&mut self, cycles: u64);
 }

@@ -1,23 +1,24 @@
-//! Keys of entries: of 64 bits where they fit, else strings of bytes.
+//! Keys of index entries: 64-bit numbers where they fit, otherwise strings of bytes.
 //!
-//! Where an index's columns and the rows' keys need more than 64 bits, or rows' keys are bytes, an entry's key is a string
-//! of bytes in the same order: the columns' bits one after another, zeros up to a whole byte, then the row's key.
+//! An entry's key is a string of bytes if the index's columns and the rows' keys need more than 64 bits, or if the
+//! rows' keys are bytes. It has the same order as the columns and the rows' keys. It consists of the bits of the
+//! columns one after another, zeros up to a whole byte, and the row's key.
 
 use crate::{
     ByteRange, ColumnType, IndexedColumn, Key, KeyKind, MAX_KEY_BYTES, OwnedKey, OwnedKeys,
     ReversedByteRange, SecondaryIndex,
 };
 
-/// The beginning of an entry's key: bits, the first ones first.
+/// The beginning of an entry's key: a string of bits, the first bit first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
-    /// Bits of the last byte that are not set yet.
+    /// Number of bits of the last byte that are not set yet.
     free: u32,
 }
 
 impl Bits {
-    /// Appends the last `count` bits of `code`.
+    /// Appends the lowest `count` bits of `code`, the highest of them first.
     fn push(&mut self, code: u64, mut count: u32) {
         while count > 0 {
             if self.free == 0 {
@@ -33,7 +34,7 @@ impl Bits {
         }
     }
 
-    /// Appends the code of a value; none if the value needs more bits than the column has.
+    /// Appends the code of a value. Returns none if the value needs more bits than the column has.
     fn push_value(&mut self, column: &IndexedColumn, value: &[u8]) -> Option<()> {
         match column.kind {
             ColumnType::Bytes(_) => value.iter().for_each(|byte| self.push((*byte).into(), 8)),
@@ -44,27 +45,27 @@ impl Bits {
 }
 
 impl SecondaryIndex {
-    /// Bits of its columns.
+    /// Returns the number of bits of the index's columns.
     fn column_bits(&self) -> u32 {
         self.columns.iter().map(|column| column.bits).sum()
     }
 
-    /// True when its entries' keys are bytes.
+    /// Returns true if the keys of the index's entries are bytes.
     pub fn is_wide(&self) -> bool {
         self.base != KeyKind::Integer || self.column_bits() + self.key_bits.unwrap_or(0) > 64
     }
 
-    /// Bytes of a row's key in an entry's key.
+    /// Returns the number of bytes that a row's key takes in an entry's key.
     fn key_bytes(&self) -> usize {
         self.key_bits.map_or(0, |bits| bits.div_ceil(8) as usize)
     }
 
-    /// The most bytes of an entry's key, if it is bytes.
+    /// Returns the largest number of bytes of an entry's key, for an index whose entries' keys are bytes.
     pub fn entry_bytes(&self) -> usize {
         self.column_bits().div_ceil(8) as usize + self.key_bytes()
     }
 
-    /// What an entry's row holds: the key of the row that it is about.
+    /// Returns the type of the column in an entry's row, which holds the key of the base table's row.
     pub(crate) fn entry_column(base: KeyKind) -> ColumnType {
         match base {
             KeyKind::Integer => ColumnType::U64,
@@ -72,8 +73,8 @@ impl SecondaryIndex {
         }
     }
 
-    /// The key of the entry of row `key`, of whatever kind. `value_of` gives the bytes of a column's value. None if a
-    /// value, or the row's key, needs more bits than the index has for it.
+    /// Returns the key of the entry of row `key`, for keys of both kinds. `value_of` returns the bytes of a
+    /// column's value. None if a value, or the row's key, needs more bits than the index has for it.
     pub fn entry<'v>(
         &self,
         key: Key<'_>,
@@ -98,7 +99,7 @@ impl SecondaryIndex {
         Some(OwnedKey::Bytes(entry))
     }
 
-    /// The row of an entry of row `key`.
+    /// Returns the row of the entry of row `key`.
     pub fn entry_row(&self, key: Key<'_>) -> Vec<u8> {
         match key {
             Key::Number(key) => key.to_le_bytes().into(),
@@ -111,8 +112,8 @@ impl SecondaryIndex {
         }
     }
 
-    /// The key of the base table's row to which the index entry `row` refers. A torn read may return any key; validation
-    /// rejects it.
+    /// Returns the key of the base table's row to which the index entry `row` refers. A torn read may return any
+    /// key; validation rejects it.
     pub fn row_key<'r>(&self, row: &'r [u8]) -> Key<'r> {
         match self.base {
             KeyKind::Integer => {
@@ -122,13 +123,13 @@ impl SecondaryIndex {
         }
     }
 
-    /// True when the index has bits enough for `value` in its column number `at`.
+    /// Returns true if the index has enough bits for `value` in its column number `at`.
     pub fn has_place_for(&self, at: usize, value: &[u8]) -> bool {
         Bits::default().push_value(&self.columns[at], value).is_some()
     }
 
-    /// As [`SecondaryIndex::between`], of an index whose entries' keys are bytes, given values of the first columns. They
-    /// must have a place there.
+    /// Returns the same range as [`SecondaryIndex::between`] for an index whose entries' keys are bytes. It takes
+    /// values of the first columns. The index must have enough bits for them.
     pub fn between_values(
         &self,
         first: &[Vec<u8>],
@@ -150,7 +151,7 @@ impl SecondaryIndex {
         Ok(OwnedKeys::Bytes { first, last: Some(last) })
     }
 
-    /// What is wrong with the number of its bits, if anything is.
+    /// Returns what is wrong with the number of bits of the index, if anything is.
     pub(crate) fn check_bits(&self) -> Result<(), String> {
         let bits = self.column_bits() + self.key_bits.unwrap_or(0);
         let has_longer_keys =
@@ -240,7 +241,7 @@ mod tests {
         assert!(long.contains("520 bits"), "{long}");
         let long = message(&[("debt", 64)], Some(65), KeyKind::Integer).unwrap_err();
         assert!(long.contains("129 bits"), "{long}");
-        // A unique one holds no keys.
+        // A unique index does not hold the rows' keys.
         assert_eq!(message(&names, None, KeyKind::Bytes { most: 64 }), Ok(()));
     }
 }

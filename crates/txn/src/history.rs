@@ -1,30 +1,31 @@
-//! What a run did: the evidence from which a certificate is made.
+//! The history of a run: the evidence from which a certificate is made.
 
 use crate::{Direction, KeyRange, Spellings, TableId};
 
-/// An attempt of a transaction: unique over the run, aborted attempts included. 0 is the loader.
+/// Identity of an attempt of a transaction. It is unique over the run, aborted attempts included. 0 is the loader.
 ///
-/// Worker number (plus one) above, that worker's attempt below, so workers count without meeting.
+/// The upper bits are the worker's number plus one, and the lower bits the worker's attempt number. So each worker
+/// counts its attempts without conflicts with other workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct TxnId(pub u64);
 
 impl TxnId {
-    /// Writer of everything that was there before the run.
+    /// The loader, which wrote everything that existed before the run.
     pub const LOADER: TxnId = TxnId(0);
     const SEQUENCE_BITS: u32 = 40;
 
-    /// Attempt number `sequence` of `worker`.
+    /// Returns the identity of attempt number `sequence` of `worker`.
     #[inline]
     pub const fn new(worker: usize, sequence: u64) -> TxnId {
         TxnId(((worker as u64 + 1) << Self::SEQUENCE_BITS) | sequence)
     }
 
-    /// The worker that ran it; none for the loader.
+    /// Returns the worker that ran the attempt; none for the loader.
     pub fn worker(self) -> Option<usize> {
         (self.0 >> Self::SEQUENCE_BITS).checked_sub(1).map(|w| w as usize)
     }
 
-    /// The worker's attempt number.
+    /// Returns the worker's attempt number.
     pub const fn sequence(self) -> u64 {
         self.0 & ((1 << Self::SEQUENCE_BITS) - 1)
     }
@@ -39,46 +40,47 @@ impl std::fmt::Display for TxnId {
     }
 }
 
-/// The identity of one version of a record: its writer, and which of the writer's writes to that
-/// record it was (so that an intermediate value read by somebody else can be told from the last).
-/// It is the word that a recorded table keeps beside each row.
+/// Identity of one version of a record: its writer, and which of the writer's writes to that record it is. The
+/// latter distinguishes an intermediate value that another transaction has read from the last value. A recorded
+/// table keeps this word beside each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Version(pub u64);
 
 impl Version {
-    /// What the loader left.
+    /// The version that the loader left.
     pub const INITIAL: Version = Version(0);
 
-    /// The `nth` write (1 and up, saturating) of `writer` to a record.
+    /// Returns the version of the `nth` write (1 and up, saturating) of `writer` to a record.
     #[inline]
     pub const fn new(writer: TxnId, nth: u8) -> Version {
         Version((writer.0 << 8) | nth as u64)
     }
 
-    /// Who wrote it.
+    /// Returns the writer of the version.
     #[inline]
     pub const fn writer(self) -> TxnId {
         TxnId(self.0 >> 8)
     }
 
-    /// Which of the writer's writes to that record it is.
+    /// Returns which of the writer's writes to that record it is.
     #[inline]
     pub const fn nth(self) -> u8 {
         self.0 as u8
     }
 }
 
-/// What the values of a row come to: equal for equal rows, and hardly ever for others.
+/// Digest of a row's values. Equal rows have equal digests, and different rows have different ones almost always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Digest(u64);
 
 impl Digest {
-    /// Nobody has looked at the values, or there are none.
+    /// The values were not read, or there are none.
     pub const UNKNOWN: Digest = Digest(0);
-    /// Of the first version: the values that were loaded.
+    /// Digest of the first version: the values that were loaded.
     pub const LOADED: Digest = Digest(1);
 
-    /// Of a row, all columns packed. A row that the loader left is known by what it left: see [`Digest::LOADED`].
+    /// Returns the digest of a row, all columns packed. A row that the loader left has the digest
+    /// [`Digest::LOADED`] instead.
     pub fn of(row: &[u8]) -> Digest {
         let mut words = row.chunks_exact(8);
         let mut hash = words.by_ref().fold(row.len() as u64, |hash, word| {
@@ -90,18 +92,18 @@ impl Digest {
         Digest(hash | 1 << 63)
     }
 
-    /// As a word, to be kept somewhere.
+    /// Returns the digest as a word, to be stored.
     pub const fn to_word(self) -> u64 {
         self.0
     }
 
-    /// False when both are known and differ.
+    /// Returns false if both digests are known and differ.
     pub fn agrees_with(self, other: Digest) -> bool {
         self == other || self == Digest::UNKNOWN || other == Digest::UNKNOWN
     }
 }
 
-/// A step of a hash: each bit of the argument reaches the whole word.
+/// Performs a step of a hash: each bit of the argument affects the whole word.
 fn stirred(word: u64) -> u64 {
     let folded = (word ^ word >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (folded ^ folded >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9).rotate_left(17)
@@ -112,17 +114,17 @@ fn stirred(word: u64) -> u64 {
 pub struct Read {
     /// Table of the record.
     pub table: TableId,
-    /// Key of the record; a number that stands for it where keys are bytes.
+    /// Key of the record. If keys are bytes, a number that stands for the key.
     pub key: u64,
-    /// The version that was read; the version of an absence is that of the delete, or the initial one.
+    /// The version that was read. The version of an absence is that of the delete, or the initial one.
     pub version: Version,
-    /// False when the row was absent.
+    /// False if the row was absent.
     pub present: bool,
-    /// What the reader got of it.
+    /// Digest of the values that the reader received.
     pub values: Digest,
 }
 
-/// What a write did to its row.
+/// Effect of a write on its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
     /// Overwrote columns of a present row.
@@ -133,7 +135,7 @@ pub enum WriteKind {
     Delete,
 }
 
-/// One write of one record, as it was installed.
+/// One installed write of one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// Table of the record.
@@ -142,15 +144,15 @@ pub struct Write {
     pub key: u64,
     /// The version installed.
     pub version: Version,
-    /// The version that it follows in the record's version order.
+    /// The previous version in the record's version order.
     pub overwritten: Version,
-    /// What it did.
+    /// Effect of the write.
     pub kind: WriteKind,
-    /// The row that it leaves there.
+    /// Digest of the row after the write.
     pub values: Digest,
 }
 
-/// A write that was asked for and not installed, or the other way about: by a committed transaction.
+/// A write of a committed transaction that was requested and not installed, or installed and not requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unmatched {
     /// The transaction.
@@ -159,31 +161,32 @@ pub struct Unmatched {
     pub table: TableId,
     /// Key of the record.
     pub key: u64,
-    /// True if it was installed and never asked for.
+    /// True if the write was installed and never requested.
     pub installed: bool,
 }
 
-/// One scan of a committed transaction. What it met in its range, absences and own writes too, are
-/// consecutive reads of the transaction; that there was no record of any other key is what it says itself.
+/// One scan of a committed transaction. The rows and absences that the scan met in its range, own writes included,
+/// are consecutive reads of the transaction. Keys of the range that are not among them count as read and never
+/// present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scan {
     /// Table that was scanned.
     pub table: TableId,
-    /// The keys that were covered: up to where it was broken off, if it was. Where keys are bytes all of them, until
-    /// the history is finished; see [`ByteScan`].
+    /// The keys that were covered, up to the point where the scan broke off, if it did. If keys are bytes, the
+    /// range covers all keys until the history is finished (see [`ByteScan`]).
     pub range: KeyRange,
-    /// In what order.
+    /// Order in which the keys were visited.
     pub direction: Direction,
-    /// The first of its reads among [`WorkerHistory::reads`].
+    /// Position of the scan's first read in [`WorkerHistory::reads`].
     pub first_read: usize,
-    /// Number of its reads.
+    /// Number of the scan's reads.
     pub reads: usize,
 }
 
 /// The range of a scan of a table whose keys are bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteScan {
-    /// Which scan it is among [`WorkerHistory::scans`].
+    /// Position of the scan in [`WorkerHistory::scans`].
     pub scan: usize,
     /// The first key that was covered.
     pub first: Vec<u8>,
@@ -196,85 +199,86 @@ pub struct ByteScan {
 pub struct Transaction {
     /// The attempt that committed.
     pub id: TxnId,
-    /// Clock when its attempt that committed began, in machine ticks.
+    /// Clock at the begin of the attempt that committed, in machine ticks.
     pub begin: u64,
-    /// Clock when its commit was acknowledged, in machine ticks.
+    /// Clock at the acknowledgement of the commit, in machine ticks.
     pub end: u64,
-    /// Commit timestamp or epoch, as the protocol defines it; 0 where it has none.
+    /// Commit timestamp or epoch, as the protocol defines it; 0 if it has none.
     pub commit_timestamp: u64,
-    /// First entry in [`WorkerHistory::reads`]; the last is before the next transaction's first.
+    /// Position of its first entry in [`WorkerHistory::reads`]. Its last entry is before the next transaction's
+    /// first.
     pub first_read: usize,
-    /// First entry in [`WorkerHistory::writes`].
+    /// Position of its first entry in [`WorkerHistory::writes`].
     pub first_write: usize,
-    /// First entry in [`WorkerHistory::scans`].
+    /// Position of its first entry in [`WorkerHistory::scans`].
     pub first_scan: usize,
 }
 
-/// What one worker's committed transactions did, in the order in which they committed.
+/// Actions of one worker's committed transactions, in commit order.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerHistory {
     /// Committed transactions.
     pub transactions: Vec<Transaction>,
-    /// Their reads, transaction after transaction, without reads of own writes
-    /// unless a scan met them (those name the reader itself as the writer).
+    /// Their reads, transaction after transaction. Reads of own writes are left out, unless a scan met them. In
+    /// that case the reader itself is the version's writer.
     pub reads: Vec<Read>,
     /// Their writes, transaction after transaction, in order of installation.
     pub writes: Vec<Write>,
     /// Their scans, transaction after transaction, in order of execution.
     pub scans: Vec<Scan>,
-    /// Where what was installed is not what had been asked for.
+    /// Writes that were requested and not installed, or the reverse.
     pub unmatched: Vec<Unmatched>,
-    /// What the numbers of keys stand for where keys are bytes.
+    /// The keys that numbers stand for, in tables whose keys are bytes.
     pub spelled: Spellings,
-    /// The ranges of those scans whose keys are bytes, in order of the scans.
+    /// Ranges of the scans of tables whose keys are bytes, in the order of the scans.
     pub byte_scans: Vec<ByteScan>,
 }
 
 impl WorkerHistory {
-    /// The reads of transaction number `index`.
+    /// Returns the reads of transaction number `index`.
     pub fn reads_of(&self, index: usize) -> &[Read] {
         let end = self.transactions.get(index + 1).map_or(self.reads.len(), |t| t.first_read);
         &self.reads[self.transactions[index].first_read..end]
     }
 
-    /// The writes of transaction number `index`.
+    /// Returns the writes of transaction number `index`.
     pub fn writes_of(&self, index: usize) -> &[Write] {
         let end = self.transactions.get(index + 1).map_or(self.writes.len(), |t| t.first_write);
         &self.writes[self.transactions[index].first_write..end]
     }
 
-    /// The scans of transaction number `index`.
+    /// Returns the scans of transaction number `index`.
     pub fn scans_of(&self, index: usize) -> &[Scan] {
         let end = self.transactions.get(index + 1).map_or(self.scans.len(), |t| t.first_scan);
         &self.scans[self.transactions[index].first_scan..end]
     }
 
-    /// What `scan` met, in the order in which it did.
+    /// Returns what `scan` met, in the order in which it met it.
     pub fn reads_in(&self, scan: &Scan) -> &[Read] {
         &self.reads[scan.first_read..scan.first_read + scan.reads]
     }
 }
 
-/// The rows of one table that were there before a run: all of them.
+/// All rows of one table that existed before a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedTable {
     /// The table.
     pub table: TableId,
-    /// Their keys: each extent from its first to its last, and every key between them had a row. Ascending, and apart from
-    /// each other.
+    /// Keys of the rows, as ascending extents apart from each other. Every key from the first to the last of an
+    /// extent had a row.
     pub extents: Vec<(u64, u64)>,
-    /// Their keys where these are bytes, until the history is finished.
+    /// Keys of the rows if they are bytes, until the history is finished.
     pub spelled: Vec<Vec<u8>>,
 }
 
 impl LoadedTable {
-    /// True when `key` had a row.
+    /// Returns true if `key` had a row.
     pub fn contains(&self, key: u64) -> bool {
         let behind = self.extents.partition_point(|(first, _)| *first <= key);
         behind > 0 && key <= self.extents[behind - 1].1
     }
 
-    /// The keys within `range` that had a row, ascending.
+    /// Returns the keys within `range` that had a row, ascending.
     pub fn within(&self, range: KeyRange) -> impl Iterator<Item = u64> {
         let from = self.extents.partition_point(|(_, last)| *last < range.first());
         let extents = self.extents[from..].iter();
@@ -287,27 +291,28 @@ impl LoadedTable {
 /// The history of a run. `begin` and `end` of all workers come from one clock.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// One entry a worker.
+    /// One entry per worker.
     pub workers: Vec<WorkerHistory>,
-    /// What the numbers of keys stand for where keys are bytes: they are ranks.
+    /// The keys that numbers stand for, in tables whose keys are bytes. The numbers are ranks.
     pub spelled: Spellings,
-    /// What was there before the run, in order of the tables. Of tables that are not listed nothing is known.
+    /// The rows that existed before the run, in order of the tables. Nothing is known of tables that are not
+    /// listed.
     pub loaded: Vec<LoadedTable>,
 }
 
 impl History {
-    /// Number of committed transactions.
+    /// Returns the number of committed transactions.
     pub fn len(&self) -> usize {
         self.workers.iter().map(|w| w.transactions.len()).sum()
     }
 
-    /// What was there of `table` before the run, if that is known.
+    /// Returns the rows of `table` that existed before the run, if they are known.
     pub fn loaded_of(&self, table: TableId) -> Option<&LoadedTable> {
         let at = self.loaded.binary_search_by_key(&table, |loaded| loaded.table).ok()?;
         Some(&self.loaded[at])
     }
 
-    /// True when nothing was committed.
+    /// Returns true if nothing was committed.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,11 +1,11 @@
-//! Keys of rows and of entries: numbers, or bytes. Tables have keys of one kind.
+//! Keys of rows and of index entries: numbers or bytes. All keys of a table are of one kind.
 
 use crate::{ByteRange, KeyRange};
 use std::fmt;
 
-/// A key of either kind.
+/// A key, which is a number or bytes.
 ///
-/// It displays as people write it: a number in digits, bytes in quotes with whatever is not ASCII escaped.
+/// Its display form is a number in digits, or bytes in quotes with all bytes that are not printable ASCII escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key<'k> {
     /// A number.
@@ -15,7 +15,7 @@ pub enum Key<'k> {
 }
 
 impl<'k> Key<'k> {
-    /// The number that it is. Who knows the table knows the kind of its keys: bytes panic.
+    /// Returns the number. The caller must know that the table's keys are numbers: bytes panic.
     #[inline]
     pub fn number(self) -> u64 {
         match self {
@@ -24,7 +24,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// The bytes that it is. Who knows the table knows the kind of its keys: a number panics.
+    /// Returns the bytes. The caller must know that the table's keys are bytes: a number panics.
     #[inline]
     pub fn bytes(self) -> &'k [u8] {
         match self {
@@ -33,7 +33,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// A copy that needs nobody's memory but its own.
+    /// Returns a copy of the key that owns its memory.
     pub fn to_owned(self) -> OwnedKey {
         match self {
             Key::Number(number) => OwnedKey::Number(number),
@@ -79,7 +79,7 @@ impl<'k> From<&'k str> for Key<'k> {
     }
 }
 
-/// A key of either kind that owns its bytes.
+/// A key that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OwnedKey {
     /// A number.
@@ -89,7 +89,7 @@ pub enum OwnedKey {
 }
 
 impl OwnedKey {
-    /// The key, lent.
+    /// Returns a key that borrows from this one.
     #[inline]
     pub fn as_key(&self) -> Key<'_> {
         match self {
@@ -105,7 +105,7 @@ impl fmt::Display for OwnedKey {
     }
 }
 
-/// A range of keys of either kind, for a scan.
+/// A range of keys for a scan, which are numbers or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys<'k> {
     /// Numbers.
@@ -128,12 +128,12 @@ impl<'k> From<ByteRange<'k>> for Keys<'k> {
     }
 }
 
-/// A range of keys of either kind that owns its ends.
+/// A range of keys that owns its ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnedKeys {
     /// Numbers.
     Numbers(KeyRange),
-    /// Bytes, from `first` to `last`, both included, or to the table's last.
+    /// Bytes, from `first` to `last`, both included, or to the table's last key if `last` is none.
     Bytes {
         /// The least key.
         first: Vec<u8>,
@@ -143,7 +143,7 @@ pub enum OwnedKeys {
 }
 
 impl OwnedKeys {
-    /// The range, lent.
+    /// Returns a range that borrows from this one.
     pub fn as_keys(&self) -> Keys<'_> {
         match self {
             OwnedKeys::Numbers(range) => Keys::Numbers(*range),

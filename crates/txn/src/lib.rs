@@ -1,7 +1,7 @@
-//! Kilocore's vocabulary: what a stored procedure, a protocol, a machine and a checker have in common.
+//! Kilocore's vocabulary: the types that stored procedures, protocols, machines and the checker share.
 //!
-//! Nothing here runs a transaction. The crate fixes the words (schema, [`Access`], [`Abort`],
-//! [`History`]) so that workloads, engine and checker can be written without knowing each other.
+//! Nothing here runs a transaction. The crate defines the common terms (schema, [`Access`], [`Abort`],
+//! [`History`]), so that workloads, engine and checker can be written without knowing each other.
 
 mod abort;
 mod access;

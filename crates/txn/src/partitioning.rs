@@ -1,12 +1,12 @@
-//! Which partition a key belongs to.
+//! The partition to which a key belongs.
 
 use crate::KeyRange;
 
-/// How the keys of a table are divided into partitions, numbered from 0. The tables of a schema that
-/// share numbers share partitions: a warehouse and its stock, say.
+/// Rule that divides the keys of a table into partitions, numbered from 0. Tables of a schema share partitions by
+/// sharing their numbers: for example, a warehouse and its stock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partitioning {
-    /// Key modulo the number of partitions: neighbours lie apart.
+    /// Key modulo the number of partitions. Adjacent keys are in different partitions.
     Modulo {
         /// Number of partitions, at least 1.
         partitions: u64,
@@ -16,22 +16,22 @@ pub enum Partitioning {
         /// Number of partitions, at least 1.
         partitions: u64,
     },
-    /// The keys `0..keys` in equal ranges, the rest with the last.
+    /// The keys `0..keys` in equal ranges. Larger keys belong to the last range.
     Ranges {
         /// Number of partitions, at least 1.
         partitions: u64,
         /// Number of keys, at least 1.
         keys: u64,
     },
-    /// Key divided by a number: of keys composed of a partition's number and a number within it.
+    /// Key divided by a number, for keys composed of a partition's number and a number within the partition.
     Quotient {
         /// The divisor, at least 1.
         divisor: u64,
         /// Number of partitions, at least 1; the quotient is taken modulo it.
         partitions: u64,
     },
-    /// Every key in every partition, as of a small table that is hardly ever written: whoever has a partition
-    /// may read it, and who writes it needs all partitions.
+    /// Every key in every partition, for a small table that is hardly ever written. A transaction that has any
+    /// partition may read the table. A transaction that writes it needs all partitions.
     Replicated,
 }
 
@@ -39,7 +39,7 @@ impl Partitioning {
     /// All keys in partition 0.
     pub const ONE: Partitioning = Partitioning::Modulo { partitions: 1 };
 
-    /// Number of partitions that it knows of.
+    /// Returns the number of partitions of this rule.
     pub const fn partitions(&self) -> u64 {
         match *self {
             Partitioning::Modulo { partitions }
@@ -50,7 +50,7 @@ impl Partitioning {
         }
     }
 
-    /// True when it can be computed: nothing in it is zero.
+    /// Returns true if the rule can be computed: no number in it is zero.
     pub(crate) const fn is_sound(&self) -> bool {
         match *self {
             Partitioning::Modulo { partitions } | Partitioning::Hash { partitions } => {
@@ -62,13 +62,13 @@ impl Partitioning {
         }
     }
 
-    /// The partition of `key`; none when it is in all of them.
+    /// Returns the partition of `key`; none if the key is in all partitions.
     #[inline]
     pub fn of(&self, key: u64) -> Option<u64> {
         Some(match *self {
             Partitioning::Modulo { partitions } => key % partitions,
             Partitioning::Hash { partitions } => {
-                // Fibonacci hashing; its high bits, scaled to the number of partitions.
+                // Fibonacci hashing: the high bits of the product are scaled to the number of partitions.
                 let spread = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                 ((u128::from(spread) * u128::from(partitions)) >> 64) as u64
             }
@@ -81,7 +81,7 @@ impl Partitioning {
         })
     }
 
-    /// True when `holds` is true of every partition that a key of `range` may belong to.
+    /// Returns true if `holds` is true for every partition to which a key of `range` can belong.
     pub fn all_of_range(&self, range: KeyRange, mut holds: impl FnMut(u64) -> bool) -> bool {
         let (first, last) = (range.first(), range.last());
         match *self {
@@ -100,7 +100,7 @@ impl Partitioning {
                 (first..=last).all(|key| holds(key % partitions))
             }
             Partitioning::Hash { partitions } => {
-                // A longer range most likely meets all of them.
+                // A longer range almost certainly has keys in all partitions.
                 if last - first < partitions.saturating_mul(4) {
                     (first..=last).all(|key| holds(self.of(key).expect("not replicated")))
                 } else {

@@ -2,87 +2,89 @@
 
 use crate::{Abort, Access, Key, Schema, TableId};
 
-/// Fills tables before a run. Nothing else is running, so nothing is locked.
+/// Fills tables before a run. Nothing else runs at that time, so nothing is locked.
 pub trait Loader {
-    /// Adds the rows `0..count` of `table`. `row` writes the packed values of a key into a buffer
-    /// that holds zeros. A simulated machine may keep the rule instead of the rows.
+    /// Adds the rows `0..count` of `table`. `row` writes the packed values of a key into a buffer of zeros. A
+    /// simulated machine may keep this function instead of the rows.
     fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync));
 
     /// Adds one row.
     fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]);
 }
 
-/// A benchmark: what it stores and who uses it. All options are plain values fixed at creation.
+/// A benchmark: its data and the clients that use it. All options are plain values that are fixed at creation.
 pub trait Workload: Send + Sync + 'static {
     /// Draws and runs this workload's procedures for one worker.
     type Client: Client;
 
-    /// True when the native loop is to be compiled anew for each protocol, as a benchmark's: nothing then
-    /// stands between a procedure and its protocol. Otherwise an access costs a virtual call, and the build does
-    /// without a copy of the loop for each protocol.
+    /// True if the native loop is compiled separately for each protocol, as for a benchmark. Then there is no
+    /// indirection between a procedure and its protocol. Otherwise each access costs a virtual call, and the build
+    /// needs no copy of the loop for each protocol.
     const COMPILED: bool = true;
 
-    /// Tables, in the order of their numbers.
+    /// Returns the tables, in the order of their numbers.
     fn schema(&self) -> Schema;
 
-    /// Rows that each table will hold after loading, for sizing indexes and checking memory.
+    /// Returns the number of rows that a table will hold after loading. It is used to size indexes and to check
+    /// memory.
     fn rows(&self, table: TableId) -> u64;
 
     /// Loads the initial database.
     fn load(&self, loader: &mut dyn Loader);
 
-    /// The client of worker `worker` of `workers`; the same seed gives the same procedures.
+    /// Returns the client of worker `worker` of `workers`. The same seed gives the same procedures.
     fn client(&self, worker: usize, workers: usize, seed: u64) -> Self::Client;
 
-    /// A law that must hold of the database after any serializable run, if the workload has one.
+    /// Returns a law that must hold for the database after any serializable run, if the workload has one.
     fn conservation(&self) -> Option<Conservation> {
         None
     }
 
-    /// Names of the kinds of procedures, in the order of [`Client::kind`]; none where there is only one kind.
+    /// Returns the names of the kinds of procedures, in the order of [`Client::kind`]; none if there is only one
+    /// kind.
     fn kinds(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// True when clients number the rows that they insert from the first: another client of the same worker must
-    /// not meet them, so every repetition of a run gets a database of its own.
+    /// Returns true if clients number the rows that they insert, starting from the first. Another client of the
+    /// same worker must not meet those rows, so every repetition of a run gets its own database.
     fn grows(&self) -> bool {
         false
     }
 
-    /// True when every procedure accesses its rows in ascending order of table and key, and says at the
-    /// first access to a row whether it will write it. Locks then cannot form a deadlock.
+    /// Returns true if every procedure accesses its rows in ascending order of table and key, and says at the first
+    /// access to a row whether it will write it. Locks then cannot form a deadlock.
     fn in_key_order(&self) -> bool {
         false
     }
 }
 
-/// Checks a law of the workload in one transaction, given how many procedures committed.
-/// Says what is broken; `Ok(Err(..))` is a broken law, `Err(..)` an abort (try again).
+/// Checks a law of the workload in one transaction, given the number of committed procedures. `Ok(Err(..))` is a
+/// broken law and says what is broken. `Err(..)` is an abort, after which the caller tries again.
 pub type Conservation =
     Box<dyn Fn(&mut dyn Access, u64) -> Result<Result<(), String>, Abort> + Send + Sync>;
 
 /// One worker's stream of stored procedures.
 pub trait Client: Send {
-    /// Draws the next procedure and its inputs. Retries of the same procedure keep them.
+    /// Draws the next procedure and its inputs. Retries of the procedure keep them.
     fn next(&mut self);
 
-    /// Runs the drawn procedure once. Must be repeatable: an abort makes the engine call it again.
+    /// Runs the drawn procedure once. It must be repeatable, because the engine calls it again after an abort.
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort>;
 
-    /// Adds the partitions (see [`crate::Partitioning`]) of all keys that the drawn procedure may access to
-    /// `out`, in any order; adds nothing where it may access any. Asked only by protocols that lock
-    /// partitions, and held to it by them.
+    /// Adds the partitions (see [`crate::Partitioning`]) of all keys that the drawn procedure may access to `out`,
+    /// in any order. Adds nothing if the procedure may access any partition. Only protocols that lock partitions
+    /// call this method. They abort a transaction that accesses another partition.
     fn partitions(&self, out: &mut Vec<u64>) {
         let _ = out;
     }
 
-    /// True when the drawn procedure only reads; declared at begin.
+    /// Returns true if the drawn procedure only reads. This is declared at begin.
     fn read_only(&self) -> bool {
         false
     }
 
-    /// Number of the drawn procedure's kind, for reports by procedure; below 8.
+    /// Returns the number of the drawn procedure's kind, below 8, for reports by procedure.
     fn kind(&self) -> usize {
         0
     }

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The keys from `first` to `last`, both included: at least one, whether there are rows or not.
+/// The keys from `first` to `last`, both included. A range has at least one key, whether or not there are rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyRange {
     first: u64,
     last: u64,
 }
 
-/// A range was asked for whose start lies after its end.
+/// Error: the start of a range lies after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReversedRange {
     /// The start given.
@@ -34,13 +34,13 @@ impl KeyRange {
     /// Every key.
     pub const ALL: KeyRange = KeyRange { first: 0, last: u64::MAX };
 
-    /// One key.
+    /// A range of one key.
     #[inline]
     pub const fn one(key: u64) -> KeyRange {
         KeyRange { first: key, last: key }
     }
 
-    /// The keys from `first` to `last`, both included.
+    /// Returns the range from `first` to `last`, both included.
     pub const fn new(first: u64, last: u64) -> Result<KeyRange, ReversedRange> {
         if first <= last {
             Ok(KeyRange { first, last })
@@ -49,33 +49,33 @@ impl KeyRange {
         }
     }
 
-    /// The least key.
+    /// Returns the least key.
     #[inline]
     pub const fn first(self) -> u64 {
         self.first
     }
 
-    /// The greatest key.
+    /// Returns the greatest key.
     #[inline]
     pub const fn last(self) -> u64 {
         self.last
     }
 
-    /// True when `key` is one of them.
+    /// Returns true if `key` is in the range.
     #[inline]
     pub const fn contains(self, key: u64) -> bool {
         self.first <= key && key <= self.last
     }
 }
 
-/// The keys of bytes from a first to a last one, both included, whether there are rows or not.
+/// A range of byte keys from a first to a last key, both included, whether or not there are rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange<'k> {
     first: &'k [u8],
     last: Option<&'k [u8]>,
 }
 
-/// A range of keys of bytes was asked for whose start lies after its end.
+/// Error: the start of a range of byte keys lies after its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReversedByteRange {
     /// The start given.
@@ -97,7 +97,7 @@ impl<'k> ByteRange<'k> {
     /// Every key.
     pub const ALL: ByteRange<'static> = ByteRange { first: &[], last: None };
 
-    /// The keys from `first` to `last`, both included.
+    /// Returns the range from `first` to `last`, both included.
     pub fn new(first: &'k [u8], last: &'k [u8]) -> Result<ByteRange<'k>, ReversedByteRange> {
         if first <= last {
             Ok(ByteRange { first, last: Some(last) })
@@ -106,38 +106,38 @@ impl<'k> ByteRange<'k> {
         }
     }
 
-    /// The keys from `first` on.
+    /// Returns the range from `first` to the table's last key.
     pub const fn from(first: &'k [u8]) -> ByteRange<'k> {
         ByteRange { first, last: None }
     }
 
-    /// The least key.
+    /// Returns the least key.
     #[inline]
     pub const fn first(&self) -> &'k [u8] {
         self.first
     }
 
-    /// The greatest key; none where the range ends with the table's.
+    /// Returns the greatest key; none if the range extends to the table's last key.
     #[inline]
     pub const fn last(&self) -> Option<&'k [u8]> {
         self.last
     }
 }
 
-/// The key just behind `key` among those of `most` bytes at most; none behind the last.
+/// Returns the next key after `key` among the keys of at most `most` bytes; none after the last key.
 pub fn byte_key_after(key: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut next = key.to_vec();
     if next.len() < most {
         next.push(0);
         return Some(next);
     }
-    // Longer ones there are not: the next one differs before the end.
+    // There are no longer keys, so the next key differs from this one before its end.
     while next.pop_if(|byte| *byte == u8::MAX).is_some() {}
     *next.last_mut()? += 1;
     Some(next)
 }
 
-/// The key just before `key` among those of `most` bytes at most; none before the empty one.
+/// Returns the last key before `key` among the keys of at most `most` bytes; none before the empty key.
 pub fn byte_key_before(key: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut before = key.to_vec();
     if *before.last()? == 0 {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn keys_of_bytes_have_neighbours() {
-        // All keys of two bytes at most of a small alphabet's ends, in order.
+        // All keys of at most two bytes that consist of the smallest and largest byte values, in order.
         let bytes = [0u8, 1, 254, 255];
         let mut keys = vec![vec![]];
         for a in bytes {

@@ -1,4 +1,4 @@
-//! Tables, typed columns, and where each column lies in a row.
+//! Tables, typed columns, and the place of each column in a row.
 
 use crate::{
     Partitioning,
@@ -6,20 +6,20 @@ use crate::{
 };
 use std::fmt;
 
-/// A table's number in its schema; stable for the life of the database.
+/// A table's number in its schema. It is stable for the life of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub u16);
 
-/// The most columns that a table may have.
+/// Largest number of columns of a table.
 pub const MAX_COLUMNS: usize = 62;
 
-/// The longest column, in bytes.
+/// Largest length of a column, in bytes.
 const MAX_COLUMN_BYTES: usize = 1 << 20;
 
-/// The most keys of a perfect index.
+/// Largest number of keys of a perfect index.
 const MAX_PERFECT_KEYS: u64 = 1 << 40;
 
-/// What a column holds.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
     /// Unsigned 64-bit integer.
@@ -33,7 +33,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// Length of a value, in bytes.
+    /// Returns the length of a value, in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             ColumnType::U64 | ColumnType::I64 | ColumnType::F64 => 8,
@@ -56,14 +56,14 @@ impl fmt::Display for ColumnType {
 /// A named, typed column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Unique within its table.
+    /// Name, unique within the table.
     pub name: String,
-    /// What it holds.
+    /// Type of its values.
     pub kind: ColumnType,
 }
 
 impl Column {
-    /// A column `name` of type `kind`.
+    /// Returns a column `name` of type `kind`.
     pub fn new(name: impl Into<String>, kind: ColumnType) -> Column {
         Column { name: name.into(), kind }
     }
@@ -74,21 +74,21 @@ impl Column {
 pub enum Payload {
     /// Values are stored and come back on every machine.
     Stored,
-    /// The workload never looks at the values. A simulated machine charges for moving them and
-    /// keeps none, so a table may be larger than the host's memory. Stored natively as usual.
+    /// The workload never looks at the values. A simulated machine charges for moving them and keeps none, so a
+    /// table can be larger than the host's memory. Natively the values are stored as usual.
     Opaque,
 }
 
-/// How a table finds the record of a key.
+/// How a table finds the record for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IndexKind {
-    /// By hash: the quickest for single keys. Cannot be scanned.
+    /// By hash: the fastest for single keys. The table cannot be scanned.
     #[default]
     Hash,
-    /// By an array that names the record of each key `0..keys` ("perfect" hash): one line for a look-up, and
-    /// no place for any other key. Cannot be scanned.
+    /// By an array with one place for each key in `0..keys` ("perfect" hash). A look-up reads one cache line. There
+    /// is no place for any other key. The table cannot be scanned.
     Perfect {
-        /// Keys that there is a place for.
+        /// Number of keys that there is a place for.
         keys: u64,
     },
     /// In key order, by a B+tree: ranges can be scanned.
@@ -98,29 +98,29 @@ pub enum IndexKind {
 }
 
 impl IndexKind {
-    /// True when ranges can be scanned.
+    /// Returns true if ranges can be scanned.
     pub const fn is_ordered(self) -> bool {
         matches!(self, IndexKind::Ordered | IndexKind::RedBlack)
     }
 }
 
-/// The most bytes of a key.
+/// Largest number of bytes of a key.
 pub const MAX_KEY_BYTES: usize = 64;
 
-/// What the keys of a table are.
+/// Type of a table's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum KeyKind {
     /// Unsigned 64-bit integers.
     #[default]
     Integer,
-    /// Strings of bytes, so many at most, ordered byte by byte. Such a table has no perfect index.
+    /// Strings of at most `most` bytes, ordered byte by byte. A table with byte keys has no perfect index.
     Bytes {
-        /// The most bytes of a key, 1 to [`MAX_KEY_BYTES`].
+        /// Largest number of bytes of a key, 1 to [`MAX_KEY_BYTES`].
         most: u8,
     },
 }
 
-/// A set of columns of one table, as a bit mask by position.
+/// A set of columns of one table, as a bit mask by column number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ColumnSet(pub u64);
 
@@ -128,49 +128,49 @@ impl ColumnSet {
     /// No column.
     pub const NONE: ColumnSet = ColumnSet(0);
 
-    /// Column number `index` alone.
+    /// Returns the set of column number `index` alone.
     #[inline]
     pub const fn one(index: usize) -> ColumnSet {
         ColumnSet(1 << index)
     }
 
-    /// The first `count` columns.
+    /// Returns the set of the first `count` columns.
     #[inline]
     pub const fn first(count: usize) -> ColumnSet {
         ColumnSet((1u64 << count) - 1)
     }
 
-    /// The columns in either set.
+    /// Returns the columns that are in either set.
     #[inline]
     pub const fn with(self, other: ColumnSet) -> ColumnSet {
         ColumnSet(self.0 | other.0)
     }
 
-    /// True when a column is in both sets.
+    /// Returns true if a column is in both sets.
     #[inline]
     pub const fn intersects(self, other: ColumnSet) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// True when every column of `other` is in this set.
+    /// Returns true if every column of `other` is in this set.
     #[inline]
     pub const fn contains(self, other: ColumnSet) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The columns of this set that are not in `other`.
+    /// Returns the columns of this set that are not in `other`.
     #[inline]
     pub const fn without(self, other: ColumnSet) -> ColumnSet {
         ColumnSet(self.0 & !other.0)
     }
 
-    /// True when there is no column in it.
+    /// Returns true if the set has no column.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The column numbers, ascending.
+    /// Returns the column numbers, ascending.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
@@ -185,32 +185,32 @@ impl ColumnSet {
     }
 }
 
-/// A table: its name, its columns, and what the workload wants kept.
+/// A table: its name, its columns, and how it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSchema {
-    /// Unique within the schema.
+    /// Name, unique within the schema.
     pub name: String,
-    /// In the order in which rows are packed.
+    /// Columns, in the order in which rows are packed.
     pub columns: Vec<Column>,
-    /// Whether values matter.
+    /// Whether the values matter.
     pub payload: Payload,
-    /// Which partition a key belongs to, for protocols that lock partitions.
+    /// Rule for the partition of a key, for protocols that lock partitions.
     pub partitioning: Partitioning,
-    /// What keys are.
+    /// Type of the keys.
     pub key: KeyKind,
-    /// How keys are found.
+    /// How the record for a key is found.
     pub index: IndexKind,
-    /// Columns that change often, if they have words of concurrency control of their own: who writes them does not
-    /// conflict with who reads the others. Empty for a table in one part.
+    /// Hot columns, which change often and have their own words of concurrency control: a transaction that writes
+    /// them does not conflict with one that reads the others. Empty if rows are not split.
     pub often: ColumnSet,
-    /// Its secondary indexes, which are tables too.
+    /// The table's secondary indexes, which are tables too.
     pub indexes: Vec<TableId>,
-    /// If it is one: what it is made of. Then the architecture alone writes it.
+    /// Definition of the secondary index, if this table is one. Only the architecture writes an index.
     pub index_of: Option<SecondaryIndex>,
 }
 
 impl TableSchema {
-    /// A table of 64-bit keys whose values are stored, in one partition, with a hash index.
+    /// Returns a table of 64-bit keys whose values are stored, in one partition, with a hash index.
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> TableSchema {
         let (payload, partitioning) = (Payload::Stored, Partitioning::ONE);
         TableSchema {
@@ -226,48 +226,50 @@ impl TableSchema {
         }
     }
 
-    /// The same table, divided by `partitioning`.
+    /// Returns the same table, divided by `partitioning`.
     pub fn partitioned(mut self, partitioning: Partitioning) -> TableSchema {
         self.partitioning = partitioning;
         self
     }
 
-    /// The same table with values that the workload never looks at.
+    /// Returns the same table with values that the workload never looks at.
     pub fn opaque(mut self) -> TableSchema {
         self.payload = Payload::Opaque;
         self
     }
 
-    /// The same table in two parts: `often` and the other columns. [`TableSchema::check`] says what is allowed.
+    /// Returns the same table with rows split into two parts: `often` and the other columns. [`TableSchema::check`]
+    /// checks what is allowed.
     pub fn split(mut self, often: ColumnSet) -> TableSchema {
         self.often = often;
         self
     }
 
-    /// The same table with an ordered index.
+    /// Returns the same table with an ordered index.
     pub fn ordered(self) -> TableSchema {
         self.indexed(IndexKind::Ordered)
     }
 
-    /// The same table with the index `kind`.
+    /// Returns the same table with the index `kind`.
     pub fn indexed(mut self, kind: IndexKind) -> TableSchema {
         self.index = kind;
         self
     }
 
-    /// The same table, whose keys are bytes, `most` at most. [`TableSchema::check`] says what is allowed.
+    /// Returns the same table with byte keys of at most `most` bytes. [`TableSchema::check`] checks what is
+    /// allowed.
     pub fn keyed_by_bytes(mut self, most: usize) -> TableSchema {
-        // What is too much stays too much.
+        // 255 is more than is allowed, so `check` still refuses any length that was too large.
         self.key = KeyKind::Bytes { most: most.min(255) as u8 };
         self
     }
 
-    /// The number of the column `name`.
+    /// Returns the number of the column `name`.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)
     }
 
-    /// Says what is wrong with the table, if anything is.
+    /// Returns what is wrong with the table, if anything is.
     pub fn check(&self) -> Result<(), SchemaError> {
         let fail = |message: String| Err(SchemaError(format!("table {:?}: {message}", self.name)));
         if self.name.is_empty() {
@@ -334,23 +336,23 @@ impl TableSchema {
 /// All tables of a database, numbered by position.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Schema {
-    /// `tables[i]` is `TableId(i)`.
+    /// The tables: `tables[i]` is `TableId(i)`.
     pub tables: Vec<TableSchema>,
 }
 
 impl Schema {
-    /// Says what is wrong with the tables, or with what they say of one another, if anything is.
+    /// Returns what is wrong with the tables, or with their references to each other, if anything is.
     pub fn check(&self) -> Result<(), SchemaError> {
         check_tables(TableId(0), &self.tables)
     }
 
-    /// Number of partitions that the tables are divided into.
+    /// Returns the number of partitions into which the tables are divided.
     pub fn partitions(&self) -> u64 {
         self.tables.iter().map(|table| table.partitioning.partitions()).max().unwrap_or(1)
     }
 }
 
-/// A table that cannot exist, and why.
+/// Error: a table cannot exist, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError(pub String);
 
@@ -362,10 +364,10 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Where one column lies: counted in 64-bit words from the start of the row's columns.
+/// Place of one column, in 64-bit words from the start of the row's columns.
 ///
-/// Every column starts on a word of its own, so that a copy made word by word (the only sound way to
-/// read what another thread may be writing) never tears a neighbour.
+/// Every column starts on a word of its own. A row that another thread may be writing can be read soundly only by
+/// copying it word by word. Such a copy never tears a neighbouring column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSpan {
     /// First word.
@@ -375,7 +377,7 @@ pub struct ColumnSpan {
 }
 
 impl ColumnSpan {
-    /// Words that the column occupies.
+    /// Returns the number of words that the column occupies.
     #[inline]
     pub const fn words(self) -> usize {
         (self.bytes as usize).div_ceil(8)
@@ -393,12 +395,13 @@ pub struct RowLayout {
 }
 
 impl RowLayout {
-    /// The layout of a whole row of `table`.
+    /// Returns the layout of a whole row of `table`.
     pub fn of(table: &TableSchema) -> RowLayout {
         RowLayout::of_part(table, ColumnSet::first(table.columns.len()))
     }
 
-    /// The layout of a part of a row: `all` of its columns, with the numbers that they have in `table`.
+    /// Returns the layout of a part of a row, which has the columns `all`. They keep the numbers that they have in
+    /// `table`.
     pub fn of_part(table: &TableSchema, all: ColumnSet) -> RowLayout {
         let mut spans = Vec::with_capacity(table.columns.len());
         let (mut words, mut bytes) = (0, 0);
@@ -419,43 +422,44 @@ impl RowLayout {
         RowLayout { spans, all, integers, words, bytes }
     }
 
-    /// The span of column number `column`.
+    /// Returns the span of column number `column`.
     #[inline]
     pub fn span(&self, column: usize) -> ColumnSpan {
         self.spans[column]
     }
 
-    /// All columns.
+    /// Returns all columns of the layout.
     #[inline]
     pub fn all(&self) -> ColumnSet {
         self.all
     }
 
-    /// The columns that hold integers.
+    /// Returns the columns that hold integers.
     #[inline]
     pub fn integers(&self) -> ColumnSet {
         self.integers
     }
 
-    /// Words of a whole row.
+    /// Returns the number of words of a whole row.
     #[inline]
     pub fn words(&self) -> usize {
         self.words
     }
 
-    /// Bytes of a whole row, packed.
+    /// Returns the number of bytes of a whole row, packed.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes of `columns`, packed.
+    /// Returns the number of bytes of `columns`, packed.
     #[inline]
     pub fn packed_bytes(&self, columns: ColumnSet) -> usize {
         columns.iter().map(|c| self.spans[c].bytes as usize).sum()
     }
 
-    /// Copies the columns of `part`, packed, out of packed `values` of `columns`; returns how many bytes.
+    /// Copies the columns of `part`, packed, from packed `values` of `columns` to `out`. Returns the number of
+    /// bytes copied.
     pub fn gather(
         &self,
         (columns, values): (ColumnSet, &[u8]),
@@ -474,7 +478,7 @@ impl RowLayout {
         to
     }
 
-    /// Copies packed values of `part` into their places among packed values of `columns`.
+    /// Copies packed values of `part` to their places among packed values of `columns`.
     pub fn scatter(&self, part: (ColumnSet, &[u8]), columns: ColumnSet, out: &mut [u8]) {
         let (mut from, mut to) = (0, 0);
         for column in columns.iter() {

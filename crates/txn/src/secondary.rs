@@ -1,41 +1,43 @@
-//! Secondary indexes: which rows have given values in some columns, in the order of those values.
+//! Secondary indexes: they find the rows that have given values in some columns, in the order of those values.
 //!
-//! An index is a table of its own, in key order. It has one row, an *entry*, for each row of its base table; the
-//! entry's key is made of the row's values in the index's columns, in an encoding that keeps their order, and then
-//! of the row's key, and the entry's row names that key again. So whatever isolates rows and protects scanned
-//! ranges does so for indexes, and an abort leaves the index as it was. The architecture keeps it up.
+//! An index is a table of its own, in key order. It has one row, an *entry*, for each row of its base table. The
+//! entry's key consists of the row's values in the index's columns, in an encoding that keeps their order, and of
+//! the row's key. The entry's row holds that key again. So the protocol isolates index entries and protects scanned
+//! ranges of an index as for any table, and an abort leaves the index as it was. The architecture maintains the
+//! index.
 
 use crate::{
     Column, ColumnSet, ColumnType, KeyKind, KeyRange, MAX_KEY_BYTES, ReversedRange, SchemaError,
     TableId, TableSchema,
 };
 
-/// The columns of every index's entries: the key of the row that the entry is about.
+/// Columns of the entries of every index: the key of the row that the entry is about.
 pub const ENTRY: ColumnSet = ColumnSet::one(0);
 
-/// One column of an index, and how much of an entry's key it takes.
+/// One column of an index, and the number of bits that it takes in an entry's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedColumn {
     /// Number of the column in the base table.
     pub column: usize,
-    /// What it holds.
+    /// Type of its values.
     pub kind: ColumnType,
-    /// Bits of the key. Numbers that need more cannot be in the table; floating-point numbers need all 64,
-    /// bytes eight for each.
+    /// Number of bits in the key. An integer that needs more bits cannot be in the table. Floating-point numbers
+    /// need all 64 bits, and byte strings need eight bits for each byte.
     pub bits: u32,
 }
 
 impl IndexedColumn {
-    /// The column's part of a key: greater for a greater value. None if the value needs more bits.
+    /// Returns the column's part of a key, which is greater for a greater value. None if the value needs more bits.
     ///
     /// `value` is the value as rows hold it.
     pub fn encode(&self, value: &[u8]) -> Option<u64> {
         let word = || u64::from_le_bytes(value.try_into().expect("a number has 8 bytes"));
         let code = match self.kind {
             ColumnType::U64 => word(),
-            // Half of the codes are below zero's.
+            // Half of the codes are for negative numbers.
             ColumnType::I64 => word().wrapping_add(1 << (self.bits - 1)),
-            // Negative numbers are stored with their magnitude: reversed, and below the others.
+            // Negative numbers are stored as sign and magnitude: their order is reversed, and they go below the
+            // others.
             ColumnType::F64 if word() >> 63 == 1 => !word(),
             ColumnType::F64 => word() | 1 << 63,
             ColumnType::Bytes(_) => value.iter().fold(0, |code, byte| code << 8 | u64::from(*byte)),
@@ -52,33 +54,33 @@ impl IndexedColumn {
     }
 }
 
-/// What an index is made of.
+/// Definition of a secondary index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondaryIndex {
     /// The base table.
     pub table: TableId,
-    /// Its columns in the order in which they decide.
+    /// Its columns, the most significant first.
     pub columns: Vec<IndexedColumn>,
-    /// Bits of the base table's keys, which tell rows with equal values apart; none in a unique index, where
-    /// there are no two such rows.
+    /// Number of bits of the base table's keys, which distinguish rows with equal values. None in a unique index,
+    /// where no two rows have equal values.
     pub key_bits: Option<u32>,
-    /// What the base table's keys are.
+    /// Type of the base table's keys.
     pub base: KeyKind,
 }
 
 impl SecondaryIndex {
-    /// Whether no two rows may have the same values.
+    /// Returns true if no two rows may have the same values.
     pub fn is_unique(&self) -> bool {
         self.key_bits.is_none()
     }
 
-    /// Its columns as a set.
+    /// Returns the index's columns as a set.
     pub fn column_set(&self) -> ColumnSet {
         self.columns.iter().fold(ColumnSet::NONE, |set, c| set.with(ColumnSet::one(c.column)))
     }
 
-    /// The key of the entry of row `key`, of an index that is not wide. `value_of` gives the bytes of a column's value. None if a value, or the
-    /// row's key, needs more bits than the index has for it.
+    /// Returns the key of the entry of row `key`, for an index that is not wide. `value_of` returns the bytes of a
+    /// column's value. None if a value, or the row's key, needs more bits than the index has for it.
     pub fn entry_of<'v>(&self, key: u64, value_of: impl Fn(usize) -> &'v [u8]) -> Option<u64> {
         let mut entry = 0u64;
         for column in &self.columns {
@@ -92,8 +94,9 @@ impl SecondaryIndex {
         }
     }
 
-    /// The entries from the first whose columns begin with the codes `first` to the last whose columns begin with
-    /// `last`; codes are those of [`IndexedColumn::encode`], of as many columns as are given.
+    /// Returns the range of entries from the first one whose columns begin with the codes `first` to the last one
+    /// whose columns begin with `last`. Codes are those of [`IndexedColumn::encode`]. Fewer codes than columns may
+    /// be given.
     pub fn between(&self, first: &[u64], last: &[u64]) -> Result<KeyRange, ReversedRange> {
         let end = |codes: &[u64], fill: u64| {
             let mut entry = 0;
@@ -107,12 +110,12 @@ impl SecondaryIndex {
         KeyRange::new(end(first, 0), end(last, u64::MAX))
     }
 
-    /// The entries whose columns begin with `codes`.
+    /// Returns the range of the entries whose columns begin with `codes`.
     pub fn equal(&self, codes: &[u64]) -> KeyRange {
         self.between(codes, codes).expect("the first entry is not behind the last")
     }
 
-    /// Says what is wrong with it, if anything is.
+    /// Returns what is wrong with the index, if anything is.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_bits()?;
         if let Some(column) = self.columns.iter().find(|column| !column.is_sound()) {
@@ -134,12 +137,12 @@ fn shifted(entry: u64, bits: u32) -> u64 {
 }
 
 impl TableSchema {
-    /// An index of the table number `base`, whose schema is `schema`, by columns named with their bits. Rows with
-    /// equal values are told apart by their keys, of `key_bits` bits, or of as many as there are where keys are bytes;
-    /// without, the index is unique.
+    /// Returns an index of the table number `base`, whose schema is `schema`, by columns given as names and bits.
+    /// The rows' keys distinguish rows with equal values. They take `key_bits` bits, or, if keys are bytes, as many
+    /// as the keys have. Without `key_bits` the index is unique.
     ///
     /// # Panics
-    /// If the base table has no such column.
+    /// Panics if the base table has no such column.
     pub fn index_of(
         name: impl Into<String>,
         (base, schema): (TableId, &TableSchema),
@@ -167,22 +170,22 @@ impl TableSchema {
         TableSchema { index_of: Some(index), ..table }
     }
 
-    /// The same table with the indexes that lie in `tables`.
+    /// Returns the same table with the secondary indexes `tables`.
     pub fn with_indexes(mut self, tables: &[TableId]) -> TableSchema {
         self.indexes = tables.to_vec();
         self
     }
 }
 
-/// The columns of table `base` that `tables` have indexes of.
+/// Returns the columns of table `base` that have indexes among `tables`.
 pub fn indexed_columns(tables: &[TableSchema], base: TableId) -> ColumnSet {
     let indexes = tables.iter().filter_map(|table| table.index_of.as_ref());
     let of_it = indexes.filter(|index| index.table == base);
     of_it.fold(ColumnSet::NONE, |set, index| set.with(index.column_set()))
 }
 
-/// Checks tables that are made together, numbered from `first` on: each for itself, and that tables and their
-/// indexes name each other.
+/// Checks tables that are created together and numbered from `first` on. Checks each table, and that tables and
+/// their indexes name each other.
 pub fn check_tables(first: TableId, tables: &[TableSchema]) -> Result<(), SchemaError> {
     tables.iter().try_for_each(TableSchema::check)?;
     let fail = |message: String| Err(SchemaError(message));

@@ -1,18 +1,20 @@
-//! Keys of bytes in histories: each gets its rank among its table's keys as its number.
+//! Byte keys in histories: each key gets its rank among the keys of its table as its number.
 //!
-//! A running session knows nothing of other sessions' keys, so it gives each key a number of its own choosing, the
-//! same for all, and notes what the number means. When the history is finished those numbers give way to ranks:
-//! who reads it sees numbers in the order of the keys, and a dictionary tells what they stand for. The ends of scanned
-//! ranges are ranked among the keys, so that the numbers of a range's keys, and no others, lie between those of its ends.
+//! A running session does not know the keys of other sessions. So it gives each key a number by a rule that is the
+//! same in all sessions, and records which key the number stands for. When the history is finished, ranks replace
+//! those numbers. A reader of the history then sees numbers in the order of the keys, and a dictionary from numbers
+//! to keys. The ends of scanned ranges are ranked among the keys. So the numbers between those of a range's ends
+//! are those of the keys in the range, and no others.
 
 use crate::{ByteScan, History, KeyRange, LoadedTable, TableId, WorkerHistory};
 use std::collections::BTreeMap;
 
-/// What the numbers of keys stand for, in the tables whose keys are bytes.
+/// Dictionary from numbers to keys, for the tables whose keys are bytes.
 pub type Spellings = BTreeMap<(TableId, u64), Vec<u8>>;
 
 impl History {
-    /// The history of `workers` on the tables `loaded`, with ranks in place of the numbers that they gave to keys of bytes.
+    /// Returns the history of `workers` on the tables `loaded`. Ranks replace the numbers that the workers gave to
+    /// byte keys.
     pub fn of(mut workers: Vec<WorkerHistory>, mut loaded: Vec<LoadedTable>) -> History {
         let mut noted = Spellings::new();
         for worker in &mut workers {
@@ -136,7 +138,7 @@ mod tests {
         let loaded = ["e", "", "d"].map(|key| key.into()).to_vec();
         let loaded = LoadedTable { table, extents: Vec::new(), spelled: loaded };
         let history = History::of(vec![scanner, reader], vec![loaded]);
-        // Of "", "a", "b", "c", "d", "e".
+        // The ranks are those in "", "a", "b", "c", "d", "e".
         assert_eq!(history.loaded_of(table).unwrap().extents, [(0, 0), (4, 5)]);
         let scans = &history.workers[0].scans;
         let among = |range: KeyRange| {

@@ -1,4 +1,4 @@
-//! A core of the machine: the orders that the native core gives its operations, on loom's atomics.
+//! A core of the machine. It uses the memory orders of the native core, on loom's atomics.
 
 use crate::{machine::Memory, model::Fault};
 use loom::{
@@ -8,7 +8,7 @@ use loom::{
 use machine::{Breakdown, Core, NEVER, TimedOut, Word};
 use std::sync::{Arc, atomic::Ordering};
 
-/// One core. Its orders are those of [`machine::NativeCore`], one by one.
+/// One core. Its memory orders are those of [`machine::NativeCore`], one by one.
 pub struct WeakCore {
     id: usize,
     memory: Arc<Memory>,
@@ -20,7 +20,8 @@ impl WeakCore {
         WeakCore { id, memory, breakdown: Breakdown::new(false) }
     }
 
-    /// `modelled` of what stands for the word, or `plain` of the word where no other core runs.
+    /// Applies `modelled` to the atomic that stands for the word. Applies `plain` to the word itself if no
+    /// other core runs.
     #[inline]
     fn on<T>(
         &self,
@@ -46,7 +47,7 @@ impl WeakCore {
 impl Core for WeakCore {
     type Line = ();
 
-    // As natively: what is checked here is what runs there.
+    // The same as on the native machine, so that the checked code is the code that runs there.
     fn overtakes(&self) -> bool {
         true
     }
@@ -111,7 +112,8 @@ impl Core for WeakCore {
 
     fn fence(&self) {
         if !self.memory.has(Fault::NoFences) {
-            // As natively: stores before it are visible before loads after it.
+            // The same as on the native machine: SeqCst, because earlier stores must be visible before later
+            // loads.
             fence(Ordering::SeqCst);
         }
     }
@@ -128,7 +130,7 @@ impl Core for WeakCore {
             if !condition(value) {
                 return Ok(value);
             }
-            // A wait with an end may end any time.
+            // A wait with a deadline can time out at any moment.
             if deadline != NEVER {
                 return Err(TimedOut);
             }

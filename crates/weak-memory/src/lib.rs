@@ -1,13 +1,15 @@
-//! A machine whose words obey the memory model of C11, run in every execution that it allows.
+//! A machine whose words obey the C11 memory model. It runs a program in every execution that the model allows.
 //!
-//! `Explored` interleaves operations, but each operation takes effect at once, for all cores. Real cores may see a
-//! relaxed store late, and may see stores to two words in different orders. Only enumerating those executions shows
-//! whether Release is needed. [loom](https://docs.rs/loom) enumerates them for its own
-//! atomics. Here each [`Word`](::machine::Word) that more than one core touches stands for one of those, so latches, version
-//! chains and whole protocols run under it in the very text that runs natively.
+//! `Explored` interleaves operations, but each operation takes effect at once, for all cores. Real cores can
+//! see a relaxed store late, and they can see stores to two words in different orders. Only enumerating those
+//! executions shows whether Release is needed.
 //!
-//! What is bounded: few cores (three), few operations, and how often a core that could go on has to stand back.
-//! What is not modelled is said in [`WeakMemory`].
+//! [loom](https://docs.rs/loom) enumerates the executions for its own atomics. Here each
+//! [`Word`](::machine::Word) that more than one core accesses stands for one of those atomics. So latches,
+//! version chains and whole protocols run under loom in the same code that runs natively.
+//!
+//! The model is bounded: few cores (three), few operations, and a limited number of preemptions, at which a
+//! core that could continue has to let another one run. [`WeakMemory`] lists what is not modelled.
 
 mod core;
 mod machine;

@@ -1,4 +1,9 @@
-//! The machine: an arena whose words stand for loom's atomics while cores run beside each other.
+//! The machine: an arena whose words stand for loom's atomics while several cores run.
+//!
+//! loom's atomics must be created before the cores run, so the machine must know the words that cores share. It
+//! starts with none. If a core accesses a word that has no atomic, the word's offset is added to [`Covered`]
+//! and the execution counts as missed. [`check`](crate::check) then starts again, until a whole model misses no
+//! word.
 
 use crate::{core::WeakCore, model::Fault};
 use loom::sync::atomic::AtomicU64;
@@ -15,36 +20,41 @@ use std::{
     },
 };
 
-/// A stack for a body; loom's own are of 32 KiB.
+/// Size of the stack of a body. The stacks of loom itself have only 32 KiB.
 const STACK_BYTES: usize = 1 << 20;
-/// Address space of an execution's arena.
+/// Size of the address space of an execution's arena, in bytes.
 const RESERVED: u64 = 64 << 20;
-/// As many as loom has room for, beside the thread that it starts with.
+/// Largest number of cores. It is the limit of loom, beside the thread that loom starts with.
 const MOST_CORES: usize = 3;
 
-/// Offsets of words that cores touch beside each other, as far as known. Grows until a whole model has met no
-/// other.
+/// Offsets of the words that several cores access, as far as known. The set grows until a whole model has met
+/// no other.
 pub(crate) type Covered = Arc<Mutex<BTreeSet<u64>>>;
 
-/// One execution's machine.
+/// The machine of one execution.
 ///
-/// Words of its arena are loom's while several cores run, and plain before and after. What is not modelled:
-/// words that do not change while anybody can reach them ([`machine::Core::load_const`], and what is prepared with
-/// `poke` before it is published), so that publication itself is seen by the order of other words only; time,
-/// which stands still but for a count of looks at it; services, which do not run.
+/// The words of its arena are loom's atomics while several cores run, and plain words before and after. Not
+/// modelled are:
+///
+/// - words that do not change while any core can reach them ([`machine::Core::load_const`], and words that are
+///   initialized with `poke` before they are published). So a missing publication shows only through the order
+///   of other words.
+/// - time. The clock only counts how often it is read.
+/// - services. They do not run.
 pub struct WeakMemory {
     arena: Arc<Arena>,
     memory: std::sync::Arc<Memory>,
 }
 
-/// What the cores share.
+/// State that the cores share.
 pub(crate) struct Memory {
     arena: Arc<Arena>,
     covered: Covered,
+    /// The atomics that stand for words, by offset. Empty unless several cores run.
     words: Mutex<BTreeMap<u64, std::sync::Arc<AtomicU64>>>,
-    /// Several cores run.
+    /// Set while several cores run.
     beside: AtomicBool,
-    /// A word was touched that should have been covered.
+    /// Set if a core has accessed a word that should have been covered.
     pub(crate) missed: AtomicBool,
     clock: Plain,
     fault: Option<Fault>,
@@ -55,12 +65,12 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Memory {
-    /// What stands for `word`, if cores run beside each other and it is in the arena.
+    /// Returns the atomic that stands for `word`, if several cores run and the word is in the arena.
     pub(crate) fn modelled(&self, word: &Word) -> Option<std::sync::Arc<AtomicU64>> {
         if !self.beside.load(Ordering::Relaxed) {
             return None;
         }
-        // Others, on somebody's stack, are flags of the caller's.
+        // Words outside the arena, for example on a stack, are flags of the caller.
         let address = std::ptr::from_ref(word).cast::<u8>();
         let offset = (address as u64).wrapping_sub(self.arena.address(0) as u64);
         if offset >= RESERVED {
@@ -83,11 +93,11 @@ impl Memory {
     }
 
     fn word_at(&self, offset: u64) -> &Word {
-        // SAFETY: `modelled` was asked for a word at this offset, so there is one.
+        // SAFETY: `modelled` was called with a word at this offset, so there is one.
         unsafe { self.arena.at(offset) }
     }
 
-    /// From here on the covered words are loom's.
+    /// Replaces the covered words by loom's atomics.
     fn begin(&self) {
         let mut words = locked(&self.words);
         for &offset in locked(&self.covered).iter() {
@@ -97,11 +107,11 @@ impl Memory {
         self.beside.store(true, Ordering::Relaxed);
     }
 
-    /// From here on all words are plain again, with the values that they have got.
+    /// Makes all words plain again, with their final values.
     fn end(&self) {
         self.beside.store(false, Ordering::Relaxed);
         for (offset, modelled) in std::mem::take(&mut *locked(&self.words)) {
-            // SAFETY: every core that touched the word has been joined.
+            // SAFETY: every core that accessed the word has been joined.
             let value = unsafe { modelled.unsync_load() };
             self.word_at(offset).poke(value);
         }
@@ -128,13 +138,13 @@ impl WeakMemory {
         self.memory.missed.load(Ordering::Relaxed)
     }
 
-    /// The core of the calling thread: before and after runs.
+    /// Returns a core for the calling thread, for use before and after runs.
     pub fn core(&self, id: usize) -> WeakCore {
         WeakCore::new(id, self.memory.clone())
     }
 }
 
-/// Runs `body` on a stack of its own; what it panics with is returned.
+/// Runs `body` on a stack of its own. Returns the payload if it panics.
 fn on_own_stack(body: impl FnOnce()) -> Result<(), Box<dyn Any + Send>> {
     let stack = corosensei::stack::DefaultStack::new(STACK_BYTES).expect("memory for a stack");
     corosensei::on_stack(stack, || catch_unwind(AssertUnwindSafe(body)))
@@ -145,7 +155,7 @@ impl Machine for WeakMemory {
     type Core = WeakCore;
     const KEEPS_OPAQUE: bool = true;
     const MODELLED: bool = true;
-    // As natively: what is checked here is what runs there.
+    // The same as on the native machine, so that the checked code is the code that runs there.
     const PREEMPTS: bool = true;
     const MINIATURE: bool = true;
 
@@ -176,8 +186,8 @@ impl Machine for WeakMemory {
             let core = self.core(id);
             let whole: Box<dyn FnOnce() -> _ + Send + 'a> =
                 Box::new(move || on_own_stack(|| body(&core)));
-            // SAFETY: what a body borrows lives for 'a. Every thread is joined before this function returns;
-            // if loom gives an execution up it unwinds them all, and says so in a failed test.
+            // SAFETY: everything that a body borrows lives for 'a. Every thread is joined before this function
+            // returns. If loom gives up an execution, it unwinds all threads and fails the test.
             unsafe {
                 std::mem::transmute::<
                     Box<dyn FnOnce() -> Result<(), Box<dyn Any + Send>> + Send + 'a>,

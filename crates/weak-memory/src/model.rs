@@ -1,4 +1,4 @@
-//! Every execution of a body, one after the other.
+//! Runs every execution of a body, one after the other.
 
 use crate::machine::{Covered, WeakMemory, locked};
 use machine::cold::Arc as Shared;
@@ -11,25 +11,26 @@ use std::{
     },
 };
 
-/// How far a model goes.
+/// Limits of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// How often in an execution a core that could go on has to stand back.
+    /// Largest number of preemptions in an execution, at which a core that could continue lets another one run.
     pub preemptions: usize,
-    /// Executions after which it is enough.
+    /// Number of executions after which the check ends.
     pub executions: usize,
-    /// Operations of an execution after which it is taken for endless.
+    /// Number of operations after which an execution counts as endless.
     pub operations: usize,
-    /// A fault of the hardware's, to see that a test would notice.
+    /// A fault of the modelled hardware, to show that a test would notice it.
     pub fault: Option<Fault>,
 }
 
-/// What a core may leave out: where a test finds nothing wrong then, it says nothing about orders.
+/// An ordering that a core leaves out. A test that finds nothing wrong with a fault says nothing about memory
+/// orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Full fences do nothing.
+    /// Full fences have no effect.
     NoFences,
-    /// Stores order nothing.
+    /// Stores are relaxed instead of releasing.
     RelaxedStores,
 }
 
@@ -39,22 +40,22 @@ impl Default for Bounds {
     }
 }
 
-/// How far it came.
+/// Extent of a finished check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Executions.
+    /// Number of executions.
     pub executions: u64,
-    /// These are all within the bound on preemptions.
+    /// Set if these are all executions within the bound on preemptions.
     pub complete: bool,
-    /// Words that cores touched beside each other.
+    /// Number of words that several cores accessed.
     pub words: usize,
 }
 
-/// More words than were known have to be loom's.
+/// Panic payload: more words than known must be loom's atomics, so the check starts again.
 struct Missed;
 
-/// Runs `body` on a machine of its own in every execution within `bounds`. A panic in it, which is what a test
-/// wants to see, goes on in the caller.
+/// Runs `body` on a new machine in every execution within `bounds`. A panic in it propagates to the caller, so
+/// a test sees a failed assertion.
 pub fn check(bounds: Bounds, body: impl Fn(Shared<WeakMemory>) + Send + Sync + 'static) -> Verdict {
     let covered: Covered = Arc::new(Mutex::new(BTreeSet::new()));
     let body = Arc::new(body);

@@ -1,17 +1,17 @@
-//! The latch that is left to the first who comes, with as many cores as there is room for. (The one that is handed on runs
-//! on modelled machines only, whose memory is sequentially consistent.)
+//! The latch that is left to the first core that comes, with as many cores as loom allows. (The latch that is
+//! handed to a particular core runs on modelled machines only, whose memory is sequentially consistent.)
 
 use machine::{Body, Core, Machine, Place, Word};
 use protocols::parts::queue_latch::LatchNodes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use weak_memory::{Bounds, Fault, Verdict, WeakMemory, check};
 
-/// Three cores count under a latch, by loads and stores that order nothing themselves.
+/// Three cores count under a latch, with relaxed loads and stores.
 fn count(bounds: Bounds) -> Verdict {
     check(bounds, |machine| {
         let nodes = LatchNodes::new::<WeakMemory>(machine.arena(), 3).expect("room");
         let offset = machine.arena().allocate(64, 64, Place::Any).expect("room");
-        // SAFETY: just handed out, and words.
+        // SAFETY: the memory was just handed out, and it is used as words.
         let [tail, counter]: &[Word; 2] = unsafe { machine.arena().at(offset) };
         let body = |slot| -> Body<'_, WeakMemory> {
             let latcher = nodes.latcher::<WeakMemory>(slot);

@@ -1,4 +1,4 @@
-//! The machine shows what weak orders allow, and nothing else: otherwise no test on it would mean anything.
+//! The machine must show what weak orders allow, and nothing else. Otherwise no test on it would mean anything.
 
 use machine::{Body, Core, Machine, Place, Word};
 use std::{
@@ -9,7 +9,7 @@ use weak_memory::{Bounds, WeakCore, WeakMemory, check};
 
 type Side<const WORDS: usize> = fn(&WeakCore, &[Word; WORDS]) -> u64;
 
-/// What the two sides can return together.
+/// Returns all pairs of results that the two sides can return together.
 fn outcomes(left: Side<2>, right: Side<2>) -> BTreeSet<(u64, u64)> {
     outcomes_of(left, right)
 }
@@ -19,7 +19,7 @@ fn outcomes_of<const WORDS: usize>(left: Side<WORDS>, right: Side<WORDS>) -> BTr
     let all = seen.clone();
     let verdict = check(Bounds::default(), move |machine| {
         let offset = machine.arena().allocate(64, 64, Place::Any).expect("room");
-        // SAFETY: just handed out, and words.
+        // SAFETY: the memory was just handed out, and it is used as words.
         let words: &[Word; WORDS] = unsafe { machine.arena().at(offset) };
         let results = [Word::new(0), Word::new(0)];
         let body = |side: Side<WORDS>, result: usize| -> Body<'_, WeakMemory> {
@@ -60,9 +60,12 @@ fn a_released_message_is_whole_and_a_relaxed_one_need_not_be() {
     assert_eq!(relaxed, BTreeSet::from([(0, 0), (0, 1), (0, 10), (0, 11)]));
 }
 
-/// A waker's store and its look at the counts, and a sleeper's count and its look at the word, with an interrupt that the
-/// sleeper sends to the waker and waits for, as a barrier for all threads does. It arrives before, between, or after
-/// the waker's two operations: `INTERRUPTED` says where. It is a full fence and nothing else.
+/// Runs a waker, which stores to the word and reads the count, and a sleeper, which adds to the count and reads
+/// the word.
+///
+/// The sleeper sends an interrupt to the waker and waits for it, as a barrier for all threads does. The
+/// interrupt arrives before, between, or after the waker's two operations, as `INTERRUPTED` says. It is a full
+/// fence and nothing else.
 fn interrupted<const INTERRUPTED: usize>() -> BTreeSet<(u64, u64)> {
     fn interrupt(core: &WeakCore, asked: &Word) {
         core.wait_while(&(), asked, |asked| asked == 0);
@@ -96,7 +99,7 @@ fn interrupted<const INTERRUPTED: usize>() -> BTreeSet<(u64, u64)> {
 
 #[test]
 fn a_barrier_for_all_threads_is_enough_for_who_sleeps() {
-    // (0, 0) would be a sleeper that has not seen the change, and whom nobody wakes.
+    // (0, 0) would be a sleeper that has missed the change and that no waker wakes.
     assert_eq!(interrupted::<0>(), BTreeSet::from([(1, 0), (1, 1)]));
     assert_eq!(interrupted::<1>(), BTreeSet::from([(1, 1)]));
     assert_eq!(interrupted::<2>(), BTreeSet::from([(0, 1), (1, 1)]));
@@ -116,7 +119,7 @@ fn a_barrier_for_all_threads_is_enough_for_who_sleeps() {
 
 #[test]
 fn stores_before_loads_need_a_full_fence() {
-    // Dekker's question: both sides may find the other's word unwritten, unless there is a fence.
+    // Dekker's problem: without a fence, both sides can find the other's word unwritten.
     let unfenced = outcomes(
         |core, [a, b]| {
             core.store(&(), a, 1);

@@ -36,20 +36,20 @@ fn read(access: &mut dyn Access, key: u64) -> Result<u64, Abort> {
     Ok(u64::from_le_bytes(value))
 }
 
-/// What one side does, and what it has seen.
+/// The accesses of one side. Returns the value that it has seen.
 type Side = fn(&mut dyn Access) -> Result<u64, Abort>;
 
-/// What both have seen, if both have committed, and the values of the rows at the end.
+/// Judges an execution by the value that each side has seen, if it committed, and the final values of the rows.
 type Judge = fn([Option<u64>; 2], [u64; 2]) -> bool;
 
-/// Two transactions, and what must hold of them.
+/// Two transactions, and the condition that they must satisfy.
 struct Scene {
     left: Side,
     right: Side,
     holds: Judge,
 }
 
-/// Each adds one to the first row.
+/// Both transactions add one to the first row.
 const LOST_UPDATE: Scene = Scene {
     left: add_one,
     right: add_one,
@@ -64,7 +64,7 @@ fn add_one(access: &mut dyn Access) -> Result<u64, Abort> {
     Ok(before)
 }
 
-/// One writes both columns of both rows, the other must see all of it or nothing.
+/// One transaction writes both columns of both rows. The other must see all of these writes or none.
 const TORN: Scene = Scene {
     left: |access| {
         for key in 0..2 {
@@ -83,7 +83,8 @@ const TORN: Scene = Scene {
     holds: |seen, _| seen[1] != Some(1),
 };
 
-/// Each reads the row that the other writes: Dekker's question, which only full fences or locks answer.
+/// Each transaction reads the row that the other one writes. This is Dekker's problem, which only full fences
+/// or locks solve.
 const SKEW: Scene = Scene {
     left: |access| {
         let seen = read(access, 0)?;
@@ -134,7 +135,8 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
     (scene.holds)(seen, rows)
 }
 
-/// In how many executions of `scene` it did not hold, of how many.
+/// Returns the number of executions of `scene` in which its condition did not hold, and the number of all
+/// executions.
 fn failures(protocol: &'static str, scene: &'static Scene, bounds: Bounds) -> (u64, u64) {
     let failures = std::sync::Arc::new(Word::new(0));
     let counted = failures.clone();

@@ -1,4 +1,4 @@
-//! How long a YCSB transaction takes to draw, in nanoseconds, by skew.
+//! Measures how long it takes to draw a YCSB transaction, in nanoseconds, for several skews.
 //!
 //! `cargo run --release -p kilocore-workloads --example drawing_speed`
 

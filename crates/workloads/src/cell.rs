@@ -1,4 +1,4 @@
-//! Integers in rows that were loaded and are never deleted.
+//! Accesses integers in rows that were loaded and are never deleted.
 
 use txn::{Abort, Access, ColumnSet, Intent, TableId};
 
@@ -21,7 +21,7 @@ fn check(found: bool, table: TableId, key: u64) {
     assert!(found, "row {key} of table {} was loaded and never deleted, yet is not found", table.0);
 }
 
-/// Adds `amount` to one integer of such a row, whatever it was.
+/// Adds `amount` to one integer of a row that was loaded and is never deleted, without returning its value.
 pub(crate) fn increase<A: Access + ?Sized>(
     access: &mut A,
     table: TableId,
@@ -33,7 +33,7 @@ pub(crate) fn increase<A: Access + ?Sized>(
     Ok(())
 }
 
-/// Adds `amount` to one integer of such a row; what it was before.
+/// Adds `amount` to one integer of a row that was loaded and is never deleted. Returns the previous value.
 pub(crate) fn add<A: Access + ?Sized>(
     access: &mut A,
     table: TableId,

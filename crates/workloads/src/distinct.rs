@@ -1,35 +1,36 @@
-//! The keys of one transaction, none of them twice.
+//! Draws the keys of one transaction, without repetition.
 
 use crate::stream::Stream;
 use crate::zipf::Zipf;
 
-/// Up to so many keys, comparing with each of them is faster than looking them up.
+/// Number of keys up to which comparing with each of them is faster than looking them up.
 const COMPARED: usize = 48;
 
-/// Draws before a key is taken from beside its drawn place: only reached when a transaction wants
-/// nearly all of a skewed set of keys.
+/// Number of redraws after which a key next to the drawn key is taken. This limit is only reached if a
+/// transaction wants nearly all of a skewed set of keys.
 const REDRAWS: usize = 1000;
 
 /// Draws sets of keys by Zipf's law, by default without repetition.
 ///
-/// Two equal keys within a transaction are drawn again, as in DBx1000.
+/// If a key equals another key of the transaction, it is drawn again, as in DBx1000.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyDraw {
     zipf: Zipf,
     distinct: bool,
-    /// Open addressing; an entry counts when its round is this one, so nothing has to be cleared.
+    /// Open-addressing table. An entry is valid only if its round is the current round, so the table never
+    /// has to be cleared.
     seen: Vec<(u64, u64)>,
     round: u64,
 }
 
 impl KeyDraw {
-    /// Draws at most `most` keys at once.
+    /// Creates a generator that draws at most `most` keys at once.
     pub(crate) fn new(zipf: Zipf, most: usize, distinct: bool) -> KeyDraw {
         let slots = if distinct && most > COMPARED { (most * 2).next_power_of_two() } else { 0 };
         KeyDraw { zipf, distinct, seen: vec![(0, 0); slots], round: 0 }
     }
 
-    /// Replaces `keys` by `count` drawn ones.
+    /// Replaces `keys` by `count` newly drawn keys.
     #[inline]
     pub(crate) fn fill(&mut self, keys: &mut Vec<u64>, count: usize, stream: &mut Stream) {
         keys.clear();
@@ -43,7 +44,7 @@ impl KeyDraw {
         }
     }
 
-    /// A key that is not among `keys`, as `key` is.
+    /// Draws a key that is not among `keys`, to replace `key`, which is.
     #[cold]
     fn draw_another(&mut self, mut key: u64, keys: &[u64], stream: &mut Stream) -> u64 {
         let mut redraws = 0;

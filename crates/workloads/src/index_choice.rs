@@ -1,10 +1,10 @@
-//! `--index`: how the tables of a workload find their rows.
+//! Implements `--index`: the choice of the index by which the tables of a workload find their rows.
 
 use crate::options::{OptionError, OptionKind, OptionValue};
 use std::fmt;
 use txn::{IndexKind, TableSchema};
 
-/// A choice of index, for tables whose keys are known when they are made.
+/// A choice of index, for tables whose keys are known when they are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IndexChoice {
     /// A chained hash index.
@@ -19,20 +19,20 @@ pub enum IndexChoice {
 }
 
 impl IndexChoice {
-    /// Every choice.
+    /// All choices.
     pub const ALL: [IndexChoice; 4] =
         [IndexChoice::Hash, IndexChoice::Perfect, IndexChoice::BTree, IndexChoice::RedBlack];
-    /// Their words, in the same order.
+    /// Words for the choices, in the same order.
     const NAMES: [&str; 4] = ["hash", "perfect", "btree", "rbtree"];
-    /// Those with which ranges can be scanned.
+    /// The choices that support range scans.
     pub const ORDERED: [IndexChoice; 2] = [IndexChoice::BTree, IndexChoice::RedBlack];
 
-    /// The word on the command line and in records.
+    /// Returns the word used on the command line and in records.
     pub const fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 
-    /// `table`, whose keys are `0..keys`, with this index.
+    /// Returns `table`, whose keys are `0..keys`, with this index.
     pub fn of(self, table: TableSchema, keys: u64) -> TableSchema {
         table.indexed(match self {
             IndexChoice::Hash => IndexKind::Hash,
@@ -42,7 +42,7 @@ impl IndexChoice {
         })
     }
 
-    /// What the explorer takes for `seed`: a hash index mostly, every other one now and then.
+    /// Returns the explorer's choice for `seed`: usually a hash index, and each of the others now and then.
     pub(crate) fn varied(seed: u64) -> IndexChoice {
         match (seed / 256) % 8 {
             3 => IndexChoice::Perfect,
@@ -52,7 +52,7 @@ impl IndexChoice {
         }
     }
 
-    /// It is one of `allowed`.
+    /// Checks that this choice is one of `allowed`.
     pub(crate) fn among(self, allowed: &[IndexChoice]) -> Result<(), OptionError> {
         if allowed.contains(&self) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! What the options of all workloads share: how they declare themselves, the error for a bad one, and how a record
-//! lists them.
+//! Defines what the options of all workloads share: their declaration, the error for a bad option, and their
+//! list in a record.
 
 mod declared;
 mod kind;
@@ -9,14 +9,14 @@ pub use kind::{OptionKind, whole};
 
 use std::fmt;
 
-/// An option whose value a workload cannot work with.
+/// An option whose value a workload does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionError {
     /// Name of the option, as on the command line without the dashes: `read-ratio`.
     pub option: &'static str,
-    /// The value that was given.
+    /// The given value.
     pub given: String,
-    /// What is allowed, as a phrase that continues "allowed: ".
+    /// The allowed values, as a phrase that continues "allowed: ".
     pub allowed: String,
 }
 
@@ -39,7 +39,7 @@ pub enum OptionValue {
     Flag(bool),
     /// One of several words.
     Name(&'static str),
-    /// Words that are made when it is set.
+    /// A text that is built when the option is set.
     Text(String),
 }
 
@@ -55,13 +55,13 @@ impl fmt::Display for OptionValue {
     }
 }
 
-/// The most rows that a table of a workload may have: keys stay exact in the draws' arithmetic.
+/// Largest number of rows of a workload's table. Below it, keys stay exact in the draws' arithmetic.
 pub(crate) const MAX_ROWS: u64 = 1 << 40;
 
-/// The most accesses of one transaction.
+/// Largest number of accesses of one transaction.
 pub(crate) const MAX_ACCESSES: u64 = 4096;
 
-/// `value` lies in `least..=most`.
+/// Checks that `value` lies in `least..=most`.
 pub(crate) fn integer(
     option: &'static str,
     value: u64,
@@ -74,7 +74,7 @@ pub(crate) fn integer(
     Err(OptionError { option, given: value.to_string(), allowed: format!("{least} to {most}") })
 }
 
-/// `value` lies in [0, 1].
+/// Checks that `value` lies in [0, 1].
 pub(crate) fn ratio(option: &'static str, value: f64) -> Result<(), OptionError> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
@@ -82,12 +82,12 @@ pub(crate) fn ratio(option: &'static str, value: f64) -> Result<(), OptionError>
     Err(OptionError { option, given: value.to_string(), allowed: "0 to 1".into() })
 }
 
-/// `value` lies in [0, 1): what Gray's generator can draw.
+/// Checks that `value` lies in [0, 1), the range that Gray's generator supports.
 pub(crate) fn theta(value: f64) -> Result<(), OptionError> {
     skew("theta", value)
 }
 
-/// As [`theta`], of an option called otherwise.
+/// Like [`theta`], for an option with another name.
 pub(crate) fn skew(option: &'static str, value: f64) -> Result<(), OptionError> {
     if (0.0..1.0).contains(&value) {
         return Ok(());
@@ -99,7 +99,8 @@ pub(crate) fn skew(option: &'static str, value: f64) -> Result<(), OptionError> 
     })
 }
 
-/// A transaction's `accesses` can all be different ones of `rows`, which `rows_option` counts.
+/// Checks that a transaction's `accesses` can all be distinct rows. `rows` is the number of rows, given by
+/// the option `rows_option`.
 pub(crate) fn enough_rows(
     accesses: u64,
     rows: u64,

@@ -1,39 +1,39 @@
-//! The list of workloads: the one place, besides a workload's own folder, where its name stands.
+//! Lists the workloads. This is the only place, besides a workload's own folder, that contains its name.
 //!
-//! A workload is a type, chosen once per run: [`with_workload`] turns a name into a call with that type. What
-//! it says of itself is data: [`declarations`] is all that a command line has to know.
+//! A workload is a type, chosen once per run: [`with_workload`] turns a name into a call with that type. Its
+//! self-description is data: [`declarations`] contains everything that a command line needs.
 
 use crate::options::{AnyOption, Bundle, OptionError, Options};
 use crate::variation::{Explored, Explorer, Form};
 use txn::Workload;
 
-/// A workload that can be asked for by name.
+/// A workload that can be selected by name.
 pub trait Listed: Workload + Sized {
-    /// What can be set.
+    /// Options of the workload.
     type Options: Options;
-    /// The name on the command line and in records.
+    /// Name on the command line and in records.
     const NAME: &'static str;
-    /// What it is, in one line.
+    /// Description in one line.
     const SUMMARY: &'static str;
-    /// Where it is described: paper and section.
+    /// Source of the description: paper and section.
     const SOURCE: &'static str;
-    /// Options with which it is worth running, those of the command too.
+    /// Example options for useful runs, including options of the command.
     const EXAMPLES: &'static [&'static str];
-    /// How it is explored, if it is.
+    /// Description of its exploration, if it can be explored.
     const EXPLORED: Option<Explored> = None;
 
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     fn with(options: Self::Options) -> Result<Self, OptionError>;
 
-    /// Calls `explorer` with what makes the workload of a seed, in `form` or the usual one; gives the explorer back
-    /// if there is no such thing.
+    /// Calls `explorer` with the function that creates the workload for a seed, in `form` or in the usual
+    /// form. Returns the explorer if the workload has no such form.
     fn explore<E: Explorer>(form: Option<Form>, explorer: E) -> Result<E::Output, E> {
         let _ = form;
         Err(explorer)
     }
 }
 
-/// What a workload says of itself, for listings and for a command line.
+/// Self-description of a workload, for listings and for a command line.
 #[derive(Clone)]
 pub struct Declaration {
     /// See [`Listed::NAME`].
@@ -69,27 +69,28 @@ impl Declaration {
     }
 }
 
-/// The declaration of the workload `name`.
+/// Returns the declaration of the workload `name`.
 pub fn declaration(name: &str) -> Option<Declaration> {
     declarations().into_iter().find(|declared| declared.name == name)
 }
 
-/// Something to do with a workload that is known by name only at run time.
+/// An operation on a workload that is known by name only at run time.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
-    /// Does it with `W`.
+    /// Runs the operation with `W`.
     fn visit<W: Listed>(self) -> Self::Output;
 }
 
 macro_rules! registry {
     ($($workload:ty),* $(,)?) => {
-        /// Declarations of all workloads, in the order of listings.
+        /// Returns the declarations of all workloads, in the order of listings.
         pub fn declarations() -> Vec<Declaration> {
             vec![$(Declaration::of::<$workload>()),*]
         }
 
-        /// Calls `visitor` with the workload `name`; gives the visitor back if there is none.
+        /// Calls `visitor` with the workload `name`. Returns the visitor if there is no workload with that
+        /// name.
         pub fn with_workload<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, V> {
             match name {
                 $(<$workload as Listed>::NAME => Ok(visitor.visit::<$workload>()),)*
@@ -97,7 +98,7 @@ macro_rules! registry {
             }
         }
 
-        /// [`Listed::explore`] of the workload `name`.
+        /// Calls [`Listed::explore`] of the workload `name`.
         pub fn explore<E: Explorer>(
             name: &str,
             form: Option<Form>,

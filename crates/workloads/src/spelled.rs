@@ -1,8 +1,8 @@
-//! A workload whose keys are spelled out: the same procedures, against tables with keys of bytes.
+//! Wraps a workload so that its keys are bytes: the same procedures run against tables with keys of bytes.
 //!
-//! Made for tests and for the explorer: laws and procedures of a workload hold whatever keys look like. Keys of
-//! neighbours are in the order of their numbers, differ in length, from 1 byte to 63, share their beginnings beyond a
-//! word, and end in zeros.
+//! This wrapper serves tests and the explorer. The laws and procedures of a workload hold for any form of
+//! keys. The keys are in the order of their numbers. Neighboring keys differ in length, from 1 byte to 63,
+//! share prefixes longer than a word, and can end in zeros.
 
 use std::ops::ControlFlow;
 use txn::{
@@ -10,18 +10,18 @@ use txn::{
     Keys, Loader, MAX_KEY_BYTES, Schema, TableId, TableSchema, Visit, Workload,
 };
 
-/// `workload`, with keys of bytes. In secondary indexes it looks for values alone, not for parts of keys, and the keys of
-/// tables that have some are small numbers.
+/// A workload with keys of bytes. In secondary indexes the wrapped workload must search only by values, never
+/// by parts of keys. In tables with secondary indexes its keys must be small numbers.
 #[derive(Clone, Debug)]
 pub struct Spelled<W>(pub W);
 
-/// What follows the common beginning of eight neighbours, in order: lengths go up and down, and zeros at an end are
-/// all that tells some from others.
+/// Suffixes that follow the common prefix of eight neighboring keys, in order. Lengths go up and down, and
+/// some suffixes differ only in their trailing zeros.
 const TAILS: [&[u8]; 8] =
     [b"", b"\0", &[0; 9], &[0; 54], &[1; 40], &[0x7F; 8], b"\x80", &[0xFF; 54]];
 
-/// The number in as few digits as it needs, behind their count, for every eighth key; a tail tells it from the
-/// seven that follow.
+/// Encodes a key. Eight consecutive keys share a prefix: their number divided by eight in as few digits as
+/// possible, preceded by the number of digits. A tail distinguishes the eight keys.
 fn spell_number(key: u64, buffer: &mut [u8; MAX_KEY_BYTES]) -> &[u8] {
     let (eighth, tail) = (key / 8, TAILS[(key % 8) as usize]);
     let digits = eighth.to_be_bytes();
@@ -33,7 +33,7 @@ fn spell_number(key: u64, buffer: &mut [u8; MAX_KEY_BYTES]) -> &[u8] {
     &buffer[..1 + digits.len() + tail.len()]
 }
 
-/// The spelling of a key that is a number; bytes stay what they are.
+/// Encodes a key that is a number. Keys of bytes stay unchanged.
 fn spell<'k>(key: Key<'k>, buffer: &'k mut [u8; MAX_KEY_BYTES]) -> Key<'k> {
     match key {
         Key::Number(number) => Key::Bytes(spell_number(number, buffer)),
@@ -41,17 +41,17 @@ fn spell<'k>(key: Key<'k>, buffer: &'k mut [u8; MAX_KEY_BYTES]) -> Key<'k> {
     }
 }
 
-/// Room for a spelling.
+/// Returns a buffer for an encoded key.
 fn room() -> [u8; MAX_KEY_BYTES] {
     [0; MAX_KEY_BYTES]
 }
 
-/// What hands spelled keys on to `visit` as the numbers that they stand for.
+/// Returns a visitor that passes encoded keys to `visit` as the numbers they stand for.
 fn numbering(visit: &mut Visit<'_>) -> impl FnMut(Key<'_>, &[u8]) -> ControlFlow<()> {
     move |key, row| visit(number(key.bytes()).into(), row)
 }
 
-/// The number whose spelling this is.
+/// Decodes a key.
 fn number(spelled: &[u8]) -> u64 {
     let (digits, tail) = spelled[1..].split_at(spelled[0].into());
     let eighth = digits.iter().fold(0, |number, digit| number << 8 | u64::from(*digit));
@@ -59,16 +59,17 @@ fn number(spelled: &[u8]) -> u64 {
     eighth * 8 + tail as u64
 }
 
-/// The most bytes of a key in a table with secondary indexes: entries have to name it beside their columns.
+/// Largest length in bytes of a key in a table with secondary indexes. Entries must contain the key beside
+/// their columns.
 const INDEXED_KEY_BYTES: usize = 58;
 
-/// How the entries of an index look, by numbers and by bytes.
+/// Form of the entries of an index, by numbers and by bytes.
 #[derive(Clone, Copy, Debug)]
 struct EntryForm {
     column_bits: u32,
-    /// Of the row's key, when it was a number.
+    /// Bits of the row's key when it was a number.
     key_bits: u32,
-    /// Bytes of a spelled entry at most.
+    /// Largest length in bytes of an encoded entry.
     spelled_bytes: usize,
 }
 
@@ -82,7 +83,8 @@ impl EntryForm {
         })
     }
 
-    /// The end of a range of entries: the columns' bits, then what stands before or behind every key.
+    /// Returns an end of a range of entries: the columns' bits, followed by bytes that sort before or after
+    /// every key.
     fn end(&self, entry: u64, fill: u8) -> Vec<u8> {
         let whole = if fill == 0 { 0 } else { (1 << self.key_bits) - 1 };
         assert_eq!(entry & ((1 << self.key_bits) - 1), whole, "a range of values");
@@ -95,7 +97,7 @@ impl EntryForm {
 
 struct SpelledAccess<'a, A: ?Sized> {
     access: &'a mut A,
-    /// Of each table, if it is an index.
+    /// Entry form of each table that is an index.
     entries: &'a [Option<EntryForm>],
 }
 
@@ -182,7 +184,7 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         self.access.refused_by()
     }
 
-    // A hint is about numbers; keys of bytes have none.
+    // A prefetch hint names numbers. Keys of bytes have no hints.
     fn prefetch(&mut self, _: TableId, _: &[u64], _: ColumnSet) {}
 
     fn allocate_timestamp(&mut self) -> u64 {
@@ -230,7 +232,7 @@ impl<C: Client> Client for SpelledClient<C> {
         self.client.run(&mut SpelledAccess { access, entries: &self.entries })
     }
 
-    // They go by digests of keys, which nobody knows beforehand: declares nothing.
+    // Partitions are chosen by digests of keys, which are not known beforehand. So this client declares none.
     fn partitions(&self, _: &mut Vec<u64>) {}
 
     fn read_only(&self) -> bool {
@@ -295,7 +297,7 @@ impl<W: Workload> Workload for Spelled<W> {
         self.0.grows()
     }
 
-    // Records of keys of bytes have no number that says where they stand in a locking order.
+    // Records with keys of bytes have no number that gives their position in a locking order.
     fn in_key_order(&self) -> bool {
         false
     }

@@ -1,24 +1,25 @@
-//! Workloads for exploration: tiny, so that workers meet, and a little different for every seed.
+//! Defines how workloads vary for exploration: tiny, so that workers conflict, and slightly different for
+//! every seed.
 //!
-//! Each workload's own folder says how it varies, so a seed means the same schedule to every caller. The kind of
-//! schedule follows from the seed as well (its last two bits): what varies must not follow those, or some
-//! combinations would never be tried.
+//! Each workload's own folder defines its variation, so a seed means the same schedule to every caller. The
+//! kind of schedule depends on the seed as well, on its last two bits. Variations must not depend on those
+//! bits, otherwise some combinations would never be tried.
 
 use std::fmt;
 use txn::Workload;
 
-/// Another form of a workload than its usual one, which the command line asks for by an option.
+/// An alternative form of a workload, which the command line selects by an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// The option, without dashes.
+    /// Name of the option, without dashes.
     pub option: &'static str,
-    /// The option's values where it has any: that of the usual form, and that of this one.
+    /// Values of the option, if it takes any: that of the usual form, and that of this form.
     pub values: Option<[&'static str; 2]>,
-    /// What it does.
+    /// Help text of the option.
     pub help: &'static str,
 }
 
-/// Rows are accessed in order: who finds a deadlock is mistaken.
+/// Rows are accessed in order. A protocol that reports a deadlock is wrong.
 pub const KEY_ORDER: Form = Form {
     option: "key-order",
     values: None,
@@ -46,7 +47,7 @@ pub const BYTE_KEYS: Form = Form {
     help: "What keys look like: numbers or bytes",
 };
 
-/// As on the command line.
+/// Prints the form as on the command line.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--{}", self.option)?;
@@ -54,27 +55,27 @@ impl fmt::Display for Form {
     }
 }
 
-/// What a workload that is explored says of itself.
+/// Description of a workload that is explored.
 #[derive(Clone, Copy, Debug)]
 pub struct Explored {
-    /// What it is like when it is explored, and by what it is judged.
+    /// Summary of the explored form, and of how it is judged.
     pub summary: &'static str,
-    /// Options of the command with which it is worth exploring.
+    /// Example of useful command options for its exploration.
     pub example: &'static str,
-    /// The forms beside the usual one.
+    /// Forms besides the usual form.
     pub forms: &'static [Form],
 }
 
-/// Something to do with the workloads that vary with a seed.
+/// An operation on the workloads that vary with a seed.
 pub trait Explorer {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
-    /// Does it with the workload that `of_seed` makes of a seed.
+    /// Runs the operation with the workload that `of_seed` creates for a seed.
     fn explore<W: Workload>(self, of_seed: &(dyn Fn(u64) -> W + Sync)) -> Self::Output;
 }
 
-/// In `impl Listed`: how the workload is explored. Its summary, an example, and what makes it of a seed, in its usual
-/// form and in others.
+/// Defines, in `impl Listed`, how the workload is explored. The arguments are its summary, an example, and
+/// the functions that create it for a seed, in its usual form and in others.
 macro_rules! explored {
     ($summary:expr, $example:literal, $usual:path $(, $form:ident: $of_seed:path)* $(,)?) => {
         const EXPLORED: Option<$crate::variation::Explored> = Some($crate::variation::Explored {

@@ -1,27 +1,27 @@
 //! YCSB as transactions: independent accesses to records that are chosen by Zipf's law.
 //!
-//! The table is that of the Yahoo! Cloud Serving Benchmark (Cooper et al., SoCC 2010): one key and
-//! ten 100-byte fields. Its workloads A to F are presets, with one access a transaction. Grouping
-//! accesses into transactions follows "Staring into the Abyss" (2014), section 3.3: 16 accesses, each a read or
-//! an update, no computation, no access that depends on another.
+//! The table is that of the Yahoo! Cloud Serving Benchmark (Cooper et al., SoCC 2010): one key and ten
+//! 100-byte fields. Its workloads A to F are presets, with one access per transaction. The grouping of
+//! accesses into transactions follows "Staring into the Abyss" (2014), section 3.3: 16 accesses, each a read
+//! or an update, no computation, no access that depends on another.
 //!
 //! Choices that the papers leave open:
-//! - The rank that Zipf's law draws is the key itself, as in DBx1000: key 0 is the hottest. A hash
-//!   index spreads neighbouring keys anyway.
-//! - An access touches one field, drawn evenly. A read copies the field out and folds it into a
-//!   checksum, so neither the engine nor the compiler can skip it.
-//! - With several partitions, key `k` lies in partition `k mod partitions`, and a partition's keys are drawn by
+//! - The rank drawn by Zipf's law is the key itself, as in DBx1000: key 0 is the hottest. A hash index
+//!   spreads neighboring keys anyway.
+//! - An access touches one field, drawn uniformly. A read copies the field out and folds it into a checksum,
+//!   so neither the engine nor the compiler can skip it.
+//! - With several partitions, key `k` lies in partition `k mod partitions`. A partition's keys are drawn by
 //!   Zipf's law among themselves, as in DBx1000. A transaction's first partition is its worker's own (worker
-//!   modulo partitions) or drawn evenly; a multi-partition transaction draws the others evenly, and takes its
-//!   accesses from its partitions in turn (Abyss 5.5).
-//! - A new row's number is the first free one of its worker, so that no two workers insert the same; where keys
-//!   are hashed, as YCSB's are, the key is a permutation of the number. Scans begin at loaded rows.
-//! - The latest rows are those that the worker itself has inserted last, and then the last loaded ones: as with
-//!   several client processes of YCSB, none of which knows of the others' inserts.
-//! - The lengths of scans are uniform or follow Zipf's law from one row on.
-//! - Workers can be bound to reading or writing: what else was drawn then becomes a read or an update.
-//! - An update writes a value that no other update writes. A constant value would hide writes that
-//!   reach the shared record before the commit.
+//!   modulo partitions) or drawn uniformly. A multi-partition transaction draws the others uniformly, and
+//!   takes its accesses from its partitions in turn (Abyss 5.5).
+//! - A new row's number is the first free number of its worker, so that no two workers insert the same row.
+//!   If keys are hashed, as in YCSB, the key is a permutation of the number. Scans begin at loaded rows.
+//! - The latest rows are those that the worker itself has inserted last, followed by the last loaded rows.
+//!   This corresponds to several client processes of YCSB, none of which knows the others' inserts.
+//! - The lengths of scans are uniform or follow Zipf's law, starting at one row.
+//! - Workers can be bound to reading or writing. Any other drawn access then becomes a read or an update.
+//! - An update writes a value that no other update writes. A constant value would hide writes that reach the
+//!   shared record before the commit.
 
 mod client;
 mod homes;
@@ -52,14 +52,14 @@ pub struct Ycsb {
 }
 
 impl Ycsb {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: YcsbOptions) -> Result<Ycsb, OptionError> {
         options.validate()?;
         let zipf = Zipf::new(options.records / options.partitions, options.theta);
         Ok(Ycsb { options, zipf })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &YcsbOptions {
         &self.options
     }
@@ -98,7 +98,7 @@ impl Workload for Ycsb {
         };
         let columns =
             (0..self.options.fields).map(|i| Column::new(format!("field{i}"), field)).collect();
-        // No law depends on the values, so a simulated machine need not keep them.
+        // No law depends on the values, so a simulated machine does not have to store them.
         let partitioning = Partitioning::Modulo { partitions: self.options.partitions };
         let table = TableSchema::new("usertable", columns).opaque().partitioned(partitioning);
         let index = self.options.chosen_index();
@@ -132,7 +132,7 @@ impl Workload for Ycsb {
     }
 
     fn in_key_order(&self) -> bool {
-        // A key that comes twice may be read first and written then.
+        // If keys can repeat, a row can be read first and written later.
         self.options.key_order && self.options.distinct
     }
 }

@@ -1,26 +1,26 @@
-//! Ranks drawn by Zipf's law: rank r (from 0) with a probability proportional to 1 / (r + 1)^theta.
+//! Draws ranks by Zipf's law: rank r (from 0) with a probability proportional to 1 / (r + 1)^theta.
 //!
-//! The generator of Gray, Sundaresan, Englert, Baclawski and Weinberger ("Quickly Generating
-//! Billion-Record Synthetic Databases", SIGMOD 1994, section 3), which YCSB and DBx1000 use too. It
-//! is exact for the two most frequent ranks and replaces the sum by its integral for the rest.
+//! The generator is that of Gray, Sundaresan, Englert, Baclawski and Weinberger ("Quickly Generating
+//! Billion-Record Synthetic Databases", SIGMOD 1994, section 3), which YCSB and DBx1000 use too. It is exact
+//! for the two most frequent ranks and replaces the sum by its integral for the rest.
 //!
 //! Deviations, none of which changes the distribution beyond rounding:
-//! - zeta(n) is summed term by term only at its beginning; the rest is the Euler-Maclaurin formula,
-//!   whose error here is below that of adding ten million rounded terms. So ten million records
-//!   cost a thousand powers and not ten million.
-//! - When 1 / (1 - theta) is half a whole number (theta 0.5, 0.6, 0.8, 0.9, 0.99, ...), the power of a draw
-//!   is made of multiplications and at most one square root: all exactly rounded, and several
-//!   times faster than a general power.
-//! - Any other power of a draw is the exponential of a logarithm: relative errors of about 1e-14, which
-//!   move a rank by less than one in a table of billions.
-//! - All else goes through `libm`, so that the bits are the same on any machine.
+//! - zeta(n) is summed term by term only at its beginning. The rest uses the Euler-Maclaurin formula, whose
+//!   error here is below that of adding ten million rounded terms. So ten million records cost a thousand
+//!   powers instead of ten million.
+//! - If 1 / (1 - theta) is a multiple of one half (theta 0.5, 0.6, 0.8, 0.9, 0.99, ...), the power of a draw
+//!   is computed by multiplications and at most one square root. All of them are exactly rounded, and they
+//!   are several times faster than a general power.
+//! - Any other power of a draw is the exponential of a logarithm. Its relative errors of about 1e-14 move a
+//!   rank by less than one in a table of billions.
+//! - All other functions are from `libm`, so that the bits are the same on any machine.
 
 use crate::stream::Stream;
 
-/// Terms of zeta that are added one by one.
+/// Number of terms of zeta that are added individually.
 const SUMMED: u64 = 1000;
 
-/// Draws ranks in `0..n`; rank 0 is the most frequent one.
+/// Draws ranks in `0..n`. Rank 0 is the most frequent.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     n: u64,
@@ -33,7 +33,7 @@ enum Shape {
     Skewed { zeta_n: f64, two_terms: f64, eta: f64, power: Power },
 }
 
-/// Raising to 1 / (1 - theta).
+/// The power function with exponent 1 / (1 - theta).
 #[derive(Clone, Copy, Debug)]
 enum Power {
     Halves { whole: u32, half: bool },
@@ -41,10 +41,11 @@ enum Power {
 }
 
 impl Zipf {
-    /// A generator of ranks in `0..n` with skew `theta`, which lies in [0, 1); 0 is uniform.
+    /// Creates a generator of ranks in `0..n` with skew `theta`, which lies in [0, 1). A skew of 0 is
+    /// uniform.
     ///
     /// # Panics
-    /// When `n` is 0 or `theta` lies outside of [0, 1). Workloads check their options before.
+    /// Panics if `n` is 0 or `theta` lies outside of [0, 1). Workloads check their options before.
     pub fn new(n: u64, theta: f64) -> Zipf {
         assert!(n > 0, "there must be a rank to draw");
         assert!((0.0..1.0).contains(&theta), "theta must be at least 0 and less than 1");
@@ -54,13 +55,13 @@ impl Zipf {
         let zeta_n = zeta(n, theta);
         let two_terms = zeta(2, theta);
         let rest = 1.0 - two_terms / zeta_n;
-        // With two ranks nothing is left for the integral, and eta would be 0 / 0.
+        // With two ranks no rank is left for the integral, and eta would be 0 / 0.
         let eta = if n == 2 { 0.0 } else { (1.0 - libm::pow(2.0 / n as f64, 1.0 - theta)) / rest };
         let power = Power::of(1.0 / (1.0 - theta));
         Zipf { n, shape: Shape::Skewed { zeta_n, two_terms, eta, power } }
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> u64 {
         self.n
     }
@@ -89,7 +90,8 @@ impl Zipf {
 impl Power {
     fn of(exponent: f64) -> Power {
         let doubled = libm::round(exponent * 2.0);
-        // 1 / (1 - 0.8) is 5.000000000000001: no theta that a person types lies so close by accident.
+        // 1 / (1 - 0.8) is 5.000000000000001. A theta that a person types is never this close to a multiple
+        // of one half by accident.
         if doubled <= 400.0 && libm::fabs(exponent * 2.0 - doubled) < 1e-10 * doubled {
             let doubled = doubled as u32;
             return Power::Halves { whole: doubled / 2, half: doubled % 2 == 1 };
@@ -117,7 +119,7 @@ impl Power {
     }
 }
 
-/// The sum of 1 / i^theta for i from 1 to `n`, for theta in [0, 1).
+/// Returns the sum of 1 / i^theta for i from 1 to `n`, for theta in [0, 1).
 pub fn zeta(n: u64, theta: f64) -> f64 {
     let term = |i: u64| libm::pow(i as f64, -theta);
     if n <= SUMMED {
@@ -127,7 +129,7 @@ pub fn zeta(n: u64, theta: f64) -> f64 {
     let head: f64 = (1..SUMMED).rev().map(term).sum();
     let (first, last) = (term(SUMMED), term(n));
     let rest = 1.0 - theta;
-    // (to^rest - from^rest) / rest, without cancellation when theta is close to 1.
+    // Computes (to^rest - from^rest) / rest, without cancellation if theta is close to 1.
     let integral = from * first * libm::expm1(rest * libm::log(to / from)) / rest;
     let slope = theta / 12.0 * (first / from - last / to);
     let cube = |x: f64| x * x * x;
@@ -173,7 +175,7 @@ mod tests {
         assert!((chi_square - 999.0).abs() < 4.5 * 45.0, "chi-square {chi_square}");
     }
 
-    /// The share of ranks below `k` that Gray's formula gives, for k of 2 and more.
+    /// Returns the share of ranks below `k` according to Gray's formula, for k >= 2.
     fn gray_below(k: u64, n: u64, theta: f64) -> f64 {
         let rest = 1.0 - theta;
         let eta = (1.0 - (2.0 / n as f64).powf(rest)) / (1.0 - zeta(2, theta) / zeta(n, theta));
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn skewed_frequencies_pass_a_chi_square_test_against_the_formula() {
-        // 0.7 takes the general power, the others multiplications and roots.
+        // Theta 0.7 uses the general power, the others use multiplications and roots.
         for theta in [0.5, 0.6, 0.7, 0.8, 0.9, 0.99] {
             let (n, draws) = (1000, 1_000_000);
             let observed = frequencies(n, theta, draws);
@@ -222,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_papers_hot_spots_come_out() {
-        // Abyss 3.3: a tenth of the records gets about 40 % of the accesses at 0.6, 60 % at 0.8.
+        // Abyss 3.3: a tenth of the records gets about 40 % of the accesses at 0.6, and 60 % at 0.8.
         for (theta, share) in [(0.6, 0.40), (0.8, 0.60)] {
             let observed = frequencies(100_000, theta, 200_000);
             let hot: f64 = observed[..10_000].iter().sum::<f64>() / 200_000.0;

@@ -1,9 +1,9 @@
-//! The settings of a protocol: what can differ from the usual one, alone and in pairs.
+//! Lists the settings of a protocol: each difference from the usual setting, alone and in pairs.
 
 use crate::listing::{Knob, Listing};
 use std::fmt;
 
-/// Values of options that are numbers: those that make another thing of the protocol in a schedule of microseconds.
+/// Values tried for numeric options: those that change the protocol's behaviour in a schedule of microseconds.
 const NUMBERS: &[(&str, &[&str])] = &[
     ("deadlock-search", &["100ns", "100us"]),
     ("lock-timeout", &["off", "0ns", "1us"]),
@@ -14,26 +14,26 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("contention-regulation", &["1ms"]),
 ];
 
-/// Where timestamps can come from, beside the usual counter.
+/// Sources of timestamps other than the usual counter.
 const TIMESTAMPS: &[&str] = &["mutex", "batch3", "clock"];
 
-/// What differs from the usual setting: `NAME=VALUE` of options, `isolation=LEVEL`, `timestamps=HOW`.
+/// Differences from the usual setting: `NAME=VALUE` of options, `isolation=LEVEL`, `timestamps=HOW`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting(Vec<String>);
 
 impl Setting {
-    /// That in which these differ.
+    /// Returns the setting with these differences.
     #[cfg(test)]
     pub fn of(choices: &[&str]) -> Setting {
         Setting(choices.iter().map(|choice| (*choice).to_owned()).collect())
     }
 
-    /// How many things differ.
+    /// Returns the number of differences.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// As the command takes it.
+    /// Returns the setting as command-line arguments.
     pub fn arguments(&self) -> Vec<String> {
         let argument = |choice: &String| match choice.split_once('=') {
             Some((name @ ("isolation" | "timestamps"), value)) => {
@@ -51,11 +51,12 @@ impl fmt::Display for Setting {
     }
 }
 
-/// All settings of `protocol`: the usual one, each difference, each two of them that are not of the same thing.
+/// Returns all settings of `protocol`: the usual one, each difference, and each pair of differences in different
+/// options.
 pub fn of(listing: &Listing, protocol: &str) -> Result<Vec<Setting>, String> {
     let mut groups: Vec<Vec<String>> = Vec::new();
     for knob in listing.knobs_of(protocol) {
-        // Presets set other options.
+        // A preset has no default and only sets other options, so it is left out.
         if let Some(usual) = &knob.default {
             groups
                 .push(values(knob, usual)?.map(|value| format!("{}={value}", knob.name)).collect());
@@ -70,17 +71,18 @@ pub fn of(listing: &Listing, protocol: &str) -> Result<Vec<Setting>, String> {
             settings.extend(group.iter().map(|one| Setting(vec![one.clone(), other.clone()])));
         }
     }
-    // Alone: a protocol does not say whether it draws any, and to those that don't it makes no difference.
+    // Timestamp sources are tried alone. A protocol does not declare whether it draws timestamps. For protocols that
+    // draw none, the source makes no difference.
     settings.extend(TIMESTAMPS.iter().map(|how| Setting(vec![format!("timestamps={how}")])));
     Ok(settings)
 }
 
-/// The values of an option that are tried beside the usual one.
+/// Returns the values of an option that are tried besides the usual one.
 fn values<'a>(knob: &'a Knob, usual: &'a str) -> Result<impl Iterator<Item = &'a str>, String> {
     let numbers =
         NUMBERS.iter().find(|(name, _)| *name == knob.name).map(|(_, values)| values.to_vec());
     let listed: Vec<&str> = knob.allowed.split(", ").collect();
-    // A list of words says all that there is; ranges of numbers do not.
+    // A list of words names all allowed values. A range of numbers does not.
     let is_list =
         listed.iter().all(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
     let values = match (numbers, is_list) {

@@ -1,4 +1,4 @@
-//! Layers: which crate may use which. Nothing points back.
+//! Checks the layers: which crate may use which. No dependency may point to a higher layer.
 
 use super::{Problem, Tree, problem};
 
@@ -40,7 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Leaves: nobody uses them, not even a test.
+/// Leaf crates. No other crate may use them, even in tests. The one exception is that `cli` uses `experiments`.
 const LEAVES: &[&str] = &["cli", "experiments", "weak-memory", "xtask"];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
@@ -78,10 +78,10 @@ struct Dependency<'a> {
     development: bool,
 }
 
-/// What a `Cargo.toml` depends on: the package's name where it is renamed.
+/// Returns the dependencies in a `Cargo.toml`. A renamed dependency is listed under its package's name.
 fn dependencies(text: &str) -> Vec<Dependency<'_>> {
     let mut found = Vec::new();
-    // Whether the section lists dependencies, and of which kind.
+    // Set if the section lists dependencies. True if these are development dependencies.
     let mut section = None;
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();

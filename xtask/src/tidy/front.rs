@@ -1,4 +1,4 @@
-//! What stands at the top: every crate says what it is, every protocol cites its paper.
+//! Checks the first lines of files: every crate says what it is, every protocol cites its paper.
 
 use super::{Problem, Tree, problem, protocol_names::is_protocol_file};
 

@@ -1,4 +1,4 @@
-//! How long a file and a function may be: who wants more has two things in one.
+//! Limits the length of files and functions. A longer one usually combines two tasks.
 
 use super::{
     Problem, Tree, problem,
@@ -27,7 +27,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// A function with a body, from its `fn` to the brace that closes it.
+/// A function with a body, from its `fn` to its closing brace.
 struct Function<'a> {
     name: &'a str,
     first: usize,
@@ -43,7 +43,7 @@ fn functions(file: &File) -> Vec<Function<'_>> {
         let Some(name) = tokens.get(at + 1).filter(|token| token.kind == Kind::Word) else {
             continue;
         };
-        // Its body is the first brace outside of parentheses; a declaration ends before one comes.
+        // The body starts at the first brace outside of parentheses. A declaration without a body ends before one.
         let mut depth = 0usize;
         let mut body = false;
         for token in tokens[at + 2..].iter().filter(|token| token.kind == Kind::Mark) {

@@ -1,5 +1,5 @@
-//! Memory orderings. Acquire, release and relaxed go without saying; the strongest one is needed rarely
-//! and copied often, so it says why.
+//! Requires a comment for sequentially consistent memory orderings. Acquire, release and relaxed need none. `SeqCst`
+//! is rarely needed and often copied, so a comment must give the reason.
 
 use super::{Problem, Tree, problem, source::Kind};
 

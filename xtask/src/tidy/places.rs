@@ -1,12 +1,12 @@
-//! Nothing in the repository knows on which machine it was made: no absolute paths of one, no package
-//! registry but the public one.
+//! Checks that no file depends on the machine on which it was written. Absolute paths of one machine are forbidden,
+//! and so are package registries other than the public one.
 
 use super::{Problem, Tree, problem};
 
 /// First parts of absolute paths that exist on one person's machine.
 const HOMES: &[&str] = &["home", "root", "Users", "work", "workspace", "mnt", "builds"];
 
-/// Where a lock file may have packages from.
+/// Package index that a lock file may name.
 const INDEX: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
@@ -35,7 +35,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// True if `line` has an absolute path that begins with the folder `home`.
+/// Returns whether `line` has an absolute path that begins with the folder `home`.
 fn has_path(line: &str, home: &str) -> bool {
     line.match_indices(home).any(|(at, _)| {
         let before = &line[..at];

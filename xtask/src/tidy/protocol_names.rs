@@ -1,18 +1,19 @@
-//! No protocol's name outside its own file, the registry, the planted bugs, tests, benchmarks, examples and
-//! experiments (and chores): everything else works for the protocol that somebody adds tomorrow.
+//! Checks that protocols' names appear only in permitted places. These are the protocol's own file, the registry, the
+//! planted bugs, tests, benchmarks, examples, experiments and chores. All other code must also work for protocols
+//! that are added later.
 //!
-//! Comments and sentences may name protocols; identifiers, and strings that are nothing but names (a
-//! default list), may not.
+//! Comments and sentences may name protocols. Identifiers may not, and neither may strings that consist only of names
+//! (a default list).
 
 use super::{Problem, Tree, problem, source::Kind};
 
-/// Files beside the protocols in their folder.
+/// Files in the protocols' folder that are not protocols.
 const NOT_PROTOCOLS: &[&str] = &["lib.rs", "protocol.rs", "options.rs", "registry.rs", "faults.rs"];
 
-/// Ordinary words that a protocol has for its name; only its capitals count.
+/// Ordinary words that are also protocols' names. Only their spelling in capitals counts as a name.
 const ORDINARY: &[&str] = &["timestamp", "snapshot"];
 
-/// True for the one file of a protocol.
+/// Returns whether `path` is the file of a protocol.
 pub fn is_protocol_file(path: &str) -> bool {
     path.strip_prefix("crates/protocols/src/").is_some_and(|name| {
         name.ends_with(".rs") && !name.contains('/') && !NOT_PROTOCOLS.contains(&name)
@@ -20,7 +21,7 @@ pub fn is_protocol_file(path: &str) -> bool {
 }
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
-    // Spellings without underscores, in small letters: `no_wait`, `NoWait` and `NO_WAIT` are one name.
+    // Compares names without underscores and in small letters: `no_wait`, `NoWait` and `NO_WAIT` are one name.
     let plain = |word: &str| word.replace('_', "").to_lowercase();
     let stem = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);

@@ -1,4 +1,4 @@
-//! Code that runs on every machine synchronises through a `Core` and nothing else: an atomic, a mutex or a
+//! Checks that code that runs on every machine synchronises only through a `Core`. An atomic, a mutex or a
 //! thread-local of the standard library would be invisible to the explorer and free in simulation.
 
 use super::{
@@ -8,9 +8,9 @@ use super::{
 
 /// Crates whose code runs on simulated cores and explored schedules.
 const SHARED: &[&str] =
-    &["txn", "storage", "protocols", "architectures", "workloads", "kilocore", "checker"];
+    &["txn", "storage", "protocols", "engine", "workloads", "kilocore", "checker"];
 
-/// Files there that may block by the operating system's means (`machine::cold`), with the reason.
+/// Files in these crates that may block with the operating system's primitives (`machine::cold`), with the reason.
 const COLD: &[(&str, &str)] = &[
     (
         "crates/storage/src/table/mod.rs",
@@ -27,7 +27,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     let in_shared = |file: &&File| file.crate_name().is_some_and(|name| SHARED.contains(&name));
     for file in tree.rust().filter(in_shared) {
         let cold = COLD.iter().any(|(path, _)| *path == file.path)
-            // The embeddable face brings its own threads: starting, stopping and slots are its business.
+            // The embeddable database runs on its own threads. It must start and stop them and manage slots.
             || file.crate_name() == Some("kilocore");
         for (at, token) in file.tokens.iter().enumerate() {
             if token.kind != Kind::Word || file.is_test(token.line) {

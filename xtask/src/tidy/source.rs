@@ -1,11 +1,11 @@
-//! A file as the rules see it: tokens with their lines, comments apart, tests marked.
+//! Represents a file for the rules: tokens with their lines, separate comments, marked tests.
 //!
-//! Not a parser: just enough of Rust's lexical structure that a word in a string or a comment is not
-//! mistaken for an identifier.
+//! This is not a parser. It knows only as much of Rust's lexical structure as is needed to distinguish identifiers
+//! from words in strings and comments.
 
 use std::ops::RangeInclusive;
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An identifier or keyword.
@@ -19,32 +19,32 @@ pub enum Kind {
 /// A token of code. Numbers, characters and lifetimes are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Kind of the token.
     pub kind: Kind,
-    /// Its text.
+    /// Text of the token.
     pub text: String,
-    /// Where it starts.
+    /// Line on which the token starts.
     pub line: usize,
 }
 
-/// A comment, its slashes included.
+/// A comment, including its slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// Its text.
+    /// Text of the comment.
     pub text: String,
-    /// From where to where it goes.
+    /// First and last line of the comment.
     pub lines: RangeInclusive<usize>,
 }
 
 /// A tracked file.
 pub struct File {
-    /// From the root, with slashes.
+    /// Path from the root, with slashes.
     pub path: String,
-    /// What is in it; empty if it isn't text.
+    /// Contents, or empty if the file isn't text.
     pub text: String,
-    /// Code, if it is Rust.
+    /// Code tokens, if the file is Rust.
     pub tokens: Vec<Token>,
-    /// Comments, if it is Rust.
+    /// Comments, if the file is Rust.
     pub comments: Vec<Comment>,
     tests: Vec<RangeInclusive<usize>>,
     test_modules: Vec<String>,
@@ -52,7 +52,7 @@ pub struct File {
 }
 
 impl File {
-    /// The file `path` with `text` in it.
+    /// Creates the file `path` with the contents `text`.
     pub fn new(path: &str, text: &str) -> File {
         let path = path.replace('\\', "/");
         let (tokens, comments) =
@@ -64,12 +64,12 @@ impl File {
         File { path, text, tokens, comments, tests, test_modules, all_test }
     }
 
-    /// True for tests, benchmarks and examples.
+    /// Returns whether `line` belongs to a test, benchmark or example.
     pub fn is_test(&self, line: usize) -> bool {
         self.all_test || self.tests.iter().any(|range| range.contains(&line))
     }
 
-    /// The crate that the file belongs to: its folder's name below `crates/`, or `xtask`.
+    /// Returns the crate that the file belongs to: its folder's name below `crates/`, or `xtask`.
     pub fn crate_name(&self) -> Option<&str> {
         let mut parts = self.path.split('/');
         match parts.next()? {
@@ -79,17 +79,17 @@ impl File {
         }
     }
 
-    /// The file's name without folders.
+    /// Returns the file's name without folders.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// True if the tokens from `at` on are `texts`.
+    /// Returns whether the tokens from `at` on are `texts`.
     pub fn follows(&self, at: usize, texts: &[&str]) -> bool {
         follows(&self.tokens, at, texts)
     }
 
-    /// True if the word at `at` is reached through `parent`: `parent::word`, or in the braces of a
+    /// Returns whether the word at `at` is reached through `parent`: as `parent::word`, or in the braces of a
     /// `parent::{...}`.
     pub fn is_within(&self, at: usize, parent: &[&str]) -> bool {
         let reached = |at: usize| {
@@ -100,7 +100,7 @@ impl File {
         if reached(at) {
             return true;
         }
-        // Back to the brace that is open here.
+        // Searches backwards for the brace that is open at this token.
         let mut depth = 0;
         for before in (0..at).rev() {
             match self.tokens[before].text.as_str() {
@@ -114,8 +114,8 @@ impl File {
         false
     }
 
-    /// The comment on `line` or, from there upward, the first one that at most `gap` lines of code
-    /// separate from it; and all comments that touch it, joined.
+    /// Returns the nearest comment on or above `line`, with at most `gap` lines of code between them. All comments
+    /// that touch it are joined to it.
     pub fn comment_above(&self, line: usize, gap: usize) -> String {
         let mut top = line;
         let mut joined = String::new();
@@ -131,7 +131,7 @@ impl File {
     }
 }
 
-/// Marks the files of modules that are declared `#[cfg(test)] mod name;` somewhere.
+/// Marks the files of modules that are declared as `#[cfg(test)] mod name;` in another file.
 pub fn mark_test_modules(files: &mut [File]) {
     let mut roots = Vec::new();
     for file in files.iter() {
@@ -141,7 +141,7 @@ pub fn mark_test_modules(files: &mut [File]) {
         };
         roots.extend(file.test_modules.iter().map(|name| format!("{folder}/{name}")));
     }
-    // And what these take in from beside them: `#[path = "name.rs"] mod name;`.
+    // Test modules can also include files beside them: `#[path = "name.rs"] mod name;`.
     for file in files.iter() {
         let stem = file.path.trim_end_matches(".rs");
         if let Some((folder, _)) = file.path.rsplit_once('/')
@@ -169,7 +169,7 @@ fn follows(tokens: &[Token], at: usize, texts: &[&str]) -> bool {
         && texts.iter().zip(&tokens[at..]).all(|(text, token)| token.text == *text)
 }
 
-/// The lines of items under `#[cfg(test)]`, and the modules declared so that lie in other files.
+/// Returns the lines of items under `#[cfg(test)]`, and the names of test modules that lie in other files.
 fn test_items(tokens: &[Token]) -> (Vec<RangeInclusive<usize>>, Vec<String>) {
     let (mut lines, mut modules) = (Vec::new(), Vec::new());
     let attribute = ["#", "[", "cfg", "(", "test", ")", "]"];
@@ -181,7 +181,7 @@ fn test_items(tokens: &[Token]) -> (Vec<RangeInclusive<usize>>, Vec<String>) {
         }
         let first = tokens[at].line;
         at += attribute.len();
-        // Up to the end of the item: a semicolon, or the brace that closes its body.
+        // Advances to the end of the item: a semicolon, or the brace that closes its body.
         let mut depth = 0usize;
         while at < tokens.len() {
             match (tokens[at].kind, tokens[at].text.as_str()) {
@@ -295,8 +295,8 @@ impl<'a> Lexer<'a> {
         self.comments.push(Comment { text, lines: first..=self.line });
     }
 
-    /// A string from its first quote on; `hashes` is 0 for one with escapes, else one more than the
-    /// hashes of a raw one.
+    /// Reads a string from its first quote on. `hashes` is 0 for a string with escapes. For a raw string it is the
+    /// number of hashes plus one.
     fn string(&mut self, hashes: usize) {
         let (from, first) = (self.at + 1, self.line);
         self.at += 1;
@@ -316,7 +316,7 @@ impl<'a> Lexer<'a> {
         self.at += hashes.max(1);
     }
 
-    /// A character or a lifetime.
+    /// Reads a character or a lifetime.
     fn quote(&mut self) {
         let width = std::str::from_utf8(&self.text[self.at + 1..])
             .ok()

@@ -1,12 +1,12 @@
-//! `unsafe` only in listed files, each with its argument beside it.
+//! Allows `unsafe` only in listed files, and requires a justification beside each use.
 
 use super::{
     Problem, Tree, problem,
     source::{File, Kind},
 };
 
-/// Files in which `unsafe` may stand, with the reason. Tests, benchmarks and examples need no row, but
-/// their arguments all the same.
+/// Files in which `unsafe` may appear, with the reason. Tests, benchmarks and examples need no row here, but every
+/// use in them still needs a justification.
 const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/arena.rs", "maps memory and hands out values in it"),
     ("crates/machine/src/fiber.rs", "stacks of coroutines"),
@@ -88,7 +88,8 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
             if token.kind != Kind::Word || token.text != "unsafe" {
                 continue;
             }
-            // `#![forbid(unsafe)]`-like attributes and types of pointers state, they do nothing.
+            // Attributes such as `#![forbid(unsafe)]` and types of function pointers mention `unsafe` but do not use
+            // it.
             if !file.tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word || t.text == "{")
                 || file.follows(at + 1, &["fn", "("])
             {
@@ -108,8 +109,8 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Saying that zeros are a valid state of the words that a protocol keeps: a protocol is one file and one
-/// line of the registry, not a row here as well.
+/// Returns whether the use only states that zeros are a valid state of the words that a protocol keeps. This is
+/// allowed without a row here: a new protocol needs only one file and one line of the registry.
 fn is_free(file: &File, at: usize) -> bool {
     let head = file.tokens[at..].iter().take_while(|token| token.text != "{");
     let words: Vec<&str> = head.map(|token| token.text.as_str()).collect();
@@ -121,11 +122,11 @@ fn is_free(file: &File, at: usize) -> bool {
 fn argued(file: &File, at: usize) -> bool {
     let line = file.tokens[at].line;
     let block = file.tokens[at + 1].text == "{";
-    // A block's argument stands above its statement, which may have begun some lines before; an item's
-    // above its attributes.
+    // The comment on a block stands above its statement, which may begin some lines earlier. The comment on an item
+    // stands above its attributes.
     let gap = if block { 4 } else { 2 };
     let comment = file.comment_above(line, gap);
-    // Where the nearest comment is of something else in the statement, the one above it may be it.
+    // The nearest comment may concern something else in the statement. The comment above it is then checked too.
     let further = file.comment_above(line.saturating_sub(1), gap);
     let states = |text: &str| text.contains("SAFETY:") || (!block && text.contains("# Safety"));
     states(&comment) || states(&further)
@@ -145,7 +146,7 @@ mod tests {
         assert_eq!(lines("crates/workloads/src/a.rs", text), [2]);
         assert!(lines("crates/machine/src/word.rs", text).is_empty());
         assert!(lines("crates/workloads/tests/a.rs", text).is_empty());
-        // Zeros in a protocol are free, anything else there is not.
+        // Declaring zeros valid is allowed in a protocol. Other uses of `unsafe` are not.
         let generic = "// SAFETY: zeros.\nunsafe impl<M: Machine> Zeroed for X<M> {}\n";
         assert!(lines("crates/protocols/src/a.rs", text).is_empty());
         assert!(lines("crates/protocols/src/a.rs", generic).is_empty());

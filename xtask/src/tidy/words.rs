@@ -1,11 +1,11 @@
-//! Words that say nothing are not used in identifiers and file names.
+//! Forbids meaningless words in identifiers and file names.
 
 use super::{Problem, Tree, problem, source::Kind};
 
 const BANNED: &[&str] =
     &["util", "utils", "common", "helper", "helpers", "manager", "managers", "misc", "v2", "tmp"];
 
-/// Names of dependencies that we can't change, with whose they are.
+/// Names from dependencies, which cannot be changed here, with their owners.
 const THEIRS: &[(&str, &str)] = &[
     ("new_unchecked", "the standard library's NonNull"),
     ("new_spinner", "indicatif's ProgressBar"),
@@ -32,7 +32,7 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The word in an identifier that is not used here.
+/// Returns the forbidden word in an identifier, if it has one.
 fn banned(identifier: &str) -> Option<String> {
     if identifier.starts_with("new_") {
         return Some("new_".to_owned());
@@ -42,7 +42,7 @@ fn banned(identifier: &str) -> Option<String> {
         let mut word = String::new();
         let mut small = false;
         for letter in part.chars() {
-            // A capital after a small letter begins a word: `LockManager`.
+            // A capital after a small letter starts a word, as in `LockManager`.
             if letter.is_uppercase() && small {
                 words.push(std::mem::take(&mut word));
             }

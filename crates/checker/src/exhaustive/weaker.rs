@@ -1,9 +1,12 @@
-//! The definitions of weaker levels, by trying all orders of begins and commits.
+//! Applies the definitions of the weaker levels, by trying all orders of begins and commits.
 //!
-//! Read committed: in some order of commits everybody overwrites what is there, and reads what
-//! somebody before has left there. Snapshot isolation (Berenson et al. 1995): in some order of begins and
-//! commits everybody reads what was there at the begin, and of two that overlap no two write the same record
-//! (the first committer wins). Strong: whoever ended before another began has committed before that begin.
+//! - Read committed: an order of commits exists in which each transaction overwrites the current version, and
+//!   reads versions that an earlier transaction left.
+//! - Snapshot isolation (Berenson et al. 1995): an order of begins and commits exists in which each
+//!   transaction reads the versions that were current at its begin. Of two transactions that overlap, no two
+//!   write the same record (the first committer wins).
+//! - Strong snapshot isolation: in addition, a transaction that ended before another one began has committed
+//!   before that begin.
 
 use super::{
     Executed, State, current, executed, install, reads_others, sees, sees_ranges, well_formed,
@@ -11,14 +14,14 @@ use super::{
 use crate::certificate::Verdict;
 use txn::History;
 
-/// The most transactions that [`snapshot`] takes.
+/// Largest number of transactions that [`snapshot`] accepts.
 pub const MAX_SNAPSHOT_TRANSACTIONS: usize = 6;
 
-/// Is it read committed?
+/// Checks whether the history is read committed.
 ///
 /// # Panics
 ///
-/// With more than [`super::MAX_TRANSACTIONS`] transactions.
+/// Panics if there are more than [`super::MAX_TRANSACTIONS`] transactions.
 pub fn read_committed(history: &History) -> Verdict {
     assert!(history.len() <= super::MAX_TRANSACTIONS, "too many transactions for all permutations");
     let transactions = executed(history);
@@ -27,7 +30,8 @@ pub fn read_committed(history: &History) -> Verdict {
     Verdict::from_passed(right)
 }
 
-/// Lets each transaction commit that may come next. `states` keeps all that anybody left.
+/// Commits each transaction that can come next, and recurses. `states` keeps every version that a transaction
+/// left.
 fn commit(transactions: &[Executed<'_>], placed: u32, states: &mut Vec<State>) -> bool {
     if placed.count_ones() as usize == transactions.len() {
         return true;
@@ -36,7 +40,7 @@ fn commit(transactions: &[Executed<'_>], placed: u32, states: &mut Vec<State>) -
         let t = &transactions[index];
         let was_left = reads_others(t).all(|r| {
             let initial = State::initial((r.table, r.key));
-            // The last write of each transaction to the record: others are intermediate.
+            // Only the last write of each transaction to the record counts. Earlier writes are intermediate.
             let left = states.iter().enumerate().filter(|(at, state)| {
                 let same = |later: &State| {
                     later.record == state.record && later.version.writer() == state.version.writer()
@@ -54,11 +58,12 @@ fn commit(transactions: &[Executed<'_>], placed: u32, states: &mut Vec<State>) -
     })
 }
 
-/// Is it snapshot isolation; with `strong`, of the snapshots at the begins?
+/// Checks whether the history is snapshot isolation. With `strong`, the snapshots must be those at the
+/// begins.
 ///
 /// # Panics
 ///
-/// With more than [`MAX_SNAPSHOT_TRANSACTIONS`] transactions.
+/// Panics if there are more than [`MAX_SNAPSHOT_TRANSACTIONS`] transactions.
 pub fn snapshot(history: &History, strong: bool) -> Verdict {
     assert!(history.len() <= MAX_SNAPSHOT_TRANSACTIONS, "too many transactions for all orders");
     let transactions = executed(history);
@@ -67,7 +72,8 @@ pub fn snapshot(history: &History, strong: bool) -> Verdict {
     Verdict::from_passed(right)
 }
 
-/// Who has begun and committed so far; with the number of writes that there were at each begin.
+/// The transactions that have begun and committed so far, with the number of writes that existed at each
+/// begin.
 #[derive(Default)]
 struct Progress {
     begun: [Option<usize>; MAX_SNAPSHOT_TRANSACTIONS],

@@ -1,4 +1,4 @@
-//! Each anomaly of the catalogue, as small as it gets, and the verdict and the name it must get.
+//! Tests each anomaly of the catalogue in its smallest form: its verdict and its name.
 
 use crate::script::{Script, by};
 use checker::{Certificate, Defect, Level, Phenomenon, Requirements, Verdict, check, exhaustive};
@@ -34,7 +34,7 @@ fn verdicts(history: &History) -> Certificate {
     certificate
 }
 
-/// Fails with `phenomenon`; returns the printed counter-example.
+/// Asserts that the check fails with `phenomenon`, and returns the printed counter-example.
 fn fails(script: &Script, phenomenon: Phenomenon) -> String {
     let certificate = verdicts(&script.history());
     let counterexample = certificate.counterexample.expect("a counter-example");
@@ -67,7 +67,7 @@ fn what_is_not_asked_is_not_checked() {
 
 #[test]
 fn lost_update_as_a_cycle() {
-    // Both read x, b overwrites what a made of it.
+    // Both read x. Then b overwrites the version that a wrote.
     let script = pair(
         |a| _ = a.read(X, INITIAL).write(X, INITIAL),
         |b| _ = b.read(X, INITIAL).write(X, by(first())),
@@ -179,7 +179,7 @@ fn circular_information_flow_g1c() {
 
 #[test]
 fn read_skew_g_single() {
-    // b sees a's y but not a's x.
+    // Transaction b sees a's y but not a's x.
     let script = pair(
         |a| _ = a.write(X, INITIAL).write(Y, INITIAL),
         |b| _ = b.read(X, INITIAL).read(Y, by(first())),
@@ -195,7 +195,7 @@ fn unrepeatable_read_of_one_record() {
 
 #[test]
 fn absent_read_phantom_on_one_key() {
-    // Each finds the other's row absent, and inserts its own.
+    // Each transaction finds the other's row absent, and inserts its own row.
     let script = pair(
         |a| _ = a.read_absent(X, INITIAL).insert(Y, INITIAL),
         |b| _ = b.read_absent(Y, INITIAL).insert(X, INITIAL),
@@ -233,7 +233,7 @@ fn stale_read_is_serializable_but_not_strict() {
 
 #[test]
 fn stale_read_through_a_third_transaction() {
-    // c read y before b wrote it, b read x before a wrote it; c began after a had ended.
+    // Transaction c read y before b wrote it, and b read x before a wrote it. c began after a had ended.
     let mut script = Script::default();
     script.txn(0, 1, 10, 20).write(X, INITIAL);
     script.txn(1, 1, 10, 40).read(X, INITIAL).write(Y, INITIAL);
@@ -247,7 +247,7 @@ fn stale_read_through_a_third_transaction() {
 
 #[test]
 fn a_long_cycle_is_found_and_a_shorter_one_preferred() {
-    // Each reads the record that the next writes: a ring of anti-dependencies.
+    // Each transaction reads the record that the next writes: a ring of anti-dependencies.
     let ring = |script: &mut Script, size: u64, base: u64| {
         for i in 0..size {
             let worker = script.drafts.len();
@@ -343,7 +343,7 @@ fn four_thousand_workers() {
     assert_eq!((certificate.edges.ww, certificate.edges.wr, certificate.edges.rw), (4095, 4095, 0));
 }
 
-/// The weakest level that the history does not reach, and how it is named there.
+/// Returns the weakest level that the history does not reach, and the phenomenon reported for it.
 fn weakest_broken(script: &Script) -> Option<(Level, Phenomenon)> {
     let history = script.history();
     let certificate = check(&history, Requirements::ALL);
@@ -396,7 +396,8 @@ fn read_skew_and_lost_updates_are_read_committed() {
 
 #[test]
 fn a_long_fork_is_no_snapshot_isolation() {
-    // a and b write one row each; c sees a alone, d sees b alone: no two anti-dependencies are adjacent.
+    // Transactions a and b write one row each. c sees only a's row and d sees only b's row. No two
+    // anti-dependencies are adjacent.
     let mut script = pair(|a| _ = a.write(X, INITIAL), |b| _ = b.write(Y, INITIAL));
     script.txn(2, 1, 10, 30).read(X, by(first())).read(Y, INITIAL);
     script.txn(3, 1, 10, 30).read(X, INITIAL).read(Y, by(second()));

@@ -1,4 +1,4 @@
-//! Exported histories, read back: by a small reader of EDN, and by a reader of JSON that others wrote.
+//! Tests exported histories by reading them back. EDN is read by a small reader below, JSON by serde_json.
 
 use crate::script::{Script, by};
 use checker::export::{ExportError, Format, export};
@@ -9,7 +9,7 @@ const INITIAL: Version = Version::INITIAL;
 const X: u64 = 1;
 const Y: u64 = 2;
 
-/// The subset of EDN that operations are made of.
+/// The subset of EDN that operations use.
 #[derive(Clone, Debug, PartialEq)]
 enum Edn {
     Nil,
@@ -80,7 +80,7 @@ impl Reader<'_> {
     }
 }
 
-/// Operations: process, whether completed, time, and the transaction.
+/// Returns the operations: process, whether completed, time, and the transaction.
 fn operations(text: &str) -> Vec<(u64, bool, u64, Vec<Edn>)> {
     let operation = |(index, line): (usize, &str)| {
         let Edn::Map(map) = Reader(line.chars().peekable()).value() else { panic!("{line}") };
@@ -106,7 +106,8 @@ fn numbers(numbers: &[u64]) -> Edn {
     Edn::Vector(numbers.iter().map(|&n| Edn::Number(n)).collect())
 }
 
-/// Two write x in turn and a third reads what the first left, and y, which nobody wrote.
+/// Two transactions write x in turn. A third reads the first one's version of x, and reads y, which was never
+/// written.
 fn sample() -> Script {
     let mut script = Script::default();
     let first = TxnId::new(0, 1);
@@ -122,7 +123,8 @@ fn registers_read_back() {
     let operations = operations(&text);
     let order: Vec<_> =
         operations.iter().map(|(p, completed, time, _)| (*p, *completed, *time)).collect();
-    // The first transaction ends and the second begins at 20, so they overlap; a process does one at a time.
+    // The first transaction ends at 20 and the second begins at 20, so they overlap. A process does one
+    // transaction at a time.
     let expected = [
         (0, false, 10),
         (1, false, 20),
@@ -136,7 +138,7 @@ fn registers_read_back() {
     assert_eq!(operations[0].3, [access("r", x, Edn::Nil), access("w", x, Edn::Number(1))]);
     assert_eq!(operations[4].3, [access("r", x, Edn::Number(1)), access("w", x, Edn::Number(2))]);
     assert_eq!(operations[5].3, [access("r", x, Edn::Number(1)), access("r", "0/2", Edn::Nil)]);
-    // What was read is not known before it is.
+    // An invocation does not contain the values that it will read.
     assert_eq!(operations[3].3, [access("r", x, Edn::Nil), access("r", "0/2", Edn::Nil)]);
 }
 
@@ -156,7 +158,7 @@ fn lists_read_back() {
     assert_eq!(operations[5].3, [access("r", x, numbers(&[1])), access("r", "0/2", numbers(&[]))]);
 }
 
-/// A history as dbcop's program reads it: all fields are wanted, and no others known.
+/// A history as dbcop's program reads it: all fields are required, and no others are known.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DbcopHistory {
@@ -222,7 +224,8 @@ fn dbcop_is_told_of_each_access_once() {
     let mut script = Script::default();
     let first = TxnId::new(0, 1);
     script.txn(0, 1, 10, 20).write(X, INITIAL);
-    // What is read twice is one read; what was another version meanwhile is two, and dbcop refuses that itself.
+    // A version that is read twice is one read. Reads of two different versions stay two reads, which dbcop
+    // rejects itself.
     let again = script.txn(1, 1, 10, 30).read(X, INITIAL).read(X, INITIAL).read(X, by(first));
     again.scan(1, 9, &[(X, INITIAL, true)]);
     let text = export(&script.history(), Format::Dbcop).unwrap();

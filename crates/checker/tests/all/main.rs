@@ -1,4 +1,5 @@
-//! The checker, from outside. One binary for all, as each takes long to link.
+//! Tests the checker through its public interface. All tests are in one binary, because each binary takes
+//! long to link.
 
 mod anomalies;
 mod export;

@@ -1,5 +1,5 @@
-//! Random histories: serial executions must pass, and whatever becomes of them when something is
-//! changed must get the same verdicts as from trying all permutations.
+//! Tests random histories. Serial executions must pass. Mutated executions must get the same verdicts as from
+//! trying all permutations.
 
 use crate::script::{Draft, Script, TABLE};
 use checker::{Requirements, Verdict, check, exhaustive};
@@ -11,11 +11,11 @@ use txn::{Digest, Read, TxnId, Version, Write, WriteKind};
 
 const KEYS: u64 = 4;
 const WORKERS: usize = 3;
-/// Time between two serial points.
+/// Time between two serialization points.
 const PACE: u64 = 10;
 
-/// One transaction: worker, gap in its attempts, time before and after its serial point, accesses
-/// (key, write or not).
+/// One transaction: worker, gap in its attempts, time before and after its serialization point, accesses
+/// (key, and whether it is a write).
 type Plan = (usize, u64, u64, u64, Vec<(u64, bool)>);
 
 fn plans(most: usize) -> impl Strategy<Value = Vec<Plan>> {
@@ -24,7 +24,7 @@ fn plans(most: usize) -> impl Strategy<Value = Vec<Plan>> {
     prop::collection::vec(plan, 0..=most)
 }
 
-/// Many records, few accesses and much overlap: long cycles.
+/// Generates plans with many records, few accesses and much overlap, which produce long cycles.
 fn sparse_plans() -> impl Strategy<Value = Vec<Plan>> {
     let accesses = prop::collection::vec((0..24u64, any::<bool>()), 2..4);
     let plan = (0..WORKERS, 1..9u64, 0..12 * PACE, 0..12 * PACE, accesses);
@@ -68,7 +68,7 @@ fn serial(plans: &[Plan]) -> Script {
     script
 }
 
-/// A change: which, and two numbers that choose where.
+/// A change: its kind, and two numbers that choose its location.
 type Mutation = (u8, usize, usize);
 
 fn mutate(script: &mut Script, &(what, here, there): &Mutation) {
@@ -84,27 +84,27 @@ fn mutate(script: &mut Script, &(what, here, there): &Mutation) {
     };
     let drafts = &mut script.drafts;
     match what {
-        // A read of another version: 0 keeps to those that exist, 1 need not.
+        // Change a read to another version: kind 0 chooses an existing version, kind 1 an aborted one.
         0 | 1 => {
             if let Some(read) = chosen(drafts.iter_mut().flat_map(|d| &mut d.reads), here) {
                 let aborted = Version::new(TxnId::new(there % WORKERS, 2_000_000_000), 1);
                 read.version = if what == 0 { some_version(read.key) } else { aborted };
             }
         }
-        // A write over another version.
+        // Change the version that a write overwrote.
         2 => {
             if let Some(write) = chosen(drafts.iter_mut().flat_map(|d| &mut d.writes), here) {
                 write.overwritten = some_version(write.key);
             }
         }
         3 => swap_writers(drafts, here, there),
-        // A transaction loses its writes, as if it had aborted.
+        // Remove a transaction's writes, as if it had aborted.
         4 => {
             if let Some(draft) = chosen(drafts.iter_mut(), here) {
                 draft.writes.clear();
             }
         }
-        // Another time.
+        // Change a transaction's begin and end.
         _ => {
             if let Some(draft) = chosen(drafts.iter_mut(), here) {
                 draft.begin = there as u64 % 100;
@@ -114,14 +114,14 @@ fn mutate(script: &mut Script, &(what, here, there): &Mutation) {
     }
 }
 
-/// One of `all`, if there is any.
+/// Returns an element of `all`, if there is any.
 fn chosen<'a, T>(all: impl Iterator<Item = &'a mut T>, number: usize) -> Option<&'a mut T> {
     let mut all: Vec<_> = all.collect();
     let count = all.len().max(1);
     (number % count < all.len()).then(|| all.swap_remove(number % count))
 }
 
-/// Two writers of a record change places in its version order.
+/// Swaps two writers of a record in its version order.
 fn swap_writers(drafts: &mut [Draft], here: usize, there: usize) {
     let mut writes: Vec<&mut Write> = drafts.iter_mut().flat_map(|d| &mut d.writes).collect();
     let count = writes.len().max(1);
@@ -148,8 +148,8 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     prop::collection::vec((0..7u8, 0..10_000usize, 0..10_000usize), 0..4)
 }
 
-/// The length of a shortest cycle, by the definitions and all pairs' shortest paths (Floyd,
-/// "Algorithm 97", CACM 1962); with real time as edges or without.
+/// Returns the length of a shortest cycle, computed from the definitions and all pairs' shortest paths
+/// (Floyd, "Algorithm 97", CACM 1962). Real time counts as edges if `real_time` is set.
 fn shortest_cycle(script: &Script, real_time: bool) -> Option<usize> {
     let drafts = &script.drafts;
     let count = drafts.len();
@@ -247,8 +247,8 @@ proptest! {
     }
 }
 
-/// Every transaction reads as of some transactions ago: write skew and worse, but writes follow
-/// each other properly.
+/// Makes every transaction read as of some transactions ago. This causes write skew and worse anomalies, but
+/// writes still follow each other properly.
 fn with_snapshots(current: &Script, snapshots: &[usize]) -> Script {
     let mut script = current.clone();
     for (index, draft) in script.drafts.iter_mut().enumerate() {

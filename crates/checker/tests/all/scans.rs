@@ -1,4 +1,4 @@
-//! Scanned ranges: phantoms as small as they get, and random histories against the definition.
+//! Tests scanned ranges: the smallest phantoms, and random histories against the definition.
 
 use crate::script::{Draft, Script, TABLE, by};
 use checker::{
@@ -67,7 +67,7 @@ fn ranges_that_do_not_meet_are_claimed_by_both() {
         |a| _ = a.scan(0, 4, &[]).insert(4, INITIAL),
         |b| _ = b.scan(5, 9, &[]).insert(5, INITIAL),
     ));
-    // One sees the other's row, so it comes later.
+    // Transaction b sees a's row, so it comes later.
     passes(&pair(
         |a| _ = a.scan(0, 9, &[]).insert(4, INITIAL),
         |b| _ = b.scan(0, 9, &[(4, by(first()), true)]).insert(5, INITIAL),
@@ -76,7 +76,7 @@ fn ranges_that_do_not_meet_are_claimed_by_both() {
 
 #[test]
 fn a_scan_comes_before_an_insert_that_it_did_not_see_and_after_what_it_saw() {
-    // b has seen a's update of 1, but not a's insert of 2.
+    // Transaction b has seen a's update of 1, but not a's insert of 2.
     let script = pair(
         |a| _ = a.write(1, INITIAL).insert(2, INITIAL),
         |b| _ = b.scan(0, 9, &[(1, by(first()), true)]),
@@ -102,13 +102,13 @@ fn a_scan_that_was_broken_off_says_nothing_of_the_rest() {
 
 #[test]
 fn absent_rows_are_listed_with_their_versions() {
-    // The row at 2 was inserted and deleted before; the scan met what is left of it.
+    // The row at 2 was inserted and deleted before. The scan met the absent record that remained.
     let mut script = Script::default();
     script.txn(0, 1, 1, 2).insert(2, INITIAL);
     script.txn(0, 2, 3, 4).delete(2, by(TxnId::new(0, 1)));
     script.txn(1, 1, 5, 6).scan(0, 9, &[(2, by(TxnId::new(0, 2)), false)]);
     passes(&script);
-    // Had it met nothing, it would come before the insert, which had ended when it began.
+    // If the scan had met nothing, it would come before the insert, which had ended before the scan began.
     let mut script = Script::default();
     script.txn(0, 1, 1, 2).insert(2, INITIAL);
     script.txn(1, 1, 5, 6).scan(0, 9, &[]);
@@ -118,10 +118,10 @@ fn absent_rows_are_listed_with_their_versions() {
 
 #[test]
 fn own_writes_are_seen_or_come_later() {
-    // Scanned, then inserted; and inserted, then scanned.
+    // First scanned, then inserted. Then the other way round: inserted, then scanned.
     passes(&pair(|a| _ = a.scan(0, 9, &[]).insert(4, INITIAL), |_| ()));
     passes(&pair(|a| _ = a.insert(4, INITIAL).scan(0, 9, &[(4, by(first()), true)]), |_| ()));
-    // Scanned before another's insert, then updated what that had inserted.
+    // Transaction a scanned before b's insert, then updated the row that b inserted.
     let script =
         pair(|a| _ = a.scan(0, 9, &[]).write(4, by(second())), |b| _ = b.insert(4, INITIAL));
     fails(&script, Phenomenon::GSingle);
@@ -144,7 +144,7 @@ fn a_scan_that_misses_what_was_loaded_is_a_defect() {
     passes(&pair(|a| _ = a.scan(0, 9, &[]), |b| _ = b.read_absent(4, INITIAL)));
 }
 
-/// What a history says of the table that had rows at these keys.
+/// Returns the history's list of loaded rows, for a table that had rows at these keys.
 fn loaded(extents: &[(u64, u64)]) -> Vec<LoadedTable> {
     vec![LoadedTable { table: TABLE, extents: extents.to_vec(), spelled: vec![] }]
 }
@@ -170,10 +170,11 @@ fn a_row_was_there_at_the_start_or_was_not() {
         let told = Defect::InitialContradicted { id: second(), table: TABLE, key: 4, present };
         assert_eq!(counterexample.defect, Some(told), "{counterexample}");
     };
-    // Both read it, and one of them found none.
+    // Both transactions read the row, and one of them found it absent.
     both(|a| _ = a.read(4, INITIAL), |b| _ = b.read_absent(4, INITIAL), false);
     both(|a| _ = a.read_absent(4, INITIAL), |b| _ = b.scan(0, 9, &[(4, INITIAL, true)]), true);
-    // One read an absence that the other updated, or deleted; or a row over which the other inserted.
+    // One transaction read an absence that the other updated or deleted, or a row over which the other
+    // inserted.
     both(|a| _ = a.read_absent(4, INITIAL), |b| _ = b.write(4, INITIAL), true);
     both(|a| _ = a.read_absent(4, INITIAL), |b| _ = b.delete(4, INITIAL), true);
     both(|a| _ = a.read(4, INITIAL), |b| _ = b.insert(4, INITIAL), false);
@@ -245,7 +246,7 @@ fn a_scan_lists_keys_of_its_range_in_order_and_once() {
     passes(&backward);
 }
 
-/// What a transaction does: writes a key, or scans a range.
+/// An access of a transaction: writes a key, or scans a range.
 #[derive(Clone, Debug)]
 enum Access {
     Write(u64),
@@ -254,12 +255,12 @@ enum Access {
 
 const KEYS: u64 = 8;
 
-/// Keys below that are loaded.
+/// Keys below this number are loaded.
 const LOADED: u64 = 3;
 
 type Plan = (usize, u64, Vec<Access>, usize);
 
-/// What may be told of the rows that were loaded: nothing, the truth, or something else.
+/// Generates what the history states about the loaded rows: nothing, the truth, or something wrong.
 fn told() -> impl Strategy<Value = Vec<LoadedTable>> {
     prop_oneof![
         3 => Just(vec![]),
@@ -280,10 +281,10 @@ fn plans() -> impl Strategy<Value = Vec<Plan>> {
     prop::collection::vec((0..3usize, 0..40u64, accesses, ago), 0..=6)
 }
 
-/// A record, once there is one: its version and whether its row is present.
+/// The records that exist: version of each, and whether its row is present.
 type State = BTreeMap<u64, (Version, bool)>;
 
-/// Executes the plans one after another; each scans what was there some transactions ago.
+/// Executes the plans one after another. Each plan scans the state of some transactions ago.
 fn executed(plans: &[Plan]) -> Script {
     let mut script = Script::default();
     let loaded: State = (0..LOADED).map(|key| (key, (INITIAL, true))).collect();

@@ -1,4 +1,4 @@
-//! Workloads that are explored, in the forms that they declare.
+//! Parses the explored workloads, in the forms that they declare.
 
 use super::options::ExploreArguments;
 use super::workload::{capitalised, chosen};
@@ -8,25 +8,25 @@ use clap::{
 use workloads::registry::{declaration, declarations};
 use workloads::variation::{Explored, Form};
 
-/// A workload for exploration: small, and varied by the schedule's seed.
+/// A workload for exploration, which is small and varied by the schedule's seed.
 #[derive(Debug)]
 pub struct ExploreCommand {
-    /// Its name.
+    /// Name of the workload.
     pub workload: &'static str,
-    /// All forms that it has beside the usual one.
+    /// All forms of the workload other than the usual one.
     pub forms: &'static [Form],
-    /// The form that was asked for, if not the usual one.
+    /// The requested form, or none for the usual one.
     pub form: Option<Form>,
-    /// The options of the command.
+    /// Options of the command.
     pub asked: ExploreArguments,
 }
 
-/// The workloads that are explored.
+/// Returns the workloads that are explored.
 fn explored() -> impl Iterator<Item = (&'static str, Explored)> {
     declarations().into_iter().filter_map(|declared| Some((declared.name, declared.explored?)))
 }
 
-/// The forms of all of them, each once.
+/// Returns the forms of all workloads, each once.
 fn all_forms() -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     for form in explored().flat_map(|(_, explored)| explored.forms) {
@@ -37,7 +37,7 @@ fn all_forms() -> Vec<Form> {
     forms
 }
 
-/// The form that was asked for, if `workload` has it, and no other with it.
+/// Returns the requested form. Fails if `workload` does not have it, or if two forms are requested.
 fn asked_form(
     workload: &str,
     has: &[Form],
@@ -84,7 +84,8 @@ impl Subcommand for ExploreCommand {
         explored().fold(command, |command, (name, explored)| {
             let example = explored.example;
             let example = format!("Example: kilocore explore {name} {example} --schedules 10000");
-            // The other forms are not shown, but they are understood, to say which workloads have them.
+            // Other workloads' forms are hidden but still parsed, so that the error can name the workloads that have
+            // them.
             let forms = all_forms().into_iter().map(|form| {
                 let argument = argument(&form);
                 argument.hide(!explored.forms.contains(&form))

@@ -1,4 +1,4 @@
-//! Machines by name or by file.
+//! Finds machines by name or by file.
 
 use crate::failure::Failure;
 use crate::{host, suggestion};
@@ -6,22 +6,22 @@ use harness::record::MachineKind;
 use machine::{Native, cold::Arc};
 use simulator::{DescriptionError, MachineDescription, builtin_names};
 
-/// What a run is to happen on.
+/// Machine on which a run happens.
 #[derive(Clone, Debug)]
 pub enum MachineChoice {
-    /// The cores at hand.
+    /// The cores of this computer.
     Native,
-    /// Modelled hardware.
+    /// A modelled machine.
     Simulated {
-        /// What is modelled.
+        /// Description of the machine.
         description: Arc<MachineDescription>,
-        /// How it was asked for.
+        /// Name or path as it was given.
         given: String,
     },
 }
 
 impl MachineChoice {
-    /// `native`, a machine's name, or the path of a machine file.
+    /// Returns the machine for `native`, a machine's name, or the path of a machine file.
     pub fn load(text: &str) -> Result<MachineChoice, Failure> {
         if text == "native" {
             return Ok(MachineChoice::Native);
@@ -40,7 +40,7 @@ impl MachineChoice {
         }
     }
 
-    /// Its name in records.
+    /// Returns the machine's name in records.
     pub fn name(&self) -> &str {
         match self {
             MachineChoice::Native => "native",
@@ -48,7 +48,7 @@ impl MachineChoice {
         }
     }
 
-    /// How to ask for it again.
+    /// Returns the name or path with which the machine was requested.
     pub fn given(&self) -> &str {
         match self {
             MachineChoice::Native => "native",
@@ -56,7 +56,7 @@ impl MachineChoice {
         }
     }
 
-    /// How it runs programs.
+    /// Returns the way in which the machine runs programs.
     pub fn kind(&self) -> MachineKind {
         match self {
             MachineChoice::Native => MachineKind::Native,
@@ -64,7 +64,7 @@ impl MachineChoice {
         }
     }
 
-    /// It in one line.
+    /// Returns a one-line description.
     pub fn description(&self) -> String {
         match self {
             MachineChoice::Native => host::native_machine(),
@@ -72,7 +72,7 @@ impl MachineChoice {
         }
     }
 
-    /// Where workers and memory are.
+    /// Returns the placement of workers and memory.
     pub fn placement(&self) -> &'static str {
         match self {
             MachineChoice::Native => {
@@ -85,7 +85,7 @@ impl MachineChoice {
         }
     }
 
-    /// Cores that it has.
+    /// Returns the number of cores.
     pub fn cores(&self) -> usize {
         match self {
             MachineChoice::Native => Native::available_cores(),
@@ -93,7 +93,7 @@ impl MachineChoice {
         }
     }
 
-    /// Whether it counts in hardware.
+    /// Returns whether the machine has a hardware counter for timestamps.
     pub fn has_hardware_counter(&self) -> bool {
         match self {
             MachineChoice::Native => false,
@@ -101,7 +101,7 @@ impl MachineChoice {
         }
     }
 
-    /// Refuses more cores than there are.
+    /// Refuses numbers of cores larger than the machine has.
     pub fn check_cores(&self, cores: &[u64]) -> Result<(), Failure> {
         let most = self.cores() as u64;
         match cores.iter().find(|&&n| n > most) {
@@ -114,7 +114,7 @@ impl MachineChoice {
     }
 }
 
-/// Every machine that has a name.
+/// Returns the names of all machines that have one.
 pub fn named() -> Vec<&'static str> {
     ["native"].into_iter().chain(builtin_names()).collect()
 }

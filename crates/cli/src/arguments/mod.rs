@@ -1,4 +1,4 @@
-//! The command line: what it may say, and one line about what is wrong with it.
+//! Defines and parses the command line. Errors are reported in one line.
 
 mod exploration;
 mod machine;
@@ -111,7 +111,7 @@ pub enum MachinesCommand {
     },
 }
 
-/// Parses the process's arguments. Help and version are printed here, and end the process.
+/// Parses the process's arguments. Prints help and version itself, and then ends the process.
 pub fn parse() -> Result<Cli, Failure> {
     let command = with_negative_numbers(Cli::command());
     let words: Vec<_> = std::env::args_os().collect();
@@ -122,7 +122,7 @@ pub fn parse() -> Result<Cli, Failure> {
     parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Asked for nothing, so all that can be asked for is the answer.
+            // No command was given, so the answer is the list of all commands.
             let _ = error.print();
             std::process::exit(i32::from(Ending::Refused as u8));
         }
@@ -130,7 +130,7 @@ pub fn parse() -> Result<Cli, Failure> {
     })
 }
 
-/// `--theta -1` is a bad number, not an unknown option.
+/// Allows negative numbers as values, so that `--theta -1` is reported as a bad number and not as an unknown option.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command
         .mut_args(|argument| match argument.get_action().takes_values() {
@@ -140,7 +140,7 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
         .mut_subcommands(with_negative_numbers)
 }
 
-/// What clap has to say, without usage and invitations, on one line.
+/// Returns clap's error on one line, without usage and hints.
 fn one_line(error: &clap::Error, root: &clap::Command, words: &[std::ffi::OsString]) -> String {
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
@@ -162,7 +162,7 @@ fn one_line(error: &clap::Error, root: &clap::Command, words: &[std::ffi::OsStri
     line
 }
 
-/// The names that could stand where the first unknown word stands, and what they name.
+/// Returns the subcommands that could stand in place of the first unknown word, and what kind of thing they name.
 fn subcommands_at<'a>(
     root: &'a clap::Command,
     words: &[std::ffi::OsString],

@@ -1,11 +1,11 @@
-//! Numbers as people write them.
+//! Parses numbers in the forms that people use.
 
-/// A whole number: `1000000`, `1_000_000`, `1M`.
+/// Parses a whole number: `1000000`, `1_000_000`, `1M`.
 pub fn whole(text: &str) -> Result<u64, String> {
     workloads::whole(text).map_err(|allowed| format!("allowed: {allowed}"))
 }
 
-/// A count that can't be zero.
+/// Parses a count that can't be zero.
 pub fn count(text: &str) -> Result<u64, String> {
     match whole(text) {
         Ok(n) if n > 0 => Ok(n),
@@ -13,7 +13,7 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A length of time that can't be zero, in seconds.
+/// Parses a length of time in seconds that can't be zero.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if s > 0.0 && s <= MOST_SECONDS => Ok(s),
@@ -21,7 +21,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A length of time, in seconds.
+/// Parses a length of time in seconds.
 pub fn seconds_or_none(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if (0.0..=MOST_SECONDS).contains(&s) => Ok(s),
@@ -29,7 +29,7 @@ pub fn seconds_or_none(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many there are in a second: `1.5`, `200k`.
+/// Parses a rate per second: `1.5`, `200k`.
 pub fn rate(text: &str) -> Result<f64, String> {
     let (digits, unit) = match text.chars().last() {
         Some('k' | 'K') => (&text[..text.len() - 1], 1e3),
@@ -43,7 +43,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Eleven days: beyond that somebody has mistyped.
+/// Maximum length of time, eleven days. A longer one is most likely a typing error.
 const MOST_SECONDS: f64 = 1e6;
 
 #[cfg(test)]

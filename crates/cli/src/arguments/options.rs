@@ -1,4 +1,4 @@
-//! The options of commands. Those of workloads are declared by the workloads.
+//! Defines the options of commands. The options of workloads are declared by the workloads.
 
 use super::numbers::{count, rate, seconds, seconds_or_none, whole};
 use crate::suggestion;
@@ -7,7 +7,7 @@ use engine::registry::{DEFAULT, declarations};
 use harness::explore::Script;
 use std::path::PathBuf;
 
-/// An architecture's name.
+/// Parses an architecture's name.
 fn architecture(text: &str) -> Result<String, String> {
     let known: Vec<_> = declarations().into_iter().map(|declaration| declaration.name).collect();
     match known.contains(&text) {

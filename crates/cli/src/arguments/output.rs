@@ -1,4 +1,4 @@
-//! Where records go.
+//! Writes records to files or to standard output.
 
 use crate::failure::Failure;
 use crate::screen;
@@ -7,7 +7,7 @@ use harness::record::{
 };
 use std::path::{Path, PathBuf};
 
-/// Files, or standard output, for records.
+/// Destinations for records: files, or standard output.
 #[derive(Clone, Debug)]
 pub struct Outputs {
     json: Option<PathBuf>,
@@ -19,7 +19,7 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 impl Outputs {
-    /// Checks that everything can be written, so that nobody measures in vain.
+    /// Checks that everything can be written, so that no measurement is lost.
     pub fn checked(json: Option<PathBuf>, csv: Option<PathBuf>) -> Result<Outputs, Failure> {
         if let (Some(json), Some(csv)) = (&json, &csv)
             && json == csv
@@ -35,12 +35,12 @@ impl Outputs {
         Ok(Outputs { json, csv })
     }
 
-    /// Records go to standard output, so nothing else may.
+    /// Returns whether records go to standard output. Nothing else may then be written there.
     pub fn take_stdout(&self) -> bool {
         [&self.json, &self.csv].into_iter().flatten().any(|path| is_stdout(path))
     }
 
-    /// What an earlier command has left in the file for JSON; nothing if there is none.
+    /// Returns the records that an earlier command left in the JSON file, or none if the file does not exist.
     pub fn earlier(&self) -> Result<Vec<RunRecord>, Failure> {
         match &self.json {
             Some(path) if is_stdout(path) => Err(Failure::refused(
@@ -51,8 +51,8 @@ impl Outputs {
         }
     }
 
-    /// Writes `records`, of which the last is fresh, so that nothing that was measured can be lost. A file holds all of them or
-    /// all but the last; standard output gets the last one.
+    /// Writes `records`, of which the last is new. Called after each measurement, so that no record can be lost. A
+    /// file then holds all records, or all but the last. Standard output receives only the last.
     pub fn keep(&self, records: &[RunRecord]) -> Result<(), Failure> {
         if let (Some(path), Some(last)) = (&self.json, records.last()) {
             match is_stdout(path) {
@@ -69,12 +69,12 @@ impl Outputs {
         }
     }
 
-    /// Writes what is left to be written when no more records come.
+    /// Writes the remaining output when there are no more records.
     pub fn close(&self, records: &[RunRecord]) -> Result<(), Failure> {
         if self.json.as_deref().is_some_and(is_stdout) {
             screen::say(if records.is_empty() { "[]\n" } else { "\n]\n" })?;
         }
-        // Which columns there are depends on all records.
+        // The columns depend on all records, so CSV is written to standard output only at the end.
         if self.csv.as_deref().is_some_and(is_stdout) {
             screen::say(&to_csv(records))?;
         }
@@ -82,7 +82,7 @@ impl Outputs {
     }
 }
 
-/// A record as an element of the array that [`to_json`] writes.
+/// Returns a record as an element of the array that [`to_json`] writes.
 fn element(record: &RunRecord) -> String {
     let array = to_json(std::slice::from_ref(record));
     array.trim_start_matches("[\n").trim_end_matches("\n]\n").to_owned()

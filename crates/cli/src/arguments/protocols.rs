@@ -1,4 +1,4 @@
-//! Protocols by name.
+//! Finds protocols by name.
 
 use super::MachineChoice;
 use crate::failure::Failure;
@@ -11,12 +11,12 @@ use protocols::{
     registry,
 };
 
-/// What all protocols say of themselves.
+/// Returns the declarations of all protocols.
 pub fn declarations(options: &ProtocolOptions) -> Vec<Declaration> {
     registry::declarations::<Native>(options)
 }
 
-/// The protocols that `asked` names, each once, in the order of asking; `all` stands for every one.
+/// Returns the protocols that `asked` names, each once, in the given order. `all` stands for every protocol.
 pub fn protocol_names(asked: &[String]) -> Result<Vec<&'static str>, Failure> {
     let known: Vec<_> = declarations(&ProtocolOptions::default()).iter().map(|d| d.name).collect();
     let mut names: Vec<&'static str> = Vec::new();
@@ -35,8 +35,8 @@ pub fn protocol_names(asked: &[String]) -> Result<Vec<&'static str>, Failure> {
     Ok(names)
 }
 
-/// The protocols that `asked` names, at the level of isolation that is asked for; `all` stands for every one that
-/// gives it.
+/// Returns the protocols that `asked` names, at the requested isolation level. `all` stands for every protocol that
+/// gives the level.
 pub fn protocols_at(
     asked: &[String],
     isolation: Option<&str>,
@@ -60,7 +60,7 @@ pub fn protocols_at(
     Ok((names, isolation))
 }
 
-/// Those of `names` that the architecture can do with. One that was `asked` for by its name must be among them.
+/// Returns those of `names` that the architecture supports. Fails if a protocol `asked` for by name is not supported.
 pub fn protocols_under(
     architecture: &str,
     asked: &[String],
@@ -83,8 +83,8 @@ pub fn protocols_under(
     Ok(names)
 }
 
-/// The options of protocols that `--timestamps` and `--cc-option` ask for, if each of `machines` has such
-/// timestamps and at least one of `protocols` heeds each option.
+/// Returns the protocol options that `--timestamps` and `--cc-option` request. Fails if one of `machines` does not
+/// provide the timestamps, or if none of `protocols` heeds an option.
 pub fn protocol_options(
     timestamps: &str,
     given: &[String],
@@ -112,7 +112,7 @@ pub fn protocol_options(
     Ok(options)
 }
 
-/// The protocols that heed `knob`.
+/// Returns the protocols that heed `knob`.
 pub fn heeding(knob: &Knob) -> Vec<&'static str> {
     let declared = declarations(&ProtocolOptions::default());
     let knobs = registry::knobs::<Native>();
@@ -120,7 +120,7 @@ pub fn heeding(knob: &Knob) -> Vec<&'static str> {
     heeds.map(|(declaration, _)| declaration.name).collect()
 }
 
-/// Where timestamps come from, if each of `machines` can do that.
+/// Returns the source of timestamps. Fails if one of `machines` does not provide it.
 fn timestamp_allocation(
     asked: &str,
     machines: &[&MachineChoice],

@@ -1,4 +1,4 @@
-//! Workloads by name, each with its own options: what they declare of themselves, as clap wants it.
+//! Finds workloads by name, and turns the options that they declare into clap arguments.
 
 use crate::failure::Failure;
 use crate::suggestion;
@@ -10,36 +10,36 @@ use txn::Workload;
 use workloads::registry::{Declaration, Listed, Visitor, declaration, declarations, with_workload};
 use workloads::{AnyOption, Bundle, OptionError, OptionValue, Options};
 
-/// A workload, what was said of its options, and the options of the command.
+/// A workload, the options given for it, and the options of the command.
 #[derive(Debug)]
 pub struct WorkloadCommand<C> {
     name: &'static str,
     preset: Option<String>,
-    /// Options by their words, with their values; switches have none.
+    /// Options by name, with their values. Switches have no values.
     said: Vec<(&'static str, String)>,
     command: C,
 }
 
-/// What options are when nobody sets them.
+/// Values of options that are not given.
 #[derive(Clone, Copy, Debug)]
 pub enum Defaults {
-    /// The workload's.
+    /// The workload's usual defaults.
     Usual,
-    /// Those with which protocols differ.
+    /// Defaults with which the protocols differ.
     Compared,
 }
 
-/// What a record says of a workload.
+/// Facts about a workload for a record.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Its name.
+    /// Name of the workload.
     pub name: &'static str,
-    /// All its options.
+    /// All options of the workload.
     pub options: Settings,
 }
 
 impl Facts {
-    /// The options that differ from the defaults, as they were on the command line.
+    /// Returns the options that differ from the defaults, in the form of the command line.
     pub fn command_line(&self) -> String {
         let options = declaration(self.name).map(|declared| declared.options).unwrap_or_default();
         let defaults = settings(options.iter().map(|option| option.default()).collect());
@@ -57,21 +57,21 @@ impl Facts {
     }
 }
 
-/// Something to do with a workload that is known by name only at run time.
+/// Work on a workload whose name is known only at run time.
 pub trait Task {
-    /// What comes of it.
+    /// Result of the task.
     type Output;
-    /// Does it with `workload`.
+    /// Performs the task with `workload`.
     fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Self::Output, Failure>;
 }
 
 impl<C> WorkloadCommand<C> {
-    /// The options of the command.
+    /// Returns the options of the command.
     pub fn command(&self) -> &C {
         &self.command
     }
 
-    /// Makes the workload and does `task` with it.
+    /// Creates the workload and performs `task` with it.
     pub fn perform<T: Task>(&self, defaults: Defaults, task: T) -> Result<T::Output, Failure> {
         match with_workload(self.name, Performance { asked: self, defaults, task }) {
             Ok(outcome) => outcome,
@@ -107,7 +107,7 @@ impl<C, T: Task> Visitor for Performance<'_, C, T> {
     }
 }
 
-/// The workload that was chosen, and what was said behind its name.
+/// Returns the chosen workload and the arguments behind its name.
 pub(super) fn chosen(matches: &ArgMatches) -> Result<(Declaration, &ArgMatches), clap::Error> {
     let found = matches.subcommand().and_then(|(name, said)| Some((declaration(name)?, said)));
     found.ok_or_else(|| clap::Error::raw(ErrorKind::MissingSubcommand, "a workload is missing"))
@@ -164,19 +164,19 @@ impl<C: Args> Subcommand for WorkloadCommand<C> {
     }
 }
 
-/// With a capital first.
+/// Returns `text` with a capital first letter.
 pub(super) fn capitalised(text: &str) -> String {
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
 }
 
-/// Above the options of workloads.
+/// Heading of the workloads' options.
 const HEADING: &str = "Workload";
 
-/// The option of presets.
+/// Name of the option for presets.
 const PRESET: &str = "preset";
 
-/// The end of a workload's help: its presets, if it has any, and commands that run it.
+/// Returns the end of a workload's help: its presets, if it has any, and example commands.
 fn after_help(declared: &Declaration) -> String {
     let mut text = String::new();
     if !declared.presets.is_empty() {
@@ -190,7 +190,7 @@ fn after_help(declared: &Declaration) -> String {
     text + "Example: " + &examples.collect::<Vec<_>>().join("\n         ")
 }
 
-/// `--preset`, where there are presets.
+/// Returns the argument `--preset`, if there are presets.
 fn preset(presets: &'static [Bundle]) -> Option<Arg> {
     let names = || presets.iter().map(|preset| preset.name).collect::<Vec<_>>();
     let help = format!(
@@ -237,7 +237,7 @@ fn switch(switch: &Bundle) -> Arg {
         .help_heading(HEADING)
 }
 
-/// As people write it.
+/// Returns the value in a short form, for example `10k`.
 fn short(value: &OptionValue) -> String {
     match value {
         OptionValue::Integer(n) if *n >= 1_000_000 && n % 1_000_000 == 0 => {

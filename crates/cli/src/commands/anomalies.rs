@@ -1,4 +1,4 @@
-//! `kilocore explore --anomalies`: protocols, levels of isolation and anomalies, which of them show.
+//! Implements `kilocore explore --anomalies`: shows which anomalies occur under each protocol and isolation level.
 
 use super::explore::{blocks::THREAD_NAME, silence_explorers};
 use super::list::columns;
@@ -12,10 +12,10 @@ use machine::cold::Mutex;
 use protocols::{Isolation, ProtocolOptions, registry};
 use std::thread;
 
-/// A protocol at one of its levels.
+/// A protocol at one of its isolation levels.
 type Row = (&'static str, Isolation);
 
-/// Searches, prints the table, and says what is not as it should be.
+/// Searches for anomalies, prints the table, and reports every result that is not as expected.
 pub fn anomalies(asked: &AnomaliesArguments) -> Result<Ending, Failure> {
     if !asked.anomalies {
         let message = "explore: nothing to explore; allowed: a workload, or --anomalies";
@@ -45,7 +45,7 @@ pub fn anomalies(asked: &AnomaliesArguments) -> Result<Ending, Failure> {
     Ok(ending)
 }
 
-/// What is asked for: each protocol at each of its levels, or at the one that is named.
+/// Returns the requested rows: each protocol at each of its levels, or only at the named level.
 fn rows(asked: &AnomaliesArguments) -> Result<Vec<Row>, Failure> {
     let (names, level) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let declared = registry::declarations::<Native>(&ProtocolOptions::default());
@@ -69,7 +69,7 @@ fn wanted(only: Option<&str>) -> Result<Vec<Anomaly>, Failure> {
     found.map(|anomaly| vec![anomaly]).ok_or_else(unknown)
 }
 
-/// What came of each cell, on two threads; none for those that an interruption left out.
+/// Returns the result of each cell, computed on two threads. It is none for cells that an interruption left out.
 fn outcomes(
     cells: &[(Row, Anomaly)],
     asked: &AnomaliesArguments,
@@ -110,7 +110,7 @@ fn outcomes(
     Ok(outcomes)
 }
 
-/// What a cell says: seen or not, beside what is expected. Explained below the table.
+/// Returns the text of a cell: whether the anomaly was seen and whether that is expected. The table has a legend.
 fn cell(anomaly: Anomaly, outcome: &Outcome) -> String {
     let as_expected = outcome.is_as_expected(anomaly);
     match (anomaly.expectation(outcome.isolation), outcome.seen_at) {
@@ -143,7 +143,7 @@ fn table(rows: &[Row], anomalies: &[Anomaly], outcomes: &[Outcome]) -> String {
     text
 }
 
-/// What is not as it should be, and how to see it again.
+/// Returns a description of an unexpected result, and a command that repeats it.
 fn complaint(protocol: &str, isolation: Isolation, anomaly: Anomaly, outcome: &Outcome) -> String {
     let name = anomaly.name();
     let (seed, what) = match (&outcome.failure, outcome.seen_at) {

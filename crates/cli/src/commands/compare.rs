@@ -1,5 +1,5 @@
-//! `kilocore compare`: the main job. Every protocol on the cores at hand and on a simulated machine, with
-//! a certificate beside every number, as a table, a chart and a page.
+//! Implements `kilocore compare`, the main command. It measures every protocol on this computer's cores and on a
+//! simulated machine. The result is a table, a chart and a page, with a certificate for every number.
 
 mod schedule;
 
@@ -24,7 +24,7 @@ use std::thread;
 use std::time::Instant;
 use txn::Workload;
 
-/// Compares what `workload` and its command say.
+/// Compares protocols on `workload`, as the command's options say.
 pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, Failure> {
     let asked = workload.command();
     let simulated = MachineChoice::load(&asked.machine)?;
@@ -69,7 +69,7 @@ struct Job<'a> {
     configurations: Vec<Configuration>,
 }
 
-/// What came of the configurations, in their order.
+/// Results of the configurations, in their order.
 type Results = Vec<Option<Result<Option<Measured>, Failure>>>;
 
 impl Task for Job<'_> {
@@ -133,7 +133,7 @@ impl Task for Job<'_> {
 }
 
 impl Job<'_> {
-    /// Native measurements alone, one after the other; then simulations, two at a time.
+    /// Runs native measurements alone, one after the other, and then simulations, two at a time.
     fn measure<W: Workload>(
         &self,
         workload: &W,
@@ -162,7 +162,7 @@ impl Job<'_> {
             }
             let mut results = results.lock();
             results[at] = Some(outcome);
-            // A record that can't be written fails its configuration: nobody should find it missing at the end.
+            // A record that can't be written fails its configuration now. Otherwise it would be missing at the end.
             if known.is_none()
                 && let Err(error) = files.keep(&records(&results))
             {
@@ -175,7 +175,7 @@ impl Job<'_> {
             (0..self.configurations.len()).partition(|at| kind(at) == MachineKind::Native);
         let refused = native.into_iter().any(|at| interrupt::requested() || one(at));
         if !refused {
-            // The long ones first, so that neither thread is left alone with one at the end.
+            // Long simulations run first, so that no thread is left with a long one at the end.
             simulated.reverse();
             let next = AtomicUsize::new(0);
             let threads = thread::available_parallelism().map_or(1, |n| n.get().min(2));
@@ -195,13 +195,13 @@ impl Job<'_> {
     }
 }
 
-/// The records that there are, in the order of their configurations.
+/// Returns the records that exist so far, in the order of their configurations.
 fn records(results: &Results) -> Vec<RunRecord> {
     let found = results.iter().flatten().filter_map(|result| result.as_ref().ok()?.as_ref());
     found.map(|measured| measured.record.clone()).collect()
 }
 
-/// Where the report goes.
+/// Files of the report.
 struct Files {
     page: PathBuf,
     records: PathBuf,
@@ -209,7 +209,7 @@ struct Files {
 }
 
 impl Files {
-    /// Makes the folder and checks that its files can be written.
+    /// Creates the folder and checks that its files can be written.
     fn checked(folder: &Path) -> Result<Files, Failure> {
         fs::create_dir_all(folder).map_err(|error| {
             Failure::refused(format!("{}: cannot be made a folder: {error}", folder.display()))
@@ -225,7 +225,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Writes the records that there are so far: all of them, or the file stays as it was.
+    /// Writes all records that exist so far. After an error the file keeps its previous contents.
     fn keep(&self, records: &[RunRecord]) -> Result<(), Failure> {
         Ok(write_whole(&self.records, to_json(records).as_bytes())?)
     }

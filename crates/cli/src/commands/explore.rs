@@ -1,4 +1,4 @@
-//! `kilocore explore`: adversarial schedules, on two threads of the host.
+//! Implements `kilocore explore`: explores adversarial schedules on two threads of the host.
 
 pub(super) mod blocks;
 mod histories;
@@ -19,18 +19,18 @@ use txn::Workload;
 use workloads::registry;
 use workloads::variation::{Explorer, Form, KEY_ORDER, ROLLBACKS};
 
-/// What is explored, and whether it must fail.
+/// What to explore, and the expected result.
 struct Subject {
     /// Name of the protocol or of the planted bug.
     name: &'static str,
     exploration: Exploration,
-    /// The form of the workload, if not the usual one.
+    /// Form of the workload, or none for the usual one.
     form: Option<Form>,
-    /// The detectors that must find something; None if nothing may be found.
+    /// Detectors of which one must find a violation. None if there must be no violation.
     must_fail: Option<Vec<&'static str>>,
 }
 
-/// Explores what `command` says.
+/// Explores what `command` asks for.
 pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
     let subjects = subjects(command)?;
     if let Some(folder) = &command.asked.histories {
@@ -98,7 +98,7 @@ pub fn explore(command: &ExploreCommand) -> Result<Ending, Failure> {
     Ok(ending)
 }
 
-/// The schedules of one subject.
+/// All schedules of one subject.
 struct Schedules<'a> {
     exploration: &'a Exploration,
     bar: &'a ProgressBar,
@@ -144,7 +144,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
             form: form_showing(planted, command),
             must_fail: Some(planted.detector.names().to_vec()),
         };
-        // All of them are those that show in this workload; by its name, any can be tried.
+        // `all` stands for the bugs that show in this workload. A bug that is named is tried in any workload.
         let all = |planted: &Planted| name == "all" && planted.workload == command.workload;
         let wanted = faults::all().filter(|planted| planted.name == name || all(planted));
         let wanted: Vec<Subject> = wanted.map(subject).collect();
@@ -161,14 +161,14 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         name,
         exploration: Exploration { protocol: name.into(), ..exploration.clone() },
         form: command.form,
-        // Without any control everything can go wrong, and whatever comes first is found.
+        // NO_CC has no concurrency control, so any kind of violation can come first.
         must_fail: promises_nothing(name)
             .then(|| vec!["certificate", "conservation law", "progress", "panic"]),
     };
     Ok(names.into_iter().map(subject).collect())
 }
 
-/// The form of the workload in which `planted` shows, where there is one, or else the one that was asked for.
+/// Returns the form of the workload in which `planted` shows, if there is one. Otherwise returns the requested form.
 fn form_showing(planted: &Planted, command: &ExploreCommand) -> Option<Form> {
     let form = match planted.detector {
         Detector::NoFalseDeadlock => Some(KEY_ORDER),
@@ -178,7 +178,7 @@ fn form_showing(planted: &Planted, command: &ExploreCommand) -> Option<Form> {
     form.filter(|form| command.forms.contains(form)).or(command.form)
 }
 
-/// What was found, by whom, and how to see it again.
+/// Returns a description of the finding with its detector, and a command that repeats it.
 fn told(finding: &Finding, subject: &Subject, command: &ExploreCommand) -> String {
     let replay = replay(subject, command, &format!("--seed {} --schedules 1", finding.seed));
     let violation = finding.violation.to_string();
@@ -187,7 +187,7 @@ fn told(finding: &Finding, subject: &Subject, command: &ExploreCommand) -> Strin
     format!("  detector: {detector}\n{lines}  replay with: {replay}\n")
 }
 
-/// The command that runs a schedule of `subject` again: `which` says which one.
+/// Returns the command that runs a schedule of `subject` again. `which` names the schedule.
 fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
     let (workload, asked) = (command.workload, &command.asked);
     let default = Exploration::default();
@@ -215,7 +215,8 @@ fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
     replay
 }
 
-/// A panic under an adversarial schedule is a finding, which is told in the report: not on the side.
+/// Suppresses panic messages of explorer threads. A panic under an adversarial schedule is a finding and appears in
+/// the report.
 pub(super) fn silence_explorers() {
     let usual = take_hook();
     set_hook(Box::new(move |info: &PanicHookInfo<'_>| {

@@ -1,4 +1,4 @@
-//! `kilocore list`: everything that has a name.
+//! Implements `kilocore list`: lists everything that has a name.
 
 use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
@@ -72,8 +72,8 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     Ok(Ending::Good)
 }
 
-/// What each protocol says of itself, the further levels of isolation that it can give, and the bytes of a record
-/// under it beside key and row.
+/// Returns each protocol's declaration, the further isolation levels that it can give, and the number of bytes that a
+/// record takes under it besides key and row.
 fn protocols() -> impl Iterator<Item = (Declaration, &'static [Isolation], usize)> {
     let levels = registry::levels::<Native>().into_iter().map(|levels| &levels[1..]);
     let bytes = registry::record_bytes::<Native>();
@@ -124,7 +124,7 @@ fn bracketed(source: &str) -> String {
     format!("[{source}]")
 }
 
-/// Rows whose cells stand below each other, one line each.
+/// Aligns the cells of rows, with one line per row.
 pub fn columns(rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);

@@ -1,4 +1,4 @@
-//! `kilocore machines`: the hardware that can be simulated.
+//! Implements `kilocore machines`: lists and measures hardware that can be simulated.
 
 use super::list::columns;
 use crate::arguments::{MachineChoice, MachinesCommand, named_machines};
@@ -8,7 +8,7 @@ use harness::record::{check_writable, write_whole};
 use simulator::{MachineDescription, probe::ProbeOptions};
 use std::path::Path;
 
-/// Lists, shows, or measures.
+/// Lists, shows or measures machines.
 pub fn machines(command: &MachinesCommand) -> Result<Ending, Failure> {
     match command {
         MachinesCommand::List => list()?,

@@ -1,4 +1,4 @@
-//! What each command does.
+//! Implements the commands.
 
 mod anomalies;
 mod compare;
@@ -11,7 +11,7 @@ pub mod validate;
 use crate::arguments::{Cli, Command};
 use crate::failure::{Ending, Failure};
 
-/// Does what the command line says.
+/// Runs the command that the command line names.
 pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
     match cli.command {
         Command::Compare { workload } => compare::compare(&workload),

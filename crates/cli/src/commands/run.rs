@@ -1,4 +1,4 @@
-//! `kilocore run`: protocols on one machine, configuration by configuration.
+//! Implements `kilocore run`: measures protocols on one machine, one configuration after the other.
 
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, protocol_options,
@@ -18,7 +18,7 @@ use protocols::ProtocolOptions;
 use std::path::Path;
 use txn::{History, Workload};
 
-/// Measures what `workload` and its command say.
+/// Measures protocols on `workload`, as the command's options say.
 pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> {
     let asked = workload.command();
     let machine = MachineChoice::load(&asked.machine)?;
@@ -40,7 +40,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let mut configurations = Vec::new();
     for &cores in &cores {
         let usual = Length::usual(&machine, cores);
-        // What was asked for is done exactly. A history is kept in memory: it has a length that is known.
+        // A requested length is used exactly. A history is kept in memory, so a recorded run has a fixed length too.
         let exact = asked.seconds.is_some() || asked.warm_up.is_some() || recorded;
         let length = if exact || asked.arrivals.is_some() { usual.exact() } else { usual };
         for &protocol in &protocols {
@@ -71,10 +71,10 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     workload.perform(Defaults::Usual, Job { asked, configurations })
 }
 
-/// How long the simulated cores of a run may be busy, summed over them, when nobody says: the host takes a few times that.
+/// Default limit of the busy time of a simulated run, summed over its cores. The host takes a few times as long.
 const MOST_BUSY_S: f64 = 8.0;
 
-/// How long is measured when nobody says.
+/// Default lengths of a measurement.
 #[derive(Clone, Copy)]
 struct Length {
     warm_up_s: f64,
@@ -83,8 +83,9 @@ struct Length {
 }
 
 impl Length {
-    /// Begins short and adapts. A simulated core does a hundred thousand transactions in a second, so few of them need
-    /// longer for a number worth reading; and what costs the host is their number, so many may not go on for as long.
+    /// Returns lengths that begin short and adapt. A simulated core does a hundred thousand transactions in a second,
+    /// so a run with few cores must be longer to give a reliable number. The host's cost depends on the number of
+    /// transactions, so a run with many cores must be shorter.
     fn usual(machine: &MachineChoice, cores: usize) -> Length {
         let (warm_up_s, measured_s, most_s) = match machine.kind() {
             MachineKind::Native => (0.3, 1.0, 4.0),
@@ -100,7 +101,7 @@ impl Length {
     }
 }
 
-/// What was said of an open loop.
+/// Returns the arrivals of an open loop, if one was requested.
 fn arrivals(asked: &RunArguments) -> Option<Arrivals> {
     let process = match asked.arrivals.as_deref()? {
         "fixed" => Process::Fixed,
@@ -143,7 +144,7 @@ impl Task for Job<'_> {
                     failure = outputs.keep(&records).err();
                 }
                 Ok(None) => {}
-                // What was measured before is kept.
+                // Earlier measurements are kept.
                 Err(error) => failure = Some(error),
             }
             if failure.is_some() || interrupt::requested() {
@@ -164,19 +165,19 @@ impl Task for Job<'_> {
     }
 }
 
-/// The records of what was measured.
+/// Returns the records of the measurements.
 fn records(measured: &[Measured]) -> Vec<RunRecord> {
     measured.iter().map(|m| m.record.clone()).collect()
 }
 
-/// Where a history goes, and in which format.
+/// Destination and format of a history.
 struct HistoryFile<'a> {
     path: &'a Path,
     format: Format,
 }
 
 impl<'a> HistoryFile<'a> {
-    /// Checks that it can be written, so that nobody measures in vain.
+    /// Checks that the file can be written, so that no measurement is lost.
     fn checked(asked: &'a RunArguments) -> Result<Option<HistoryFile<'a>>, Failure> {
         let Some(path) = asked.history.as_deref() else { return Ok(None) };
         let format = asked.history_format.parse();

@@ -1,4 +1,4 @@
-//! `kilocore validate`: the simulated machine held against measurements of a real one.
+//! Implements `kilocore validate`: compares the simulated machine with measurements of a real one.
 
 use crate::failure::{Ending, Failure};
 use crate::{interrupt, screen};
@@ -30,7 +30,7 @@ pub struct ValidateArguments {
     pub csv: Option<PathBuf>,
 }
 
-/// Simulates what was measured and prints the error.
+/// Simulates the measured rows and prints the error.
 pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
     let outputs = [(&asked.json, to_json as fn(&Outcome) -> String), (&asked.csv, to_csv)];
     if asked.json.is_some() && asked.json == asked.csv {

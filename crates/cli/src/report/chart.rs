@@ -1,20 +1,20 @@
-//! Throughput against cores as a line chart of characters.
+//! Draws throughput against cores as a line chart of characters.
 
 use super::Terminal;
 use super::grouping::{Group, Series, groups};
 use super::numbers::rate;
 use harness::record::RunRecord;
 
-/// Lines of the plot itself.
+/// Number of lines of the plot area.
 const ROWS: usize = 16;
 
-/// Columns left of the plot: a number, a space and the axis.
+/// Number of columns left of the plot: a number, a space and the axis.
 const MARGIN: usize = 9;
 
-/// From this ratio of largest to smallest throughput on, the vertical axis is logarithmic.
+/// Ratio of largest to smallest throughput above which the vertical axis is logarithmic.
 const LOG_FROM: f64 = 30.0;
 
-/// As many as there may be protocols: without colours nothing else tells two lines apart.
+/// One mark for each protocol. Without colours only the marks distinguish two lines.
 const MARKS: [char; 24] = [
     '●', '■', '▲', '◆', '○', '□', '△', '◇', '×', '+', '▼', '▽', '◐', '◧', '◭', '◈', '◎', '▣', '★',
     '☆', '◖', '◗', '◢', '◣',
@@ -24,14 +24,14 @@ const LETTERS: [char; 24] = [
     'T', 'U', 'V', 'W', 'X',
 ];
 
-/// ANSI colours of the lines: none is close to black or white.
+/// ANSI colours of the lines. None of them is close to black or white.
 const COLOURS: [u8; 6] = [34, 31, 32, 35, 36, 33];
 
-/// Lines that can be told apart.
+/// Largest number of lines in one chart that readers can distinguish.
 const MOST_LINES: usize = 6;
 
-/// One chart for each workload and machine in which a line has more than one point. Of many lines it has those that end
-/// highest, of protocols that promise something.
+/// Returns one chart for each workload and machine in which a line has more than one point. If there are too many
+/// lines, it shows those that end highest. Protocols that promise an isolation level come first.
 pub fn chart(records: &[RunRecord], terminal: Terminal) -> String {
     let mut text = String::new();
     for mut group in groups(records) {
@@ -43,7 +43,7 @@ pub fn chart(records: &[RunRecord], terminal: Terminal) -> String {
     text
 }
 
-/// Keeps as many lines as can be told apart, in their order. How many it leaves out.
+/// Keeps as many lines as readers can distinguish, in their order. Returns the number of lines left out.
 fn keep_the_best(group: &mut Group<'_>) -> usize {
     let all = group.series.len();
     if all <= MOST_LINES {
@@ -65,11 +65,11 @@ fn keep_the_best(group: &mut Group<'_>) -> usize {
     all - group.series.len()
 }
 
-/// What one character of the plot shows.
+/// Contents of one character of the plot.
 #[derive(Clone, Copy, PartialEq)]
 enum Cell {
     Empty,
-    /// Bits of a braille character, and the first line that passes here.
+    /// Bits of a braille character, and the first line that passes through it.
     Line {
         dots: u8,
         series: usize,
@@ -79,7 +79,7 @@ enum Cell {
     },
 }
 
-/// A grid of characters.
+/// A plot as a grid of characters.
 struct Plot {
     terminal: Terminal,
     columns: usize,
@@ -119,13 +119,13 @@ impl Plot {
         plot
     }
 
-    /// Cores, always on a logarithmic axis.
+    /// Returns the column of a number of cores. The horizontal axis is always logarithmic.
     fn column(&self, cores: usize) -> f64 {
         let (first, last) = (self.cores[0] as f64, self.cores[self.cores.len() - 1] as f64);
         (cores as f64 / first).ln() / (last / first).ln() * (self.columns - 1) as f64
     }
 
-    /// Rows count from the top.
+    /// Returns the row of a throughput. Rows count from the top.
     fn row(&self, throughput: f64) -> f64 {
         let share = if self.log {
             (throughput / self.low).ln() / (self.high / self.low).ln()
@@ -135,7 +135,7 @@ impl Plot {
         (1.0 - share) * (ROWS - 1) as f64
     }
 
-    /// The throughput that a row stands for.
+    /// Returns the throughput that a row represents.
     fn value(&self, row: usize) -> f64 {
         let share = 1.0 - row as f64 / (ROWS - 1) as f64;
         if self.log { self.low * (self.high / self.low).powf(share) } else { self.high * share }
@@ -144,7 +144,7 @@ impl Plot {
     fn draw(&mut self, points: &[(f64, f64)], series: usize) {
         for pair in points.windows(2) {
             let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
-            // A braille character is two dots wide and four high.
+            // A braille character is two dots wide and four dots high.
             let steps = ((x1 - x0) * 2.0).max((y1 - y0).abs() * 4.0).ceil().max(1.0) as usize;
             for step in 0..=steps {
                 let share = step as f64 / steps as f64;
@@ -153,19 +153,19 @@ impl Plot {
         }
         for &(x, y) in points {
             let cell = &mut self.cells[y.round() as usize][x.round() as usize];
-            // Where points coincide the first line's is seen; the table has both.
+            // Where points coincide, the first line's mark is shown. The table contains both.
             if !matches!(cell, Cell::Mark { .. }) {
                 *cell = Cell::Mark { series };
             }
         }
     }
 
-    /// Coordinates are those of the middles of characters.
+    /// Draws a dot. The coordinates of a character are those of its centre.
     fn dot(&mut self, x: f64, y: f64, series: usize) {
         let (column, row) = (x.round() as usize, y.round() as usize);
         let right = (x + 0.5).fract() >= 0.5;
         let down = ((y + 0.5).fract() * 4.0) as usize;
-        // Unicode numbers the dots of the first three rows by columns, then those of the last row.
+        // Unicode numbers the dots of the first three rows by columns, and then those of the last row.
         let bit =
             [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]][down][usize::from(right)];
         match &mut self.cells[row][column] {
@@ -221,7 +221,7 @@ impl Plot {
         marks[series % marks.len()]
     }
 
-    /// Each number below its column where it fits, and the word at the end.
+    /// Returns the numbers of cores, each below its column if there is room, and the word "cores" at the end.
     fn core_labels(&self) -> String {
         let mut line = String::new();
         for &cores in &self.cores {

@@ -1,28 +1,28 @@
-//! Which records belong into one chart, and which of them onto one line.
+//! Groups records into charts, and into the lines of a chart.
 
 use harness::record::{MachineKind, RunRecord, Setting, Settings};
 use std::collections::BTreeSet;
 
-/// Records that differ in protocol and cores only: one chart.
+/// Records that differ only in protocol and cores. They form one chart.
 pub(super) struct Group<'a> {
     /// Workload, architecture and machine, with the options in which groups differ.
     pub title: String,
-    /// How its machine runs programs.
+    /// Way in which the machine runs programs.
     pub kind: MachineKind,
     /// Lines, in the order of their first records.
     pub series: Vec<Series<'a>>,
 }
 
-/// Records of one protocol, by cores: one line.
+/// Records of one protocol, by cores. They form one line.
 pub(super) struct Series<'a> {
-    /// The protocol, with the options in which lines of the same protocol differ.
+    /// Name of the protocol, with the options in which lines of the same protocol differ.
     pub name: String,
-    /// Ascending in cores.
+    /// Records, ascending in cores.
     pub records: Vec<&'a RunRecord>,
 }
 
 impl Group<'_> {
-    /// Every number of cores that occurs, ascending.
+    /// Returns every number of cores that occurs, ascending.
     pub(super) fn cores(&self) -> Vec<usize> {
         let all: BTreeSet<usize> =
             self.series.iter().flat_map(|s| &s.records).map(|r| r.cores).collect();
@@ -30,7 +30,7 @@ impl Group<'_> {
     }
 }
 
-/// The groups of `records`, native machines first, else in the order of first records.
+/// Returns the groups of `records`. Native machines come first, and groups keep the order of their first records.
 pub(super) fn groups(records: &[RunRecord]) -> Vec<Group<'_>> {
     let mut parts: Vec<Vec<&RunRecord>> = Vec::new();
     for record in records {
@@ -79,7 +79,7 @@ fn same_series(a: &RunRecord, b: &RunRecord) -> bool {
     a.protocol == b.protocol && a.protocol_options == b.protocol_options
 }
 
-/// Adds to equal names the options that tell them apart.
+/// Adds distinguishing options to equal names.
 fn name_apart(series: &mut [Series<'_>]) {
     let names: Vec<String> = series.iter().map(|s| s.name.clone()).collect();
     for name in &names {
@@ -100,7 +100,7 @@ fn name_apart(series: &mut [Series<'_>]) {
     }
 }
 
-/// Names of options that have not the same value in all of `all`.
+/// Returns the names of options whose values are not the same in all of `all`.
 fn differing_options(all: &mut dyn Iterator<Item = &Settings>) -> BTreeSet<String> {
     let all: Vec<_> = all.collect();
     let names: BTreeSet<&String> = all.iter().flat_map(|options| options.keys()).collect();

@@ -1,26 +1,26 @@
-//! What makes a record less than it seems, in the row itself: one sign each, and the words for it.
+//! Defines reservations about a record. Each has a sign in the record's row and a text that explains it.
 
 use harness::record::{RunRecord, SpreadOf};
 
 /// A reservation about a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mark {
-    /// Stopped early.
+    /// The run was stopped early.
     Interrupted,
-    /// Others took part of the host.
+    /// Other programs used part of the host.
     Disturbed,
-    /// Throughput moved, or is not known well enough.
+    /// Throughput changed during the run, or it is not known precisely enough.
     NotSteady,
-    /// Nobody can tell.
+    /// There were too few commits to judge steadiness.
     TooFew,
-    /// Throughput, latency and workers don't fit together.
+    /// Throughput, latency and the number of workers are inconsistent.
     Little,
     /// Some latencies are lower bounds.
     LowerBound,
 }
 
 impl Mark {
-    /// The marks of `record`, in their order.
+    /// Returns the marks of `record`, in order.
     pub(super) fn all(record: &RunRecord) -> Vec<Mark> {
         let latency = &record.latency_ns;
         let bounds = ["p50", "p99"].iter().any(|name| latency.is_at_least(name));
@@ -35,7 +35,7 @@ impl Mark {
         found.into_iter().filter(|(holds, _)| *holds).map(|(_, mark)| mark).collect()
     }
 
-    /// Its sign in a row.
+    /// Returns the mark's sign in a row.
     pub(super) fn sign(self, unicode: bool) -> &'static str {
         match self {
             Mark::Interrupted => "*",
@@ -47,7 +47,7 @@ impl Mark {
         }
     }
 
-    /// What it means, for below a table.
+    /// Returns the mark's meaning, for the notes below a table.
     pub(super) fn meaning(self) -> &'static str {
         match self {
             Mark::Interrupted => "interrupted: fewer repetitions than asked for",
@@ -62,7 +62,7 @@ impl Mark {
         }
     }
 
-    /// The same in a few words, for a row of the page.
+    /// Returns the mark's meaning in a few words, for a row of the page.
     pub(super) fn remark(self, record: &RunRecord) -> String {
         match self {
             Mark::Interrupted => "interrupted".into(),
@@ -81,14 +81,14 @@ impl Mark {
     }
 }
 
-/// What the column of spreads shows: half of it, as a share; none where nothing tells.
+/// Returns half of the spread, as a share, for the column of spreads. Returns none where the spread is unknown.
 pub(super) fn spread(record: &RunRecord) -> Option<f64> {
     let known = record.repetitions > 1 || record.spread.of == SpreadOf::Batches;
     let told = record.throughput_txn_per_s > 0.0;
     (known && told).then_some(record.spread.relative / 2.0)
 }
 
-/// What makes `record` less than it seems, in a few words; nothing if nothing does.
+/// Returns the reservations about `record` in a few words. The text is empty if there are none.
 pub fn remarks(record: &RunRecord) -> String {
     let marks = Mark::all(record);
     marks.into_iter().map(|mark| mark.remark(record)).collect::<Vec<_>>().join("; ")

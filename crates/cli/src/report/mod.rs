@@ -1,6 +1,6 @@
-//! What a person gets to see of run records: a table and a chart for the terminal, a page for the browser.
+//! Reports run records: as a table and a chart for the terminal, and as a page for the browser.
 //!
-//! All three are functions of the records alone, so any of them can be made again from a file of records.
+//! All three depend only on the records, so each can be created again from a file of records.
 
 mod chart;
 mod grouping;
@@ -16,19 +16,19 @@ pub use numbers::{duration_ns, rate};
 pub use page::page;
 pub use table::table;
 
-/// What the terminal can show.
+/// Capabilities of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminal {
-    /// Columns.
+    /// Number of columns.
     pub width: usize,
-    /// Colours are wanted: not for pipes and files.
+    /// Set if colours are wanted. They are not used for pipes and files.
     pub colour: bool,
-    /// Characters beyond ASCII are shown.
+    /// Set if the terminal shows characters beyond ASCII.
     pub unicode: bool,
 }
 
 impl Default for Terminal {
-    /// 80 columns, no colours, Unicode: right for a pipe.
+    /// Returns 80 columns, no colours, and Unicode, which suits a pipe.
     fn default() -> Terminal {
         Terminal { width: 80, colour: false, unicode: true }
     }

@@ -1,18 +1,18 @@
-//! Numbers as people read them: three significant digits and a unit.
+//! Formats numbers for readers: three significant digits and a unit.
 
 use harness::record::{Certificate, Promise, Verdict};
 
-/// `1234567.0` as `1.23 M`.
+/// Formats `1234567.0` as `1.23 M`.
 pub fn rate(per_s: f64) -> String {
     with_unit(per_s, &[(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, "")])
 }
 
-/// `12345` nanoseconds as `12.3 µs`.
+/// Formats `12345` nanoseconds as `12.3 µs`.
 pub fn duration_ns(ns: f64) -> String {
     with_unit(ns, &[(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")])
 }
 
-/// `0.0123` as `1.23 %`.
+/// Formats `0.0123` as `1.23 %`.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".into(),
@@ -21,7 +21,7 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// What a protocol promises, in as few words as possible.
+/// Returns a protocol's promise in as few words as possible.
 pub(super) fn promise(promise: &Promise) -> &'static str {
     match promise {
         Promise { strict: true, .. } => "strict",
@@ -32,7 +32,7 @@ pub(super) fn promise(promise: &Promise) -> &'static str {
     }
 }
 
-/// What was observed of a run's history, in as few words as possible. Capitals when a promise is broken.
+/// Returns the observed isolation of a run in as few words as possible. A broken promise is shown in capitals.
 pub(super) fn observed(certificate: &Certificate) -> &'static str {
     let Certificate { snapshot, strong_snapshot, read_committed, .. } = certificate;
     let Certificate { serializable, strict, promised, .. } = certificate;
@@ -59,7 +59,7 @@ pub(super) fn observed(certificate: &Certificate) -> &'static str {
 }
 
 fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
-    // 999.6 would be written as "1000" of its unit: it belongs to the next one.
+    // 999.6 would be written as "1000" of its unit, so it uses the next unit.
     let (size, name) = units
         .iter()
         .find(|(size, _)| value >= size * 0.9995)

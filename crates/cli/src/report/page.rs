@@ -1,4 +1,4 @@
-//! Records as one HTML file: charts, table and raw records, without a network.
+//! Writes records as one HTML file with charts, table and raw records. The page needs no network.
 
 use super::grouping::groups;
 use super::marks::{Mark, spread};
@@ -19,12 +19,12 @@ const SCRIPTS: [&str; 4] = [
     include_str!("page/page.js"),
 ];
 
-/// What the page's script needs beside the records: one answer to what belongs together, for
-/// terminal and browser.
+/// Data that the page's script needs besides the records. The grouping is computed here, so that terminal and browser
+/// group records in the same way.
 #[derive(Serialize)]
 struct View {
     groups: Vec<GroupView>,
-    /// The workload's options that are not at their defaults in some record.
+    /// Options of the workload that differ from their defaults in at least one record.
     options: Vec<String>,
     categories: Vec<&'static str>,
 }
@@ -40,28 +40,28 @@ struct GroupView {
 #[derive(Serialize)]
 struct SeriesView {
     name: String,
-    /// Nothing is promised: a line to compare with, drawn apart.
+    /// Set if the protocol promises nothing. The line then serves as a baseline and is drawn differently.
     baseline: bool,
     /// Positions in the array of records, ascending in cores.
     records: Vec<usize>,
-    /// What the protocol promises.
+    /// Promise of the protocol.
     promise: &'static str,
-    /// Its settings beside that, in which others may differ.
+    /// Other settings, in which protocols may differ.
     settings: String,
-    /// Of each record, what is said of it beside its numbers.
+    /// Notes on each record.
     rows: Vec<RowView>,
 }
 
 #[derive(Serialize)]
 struct RowView {
     observed: &'static str,
-    /// Half of the spread, as a share; none where nothing tells.
+    /// Half of the spread, as a share, or none where it is unknown.
     spread: Option<f64>,
-    /// What makes it less than it seems.
+    /// Reservations about the record.
     remarks: Vec<String>,
-    /// It is not known to be steady.
+    /// Set if the record is not known to be steady.
     unsteady: bool,
-    /// The promise was observed to be kept: some promise, and no more than that.
+    /// Set if the protocol promises an isolation level and its promise was observed to hold.
     kept: bool,
 }
 
@@ -78,7 +78,7 @@ impl RowView {
     }
 }
 
-/// Something is promised, it was looked for, and it holds. What nobody promises is no merit, seen or not.
+/// Returns whether a level is promised, was checked, and holds. Levels that are not promised do not count.
 fn is_kept(certificate: &Certificate) -> bool {
     let Certificate { promised, .. } = certificate;
     let levels = [
@@ -92,8 +92,8 @@ fn is_kept(certificate: &Certificate) -> bool {
         && levels.iter().all(|(promised, found)| !promised || *found == Verdict::Pass)
 }
 
-/// A self-contained page titled `title`. It loads nothing from anywhere and carries the records in
-/// the form of their JSON file.
+/// Returns a self-contained page titled `title`. It loads no other files and contains the records in the form of
+/// their JSON file.
 pub fn page(title: &str, records: &[RunRecord]) -> String {
     let values = BTreeMap::from([
         ("title", escaped(title)),
@@ -133,7 +133,8 @@ fn view(records: &[RunRecord]) -> View {
     View { groups, options: changed_options(records), categories }
 }
 
-/// The options that somebody has set; all of a workload that this program does not know.
+/// Returns the names of options that differ from their defaults. For a workload unknown to this program these are all
+/// options.
 fn changed_options(records: &[RunRecord]) -> Vec<String> {
     let mut changed = BTreeSet::new();
     for record in records {
@@ -146,7 +147,7 @@ fn changed_options(records: &[RunRecord]) -> Vec<String> {
     changed.into_iter().collect()
 }
 
-/// JSON that cannot end the element that it stands in.
+/// Returns JSON that cannot end the element that contains it.
 fn embedded(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a record is plain data").replace('<', "\\u003c")
 }
@@ -155,7 +156,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Replaces every `{{name}}` of the template once; what is put in is not looked at again.
+/// Replaces every `{{name}}` of the template once. Inserted text is not searched again.
 fn filled(template: &str, values: &BTreeMap<&str, String>) -> String {
     let mut out = String::new();
     let mut rest = template;

@@ -1,12 +1,13 @@
-//! In which settings the protocols of a table differ beside their names: who compares them has to know.
+//! Lists the settings in which the protocols of a table differ besides their names. A comparison must take these into
+//! account.
 
 use super::Terminal;
 use super::grouping::Group;
 use harness::record::{RunRecord, Setting};
 use std::collections::BTreeMap;
 
-/// Protocols by the settings that they have and others have not, or have otherwise: `commit-locks refuse` with OCC, SILO and
-/// TICTOC. The level of isolation is not among them: it is a column.
+/// Returns protocols by the settings that differ from those of other protocols, for example `commit-locks refuse`
+/// with OCC, SILO and TICTOC. The isolation level is not included, because it has a column of its own.
 pub(super) fn differing(group: &Group<'_>) -> BTreeMap<String, Vec<String>> {
     let mut by_setting: BTreeMap<String, Vec<String>> = BTreeMap::new();
     if group.series.len() < 2 {
@@ -23,25 +24,26 @@ pub(super) fn differing(group: &Group<'_>) -> BTreeMap<String, Vec<String>> {
     by_setting
 }
 
-/// The settings of a record's protocol, `commit-locks refuse`, but for the level of isolation.
+/// Returns the settings of a record's protocol except for the isolation level and the timestamps, for example
+/// `commit-locks refuse`.
 fn of(record: &RunRecord) -> impl Iterator<Item = String> {
     let options = record.protocol_options.iter();
     let own = options.filter(|(n, _)| *n != "isolation" && *n != "timestamp_allocation");
     own.map(|(name, value)| format!("{name} {value}"))
 }
 
-/// The same on one line.
+/// Returns these settings on one line.
 pub(super) fn own_settings(record: &RunRecord) -> String {
     of(record).collect::<Vec<_>>().join(", ")
 }
 
-/// True when all data of the run are one partition, and the protocol locks partitions.
+/// Returns whether all data of the run are one partition and the protocol locks partitions.
 pub(super) fn is_one_partition(record: &RunRecord) -> bool {
     record.protocol_options.contains_key("older-at-partition")
         && record.protocol_options.get("partitions") == Some(&Setting::Text("1".into()))
 }
 
-/// The settings of a group's protocols for below its table.
+/// Returns the settings of a group's protocols, for the notes below its table.
 pub(super) fn settings(group: &Group<'_>, terminal: Terminal) -> String {
     let mut text = String::new();
     for series in group.series.iter().filter(|series| is_one_partition(series.records[0])) {

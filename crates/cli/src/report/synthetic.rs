@@ -1,12 +1,12 @@
-//! Records made up by formulas, to test and look at reports. Nothing here was measured.
+//! Provides records computed by formulas, to test and view reports. Nothing here was measured.
 
 use harness::record::{Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Verdict};
 use machine::Category;
 
-/// How a made-up protocol behaves.
+/// Behaviour of an invented protocol.
 struct Shape {
     name: &'static str,
-    /// Transactions a second on one core.
+    /// Transactions per second on one core.
     alone: f64,
     /// Share of work that does not scale.
     serial: f64,
@@ -77,7 +77,7 @@ const SHAPES: [Shape; 6] = [
     },
 ];
 
-/// Two machines, six protocols, some core counts. The last record of all is an interrupted one.
+/// Returns records of two machines, six protocols and some numbers of cores. The last record is an interrupted one.
 pub fn records() -> Vec<RunRecord> {
     let native = [1, 2].map(|cores| (MachineKind::Native, cores));
     let simulated = [1, 4, 16, 64, 256, 1024].map(|cores| (MachineKind::Simulated, cores));

@@ -1,4 +1,4 @@
-//! Records as a table for the terminal.
+//! Formats records as a table for the terminal.
 
 use super::Terminal;
 use super::grouping::groups;
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 const HEADER: [&str; 9] =
     ["protocol", "cores", "txn/s", "spread", "aborts", "p50", "p99", "promises", "observed"];
 
-/// The columns of numbers.
+/// Columns that contain numbers.
 const NUMBERS: std::ops::Range<usize> = 1..7;
 
-/// One table for each workload and machine, one row for each record: throughput, aborts, latency, what is promised and what was
-/// observed. A sign in the row says what makes a number less than it seems (`Mark`).
+/// Returns one table for each workload and machine, with one row for each record: throughput, aborts, latency,
+/// promise and observed isolation. A sign in the row marks a reservation about a number (`Mark`).
 pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
     let mut out = String::new();
     for group in groups(records) {
@@ -30,7 +30,7 @@ pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
             }
         }
         let mut notes = Notes::default();
-        // Rows of the table before which a rule is drawn: it parts numbers of cores.
+        // Rows before which a rule is drawn. Rules separate numbers of cores.
         let mut rules = vec![];
         for cores in group.cores() {
             rules.push(table.row_count());
@@ -46,7 +46,7 @@ pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
         let width = text.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
         let rule = if terminal.unicode { "─" } else { "-" }.repeat(width);
         for (i, line) in text.lines().enumerate() {
-            // The header is line 0, row 0 is line 1.
+            // The header is line 0, and row 0 is line 1.
             if i > 0 && rules.contains(&(i - 1)) {
                 out.push_str(&format!("{rule}\n"));
             }
@@ -56,7 +56,7 @@ pub fn table(records: &[RunRecord], terminal: Terminal) -> String {
         out.push_str(&settings(&group, terminal));
         out.push('\n');
     }
-    // Padding at the end of lines is invisible, and longer than some terminals are wide.
+    // Padding at the end of lines is invisible and longer than some terminals are wide.
     out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -89,15 +89,15 @@ fn row(name: &str, record: &RunRecord, terminal: Terminal) -> Vec<Cell> {
     .collect()
 }
 
-/// A percentage without the space: nine columns are to fit into 80 characters.
+/// Formats a percentage without a space, so that nine columns fit into 80 characters.
 fn narrow(share: f64) -> String {
     percent(share).replace(' ', "")
 }
 
-/// What has to be said below a table.
+/// Notes below a table.
 #[derive(Default)]
 struct Notes {
-    /// By their signs, of which two may have the same.
+    /// Marks by their signs. Two marks can have the same sign.
     marks: BTreeMap<&'static str, Mark>,
     batches: bool,
     repetitions: bool,

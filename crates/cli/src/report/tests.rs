@@ -4,7 +4,7 @@ use harness::record::{HostLoad, LittlesLaw, RunRecord, Setting, Spread, Verdict,
 #[path = "synthetic.rs"]
 mod synthetic;
 
-/// Lengths of the lines, in characters.
+/// Returns the lengths of the lines, in characters.
 fn widths(text: &str) -> impl Iterator<Item = usize> {
     text.lines().map(|line| line.chars().count())
 }
@@ -66,7 +66,7 @@ fn what_makes_a_number_less_than_it_seems_is_said_in_its_row() {
         ("littles_law.holds", "false"),
         ("spread.of", "batches"),
     ] {
-        // Cells before the quoted ones at the end of a line.
+        // These columns come before the quoted cells at the end of a line.
         assert_eq!(lines[2][column(name)], value, "{name}");
     }
     assert!(csv.contains(",0.4,true,"), "the load of others, and that it disturbs");
@@ -76,7 +76,7 @@ fn what_makes_a_number_less_than_it_seems_is_said_in_its_row() {
 fn a_promise_stands_beside_what_was_observed() {
     let mut records = synthetic::records();
     records.truncate(1);
-    // One worker alone: everything is in order, and nobody has promised it.
+    // With a single worker every check passes, although the protocol promises nothing.
     let certificate = &mut records[0].certificate;
     (certificate.serializable, certificate.strict) = (Verdict::Pass, Verdict::Pass);
     let text = table(&records, Terminal::default());

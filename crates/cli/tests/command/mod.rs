@@ -1,4 +1,4 @@
-//! The command, started as a user would.
+//! Starts the command as a user would.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub fn kilocore(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Output {
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A folder of its own for the test `name`.
+    /// Creates a separate folder for the test `name`.
     pub fn fresh(name: &str) -> Folder {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&folder);
@@ -21,7 +21,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// Where it is.
+    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         &self.0
     }

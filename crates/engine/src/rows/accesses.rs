@@ -1,4 +1,4 @@
-//! Rows by their keys.
+//! Accesses to rows by their keys.
 
 use super::{Sited, Work};
 use machine::Machine;
@@ -7,7 +7,7 @@ use storage::RowState;
 use txn::{Abort, ColumnSet, Intent, Key, TableId};
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// As [`txn::Access::read_with`].
+    /// Implements [`txn::Access::read_with`].
     pub fn read(
         &mut self,
         table: TableId,
@@ -20,7 +20,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.read_row(record, columns, intent, out)
     }
 
-    /// As [`txn::Access::update`].
+    /// Implements [`txn::Access::update`].
     pub fn update(
         &mut self,
         table: TableId,
@@ -36,7 +36,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.write_row(record, Change { columns, values, state: None })
     }
 
-    /// As [`txn::Access::add`], where [`Work::adds_blindly`].
+    /// Implements [`txn::Access::add`] for the case that [`Work::adds_blindly`] returns true.
     pub fn add(
         &mut self,
         table: TableId,
@@ -49,8 +49,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.add_to_row(record, columns, deltas)
     }
 
-    /// Whether an addition to `columns`, which hold integers, is the protocol's business. To move entries of an
-    /// index one must know the values.
+    /// Returns true if the protocol can add to `columns` without reading them. Panics if a column does not hold
+    /// integers. Additions to indexed columns need a read, because moving an index entry requires the value.
     pub fn adds_blindly(&mut self, table: TableId, columns: ColumnSet) -> bool {
         let home = self.table(table);
         assert!(
@@ -61,7 +61,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.sites.site(0).adds_at_commit() && !home.indexed_columns().intersects(columns)
     }
 
-    /// Inserts a row, whatever indexes its table has.
+    /// Inserts a row and its entries in the indexes of its table.
     pub fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
         self.rows.refused_by = None;
         let (record, found) = self.locate(table, key)?;
@@ -80,7 +80,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(inserted)
     }
 
-    /// Deletes a row, whatever indexes its table has.
+    /// Deletes a row and its entries in the indexes of its table.
     pub fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
         let (record, found) = self.locate(table, key)?;
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
@@ -95,7 +95,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(true)
     }
 
-    /// Writes to a record, or to a part of one.
+    /// Writes to a record, or to one part of a split row.
     pub(super) fn write_record(
         &mut self,
         at: Sited<'s, M>,
@@ -110,7 +110,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.note_absence(at)
     }
 
-    /// Adds to a record, or to a part of one.
+    /// Adds to a record, or to one part of a split row.
     pub(super) fn add_to_record(
         &mut self,
         at: Sited<'s, M>,
@@ -124,7 +124,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.note_absence(at)
     }
 
-    /// The protocol has seen an absence; reading it says what kind, and puts it on record.
+    /// Reads a record that the protocol has found absent. The read distinguishes an absent record from a
+    /// retired one, and it records the absence in the history.
     fn note_absence(&mut self, at: Sited<'s, M>) -> Result<bool, Abort> {
         self.read_record(at, ColumnSet::NONE, Intent::Read, &mut [])?;
         Ok(false)

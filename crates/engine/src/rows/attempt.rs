@@ -7,7 +7,7 @@ use protocols::{CommitLog, faults};
 use txn::Abort;
 
 impl<'s, M: Machine> Rows<'s, M> {
-    /// An attempt begins; then it begins at its sites.
+    /// Begins an attempt here. The caller then begins it at its sites.
     #[inline(always)]
     pub fn begin(&mut self) {
         assert!(!self.open, "begin inside a transaction");
@@ -25,7 +25,8 @@ impl<'s, M: Machine> Rows<'s, M> {
         self.bare = self.unwatched && !breakdown.enabled();
     }
 
-    /// An attempt that was [bare](Rows::is_bare) to its end has committed; its sites have been left.
+    /// Ends an attempt that has committed and stayed [bare](Rows::is_bare). The caller has left the sites
+    /// already.
     #[inline(always)]
     pub fn committed_barely(&mut self) {
         self.purge.committed();
@@ -33,7 +34,7 @@ impl<'s, M: Machine> Rows<'s, M> {
         self.bare = false;
     }
 
-    /// Fails when the attempt is doomed, or when there is none.
+    /// Fails if the attempt is doomed. Panics if there is no attempt.
     #[inline]
     fn check_alive(&self) -> Result<(), Abort> {
         if let Some(abort) = self.doomed {
@@ -53,12 +54,13 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         for at in 0..self.sites.count() {
             let site = self.sites.site(at);
             site.begin(txn);
-            // The first site draws a timestamp if the protocol needs one, and all others go by it.
+            // The first site draws a timestamp if the protocol needs one. All other sites use the same
+            // timestamp.
             txn.age = txn.age.or(site.age()).filter(|_| !own_ages);
         }
     }
 
-    /// Runs one access of an attempt that is still alive; a failure dooms the attempt.
+    /// Runs one access of an attempt that is still alive. A failed access dooms the attempt.
     pub fn access<T>(
         &mut self,
         access: impl FnOnce(&mut Self) -> Result<T, Abort>,
@@ -69,13 +71,16 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         result.map_err(|abort| self.rows.doom(abort))
     }
 
-    /// Prepares at every site, and returns the commit timestamp that all of them can accept: the first phase.
+    /// Prepares at every site and returns a commit timestamp that all of them accept. This is the first phase
+    /// of two-phase commit.
     ///
-    /// A site that has been prepared keeps others from what the attempt writes there, until the attempt ends. Whether
-    /// it also keeps them from overwriting what was read is told by [`Prepared`]: if not, or not up to the timestamp
-    /// that is agreed on, the site confirms once all sites are prepared. What was read there was then valid at a
-    /// moment at which the attempt's writes were kept from others at every site: the moment at which it is serialized.
-    /// (Validating each site only before the next is prepared lets write skew through.)
+    /// A prepared site protects the rows that the attempt writes there until the attempt ends. [`Prepared`]
+    /// says whether the site also protects the rows that were read from overwriting. If it does not, or not up
+    /// to the agreed timestamp, the site confirms after all sites are prepared. The reads at that site were
+    /// then valid at a moment at which every site protected the attempt's writes. This moment is the attempt's
+    /// serialization point.
+    ///
+    /// Validating each site before the next one is prepared would not suffice: it would permit write skew.
     fn prepare(&mut self) -> Result<u64, Abort> {
         let count = self.sites.count();
         if count == 1 {
@@ -95,7 +100,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(agreed)
     }
 
-    /// Commits the attempt; on failure it is rolled back and the reason returned.
+    /// Commits the attempt. On failure it rolls the attempt back and returns the reason.
     pub fn commit(&mut self) -> Result<(), Abort> {
         assert!(self.rows.open, "commit outside a transaction");
         let core = self.rows.core;
@@ -136,13 +141,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(())
     }
 
-    /// Ends the attempt as if it had never been.
+    /// Rolls the attempt back.
     pub fn rollback(&mut self) {
         assert!(self.rows.open, "rollback outside a transaction");
         self.abort();
     }
 
-    /// As [`Work::rollback`], and says whether all that the attempt has read could have been committed.
+    /// Rolls the attempt back as [`Work::rollback`] does. Returns `Ok` only if everything that the attempt has
+    /// read could have been committed.
     pub fn check_and_rollback(&mut self) -> Result<(), Abort> {
         assert!(self.rows.open, "rollback outside a transaction");
         let checked = match self.rows.doomed {

@@ -1,5 +1,8 @@
-//! Secondary indexes: an index's entries are rows like any others, written and read by the transaction that
-//! writes and reads the rows of the base table.
+//! Secondary indexes. The entries of an index are rows like all others. The transaction that writes or reads
+//! rows of the base table also writes or reads the entries.
+//!
+//! So the protocol isolates an index without further code: a lookup through an index is a scan of entries,
+//! followed by reads of rows.
 
 use super::{Sited, Work};
 use machine::{Core, Machine};
@@ -11,7 +14,8 @@ use txn::{
     SecondaryIndex, TableId, Visit,
 };
 
-/// An entry that is to go, one that is to come, or both: the index has another key for the row.
+/// A change of one index for one row: the old entry that must be deleted, the new entry that must be inserted,
+/// or both.
 struct Moved {
     index: TableId,
     unique: bool,
@@ -19,7 +23,7 @@ struct Moved {
     to: Option<OwnedKey>,
 }
 
-/// The bytes of a column in packed `values` of `columns`.
+/// Returns the bytes of `column` in packed `values` of `columns`.
 fn value_in<'v>(
     layout: &RowLayout,
     columns: ColumnSet,
@@ -32,8 +36,9 @@ fn value_in<'v>(
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// What changes in the indexes of `table` when the row `key`, whose indexed columns were `before`, if there was
-    /// one, gets the packed `values` of `columns`, or goes.
+    /// Returns the changes in the indexes of `table` for a write to the row `key`. `before` holds the indexed
+    /// columns of the existing row, if there is one. `after` holds the packed values of the columns that are
+    /// written, or is `None` if the row is deleted.
     fn moved(
         &mut self,
         table: TableId,
@@ -58,7 +63,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                         false => old(column),
                     };
                     let to = index.entry(key, value_of);
-                    // The index has no place for such a row.
+                    // The index has no place for a row with this value.
                     Some(to.ok_or(Abort::because(AbortReason::KeyOutsideIndex))?)
                 }
             };
@@ -69,7 +74,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(moved)
     }
 
-    /// Changes the indexes; false, with nothing changed, if a unique one has an entry of another row already.
+    /// Applies the changes to the indexes. Returns false, with nothing changed, if a unique index already has
+    /// an entry of another row.
     fn write_entries(&mut self, key: Key<'_>, moved: &[Moved]) -> Result<bool, Abort> {
         for entry in moved.iter().filter(|entry| entry.unique) {
             let Some(to) = &entry.to else { continue };
@@ -81,8 +87,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
         }
         for entry in moved {
-            // An attempt that reads what is not of one moment may find no entry, or find one where none can be. It
-            // will not commit, and goes on as if all were right.
+            // An attempt whose reads are not consistent can find no entry here, or an entry where none can be.
+            // It will not commit, so it continues as if the entries were right.
             if let Some(from) = &entry.from
                 && !self.rows.core.is_planted(faults::INDEX_ENTRY_STAYS)
             {
@@ -95,7 +101,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(true)
     }
 
-    /// Puts the entries of a new row into the indexes of its table; false if a unique one refuses.
+    /// Inserts the entries of a new row into the indexes of its table. Returns false if a unique index refuses.
     #[cold]
     pub(super) fn insert_entries(
         &mut self,
@@ -108,7 +114,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.write_entries(key, &moved)
     }
 
-    /// Takes the entries of a row that goes, and that is there, out of the indexes of its table.
+    /// Deletes the entries of a row from the indexes of its table. The row must be present and is about to be
+    /// deleted.
     #[cold]
     pub(super) fn delete_entries(
         &mut self,
@@ -123,7 +130,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.write_entries(key, &moved).map(|_| ())
     }
 
-    /// An update of indexed columns.
+    /// Updates columns of which some are indexed.
     #[cold]
     pub(super) fn update_indexed(
         &mut self,
@@ -153,7 +160,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 
-    /// As [`txn::Access::scan_index`].
+    /// Implements [`txn::Access::scan_index`].
     pub fn scan_index(
         &mut self,
         index: TableId,
@@ -190,7 +197,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.table(base)
     }
 
-    /// Reads the row that an entry is about.
+    /// Reads the row that an entry refers to and visits it.
     fn visit_entry(
         &mut self,
         index: TableId,
@@ -204,7 +211,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.read_beside_scan(true);
         let head = self.read_record(record, columns, Intent::Read, row)?;
         self.read_beside_scan(false);
-        // An entry of a row that is not there is none of one moment with it: the attempt will not commit.
+        // If the entry's row is absent, the entry and the row were read at different moments. The attempt will
+        // not commit.
         let there = head.state.is_present();
         Ok(if there { visit(key, row) } else { ControlFlow::Continue(()) })
     }

@@ -1,4 +1,4 @@
-//! What a session tells its engine's log.
+//! Collects what a session reports to its engine's log.
 
 use super::{Rows, Work};
 use crate::log::{Commit, Log, Ticket, Written, WrittenKey};
@@ -8,20 +8,21 @@ use std::{collections::HashMap, ops::Range};
 use storage::Record;
 use txn::TxnId;
 
-/// The writes of the running attempt, gathered for the log.
+/// The writes of the running attempt, collected for the log.
 pub(super) struct Logger<'s, M: Machine> {
     log: &'s Log<M>,
-    /// Where the bytes of a record's key lie, of the records that the attempt has looked up: trees keep keys and records
-    /// apart.
+    /// Byte keys of the records that the attempt has looked up, as ranges in `bytes`, by the identity of the
+    /// record. Needed because trees store keys apart from records.
     spelled: HashMap<usize, Range<usize>>,
+    /// Writes of the running attempt. Their ranges refer to `bytes`.
     writes: Vec<Written>,
     bytes: Vec<u8>,
-    /// Of the last commit, until it is taken.
+    /// Ticket of the last commit, until it is taken.
     ticket: Option<Ticket>,
 }
 
 impl<'s, M: Machine> Logger<'s, M> {
-    /// Nothing yet.
+    /// Makes an empty logger.
     pub fn new(log: &'s Log<M>) -> Self {
         let (spelled, writes, bytes) = Default::default();
         Logger { log, spelled, writes, bytes, ticket: None }
@@ -33,7 +34,7 @@ impl<'s, M: Machine> Logger<'s, M> {
         start..self.bytes.len()
     }
 
-    /// The running attempt has found `record` under `key`.
+    /// Remembers that the running attempt has found `record` under `key`.
     pub fn spell(&mut self, record: &Record<'_, M>, key: &[u8]) {
         if self.spelled.contains_key(&record.identity()) {
             return;
@@ -59,7 +60,8 @@ impl<'s, M: Machine> Logger<'s, M> {
         self.writes.push(Written { table, key, kind, columns, before, after });
     }
 
-    /// Numbers the attempt and tells the sink of it.
+    /// Numbers the attempt and sends it to the sink. An attempt without writes gets the last ticket and is not
+    /// sent.
     fn commit(&mut self, core: &M::Core, id: TxnId, timestamp: u64) {
         let Log { sink, order, epoch_of } = self.log;
         if self.writes.is_empty() {
@@ -72,7 +74,7 @@ impl<'s, M: Machine> Logger<'s, M> {
         self.ticket = Some(ticket);
     }
 
-    /// The attempt has ended.
+    /// Forgets the attempt, which has ended.
     pub fn end(&mut self) {
         self.spelled.clear();
         self.writes.clear();
@@ -81,7 +83,7 @@ impl<'s, M: Machine> Logger<'s, M> {
 }
 
 impl<M: Machine> Rows<'_, M> {
-    /// Numbers the attempt and tells the log of it, if there is one.
+    /// Numbers the attempt and sends it to the log, if there is one.
     pub(super) fn log(&mut self, timestamp: u64) {
         let (core, id) = (self.core, self.id());
         if let Some(logger) = &mut self.logger {
@@ -89,14 +91,14 @@ impl<M: Machine> Rows<'_, M> {
         }
     }
 
-    /// The ticket of the last commit, if it was not taken before.
+    /// Returns the ticket of the last commit, if it has not been taken yet.
     pub fn take_ticket(&mut self) -> Option<Ticket> {
         self.logger.as_mut().and_then(|logger| logger.ticket.take())
     }
 }
 
 impl<M: Machine> Work<'_, '_, M> {
-    /// Gathers what the prepared attempt will install, at every site, if there is a log.
+    /// Collects what the prepared attempt will install at every site, if there is a log.
     pub(super) fn gather_images(&mut self) {
         let Some(logger) = &mut self.rows.logger else { return };
         let core = self.rows.core;

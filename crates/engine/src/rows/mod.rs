@@ -1,17 +1,22 @@
-//! What a row is: keys of both kinds, rows in two parts, secondary indexes, scans, retirement, recording.
+//! Rows: keys of both kinds, split rows (hot and cold columns), secondary indexes, scans, retirement,
+//! recording.
 //!
-//! Written once above sites and compiled once for a machine: whatever the protocol, and whoever executes an access.
-//! [`Rows`] is what a session keeps for it; [`Work`] is that together with the session's sites, for one call.
+//! This layer lies above sites. It is written once for all protocols and architectures, and it is compiled once
+//! per machine. [`Rows`] is the state that a session keeps for it. [`Work`] is that state together with the
+//! session's sites, for one call.
 //!
-//! - `accesses.rs`: rows by their keys;
-//! - `parts.rs`: rows in two parts;
-//! - `indexes.rs`: secondary indexes;
-//! - `scans.rs`: ranges;
-//! - `retirement.rs`: absent rows leave their indexes; `purge_queue.rs`: those that may;
-//! - `attempt.rs`: begin, commit and the end of an attempt;
-//! - `recorder.rs`: the history;
-//! - `logger.rs`: what a log is told;
+//! - `accesses.rs`: accesses to rows by their keys.
+//! - `parts.rs`: rows in two parts.
+//! - `indexes.rs`: secondary indexes.
+//! - `scans.rs`: ranges. `tree_key.rs`: the two kinds of keys that ranges are of.
+//! - `retirement.rs`: removes absent records from their indexes. `purge_queue.rs`: the candidates for that.
+//! - `attempt.rs`: begin, commit and the end of an attempt.
+//! - `recorder.rs`: the history.
+//! - `logger.rs`: what the log receives.
 //! - `walks.rs`: all rows of a table, piece by piece.
+//!
+//! An attempt is open from `begin` until its commit or abort has ended. If an access fails, the attempt is
+//! doomed: every further access fails with the same reason, and commit rolls it back.
 
 mod accesses;
 mod attempt;
@@ -38,52 +43,57 @@ use recorder::Recorder;
 use storage::{Record, RowHead, RowState, Store, Table};
 use txn::{Abort, ColumnSet, Digest, Intent, Key, TableId, TxnId, Version, WorkerHistory};
 
-/// The sites that a session's transactions may touch, and which of them executes an access: what an architecture is.
+/// The sites that a session's transactions can access, and the choice of the site that executes an access. This
+/// is what distinguishes architectures.
 pub(crate) trait Sites<'s, M: Machine> {
-    /// How many there are.
+    /// Returns the number of sites.
     fn count(&self) -> usize;
 
-    /// The number of the one that has the row `key` of `table`.
+    /// Returns the number of the site that has the row `key` of `table`.
     fn of_key(&self, table: TableId, key: Key<'_>) -> usize;
 
-    /// The number of the one that has all rows of `table`, which is in key order.
+    /// Returns the number of the site that has all rows of `table`, which must be in key order.
     fn of_table(&self, table: TableId) -> usize;
 
-    /// Site number `at`.
+    /// Returns site number `at`.
     fn site(&mut self, at: usize) -> &mut dyn Site<'s, M>;
 
-    /// The age by which the protocol decides who gives way, if it does.
+    /// Returns the transaction's priority, if the protocol decides conflicts by age.
     fn age(&self) -> Option<u64>;
 }
 
-/// What a session keeps beside its sites.
+/// State of a session apart from its sites.
 pub(crate) struct Rows<'s, M: Machine> {
     core: &'s M::Core,
-    /// That of the first owner: tables are the same everywhere, but for what is in them.
+    /// Store of the first owner. Tables have the same schema and layout at every owner, but not the same rows.
     store: &'s Store<M>,
     slot: usize,
     recorder: Option<Recorder>,
     logger: Option<Box<Logger<'s, M>>>,
-    /// There is neither of them.
+    /// Set if there is neither a recorder nor a logger.
     unwatched: bool,
     purge: PurgeQueue,
+    /// Number of attempts so far. With the slot it identifies the running attempt.
     attempts: u64,
+    /// Set between begin and the end of an attempt.
     open: bool,
+    /// Reason for which an access of the running attempt has failed. Such an attempt cannot commit.
     doomed: Option<Abort>,
-    /// The attempt is alive, unrecorded, not logged and not timed: nothing has to be done around an access.
+    /// Set if the attempt is alive and neither recorded nor logged nor timed. An access then needs no work
+    /// around it.
     bare: bool,
-    /// The unique index that has refused the last insert or update.
+    /// Unique index that refused the last insert or update.
     refused_by: Option<TableId>,
-    /// The row that a scan is at.
+    /// Buffer for the row that a scan has reached.
     scanned: Vec<u8>,
-    /// Values of a part of a row.
+    /// Buffer for the values of one part of a row.
     part: Vec<u8>,
-    /// A row that is read as a whole, for the recorder.
+    /// Buffer for a row that is read as a whole for the recorder.
     whole: Vec<u8>,
 }
 
 impl<'s, M: Machine> Rows<'s, M> {
-    /// What session number `slot`, which `core` uses, keeps.
+    /// Makes the state of session number `slot`, which `core` uses.
     pub fn new(
         core: &'s M::Core,
         store: &'s Store<M>,
@@ -110,19 +120,19 @@ impl<'s, M: Machine> Rows<'s, M> {
         }
     }
 
-    /// The core that uses the session.
+    /// Returns the core that uses the session.
     #[inline(always)]
     pub fn core(&self) -> &'s M::Core {
         self.core
     }
 
-    /// True when an access of the running attempt needs nothing around it.
+    /// Returns true if an access of the running attempt needs no work around it.
     #[inline(always)]
     pub fn is_bare(&self) -> bool {
         self.bare
     }
 
-    /// An access has failed: nothing else will be done by this attempt.
+    /// Dooms the attempt, because an access has failed. No further access of this attempt will be executed.
     #[cold]
     pub fn doom(&mut self, abort: Abort) -> Abort {
         self.doomed = Some(abort);
@@ -130,34 +140,34 @@ impl<'s, M: Machine> Rows<'s, M> {
         abort
     }
 
-    /// True between begin and the end of the attempt.
+    /// Returns true between begin and the end of the attempt.
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// The unique index that has refused the last insert or update.
+    /// Returns the unique index that refused the last insert or update, if one did.
     pub fn refused_by(&self) -> Option<TableId> {
         self.refused_by
     }
 
-    /// What its committed transactions did so far, if that is recorded.
+    /// Takes the history of the committed transactions so far. It is empty unless histories are recorded.
     pub fn take_history(&mut self) -> WorkerHistory {
         self.recorder.as_mut().map(Recorder::take).unwrap_or_default()
     }
 
-    /// True when it is time to retire some records.
+    /// Returns true if it is time to retire some records.
     #[inline]
     pub fn is_purge_due(&self) -> bool {
         self.purge.is_due()
     }
 
-    /// The version of the running attempt's writes.
+    /// Returns the version of the running attempt's writes.
     #[inline]
     pub fn version(&self) -> Version {
         Version::new(self.id(), 1)
     }
 
-    /// The attempt that has just begun, as its sites know it.
+    /// Returns the description of the attempt that has just begun, for its sites.
     #[inline(always)]
     pub fn txn<'a>(&self, start: Start<'a>) -> Txn<'a> {
         let Start { attempt, read_only, partitions } = start;
@@ -170,7 +180,7 @@ impl<'s, M: Machine> Rows<'s, M> {
     }
 }
 
-/// A record and the number of the site that it is at.
+/// A record and the number of its site.
 pub(crate) struct Sited<'s, M: Machine> {
     site: usize,
     record: Record<'s, M>,
@@ -184,20 +194,20 @@ impl<M: Machine> Clone for Sited<'_, M> {
 
 impl<M: Machine> Copy for Sited<'_, M> {}
 
-/// A session at work: what it keeps, and its sites.
+/// A session's state together with its sites, for one call.
 pub(crate) struct Work<'w, 's, M: Machine> {
     pub rows: &'w mut Rows<'s, M>,
     pub sites: &'w mut dyn Sites<'s, M>,
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// The table as everybody knows it: its schema and its layout are the same at all sites.
+    /// Returns the table of the first owner. Its schema and its layout are the same at all sites.
     #[inline(always)]
     fn table(&self, table: TableId) -> &'s Table<M> {
         self.rows.store.table(table)
     }
 
-    /// The record of `key`, made if need be, and how it is found again.
+    /// Returns the record of `key` and the data to find it again. Makes the record if there is none.
     fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<(Sited<'s, M>, Found), Abort> {
         let site = self.sites.of_key(table, key);
         let Located { record, name, made } = self.sites.site(site).locate(table, key)?;
@@ -227,8 +237,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 
-    /// As [`Work::read_record`], and puts on record what was read. Where values are evidence all columns are read, and of
-    /// them those that were asked for go out.
+    /// Reads as [`Work::read_record`] does, and records the read in the history. If values are recorded, it
+    /// reads all columns and copies those that were asked for to `out`.
     fn read_recorded(
         &mut self,
         Sited { site, record }: Sited<'s, M>,
@@ -239,7 +249,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let Rows { core, recorder, whole: row, .. } = &mut *self.rows;
         let (table, key) = (record.table().id(), record.history_key(core));
         let recorder = recorder.as_mut().expect("the run is recorded");
-        // What the attempt writes itself is mixed into what it reads, so that is nobody's version.
+        // Own writes of the attempt are mixed into what it reads, so the read shows no installed version.
         if !record.table().keeps_digests() || recorder.writes_to(table, key) {
             let head = self.sites.site(site).read(record, columns, intent, out)?;
             recorder.read(table, key, head, Digest::UNKNOWN);
@@ -258,7 +268,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(head)
     }
 
-    /// A write to a record has been accepted: to leave its row in `state` if that says so.
+    /// Records that a write to a record has been accepted. `state` is the state in which it leaves the row, if
+    /// it changes it.
     fn note_write(&mut self, record: Record<'s, M>, state: Option<RowState>) {
         if let Some(recorder) = &mut self.rows.recorder
             && state != Some(RowState::RETIRED)

@@ -1,4 +1,7 @@
-//! Whole rows, and rows in two parts: each access goes to the part or the parts whose columns it names.
+//! Whole rows and split rows. Each access goes to the part or parts that hold the columns it names.
+//!
+//! A split row has two records: the first part holds the cold columns, the second part the hot ones. Both parts
+//! are present or both are absent, in every consistent state.
 
 use super::{Sited, Work};
 use machine::{Core, Machine};
@@ -7,8 +10,8 @@ use storage::{RowState, Split};
 use txn::{Abort, ColumnSet, Intent};
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// Reads `columns`; the first part tells whether there is a row if none are named. An attempt that finds one part and
-    /// not the other will not commit.
+    /// Reads `columns`. If there are none, it reads the first part, which shows whether there is a row. An
+    /// attempt that finds one part present and the other one absent will not commit.
     pub(super) fn read_row(
         &mut self,
         at: Sited<'s, M>,
@@ -41,7 +44,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         found
     }
 
-    /// Writes columns of either part or of both.
+    /// Writes columns of one part or of both.
     pub(super) fn write_row(
         &mut self,
         at: Sited<'s, M>,
@@ -53,7 +56,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         })
     }
 
-    /// Adds to columns of either part or of both.
+    /// Adds to columns of one part or of both.
     pub(super) fn add_to_row(
         &mut self,
         at: Sited<'s, M>,
@@ -65,7 +68,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         })
     }
 
-    /// Gives a row that is deleted, or whose record retires, that state, in both parts.
+    /// Sets the state of both parts of a row that is deleted or whose record retires.
     pub(super) fn end_row(&mut self, at: Sited<'s, M>, state: RowState) -> Result<(), Abort> {
         let state = Some(state);
         let change = Change { columns: ColumnSet::NONE, values: &[], state };
@@ -78,7 +81,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(())
     }
 
-    /// Runs `write` on each part of which `columns` are written, with their values.
+    /// Runs `write` on each part that has some of `columns`, with the values for that part.
     fn each_part(
         &mut self,
         at: Sited<'s, M>,
@@ -106,7 +109,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 }
 
-/// The second part of a row in two parts, if some of `columns` are in it, and which.
+/// Returns the second part of a split row and those of `columns` that are in it. Returns `None` if the row is
+/// not split or none of `columns` are in its second part.
 fn second_of<'s, M: Machine>(
     at: Sited<'s, M>,
     columns: ColumnSet,

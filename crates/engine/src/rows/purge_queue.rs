@@ -1,46 +1,55 @@
-//! Keys whose rows are absent, waiting to leave their index.
+//! Queue of absent records that wait to be removed from their index.
 //!
-//! A deleted row, and a key that was looked for in vain, leave a record behind that stands in for the
-//! absence. Later the session that made it retires it in a transaction of its own: under the protocol's
-//! protection the row's state turns from absent to retired, then the record leaves the index, and two
-//! epochs later its slot is used again. Who meets a retired record looks its key up anew.
+//! A deleted row leaves an absent record behind. So does a lookup of a key that has no row. The absent record
+//! stands in for the missing row, so that transactions can read and lock it. The session that made it retires
+//! it later:
+//!
+//! 1. A transaction of its own changes the row's state from absent to retired, isolated by the protocol.
+//! 2. The record is removed from its index.
+//! 3. Two epochs later its slot is reused.
+//!
+//! A transaction that reads a retired record must look up its key again.
 
 use crate::site::Name;
 use std::collections::VecDeque;
 use txn::TableId;
 
-/// Where a record is found again: by name, as it may be somebody else's by the time.
+/// The data to find a record again. It is a name and not a reference, because the slot can hold another record
+/// by then.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// The number of its site.
+    /// Number of its site.
     pub site: usize,
-    /// Its table.
+    /// Number of its table.
     pub table: TableId,
-    /// Its key, or what stands for that.
+    /// Its key, or the digest that stands for the key.
     pub name: Name,
 }
 
-/// One session's candidates.
+/// The candidates for retirement of one session.
 pub(crate) struct PurgeQueue {
+    /// Rows that can be absent, oldest first.
     waiting: VecDeque<Found>,
-    /// Rows that the running attempt has inserted into records of its own making: candidates if it rolls back.
+    /// Rows that the running attempt has inserted into records that it has made. They become candidates if it
+    /// rolls back.
     inserted: Vec<Found>,
+    /// Number of candidates at which the queue is due. At least 1.
     batch: usize,
 }
 
 impl PurgeQueue {
-    /// A queue that is due when it has `batch` candidates.
+    /// Makes a queue that is due when it has `batch` candidates.
     pub fn new(batch: usize) -> PurgeQueue {
         PurgeQueue { waiting: VecDeque::new(), inserted: Vec::new(), batch: batch.max(1) }
     }
 
-    /// The row may be absent.
+    /// Adds a row that can be absent.
     pub fn add(&mut self, row: Found) {
         self.waiting.push_back(row);
     }
 
-    /// The running attempt has inserted the row. If it has made the record just before, the row will be absent only if
-    /// the attempt rolls back.
+    /// Notes that the running attempt has inserted the row. If the attempt has just made the record, the row
+    /// will be absent only if the attempt rolls back.
     pub fn inserted(&mut self, row: Found) {
         if self.waiting.back() == Some(&row) {
             self.waiting.pop_back();
@@ -48,30 +57,30 @@ impl PurgeQueue {
         }
     }
 
-    /// The running attempt has committed.
+    /// Ends the running attempt, which has committed.
     #[inline]
     pub fn committed(&mut self) {
         self.inserted.clear();
     }
 
-    /// The running attempt was rolled back.
+    /// Ends the running attempt, which was rolled back. Its inserted rows become candidates.
     #[inline]
     pub fn rolled_back(&mut self) {
         self.waiting.extend(self.inserted.drain(..));
     }
 
-    /// True when it is time to retire some.
+    /// Returns true if it is time to retire some records.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.waiting.len() >= self.batch
     }
 
-    /// Number of candidates now.
+    /// Returns the number of candidates.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The candidate that has waited longest.
+    /// Removes and returns the candidate that has waited longest.
     pub fn pop(&mut self) -> Option<Found> {
         self.waiting.pop_front()
     }
@@ -88,7 +97,7 @@ mod tests {
         queue.add(row(1));
         queue.add(row(2));
         queue.inserted(row(2));
-        // Its record was there before: somebody else's candidate.
+        // This record existed before the attempt, so it is a candidate of another session.
         queue.inserted(row(3));
         assert_eq!(queue.len(), 1);
         queue.rolled_back();

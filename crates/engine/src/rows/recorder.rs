@@ -1,4 +1,7 @@
-//! A session's recorder: what it has read and written, kept if it commits.
+//! A session's recorder: collects what its attempts read and write, and keeps it if they commit.
+//!
+//! The running attempt appends to the session's history. On rollback the history is truncated to its length at
+//! the begin of the attempt.
 
 use machine::Core;
 use storage::{RowHead, RowState};
@@ -7,40 +10,45 @@ use txn::{
     Version, WorkerHistory, Write,
 };
 
-/// The history of one session, with the running attempt at its end.
+/// The history of one session. The reads, writes and scans of the running attempt are at its end.
 #[derive(Default)]
 pub(super) struct Recorder {
     history: WorkerHistory,
+    /// Time at which the running attempt began.
     begin: u64,
+    /// Length of the history's reads when the running attempt began. `first_write` and `first_scan` are the
+    /// same for writes and scans.
     first_read: usize,
     first_write: usize,
     first_scan: usize,
-    /// While a scan runs: its first read, and the version of the attempt's own writes.
+    /// First read of the running scan, and the version of the attempt's own writes. `None` if no scan is
+    /// running.
     scanning: Option<(usize, Version)>,
-    /// What was read beside a running scan.
+    /// Reads made during a scan that are not part of it. They are appended to the history when the scan ends.
     beside: Vec<Read>,
+    /// Set while reads are not part of the running scan.
     is_beside: bool,
-    /// What the attempt was asked to write.
+    /// Writes that the attempt was asked for.
     asked: Vec<Asked>,
 }
 
-/// What an attempt was asked to do with one record.
+/// The writes that an attempt was asked for on one record.
 struct Asked {
     table: TableId,
     key: u64,
-    /// By the first write and by the last: the state in which it is to leave the row, if it says.
+    /// State in which the first write and the last write leave the row, if they change it.
     states: (Option<RowState>, Option<RowState>),
 }
 
 impl Asked {
-    /// Inserted and deleted again: nothing is left to do.
+    /// Returns true if the row was inserted and deleted again, so that nothing is left to install.
     fn is_undone(&self) -> bool {
         self.states == (Some(RowState::PRESENT), Some(RowState::ABSENT))
     }
 }
 
 impl Recorder {
-    /// An attempt begins.
+    /// Begins an attempt.
     pub fn begin(&mut self, core: &impl Core) {
         self.first_read = self.history.reads.len();
         self.first_write = self.history.writes.len();
@@ -52,7 +60,7 @@ impl Recorder {
         self.begin = core.now_fenced();
     }
 
-    /// A row with these `values`, or its absence, was read.
+    /// Records a read of a row with these `values`, or of its absence.
     pub fn read(&mut self, table: TableId, key: u64, head: RowHead, values: Digest) {
         if self.is_beside {
             if !head.own {
@@ -61,7 +69,8 @@ impl Recorder {
             }
             return;
         }
-        // What a transaction wrote itself says nothing about others, but that a scan has met it.
+        // A read of the attempt's own write says nothing about other transactions. It is recorded only to show
+        // that a scan has seen the row.
         let own = self.scanning.map(|(_, version)| version);
         let version = if head.own { own } else { Some(head.version) };
         if let Some(version) = version {
@@ -70,7 +79,8 @@ impl Recorder {
         }
     }
 
-    /// The attempt was asked to write a record, and to leave its row in `state` if that says so.
+    /// Records that the attempt was asked to write a record. `state` is the state in which it leaves the row,
+    /// if it changes it.
     pub fn asked(&mut self, table: TableId, key: u64, state: Option<RowState>) {
         match self.asked.iter_mut().find(|asked| (asked.table, asked.key) == (table, key)) {
             Some(asked) => asked.states.1 = state.or(asked.states.1),
@@ -78,12 +88,12 @@ impl Recorder {
         }
     }
 
-    /// True when the attempt was asked to write the record.
+    /// Returns true if the attempt was asked to write the record.
     pub fn writes_to(&self, table: TableId, key: u64) -> bool {
         self.asked.iter().any(|asked| (asked.table, asked.key) == (table, key))
     }
 
-    /// Notes where what was installed is not what had been asked for.
+    /// Records every difference between the installed writes and the writes that were asked for.
     fn compare_writes(&mut self, id: TxnId) {
         let installed = &self.history.writes[self.first_write..];
         let is_asked =
@@ -99,7 +109,8 @@ impl Recorder {
         self.history.unmatched.extend(unmatched);
     }
 
-    /// A running scan has passed over the key that `number` stands for: its row was absent, and its record had retired.
+    /// Records that the running scan has passed over a key whose row was absent and whose record has retired.
+    /// `number` stands for the key.
     pub fn absent(&mut self, table: TableId, number: u64, version: Version) {
         self.history.reads.push(Read {
             table,
@@ -110,17 +121,17 @@ impl Recorder {
         });
     }
 
-    /// The number `number` stands for a key of bytes.
+    /// Records that `number` stands for the byte key `key` in this table.
     pub fn spelled(&mut self, table: TableId, number: u64, key: &[u8]) {
         self.history.spelled.entry((table, number)).or_insert_with(|| key.to_vec());
     }
 
-    /// A scan begins, in an attempt whose own writes have the version `own`.
+    /// Begins a scan, in an attempt whose own writes have the version `own`.
     pub fn begin_scan(&mut self, own: Version) {
         self.scanning = Some((self.history.reads.len(), own));
     }
 
-    /// The scan is over and has covered `range`.
+    /// Ends the scan, which has covered `range`.
     pub fn end_scan(&mut self, table: TableId, range: KeyRange, direction: Direction) {
         if let Some((first_read, _)) = self.scanning.take() {
             let reads = self.history.reads.len() - first_read;
@@ -129,24 +140,25 @@ impl Recorder {
         self.history.reads.append(&mut self.beside);
     }
 
-    /// As [`Recorder::end_scan`], of a table whose keys are bytes.
+    /// Ends the scan of a table with byte keys, as [`Recorder::end_scan`] does.
     pub fn end_byte_scan(&mut self, table: TableId, ends: (&[u8], &[u8]), direction: Direction) {
         let (scan, first, last) = (self.history.scans.len(), ends.0.into(), ends.1.into());
         self.history.byte_scans.push(ByteScan { scan, first, last });
         self.end_scan(table, KeyRange::ALL, direction);
     }
 
-    /// What is read from here on is no part of the running scan, though it may go on afterwards; or is again.
+    /// If `beside` is true, the reads that follow are not part of the running scan. If it is false, they are
+    /// part of it again.
     pub fn read_beside_scan(&mut self, beside: bool) {
         self.is_beside = beside;
     }
 
-    /// Where installed writes go.
+    /// Returns the list to which installed writes are appended.
     pub fn writes(&mut self) -> &mut Vec<Write> {
         &mut self.history.writes
     }
 
-    /// The attempt has committed.
+    /// Ends the attempt, which has committed.
     pub fn committed(&mut self, core: &impl Core, id: TxnId, commit_timestamp: u64) {
         self.compare_writes(id);
         self.history.transactions.push(Transaction {
@@ -160,7 +172,7 @@ impl Recorder {
         });
     }
 
-    /// The attempt was rolled back.
+    /// Ends the attempt, which was rolled back, and removes it from the history.
     pub fn rolled_back(&mut self) {
         self.history.reads.truncate(self.first_read);
         self.history.writes.truncate(self.first_write);
@@ -169,7 +181,7 @@ impl Recorder {
         while scans.pop_if(|scan| scan.scan >= self.first_scan).is_some() {}
     }
 
-    /// The history so far.
+    /// Takes the history so far.
     pub fn take(&mut self) -> WorkerHistory {
         self.first_read = 0;
         self.first_write = 0;

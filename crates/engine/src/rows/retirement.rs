@@ -1,4 +1,4 @@
-//! Absent rows leave their indexes, in transactions of their own.
+//! Removes absent records from their indexes, in separate transactions.
 
 use super::{Found, Sited, Work};
 use crate::Start;
@@ -6,33 +6,33 @@ use machine::Machine;
 use storage::RowState;
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
-/// Free slots of a table that a session keeps to itself: more are for sessions that insert what this one
-/// deletes.
+/// Number of free slots of a table that a session keeps for itself. Further free slots go to sessions that
+/// insert where this session deletes.
 const KEPT_SLOTS: usize = 128;
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// The record of an absent row may leave its index some day.
+    /// Notes that the record of an absent row can be removed from its index later.
     pub(super) fn purge_later(&mut self, row: &Found) {
         self.rows.purge.add(row.clone());
     }
 
-    /// Retires what is due, and takes memory back.
+    /// Tries to retire every candidate, and frees the memory that no transaction can reach any more.
     #[cold]
     pub fn purge_some(&mut self) {
         for _ in 0..self.rows.purge.len() {
             let Some(row) = self.rows.purge.pop() else { break };
             if self.retire(&row).is_err() {
-                // Somebody is using the record; it gets another turn.
+                // Another transaction is using the record, so it is tried again later.
                 self.rows.purge.add(row);
             }
         }
         self.give_back(KEPT_SLOTS);
     }
 
-    /// As [`Work::purge_some`], and leaves the memory to whoever needs it.
+    /// Does the work of [`Work::purge_some`], and gives all free memory to the sessions that need it.
     pub fn reclaim(&mut self) {
         self.purge_some();
-        // Two more epochs, and what was retired just now is out of everybody's reach.
+        // After two more epochs no transaction can reach the records that were retired just now.
         for at in 0..self.sites.count() {
             self.sites.site(at).advance();
         }
@@ -45,7 +45,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 
-    /// Retires the record of an absent row. Fails when others are at it.
+    /// Retires the record of an absent row. Fails if other transactions are using the record.
     fn retire(&mut self, row: &Found) -> Result<(), Abort> {
         let Found { site, table, name } = row;
         let partition = self.partition_of(row);
@@ -59,7 +59,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
             Ok(None) => {
                 self.rollback();
-                // Its leaf may still be there, empty, from an earlier turn.
+                // An empty leaf can be left over from an earlier call.
                 if self.is_in_order(row) { self.drop_empty_leaf(row) } else { Ok(()) }
             }
             Err(abort) => {
@@ -69,10 +69,11 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 
-    /// Writes down that the record of an absent row is retired; none if there is no such record.
+    /// Marks the record of an absent row as retired. Returns `None` if there is no such record.
     fn mark_retired(&mut self, row: &Found) -> Result<Option<Sited<'s, M>>, Abort> {
         let (site, table) = (row.site, row.table);
-        // Found again by name and under the pin: its slot can't have become another record's.
+        // The record is looked up again by name while this session is pinned. So its slot cannot have become
+        // another record's.
         let found = self.sites.site(site);
         let home = found.table(table);
         let Some(record) = found.find(table, &row.name).filter(|r| home.is_unlinkable(r)) else {
@@ -87,8 +88,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(Some(at))
     }
 
-    /// Takes the leaf of a key out of the index if it is empty, in a transaction of its own. Fails when
-    /// somebody has scanned it, or is changing the index there.
+    /// Removes the leaf of a key from the index if the leaf is empty, in a separate transaction. Fails if
+    /// another transaction has scanned the leaf or is changing the index there.
     fn drop_empty_leaf(&mut self, row: &Found) -> Result<(), Abort> {
         let partition = self.partition_of(row);
         self.begin(Start { attempt: 0, read_only: false, partitions: partition.as_slice() });

@@ -1,4 +1,7 @@
-//! Ranges of tables in key order.
+//! Scans of ranges of tables in key order.
+//!
+//! A scan reads leaf after leaf. It announces each leaf to the protocol before it reads the leaf, so that the
+//! protocol can prevent phantoms.
 
 use super::{Sited, Work, recorder::Recorder, tree_key::ScannedKey};
 use machine::{Category, Core, Machine};
@@ -10,7 +13,7 @@ use txn::{
 };
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// As [`txn::Access::scan`].
+    /// Implements [`txn::Access::scan`].
     pub fn scan(
         &mut self,
         table: TableId,
@@ -39,7 +42,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 
-    /// The keys that a range of a table in order of bytes lies between.
+    /// Returns the first and the last key of a range of a table with byte keys.
     pub(super) fn byte_ends(&mut self, table: TableId, range: ByteRange<'_>) -> (ByteKey, ByteKey) {
         let (home, core) = (self.table(table), self.rows.core);
         let greatest = [u8::MAX; MAX_KEY_BYTES];
@@ -50,7 +53,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         (home.byte_key(core, range.first()), home.byte_key(core, last))
     }
 
-    /// A scan of the keys between `ends`, on record if the run is recorded. `visit` is given the session, too.
+    /// Scans the keys between `ends`, and records the scan if the run is recorded. `visit` also gets access to
+    /// the session.
     pub(super) fn scan_rows<K: ScannedKey>(
         &mut self,
         table: TableId,
@@ -75,7 +79,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(())
     }
 
-    /// Reads the records between `ends`, leaf by leaf, and returns the ends of what was covered.
+    /// Reads the records between `ends`, leaf by leaf. Returns the ends of the range that was covered, which is
+    /// shorter if `visit` breaks.
     fn visit_rows<K: ScannedKey>(
         &mut self,
         table: TableId,
@@ -91,7 +96,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let mut at = if forward { ends.0 } else { ends.1 };
         loop {
             let rows = K::leaf(self.sites.site(site), table, at)?;
-            // A leaf that has taken over a neighbour's range may begin with what was visited there.
+            // A leaf that has taken over its neighbour's range by a merge can contain keys that were already
+            // visited there.
             let within = if forward { at..=ends.1 } else { ends.0..=at };
             let mut passed_over = PassedOver::new(&rows, &within, direction);
             for number in 0..rows.len() {
@@ -125,14 +131,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 }
 
-/// What a recorded scan of a leaf still passes over: keys whose records have retired.
+/// Keys of a leaf whose records have retired and that a recorded scan has not passed over yet.
 struct PassedOver<'r, K> {
     keys: &'r [(K, Absence)],
     direction: Direction,
 }
 
 impl<'r, K: ScannedKey> PassedOver<'r, K> {
-    /// Those keys of a leaf that are within `range`, of a scan in `direction`.
+    /// Selects those keys of a leaf that are within `range`, for a scan in `direction`.
     fn new<M: Machine>(
         rows: &'r LeafRows<'_, M, K>,
         range: &RangeInclusive<K>,
@@ -144,7 +150,8 @@ impl<'r, K: ScannedKey> PassedOver<'r, K> {
         PassedOver { keys: &keys[first..end.max(first)], direction }
     }
 
-    /// The scan has come to `key`, or to the end of the leaf: puts on record what it has passed over on its way.
+    /// Records the keys that the scan has passed over on its way to `key`, or to the end of the leaf if there
+    /// is no `key`.
     fn up_to<M: Machine>(&mut self, key: Option<K>, home: &Table<M>, recorder: &mut Recorder) {
         let forward = self.direction == Direction::Forward;
         loop {

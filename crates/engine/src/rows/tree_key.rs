@@ -1,4 +1,4 @@
-//! The two kinds of keys that tables are ordered by, for code that is the same for both.
+//! The two kinds of keys that tables can be ordered by, behind one trait for code that is the same for both.
 
 use super::{Found, Work, recorder::Recorder};
 use crate::site::{Name, Site};
@@ -8,20 +8,20 @@ use txn::{Abort, Direction, KeyRange, TableId};
 
 /// A kind of key that rows are scanned by.
 pub(super) trait ScannedKey: OrderedKey {
-    /// Announces the leaf of `at` and reads what is in it.
+    /// Announces the leaf of `at` to the protocol and reads its rows.
     fn leaf<'s, M: Machine>(
         site: &mut dyn Site<'s, M>,
         table: TableId,
         at: Self,
     ) -> Result<LeafRows<'s, M, Self>, Abort>;
 
-    /// A range whose partitions are those of the keys between `ends`.
+    /// Returns a range that has the same partitions as the keys between `ends`.
     fn approached(ends: (Self, Self)) -> KeyRange;
 
-    /// A scan of `home` has met the key, for which `number` stands in histories.
+    /// Records that a scan of `home` has met the key. `number` stands for the key in histories.
     fn met<M: Machine>(self, home: &Table<M>, number: u64, recorder: &mut Recorder);
 
-    /// A scan of `home` has covered what lies between `ends`.
+    /// Records that a scan of `home` has covered the range between `ends`.
     fn covered<M: Machine>(
         home: &Table<M>,
         ends: (Self, Self),
@@ -64,7 +64,7 @@ impl ScannedKey for ByteKey {
         site.leaf_of_bytes(table, at)
     }
 
-    /// Partitions go by digests, which are anywhere.
+    /// Returns all keys, because partitions of byte keys depend on digests, which can have any value.
     fn approached(_: (ByteKey, ByteKey)) -> KeyRange {
         KeyRange::ALL
     }
@@ -90,7 +90,7 @@ impl ScannedKey for ByteKey {
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// The partition of a row; none where it is in all of them.
+    /// Returns the partition of a row, or `None` if the row is in all partitions.
     pub(super) fn partition_of(&mut self, row: &Found) -> Option<u64> {
         let home = self.table(row.table);
         let number = match &row.name {
@@ -100,7 +100,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         home.schema().partitioning.of(number)
     }
 
-    /// True when the row is in a table in key order.
+    /// Returns true if the row is in a table in key order.
     pub(super) fn is_in_order(&mut self, row: &Found) -> bool {
         match row.name {
             Name::Number(_) => self.table(row.table).is_ordered(),

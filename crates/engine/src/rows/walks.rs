@@ -1,4 +1,5 @@
-//! All rows of a table, piece by piece, each piece in a transaction: what a fuzzy checkpoint is made of.
+//! Walks through all rows of a table, piece by piece, with one transaction for each piece. A fuzzy checkpoint
+//! is made of walks.
 
 use super::{Sited, Work};
 use crate::session::{RowVisit, Walk};
@@ -6,14 +7,15 @@ use machine::{Category, Core, Machine};
 use storage::Record;
 use txn::{Abort, Intent, Key, KeyRange, TableId};
 
-/// A key whose bytes lie in a buffer, up to there and from the end of the one before.
+/// A key that a walk has met. The bytes of a byte key lie in a buffer, from the end of the key before to the
+/// given end.
 enum MetKey {
     Number(u64),
     Bytes(usize),
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// As [`crate::Session::walk`].
+    /// Implements [`crate::Session::walk`].
     pub fn walk(
         &mut self,
         table: TableId,
@@ -41,7 +43,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 MetKey::Number(number) => Key::Number(number),
                 MetKey::Bytes(to) => Key::Bytes(&bytes[std::mem::replace(&mut from, to)..to]),
             };
-            // Others may have been loaded with it as well.
+            // Every owner is loaded with all rows. The row belongs to another site, so this copy does not
+            // count.
             if self.sites.of_key(table, key) != *site {
                 continue;
             }

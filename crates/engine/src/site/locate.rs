@@ -1,4 +1,5 @@
-//! From a key to its record, which is made where there is none: an absent key is read and locked like a row.
+//! Looks up the record of a key. If there is none, it makes an absent record, because an absent key is read and
+//! locked like a row.
 
 use super::{Located, Name, SiteData};
 use crate::part::Part;
@@ -8,7 +9,7 @@ use storage::{Found, Record, Sought, Table};
 use txn::{Abort, AbortReason, Key, KeyRange, TableId};
 
 impl<'s, M: Machine> SiteData<'s, M> {
-    /// As [`Site::locate`](super::Site::locate).
+    /// Implements [`Site::locate`](super::Site::locate).
     pub fn locate(
         &mut self,
         part: &mut dyn Part<'s, M>,
@@ -90,7 +91,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         self.locate_in_order(part, home, key)
     }
 
-    /// Partitions of keys of bytes go by their digests.
+    /// Announces the partition of a byte key to the protocol. Partitions of byte keys depend on their digests.
     fn approach_digest(
         &self,
         part: &mut dyn Part<'s, M>,
@@ -102,7 +103,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         Ok(())
     }
 
-    /// As [`Site::find`](super::Site::find).
+    /// Implements [`Site::find`](super::Site::find).
     pub fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {
         let (home, core) = (self.table(table), self.core);
         match name {
@@ -115,7 +116,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
     }
 }
 
-/// Sets up the protocol's words of a fresh record that nobody can find yet.
+/// Initializes the protocol's words of a new record that no other thread can find yet.
 fn prepare_parts<'s, M: Machine>(part: &dyn Part<'s, M>, record: &Record<'_, M>) {
     part.prepare_record(*record);
     if let Some(second) = record.second() {

@@ -1,8 +1,9 @@
 //! What one owner can do for one transaction on its own data.
 //!
-//! A [`Site`] is a protocol with its per-transaction state on one owner's store: it finds and makes records, reads and
-//! writes them, keeps ranges as they were scanned, prepares, commits, aborts. What a row is, and what is put on record,
-//! is decided above it ([`crate::rows`]); which site executes an access, by the architecture.
+//! A [`Site`] is a protocol, its per-transaction state, and one owner's store. It finds and makes records,
+//! reads and writes them, protects scanned ranges, prepares, commits and aborts. The layer above
+//! ([`crate::rows`]) defines what a row is and what is recorded. The architecture chooses the site that
+//! executes an access.
 
 mod locate;
 mod ranges;
@@ -19,73 +20,76 @@ use protocols::{
 use storage::{ByteKey, Epochs, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table};
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
-/// How a record is found again: by its key, or by what stands for it.
+/// The data to find a record again: its key, or the digest that stands for the key.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// By a number; or by the digest of a key of bytes, in a hash index.
+    /// An integer key, or the digest of a byte key in a hash index.
     Number(u64),
-    /// By a key of bytes, in order. Behind a pointer, so that names of the other kind are short.
+    /// A byte key of a table in key order. It is boxed so that names of the other kind are short.
     Bytes(Box<ByteKey>),
 }
 
-/// A record that a site has found, or made.
+/// A record that a site has found or made.
 pub(crate) struct Located<'s, M: Machine> {
     pub record: Record<'s, M>,
-    /// How it is found again.
+    /// Data to find the record again.
     pub name: Name,
-    /// It was made just now, for an absent key: it may be retired some day.
+    /// Set if the record was just made for an absent key. It can be retired later.
     pub made: bool,
 }
 
-/// What one owner can do for one transaction. An error dooms the transaction: all its sites abort.
+/// What one owner can do for one transaction. An error dooms the transaction, and all its sites abort.
 pub(crate) trait Site<'s, M: Machine> {
     /// Begins an attempt.
     fn begin(&mut self, txn: Txn<'_>);
 
-    /// The timestamp that the attempt has at this site, which it must have at all others: [`Protocol::age`].
+    /// Returns the timestamp that the attempt has at this site. It must have the same at all sites:
+    /// [`Protocol::age`].
     fn age(&self) -> Option<u64>;
 
-    /// How long, in ticks, an attempt shall wait at most for the next, if the protocol says:
+    /// Returns the longest back-off before the next attempt, in ticks, if the protocol sets one:
     /// [`Protocol::longest_back_off`].
     fn longest_back_off(&self) -> Option<u64>;
 
-    /// Makes sure that the attempt can commit here, and says with which timestamps: [`Protocol::prepare`].
+    /// Makes sure that the attempt can commit here, and returns the timestamps that it can commit with:
+    /// [`Protocol::prepare`].
     fn prepare(&mut self) -> Result<Prepared, Abort>;
 
-    /// All sites are prepared and have agreed on `timestamp`: [`Protocol::confirm`].
+    /// Confirms `timestamp`, after all sites are prepared and have agreed on it: [`Protocol::confirm`].
     fn confirm(&mut self, timestamp: u64) -> Result<(), Abort>;
 
-    /// Tells a log what will be installed: [`Protocol::images`].
+    /// Passes everything that will be installed to a log: [`Protocol::images`].
     fn images(&mut self, log: &mut Images<'_, 's, M>);
 
-    /// Installs everything with the agreed timestamp. After a successful [`Site::prepare`].
+    /// Installs all writes with the agreed timestamp. Must follow a successful [`Site::prepare`].
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>);
 
-    /// Undoes everything.
+    /// Undoes all writes.
     fn abort(&mut self);
 
-    /// Leaves the epoch in which the attempt began. After commit or abort.
+    /// Leaves the epoch in which the attempt began. Must follow commit or abort.
     fn leave(&mut self);
 
-    /// The age by which the protocol decides who gives way, if it does.
+    /// Returns the transaction's priority, if the protocol decides conflicts by age.
     fn priority(&self) -> Option<u64>;
 
-    /// True when the protocol locks partitions.
+    /// Returns true if the protocol locks partitions.
     fn locks_partitions(&self) -> bool;
 
-    /// True when what is added is kept until commit and nothing is read for it.
+    /// Returns true if additions are kept until commit and read nothing.
     fn adds_at_commit(&self) -> bool;
 
-    /// The owner's part of a table.
+    /// Returns the owner's part of a table.
     fn table(&self, table: TableId) -> &'s Table<M>;
 
-    /// The record of `key`, made if need be: an absent key is read and locked like a row.
+    /// Returns the record of `key`. Makes it if there is none, because an absent key is read and locked like a
+    /// row.
     fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<Located<'s, M>, Abort>;
 
-    /// The record of that name, if there is one, without any protection of its absence.
+    /// Returns the record with this name, if there is one. Does not protect the absence of a record.
     fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>>;
 
-    /// Reads `columns` of the record's row; refuses a record that is being retired.
+    /// Reads `columns` of the record's row. Fails if the record is being retired.
     fn read(
         &mut self,
         record: Record<'s, M>,
@@ -94,11 +98,11 @@ pub(crate) trait Site<'s, M: Machine> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort>;
 
-    /// Writes the record's row. False when an update meets an absent row.
+    /// Writes the record's row. Returns false if an update finds the row absent.
     fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort>;
 
-    /// Adds to integers of the record's row, if the protocol [adds at commit](Site::adds_at_commit). False when the row
-    /// is absent.
+    /// Adds to integers of the record's row, if the protocol [adds at commit](Site::adds_at_commit). Returns
+    /// false if the row is absent.
     fn add(
         &mut self,
         record: Record<'s, M>,
@@ -106,20 +110,20 @@ pub(crate) trait Site<'s, M: Machine> {
         deltas: &[u8],
     ) -> Result<bool, Abort>;
 
-    /// A scan is about to begin.
+    /// Announces a scan of `keys` that is about to begin.
     fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort>;
 
-    /// Announces the leaf of number `at` and reads what is in it.
+    /// Announces the leaf of integer key `at` and reads its rows.
     fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort>;
 
-    /// Announces the leaf of the key of bytes `at` and reads what is in it.
+    /// Announces the leaf of byte key `at` and reads its rows.
     fn leaf_of_bytes(
         &mut self,
         table: TableId,
         at: ByteKey,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort>;
 
-    /// Hands over the records in a piece of a table; the next piece, if there is one. See [`Table::walk`].
+    /// Visits the records in a piece of a table. Returns the next piece, if there is one. See [`Table::walk`].
     fn walk(
         &self,
         table: TableId,
@@ -127,38 +131,39 @@ pub(crate) trait Site<'s, M: Machine> {
         visit: &mut dyn FnMut(Key<'_>, Record<'s, M>),
     ) -> Option<Piece>;
 
-    /// Takes a retired record out of its index. True when a leaf is empty now, which [`Site::drop_leaf`] takes out. The
-    /// transaction that retired it is over.
+    /// Removes a retired record from its index. Returns true if a leaf is empty afterwards, which
+    /// [`Site::drop_leaf`] can remove. The transaction that retired the record must have ended.
     fn unlink(&mut self, table: TableId, name: &Name, record: Record<'s, M>) -> bool;
 
-    /// Takes the leaf of a key out of the index if it is empty, within an attempt that does nothing else. False when
-    /// others were in the way.
+    /// Removes the leaf of a key from the index if the leaf is empty, within an attempt that does nothing else.
+    /// Returns false if other threads prevented it.
     fn drop_leaf(&mut self, table: TableId, name: &Name) -> Result<bool, Abort>;
 
-    /// Makes slots usable again that nobody can see any more; of each table `keep` stay here.
+    /// Makes slots usable again that no transaction can reach any more. Keeps `keep` free slots of each table
+    /// in this session.
     fn give_back(&mut self, keep: usize);
 
-    /// Moves the epoch on, if it can be.
+    /// Advances the epoch if that is possible.
     fn advance(&mut self);
 
-    /// The next number of the owner's timestamp allocator.
+    /// Draws the next number of the owner's timestamp allocator.
     fn draw_timestamp(&mut self) -> u64;
 }
 
-/// A site whose data this core reaches itself.
+/// A site whose data this core accesses directly.
 pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
     data: SiteData<'s, M>,
     part: ProtocolPart<'s, M, P>,
 }
 
-/// The owner's data, and what one session has of it.
+/// The owner's data, and the session's share of it.
 struct SiteData<'s, M: Machine> {
     core: &'s M::Core,
     store: &'s Store<M>,
     allocator: &'s TimestampAllocator<M>,
     source: TimestampSource,
     slot: usize,
-    /// Its slots of each table.
+    /// The session's slots of each table, by table number.
     spaces: Vec<Option<Space>>,
 }
 
@@ -198,7 +203,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
 }
 
 impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
-    /// The site of `owner` for session number `slot`, which `core` uses.
+    /// Makes the site of `owner` for session number `slot`, which `core` uses.
     pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, slot: usize) -> Self {
         let data = SiteData {
             core,
@@ -211,26 +216,26 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         LocalSite { data, part: ProtocolPart::new(owner, core, slot) }
     }
 
-    /// As [`Site::begin`].
+    /// Implements [`Site::begin`].
     #[inline(always)]
     pub fn begin_directly(&mut self, txn: Txn<'_>) {
         self.data.store.epochs().pin(self.data.core, self.data.slot);
         self.part.begin(txn);
     }
 
-    /// As [`Site::leave`].
+    /// Implements [`Site::leave`].
     #[inline(always)]
     pub fn leave_directly(&mut self) {
         self.data.store.epochs().unpin(self.data.core, self.data.slot);
     }
 
-    /// The protocol's part, for [`ProtocolPart::prepare`] and [`ProtocolPart::commit`].
+    /// Returns the protocol's part, for [`ProtocolPart::prepare`] and [`ProtocolPart::commit`].
     #[inline(always)]
     pub fn part(&mut self) -> &mut ProtocolPart<'s, M, P> {
         &mut self.part
     }
 
-    /// The record of number `key` of a table with whole rows, if there is one.
+    /// Returns the record of integer key `key` in a table with whole rows, if there is one.
     #[inline(always)]
     fn find_whole(&mut self, table: TableId, key: u64) -> Result<Option<Whole<'s, M>>, Abort> {
         let home = self.data.table(table);
@@ -241,8 +246,8 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         Ok(home.find(self.data.core, key).map(|record| (home, record)))
     }
 
-    /// Reads the row of number `key` if nothing stands in the way of doing so at once: no row in two parts, no record
-    /// that has to be made. None, with nothing done, leaves it to [`crate::rows`].
+    /// Reads the row of integer key `key` if that is possible at once: the row must not be split, and its
+    /// record must exist. Otherwise returns `None`, has done nothing, and leaves the access to [`crate::rows`].
     #[inline(always)]
     pub fn read_number(
         &mut self,
@@ -258,7 +263,8 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         refuse_retired(read).map(Some)
     }
 
-    /// Updates the row of number `key`, as [`LocalSite::read_number`] reads it, if no index is concerned.
+    /// Updates the row of integer key `key` at once, as [`LocalSite::read_number`] reads it, if no indexed
+    /// column changes.
     #[inline(always)]
     pub fn update_number(
         &mut self,
@@ -274,11 +280,11 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let change = Change { columns, values, state: None };
         // SAFETY: the record was found in the owner's store.
         let written = unsafe { self.part.write_directly(record, change) }?;
-        // What kind of absence it is has to be read.
+        // If the row is absent, [`crate::rows`] must read it to learn whether it is absent or retired.
         Ok(written.then_some(true))
     }
 
-    /// Adds to the row of number `key`, as [`LocalSite::update_number`] updates it.
+    /// Adds to the row of integer key `key` at once, as [`LocalSite::update_number`] updates it.
     #[inline(always)]
     pub fn add_number(
         &mut self,
@@ -300,11 +306,12 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         Ok(added.then_some(true))
     }
 
-    /// Asks the host to fetch what accesses to `columns` of these rows will touch.
+    /// Prefetches the memory that accesses to `columns` of these rows will touch.
     #[inline(always)]
     pub fn prefetch(&self, table: TableId, keys: &[u64], columns: ColumnSet) {
         let (home, core) = (self.data.table(table), self.data.core);
-        // Buckets first, all of them, then what they point to. A single key was part of a list before.
+        // Prefetches all buckets first, and then what they point to. A single key was part of a list in an
+        // earlier call, so its bucket is cached already.
         if keys.len() > 1 {
             for key in keys {
                 home.prefetch_bucket(core, *key);
@@ -327,7 +334,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     }
 }
 
-/// A table, and the one record of a row in it.
+/// A table, and the record of a row in it that is not split.
 type Whole<'s, M> = (&'s Table<M>, Record<'s, M>);
 
 #[inline(always)]

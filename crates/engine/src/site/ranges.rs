@@ -1,6 +1,12 @@
-//! Tables in key order: making records in ranges that others may have scanned, announcing leaves to scan, and taking
-//! records and empty leaves out of the index. What a range needs for its protection, the protocol is asked here and
-//! nowhere else.
+//! Tables in key order: makes records in ranges that other transactions can have scanned, announces leaves to
+//! scan, and removes records and empty leaves from the index.
+//!
+//! This is the only module that asks the protocol to protect a range. The steps around an insertion are:
+//!
+//! 1. `begin_insertion` asks the protocol for permission at the guard of the leaf.
+//! 2. The record is put into the leaf, and `insert` tells the protocol. If the leaf is full, it is split, and
+//!    `split` tells the protocol. Then the search starts again.
+//! 3. `end_insertion` ends the permission, whatever the outcome.
 
 use super::{Located, Name, SiteData};
 use crate::part::Part;
@@ -9,7 +15,7 @@ use protocols::faults;
 use storage::{ByteKey, LeafRows, OrderedKey, Placed, Record, Sought, Table};
 use txn::{Abort, TableId};
 
-/// A key that tables are ordered by, and by which their records are found again.
+/// A key that tables can be ordered by and that names its record.
 pub(super) trait NamedKey: OrderedKey {
     fn name(self) -> Name;
 }
@@ -27,7 +33,8 @@ impl NamedKey for ByteKey {
 }
 
 impl<'s, M: Machine> SiteData<'s, M> {
-    /// The record of `key`, made if there is none, once the protocol allows that in the key's range.
+    /// Returns the record of `key`. Makes it if there is none, after the protocol has permitted that in the
+    /// key's range.
     pub(super) fn locate_in_order<K: NamedKey>(
         &mut self,
         part: &mut dyn Part<'s, M>,
@@ -68,7 +75,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         }
     }
 
-    /// Announces the leaf of `at` and reads what is in it.
+    /// Announces the leaf of `at` to the protocol and reads its rows.
     pub(super) fn leaf<K: OrderedKey>(
         &mut self,
         part: &mut dyn Part<'s, M>,
@@ -85,7 +92,8 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 part.scan(leaf.guard())?;
             }
             core.account(Category::Index);
-            // Others may have split or unlinked the leaf before it was announced.
+            // Another thread can have split or unlinked the leaf before it was announced. Then the loop starts
+            // again.
             if let Some(rows) = home.read_leaf(core, leaf, at) {
                 if filled_only && !rows.is_empty() {
                     part.scan(leaf.guard())?;
@@ -95,7 +103,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         }
     }
 
-    /// As [`Site::unlink`](super::Site::unlink).
+    /// Implements [`Site::unlink`](super::Site::unlink).
     pub(super) fn unlink(
         &mut self,
         part: &mut dyn Part<'s, M>,
@@ -122,13 +130,14 @@ impl<'s, M: Machine> SiteData<'s, M> {
         }
     }
 
-    /// The slot of a record that has left its index may be used again two epochs later.
+    /// Retires the slot of a record that has left its index. The slot can be reused two epochs later.
     fn give_up(&mut self, home: &Table<M>, record: Record<'s, M>) {
         if home.shape().keeps_versions() && home.has_byte_keys() {
-            // In histories the slot stands for the key.
+            // Histories identify a byte key by its slot, so the slot must not be reused.
             return;
         }
-        // Read after the unlinking: who still found the record was pinned by then.
+        // The epoch is read after the record has been unlinked. Every thread that still found the record was
+        // pinned by then.
         let epoch = self.store.epochs().current(self.core);
         self.space(home.id()).records.retire(epoch, record.name().offset);
     }
@@ -141,7 +150,8 @@ impl<'s, M: Machine> SiteData<'s, M> {
         record: Record<'s, M>,
     ) -> bool {
         let core = self.core;
-        // The way to the leaf must stay while it is followed; the transaction that retired is over.
+        // The path to the leaf must stay valid while it is followed. The transaction that retired the record is
+        // over and has unpinned, so this session pins again.
         self.store.epochs().pin(core, self.slot);
         let unlinked = home.unlink_from_leaf(core, (key, &record), |guard| {
             part.retire(record, Some(guard));
@@ -154,7 +164,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         emptied
     }
 
-    /// As [`Site::drop_leaf`](super::Site::drop_leaf).
+    /// Implements [`Site::drop_leaf`](super::Site::drop_leaf).
     pub(super) fn drop_leaf_of(
         &mut self,
         part: &mut dyn Part<'s, M>,

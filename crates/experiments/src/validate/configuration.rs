@@ -1,4 +1,4 @@
-//! From a measured row to a simulation.
+//! Turns a measured row into a simulation.
 
 use super::{ValidateError, ValidateOptions, measurements::Measurement, placement::home_sockets};
 use harness::{drive::BackOff, run::Plan};
@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 use simulator::{Homes, LINE_BYTES, MachineDescription};
 use workloads::tpcc_accesses::TpccAccessesOptions;
 
-/// How much is simulated of each row.
+/// Amount of simulation for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Everything.
+    /// All rows, at full length.
     Full,
-    /// Rows of few cores, for less time.
+    /// Only rows with few cores, for a shorter time.
     Quick,
 }
 
-/// The most cores that are simulated quickly.
+/// Largest number of cores simulated with [`Effort::Quick`].
 const QUICK_CORES: u64 = 112;
 
 impl Effort {
-    /// Why a row is left out, if it is.
+    /// Returns the reason for leaving out a row, if it is left out.
     pub fn leaves_out(self, row: &Measurement) -> Option<String> {
         let large = self == Effort::Quick && row.cores > QUICK_CORES;
         large.then(|| format!("with more than {QUICK_CORES} cores"))
     }
 
-    /// Seconds of the machine's time for the warm-up, and again for the measurement. Few cores need longer to
-    /// fill the caches that they use; many cores do as much in less time.
+    /// Returns the length of the warm-up, which is also that of the measurement, in seconds of the machine's time.
+    /// Few cores need longer to fill the caches that they use. Many cores do as much work in less time.
     fn seconds(self, cores: u64) -> f64 {
         let cores = cores as f64;
         let full = (0.1 / cores).max(0.002).min(0.3 / cores);
@@ -37,20 +37,20 @@ impl Effort {
     }
 }
 
-/// Where the simulated warehouses lie.
+/// Placement of the simulated warehouses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// One socket is in use, so there is only one place.
+    /// Only one socket is used.
     OneSocket,
-    /// All on the first socket, where the measured program's loader put them.
+    /// All warehouses are on the first socket, as in the measured program.
     FirstSocket,
-    /// Pages alternate over the sockets in use; the measured program had something else.
+    /// Pages alternate over the used sockets. The measured program had a different placement.
     Alternating,
 }
 
 impl Placement {
-    /// The words in reports.
+    /// Returns the placement's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Placement::OneSocket => "one socket",
@@ -60,23 +60,23 @@ impl Placement {
     }
 }
 
-/// A simulation to be run.
+/// A simulation to run.
 #[derive(Clone, Debug)]
 pub struct Configuration {
-    /// The row.
+    /// The measured row.
     pub measured: Measurement,
-    /// The part of the machine that is in use.
+    /// The used part of the machine.
     pub machine: Arc<MachineDescription>,
-    /// Where memory lies.
+    /// Placement of memory.
     pub placement: Placement,
-    /// The workload.
+    /// Options of the workload.
     pub workload: TpccAccessesOptions,
-    /// How it is run.
+    /// Plan of the run.
     pub plan: Plan,
 }
 
 impl Configuration {
-    /// The simulation for `row`.
+    /// Returns the simulation for `row`.
     pub fn of(
         row: &Measurement,
         options: &ValidateOptions,
@@ -107,7 +107,7 @@ impl Configuration {
             plan: Plan {
                 architecture: engine::registry::DEFAULT.to_owned(),
                 protocol: row.scheme.clone(),
-                // The measured program's first optimisation step, as all later ones, has them from the clock.
+                // The measured program takes timestamps from the clock since its first optimisation step.
                 protocol_options: ProtocolOptions {
                     timestamps: TimestampAllocation::Clock,
                     ..ProtocolOptions::default()
@@ -130,16 +130,16 @@ impl Configuration {
         })
     }
 
-    /// How the simulator places pages.
+    /// Returns the simulator's rule for placing pages.
     pub fn homes(&self) -> Homes {
         match self.placement {
-            // Everything that is not placed explicitly is on the first node.
+            // All memory without an explicit placement is on the first node.
             Placement::FirstSocket => Homes::ByNode,
             Placement::OneSocket | Placement::Alternating => Homes::Interleaved,
         }
     }
 
-    /// One line about it, for progress and errors.
+    /// Returns a one-line description for progress and errors.
     pub fn title(&self) -> String {
         let m = &self.measured;
         let (warehouses, cores) = (m.warehouses, m.cores);
@@ -147,7 +147,7 @@ impl Configuration {
     }
 }
 
-/// The sockets that `cores` threads fill: idle sockets lend nobody their caches.
+/// Returns the sockets that `cores` threads fill. Idle sockets are removed, because their caches are not used.
 fn used_part(mut machine: MachineDescription, cores: u64) -> MachineDescription {
     if let Some(sockets) = &mut machine.sockets {
         let per_socket = sockets.cores_per_socket * sockets.threads_per_core();
@@ -156,7 +156,7 @@ fn used_part(mut machine: MachineDescription, cores: u64) -> MachineDescription 
     machine
 }
 
-/// The workload of a row. What it does beside the protocol is priced by the machine's file alone.
+/// Returns the workload of a row. Its costs outside of the protocol follow only from the machine file.
 fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> TpccAccessesOptions {
     let options = TpccAccessesOptions {
         warehouses: row.warehouses,
@@ -164,7 +164,7 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
         bypass: row.bypasses(),
         remote_lines: row.remote_lines_pct / 100.0,
         remote_payments: row.remote_payments_pct / 100.0,
-        // From the fourth optimisation on read-only tables are replicated for each socket.
+        // From the fourth optimisation on, read-only tables are replicated for each socket.
         item_replicas: sockets,
         ..TpccAccessesOptions::default()
     };
@@ -177,15 +177,15 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
     let private = machine.l2.as_ref().unwrap_or(&machine.l1).latency_cycles;
     let shared = (private + machine.shared_cache.latency_cycles) as f64;
     let overlap = machine.core.memory_parallelism;
-    // A row of so many bytes, the first line at full latency, the others overlapped.
+    // Cost of a row of so many bytes: the first line has full latency, and the others overlap.
     let row_cycles = |bytes: u64, latency: f64| {
         latency * (1.0 + (bytes.div_ceil(LINE_BYTES) - 1) as f64 / overlap)
     };
     let records = options.records();
     TpccAccessesOptions {
-        // Everybody reads it all the time, and payments write it.
+        // All workers read this row constantly, and payments write it, so it comes from the shared cache.
         bypassed_warehouse_cycles: row_cycles(records.warehouse, shared) as u64,
-        // Its index entry from the shared cache, its row from the socket's own memory.
+        // The index entry comes from the shared cache, the row from the socket's own memory.
         bypassed_item_cycles: (shared + row_cycles(records.item, memory)) as u64,
         insert_line_cycles: (memory / overlap) as u64,
         ..options
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn private_costs_follow_from_the_machine_file() {
         let row = of("hpe,opt8,SILO,4,1,2,all,1,15,1,0,calib");
-        // 97 ns at 2.5 GHz are 242.5 cycles, four misses overlap; the shared cache takes 14 + 56.
+        // 97 ns at 2.5 GHz are 242.5 cycles, and four misses overlap. The shared cache takes 14 + 56 cycles.
         assert_eq!(row.workload.insert_line_cycles, 60);
         assert_eq!(row.workload.bypassed_item_cycles, 70 + 303);
         assert_eq!(row.workload.bypassed_warehouse_cycles, 87);

@@ -1,72 +1,72 @@
-//! What keeps a validation from running, in one line each.
+//! Defines the errors that prevent a validation, each with a one-line message.
 
 use harness::run::HarnessError;
 use simulator::DescriptionError;
 use std::fmt;
 
-/// A validation that can't run.
+/// Reason why a validation failed.
 #[derive(Debug)]
 pub enum ValidateError {
     /// A file that can't be read.
     Unreadable {
-        /// Its path.
+        /// Path of the file.
         file: String,
-        /// What the system says.
+        /// Error reported by the system.
         reason: String,
     },
-    /// Columns that must be there.
+    /// Required columns are missing.
     MissingColumns {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Their names.
+        /// Names of the columns.
         missing: Vec<&'static str>,
     },
     /// A value that a column does not allow.
     BadValue {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The line, counted from 1.
+        /// Line number, counted from 1.
         line: usize,
-        /// The column.
+        /// Name of the column.
         column: &'static str,
-        /// What stands there.
+        /// Value that was given.
         given: String,
-        /// What may stand there.
+        /// Values that are allowed.
         allowed: String,
     },
     /// A line with too few or too many values.
     RaggedLine {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The line, counted from 1.
+        /// Line number, counted from 1.
         line: usize,
-        /// Values there.
+        /// Number of values in the line.
         values: usize,
-        /// Values in the first line.
+        /// Number of values in the first line.
         columns: usize,
     },
     /// A file without a single row.
     NoRows {
-        /// The file.
+        /// Path of the file.
         file: String,
     },
-    /// Rows, but none that can be simulated.
+    /// There are rows, but none of them can be simulated.
     NothingLeft {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Why, with counts.
+        /// Reasons, with counts.
         skipped: String,
     },
-    /// A machine file.
+    /// An error in a machine file.
     Machine(DescriptionError),
-    /// A simulation.
+    /// A simulation failed.
     Simulation {
-        /// Which.
+        /// Title of the simulation.
         what: String,
-        /// What happened.
+        /// The error.
         error: HarnessError,
     },
-    /// It was stopped before a single row was simulated.
+    /// The validation was stopped before any row was simulated.
     Interrupted,
 }
 

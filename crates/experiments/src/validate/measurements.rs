@@ -1,4 +1,4 @@
-//! Rows of a measured `throughput.csv`.
+//! Reads the rows of a measured `throughput.csv`.
 
 use super::error::ValidateError;
 use protocols::{ProtocolOptions, registry};
@@ -8,25 +8,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-/// The rows that the program carries.
+/// Text of the measurements that are compiled into the program.
 const CARRIED: &str = include_str!("../../../../data/full-story/throughput.csv");
 
-/// Platforms of the measurements, with the machine file of each where there is one.
+/// Platforms of the measurements, each with its machine file if there is one.
 const PLATFORMS: &[(&str, Option<&str>)] =
     &[("hpe", Some("superdome-flex")), ("power8", None), ("power9", None), ("power9ri", None)];
 
-/// Schemes of the measurements; the registry knows which of them are here.
+/// Schemes of the measurements. The registry knows which of them are implemented.
 const SCHEMES: &[&str] =
     &["NO_WAIT", "WAIT_DIE", "DL_DETECT", "TIMESTAMP", "MVCC", "OCC", "HSTORE", "SILO", "TICTOC"];
 
-/// Whether a scheme is here to be simulated.
+/// Returns whether a scheme is implemented.
 fn is_here(scheme: &str) -> bool {
     let all = registry::declarations::<Simulated>(&ProtocolOptions::default());
     all.iter().any(|declaration| declaration.name == scheme)
 }
 
-/// Builds of the measured program that the simulated one resembles, and whether warehouses and items bypass
-/// concurrency control in them.
+/// Builds of the measured program that the simulation resembles. The flag tells whether warehouses and items bypass
+/// concurrency control in the build.
 const SIMULATED_VARIANTS: &[(&str, bool)] = &[
     ("opt7", false),
     ("opt8", true),
@@ -35,7 +35,7 @@ const SIMULATED_VARIANTS: &[(&str, bool)] = &[
     ("numa-home+remote", true),
 ];
 
-/// Builds that would need options that the engine does not have yet.
+/// Builds that need options that the engine does not have yet.
 const OTHER_VARIANTS: &[&str] = &[
     "original",
     "hw-clock",
@@ -50,70 +50,70 @@ const OTHER_VARIANTS: &[&str] = &[
     "opt6",
 ];
 
-/// What a row is for.
+/// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
-    /// Sets the scale of its machine; not scored.
+    /// Sets the scale of its machine. Anchors are not scored.
     Anchor,
-    /// Is predicted, and scored.
+    /// Is predicted and scored.
     Scored,
 }
 
 /// One measured configuration. Rows with equal keys are merged into one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The measured machine.
+    /// Name of the measured machine.
     pub platform: String,
-    /// The build of the measured program.
+    /// Build of the measured program.
     pub variant: String,
-    /// The concurrency-control scheme.
+    /// Concurrency-control scheme.
     pub scheme: String,
-    /// Warehouses.
+    /// Number of warehouses.
     pub warehouses: u64,
-    /// Hardware threads.
+    /// Number of hardware threads.
     pub cores: u64,
-    /// `all` for memory as the program's loader left it, or the distance that was forced.
+    /// `all` if memory is as the program's loader placed it, or the distance that was forced.
     pub numa: String,
-    /// Per cent of the lines that are remote.
+    /// Percentage of remote order lines.
     pub remote_lines_pct: f64,
-    /// Per cent of the payments that are remote.
+    /// Percentage of remote payments.
     pub remote_payments_pct: f64,
-    /// Transactions a second; the geometric mean of merged rows.
+    /// Transactions per second. For merged rows the geometric mean.
     pub throughput_txn_per_s: f64,
-    /// Aborts / attempts; the mean of merged rows.
+    /// Aborts divided by attempts. For merged rows the mean.
     pub abort_ratio: f64,
-    /// What it is for.
+    /// Purpose of the row.
     pub split: Split,
-    /// Rows that were merged.
+    /// Number of rows that were merged.
     pub merged: usize,
 }
 
 impl Measurement {
-    /// The machine file of its platform.
+    /// Returns the machine file of the row's platform.
     pub fn machine(&self) -> &'static str {
         let known = PLATFORMS.iter().find(|(name, _)| *name == self.platform);
         known.and_then(|(_, machine)| *machine).expect("rows without a machine file are skipped")
     }
 
-    /// Whether warehouses and items bypass concurrency control.
+    /// Returns whether warehouses and items bypass concurrency control.
     pub fn bypasses(&self) -> bool {
         SIMULATED_VARIANTS.iter().any(|(name, bypass)| *name == self.variant && *bypass)
     }
 }
 
-/// Rows left out, by reason.
+/// Number of rows left out, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Skipped(pub BTreeMap<String, usize>);
 
 impl Skipped {
-    /// One more row was left out because of `why`.
+    /// Counts one more row that was left out because of `why`.
     pub fn add(&mut self, why: impl Into<String>) {
         *self.0.entry(why.into()).or_default() += 1;
     }
 
-    /// True when every row was taken.
+    /// Returns whether no row was left out.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -130,22 +130,23 @@ impl fmt::Display for Skipped {
 /// The rows of one directory that can be simulated.
 #[derive(Clone, Debug)]
 pub struct Measurements {
-    /// Where they come from, for messages.
+    /// Path of the file, for messages.
     pub file: String,
-    /// The rows, equal keys merged, in the order of the file.
+    /// Rows in the order of the file. Rows with equal keys are merged.
     pub rows: Vec<Measurement>,
     /// Rows that can't be simulated yet.
     pub skipped: Skipped,
 }
 
 impl Measurements {
-    /// The rows that the program carries: some of "The Full Story of 1000 Cores" (Bang, May, Petrov, Binnig).
+    /// Returns the rows compiled into the program, a part of those of "The Full Story of 1000 Cores" (Bang, May,
+    /// Petrov, Binnig).
     pub fn carried() -> Measurements {
         Measurements::parse(CARRIED, "data/full-story/throughput.csv")
             .expect("the rows in the program are well-formed")
     }
 
-    /// The `throughput.csv` in the directory `path`.
+    /// Reads the `throughput.csv` in the directory `path`.
     pub fn read(path: &Path) -> Result<Measurements, ValidateError> {
         let file = path.join("throughput.csv");
         let name = file.display().to_string();
@@ -155,7 +156,7 @@ impl Measurements {
         }
     }
 
-    /// Rows from the text of `file`. Values hold no commas, so no quotes are understood.
+    /// Parses rows from the text of `file`. Values contain no commas, so quotes are not supported.
     pub fn parse(text: &str, file: &str) -> Result<Measurements, ValidateError> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let header: Vec<&str> =
@@ -225,7 +226,7 @@ const NEEDED: [&str; 12] = [
     "split",
 ];
 
-/// Where each needed column stands.
+/// Positions of the needed columns.
 struct Columns([usize; NEEDED.len()]);
 
 impl Columns {
@@ -240,7 +241,7 @@ impl Columns {
     }
 }
 
-/// One line, being read.
+/// One line of the file.
 struct Line<'a> {
     file: &'a str,
     line: usize,
@@ -279,7 +280,7 @@ impl Line<'_> {
         number.ok_or_else(|| self.bad(column, allowed))
     }
 
-    /// The row, or why it can't be simulated.
+    /// Returns the row, or the reason why it can't be simulated.
     fn measurement(&self) -> Result<Result<Measurement, String>, ValidateError> {
         let (platform, scheme, variant) =
             (self.text("platform"), self.text("scheme"), self.text("variant"));

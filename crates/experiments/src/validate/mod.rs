@@ -1,16 +1,16 @@
-//! Simulates what others have measured on real machines, and reports the error.
+//! Simulates published measurements of real machines and reports the error.
 //!
-//! [`Measurements`] are rows of a `throughput.csv`: one a configuration, with the throughput that was measured. Every row
-//! becomes a simulation of the same scheme on a model of the same machine ([`Configuration`]); one factor for
-//! each machine, from the rows marked as anchors, brings simulated throughputs to the measured scale; what
-//! is left is the error ([`Outcome`]). Nothing is fitted for a scheme.
+//! [`Measurements`] are the rows of a `throughput.csv`. Each row is one configuration with its measured throughput.
+//! Every row becomes a simulation of the same scheme on a model of the same machine ([`Configuration`]). One factor
+//! for each machine brings simulated throughputs to the measured scale. It is computed from the rows marked as
+//! anchors. The remaining difference is the error ([`Outcome`]). No parameter is fitted for a scheme.
 //!
-//! | file | what it is about |
+//! | file | contents |
 //! | --- | --- |
 //! | `measurements` | reading the directory |
 //! | `configuration` | from a row to a simulation |
-//! | `placement` | where the measured program's loader put the warehouses |
-//! | `simulate` | running the simulations, some at a time |
+//! | `placement` | sockets on which the measured program's loader placed the warehouses |
+//! | `simulate` | running the simulations, several at a time |
 //! | `outcome` | errors, by row and by block |
 //! | `statistics` | median, percentile, rank correlation |
 //! | `report` | the outcome as text, CSV and JSON |
@@ -33,14 +33,14 @@ pub use simulate::Simulation;
 
 use machine::Word;
 
-/// How to validate.
+/// Options of a validation.
 #[derive(Clone, Debug)]
 pub struct ValidateOptions {
-    /// How much is simulated of each row.
+    /// Amount of simulation for each row.
     pub effort: Effort,
-    /// Simulations at a time, one thread of the host each.
+    /// Number of simulations at a time. Each uses one thread of the host.
     pub threads: usize,
-    /// Seed of everything random.
+    /// Seed of every random choice.
     pub seed: u64,
 }
 
@@ -50,8 +50,9 @@ impl Default for ValidateOptions {
     }
 }
 
-/// Simulates every row of `measurements` that can be simulated, and compares. `stop` ends it early with what
-/// is done; `done` hears of every simulation: how many are done, of how many, and of which row.
+/// Simulates every row of `measurements` that can be simulated, and compares the results. `stop` ends the validation
+/// early with the rows done so far. `done` is called after every simulation with the number done, the total, and the
+/// row's configuration.
 pub fn run(
     measurements: &Measurements,
     options: &ValidateOptions,

@@ -1,122 +1,123 @@
-//! Errors: of each row, of blocks of rows, and of the order of schemes.
+//! Computes errors of each row, of blocks of rows, and of the order of schemes.
 
 use super::statistics::{Concordance, mean, median, quantile};
 use super::{Effort, Measurement, Simulation, Skipped, Split, ValidateOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Measured throughputs that differ by no more than this share are equal as far as anybody can tell.
+/// Measured throughputs that differ by at most this share count as equal.
 const NOISE: f64 = 0.15;
 
-/// The version of the outcome's form.
+/// Version of the outcome's form.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Everything that a validation found.
+/// Results of a validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Version of this form.
     pub schema_version: u32,
-    /// How much was simulated.
+    /// Amount of simulation.
     pub effort: Effort,
-    /// Seed of everything random.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// It was stopped before the last row.
+    /// Set if the validation was stopped before the last row.
     pub interrupted: bool,
-    /// The only fitted constants: one a platform.
+    /// The only fitted constants: one for each platform.
     pub scales: Vec<Scale>,
     /// Every simulated row, in the order of the measurements.
     pub rows: Vec<Row>,
-    /// Rows by platform, variant and scheme; then all of them, with empty names.
+    /// Rows grouped by platform, variant and scheme. The last block contains all rows and has empty names.
     pub blocks: Vec<Block>,
-    /// The order of schemes at each core count; then all pairs, with empty names.
+    /// Order of schemes at each core count. The last entry covers all pairs and has empty names.
     pub ranks: Vec<Ranks>,
     /// Rows that were left out, by reason.
     pub skipped: Skipped,
 }
 
-/// One platform's scale.
+/// Scale of one platform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// The platform.
+    /// Name of the platform.
     pub platform: String,
-    /// The machine file.
+    /// Name of the machine file.
     pub machine: String,
-    /// Simulated throughputs are multiplied by it.
+    /// Factor by which simulated throughputs are multiplied.
     pub factor: f64,
-    /// Rows that it is the geometric mean of.
+    /// Number of rows whose geometric mean gives the factor.
     pub anchors: usize,
-    /// What they are: `anchor` rows, or one-core rows where there is no anchor, or none (and the factor is 1).
+    /// Kind of these rows: `anchor` rows, or one-core rows where there is no anchor, or none (the factor is then 1).
     pub from: String,
 }
 
-/// One row: measured, simulated, and how far apart.
+/// One row with its measurement, its simulation and the error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What was measured.
+    /// The measured row.
     pub measured: Measurement,
-    /// Where the simulated warehouses lay.
+    /// Placement of the simulated warehouses.
     pub placement: String,
-    /// Simulated transactions a second, before scaling.
+    /// Simulated transactions per second, before scaling.
     pub simulated_txn_per_s: f64,
-    /// ln(scaled simulated / measured throughput): 0 is right, 0.69 twice too fast, -0.69 half as fast.
+    /// ln(scaled simulated / measured throughput): 0 is exact, 0.69 is twice too fast, -0.69 is half as fast.
     pub ln_error: f64,
-    /// Simulated aborts / attempts.
+    /// Simulated aborts divided by attempts.
     pub simulated_abort_ratio: f64,
     /// Simulated minus measured abort ratio.
     pub abort_ratio_error: f64,
     /// Simulated share of time by category.
     pub breakdown: BTreeMap<String, f64>,
-    /// Transactions committed in the simulated intervals.
+    /// Number of transactions committed in the simulated intervals.
     pub commits: u64,
-    /// The simulated throughput neither rose nor fell during its interval. None where nobody can tell.
+    /// Set if the simulated throughput neither rose nor fell during its interval. None if this could not be
+    /// determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<bool>,
-    /// Seconds that the simulation took the host. Not the same in two runs.
+    /// Seconds of the host's time for the simulation. It differs between runs.
     pub wall_s: f64,
 }
 
-/// Errors of a group of rows. Anchors are not in it.
+/// Errors of a group of rows without anchors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// The platform; empty for all.
+    /// Name of the platform, or empty for all.
     pub platform: String,
-    /// The build; empty for all.
+    /// Name of the build, or empty for all.
     pub variant: String,
-    /// The scheme; empty for all.
+    /// Name of the scheme, or empty for all.
     pub scheme: String,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
     /// Median of |ln|.
     pub median_abs_ln: f64,
     /// 90th percentile of |ln|.
     pub p90_abs_ln: f64,
-    /// Mean of ln: above 0 the simulation is too fast on the whole.
+    /// Mean of ln. Above 0 the simulation is too fast on average.
     pub mean_ln: f64,
     /// Median of |simulated - measured| abort ratio.
     pub median_abort_ratio_error: f64,
 }
 
-/// Whether the schemes come in the measured order.
+/// Agreement of simulated and measured order of the schemes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranks {
-    /// The platform; empty for all.
+    /// Name of the platform, or empty for all.
     pub platform: String,
-    /// The build; empty for all.
+    /// Name of the build, or empty for all.
     pub variant: String,
-    /// Warehouses; 0 for all.
+    /// Number of warehouses, or 0 for all.
     pub warehouses: u64,
-    /// Cores; 0 for all.
+    /// Number of cores, or 0 for all.
     pub cores: u64,
-    /// The forced distance of memory, or `all`; empty for all groups.
+    /// Forced distance of memory, or `all`, or empty for all groups.
     pub numa: String,
-    /// Pairs of schemes whose measured throughputs differ by more than 15 %.
+    /// Number of pairs of schemes whose measured throughputs differ by more than 15 %.
     pub pairs: usize,
-    /// Kendall's rank correlation over them. None without pairs.
+    /// Kendall's rank correlation over the pairs, or None without pairs.
     pub kendall: Option<f64>,
 }
 
 impl Outcome {
-    /// Compares.
+    /// Compares simulations with measurements.
     pub fn of(
         simulations: Vec<Simulation>,
         skipped: Skipped,
@@ -141,7 +142,7 @@ impl Row {
         Row {
             placement: simulation.configuration.placement.name().to_owned(),
             simulated_txn_per_s: record.throughput_txn_per_s,
-            // A simulation that committed nothing at all is wrong without bounds; say so in finite numbers.
+            // A simulation without commits has an unbounded error. The lower limit of 1.0 keeps it finite.
             ln_error: (record.throughput_txn_per_s.max(1.0) / measured.throughput_txn_per_s).ln(),
             simulated_abort_ratio: record.abort_ratio,
             abort_ratio_error: record.abort_ratio - measured.abort_ratio,
@@ -158,7 +159,7 @@ impl Row {
     }
 }
 
-/// One factor a platform, from its anchors; from its one-core rows where it has none.
+/// Returns one factor for each platform, from its anchors, or from its one-core rows if it has no anchors.
 fn scales(rows: &[Row]) -> Vec<Scale> {
     let mut scales: Vec<Scale> = Vec::new();
     for row in rows {
@@ -186,7 +187,7 @@ fn scales(rows: &[Row]) -> Vec<Scale> {
     scales
 }
 
-/// Groups in the order in which they first come.
+/// Returns groups of scored rows, in the order in which they first appear.
 fn grouped<'a, K: PartialEq>(
     rows: &'a [Row],
     key: impl Fn(&'a Measurement) -> K,

@@ -1,10 +1,10 @@
-//! Where the measured program's loader put the warehouses that its workers then used.
+//! Models where the measured program's loader placed the warehouses that its workers then used.
 //!
-//! Thread `t` of `T` loaded the `t`-th block of the `W` warehouses (the first `W mod T` blocks have one more), and memory
-//! goes to the socket that touches it first. But worker `t` works on warehouse `t mod W`. With many
-//! warehouses the first `T` of them were loaded by a few of the threads, so most data lie on few sockets.
+//! Thread `t` of `T` loaded the `t`-th block of the `W` warehouses. The first `W mod T` blocks have one more
+//! warehouse. Memory belongs to the socket that touches it first. Worker `t`, however, works on warehouse `t mod W`.
+//! With many warehouses, a few threads loaded the first `T` of them, so most data lie on few sockets.
 
-/// The thread of `threads` that loaded `warehouse` of `warehouses`.
+/// Returns the thread, out of `threads`, that loaded `warehouse` of `warehouses`.
 fn loader_of(warehouse: u64, warehouses: u64, threads: u64) -> u64 {
     let (block, longer) = (warehouses / threads, warehouses % threads);
     let in_longer = longer * (block + 1);
@@ -15,8 +15,8 @@ fn loader_of(warehouse: u64, warehouses: u64, threads: u64) -> u64 {
     }
 }
 
-/// How many sockets, the first ones, hold the home warehouses of `threads` workers, when `per_socket` of them
-/// fill a socket.
+/// Returns the number of sockets, counted from the first, that hold the home warehouses of `threads` workers.
+/// `per_socket` workers fill a socket.
 pub fn home_sockets(warehouses: u64, threads: u64, per_socket: u64) -> u64 {
     let last_home = threads.min(warehouses) - 1;
     loader_of(last_home, warehouses, threads) / per_socket + 1
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn sockets_are_those_that_the_measurements_document() {
-        // Threads, warehouses and sockets with memory, HPE, from the published description.
+        // Threads, warehouses and sockets with memory on the HPE machine, from the published description.
         let documented = [
             (56, 1024, 1),
             (112, 4, 1),

@@ -1,16 +1,16 @@
-//! The outcome as text for people, as CSV and as JSON.
+//! Formats the outcome as text for readers, as CSV and as JSON.
 
 use super::{Outcome, Row, Split};
 use std::fmt::Write;
 
-/// The whole outcome, as JSON.
+/// Returns the whole outcome as JSON.
 pub fn to_json(outcome: &Outcome) -> String {
     let mut text = serde_json::to_string_pretty(outcome).expect("names, numbers and lists of them");
     text.push('\n');
     text
 }
 
-/// One line a row.
+/// Returns the outcome as CSV, one line per row.
 pub fn to_csv(outcome: &Outcome) -> String {
     let mut text = String::from(
         "platform,variant,scheme,warehouses,cores,numa,placement,split,measured_txn_per_s,simulated_txn_per_s,\
@@ -47,7 +47,7 @@ fn split(row: &Row) -> &'static str {
     }
 }
 
-/// Tables and a summary.
+/// Returns tables and a summary as text.
 pub fn to_text(outcome: &Outcome) -> String {
     let mut text = rows(outcome);
     text.push('\n');
@@ -170,7 +170,7 @@ fn ranks(outcome: &Outcome) -> String {
     aligned(&lines, 3)
 }
 
-/// Columns of equal width: the first `left` begin at the left, the others end at the right.
+/// Aligns columns to equal width. The first `left` columns are left-aligned, the others right-aligned.
 fn aligned(lines: &[Vec<String>], left: usize) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
     let widths: Vec<usize> = (0..lines[0].len()).map(|column| width(column).unwrap_or(0)).collect();

@@ -1,4 +1,4 @@
-//! Runs simulations, some at a time: each is one thread's work, and none knows of the others.
+//! Runs simulations, several at a time. Each runs on one thread and is independent of the others.
 
 use super::{Configuration, ValidateError};
 use harness::{
@@ -12,17 +12,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use workloads::Options;
 use workloads::tpcc_accesses::TpccAccesses;
 
-/// A configuration and what was simulated of it.
+/// A configuration and its simulation.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    /// What was simulated.
+    /// The simulated configuration.
     pub configuration: Configuration,
-    /// What came out.
+    /// Record of the simulation.
     pub record: RunRecord,
 }
 
-/// Simulates all, in the order given as far as results go. Largest machines go first, so that the last one to end
-/// is a short one. Ends early where `stop` becomes non-zero or a simulation fails.
+/// Simulates all configurations. Returns the finished simulations in the given order. The largest machines run first,
+/// so that the last simulation to end is a short one. Ends early if `stop` becomes non-zero or a simulation fails.
 pub fn all(
     configurations: Vec<Configuration>,
     threads: usize,
@@ -36,7 +36,7 @@ pub fn all(
     let results: Mutex<Vec<Option<RunRecord>>> = Mutex::new(vec![None; total]);
     let failure = Mutex::new(None);
     let work = || {
-        // Relaxed: only the number matters, results travel under the mutex.
+        // Relaxed is enough: only the number matters, and the results are passed under the mutex.
         while let Some(&at) = order.get(taken.fetch_add(1, Ordering::Relaxed)) {
             if stop.peek() != 0 || failure.lock().is_some() {
                 return;
@@ -70,7 +70,7 @@ pub fn all(
     if simulations.is_empty() { Err(ValidateError::Interrupted) } else { Ok(simulations) }
 }
 
-/// Simulates one; None where it was interrupted.
+/// Simulates one configuration. Returns None if it was interrupted.
 fn one(configuration: &Configuration, stop: &Word) -> Result<Option<RunRecord>, ValidateError> {
     let (plan, machine) = (&configuration.plan, &configuration.machine);
     let failed = |error| ValidateError::Simulation { what: configuration.title(), error };
@@ -78,7 +78,7 @@ fn one(configuration: &Configuration, stop: &Word) -> Result<Option<RunRecord>, 
         .expect("a measured row was checked, and the rest follows from a machine file");
     let make = |seed| {
         let homes = configuration.homes();
-        // Thousands of warehouses are touched here and there: huge pages would fill the host's memory.
+        // Thousands of warehouses are touched at scattered places, so huge pages would fill the host's memory.
         let options =
             SimulatedOptions { seed, homes, huge_pages: false, ..SimulatedOptions::default() };
         Simulated::new(machine.clone(), options)

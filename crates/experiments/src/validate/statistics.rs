@@ -1,12 +1,12 @@
-//! The few numbers that sum up errors.
+//! Computes the numbers that summarise errors.
 
-/// The middle value, or the mean of the two in the middle. None of nothing.
+/// Returns the middle value, or the mean of the two in the middle, or None if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The value below which a share `q` of `values` lies, between neighbours in proportion (as spreadsheets and
-/// NumPy do by default). None of nothing.
+/// Returns the value below which a share `q` of `values` lies, interpolated linearly between neighbours (as
+/// spreadsheets and NumPy do by default). Returns None if there are no values.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -15,25 +15,25 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(sorted[low] + (sorted[high] - sorted[low]) * (at - low as f64))
 }
 
-/// The mean of what may be summed. None of nothing.
+/// Returns the mean, or None if there are no values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Pairs of which both orders agree, or not.
+/// Number of pairs on which two orders agree or disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Concordance {
-    /// Pairs in the same order in both.
+    /// Number of pairs in the same order in both.
     pub agree: usize,
-    /// Pairs in opposite orders.
+    /// Number of pairs in opposite orders.
     pub disagree: usize,
-    /// Pairs that count but are equal in the second.
+    /// Number of pairs that count but are equal in the second.
     pub tied: usize,
 }
 
 impl Concordance {
-    /// Compares every pair whose first values differ by more than the share `least` of the smaller one: closer
-    /// ones are the measurement's noise.
+    /// Compares every pair whose first values differ by more than the share `least` of the smaller one. Closer values
+    /// differ only by measurement noise.
     pub fn of(pairs: &[(f64, f64)], least: f64) -> Concordance {
         let mut found = Concordance::default();
         for (i, a) in pairs.iter().enumerate() {
@@ -53,19 +53,19 @@ impl Concordance {
         found
     }
 
-    /// Adds another group's pairs.
+    /// Adds the pairs of another group.
     pub fn add(&mut self, other: Concordance) {
         self.agree += other.agree;
         self.disagree += other.disagree;
         self.tied += other.tied;
     }
 
-    /// Pairs that count.
+    /// Returns the number of pairs that count.
     pub fn pairs(&self) -> usize {
         self.agree + self.disagree + self.tied
     }
 
-    /// Kendall's rank correlation, from -1 to 1. None without pairs.
+    /// Returns Kendall's rank correlation, from -1 to 1, or None without pairs.
     pub fn kendall(&self) -> Option<f64> {
         let difference = self.agree as f64 - self.disagree as f64;
         (self.pairs() > 0).then(|| difference / self.pairs() as f64)
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(Concordance::of(&same, 0.0).kendall(), Some(1.0));
         let reverse = [(1.0, 30.0), (2.0, 20.0), (3.0, 10.0)];
         assert_eq!(Concordance::of(&reverse, 0.0).kendall(), Some(-1.0));
-        // Of the six pairs of 1 2 3 4 against 1 3 2 4 one disagrees: (5 - 1) / 6.
+        // Of the six pairs of 1 2 3 4 against 1 3 2 4, one disagrees: (5 - 1) / 6.
         let swapped = [(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)];
         assert_eq!(Concordance::of(&swapped, 0.0).kendall(), Some(4.0 / 6.0));
     }

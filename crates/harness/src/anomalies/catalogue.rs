@@ -1,16 +1,18 @@
-//! The catalogue: each anomaly as two or three scripted transactions and what of them shows it.
+//! Defines the catalogue. Each anomaly is two or three scripted transactions and a test that recognises the anomaly
+//! in their results.
 //!
-//! Source: the tests of Hermitage (Kleppmann, "Testing the I in ACID", 2014), which follow Adya, Liskov and O'Neil, ICDE 2000,
-//! and Berenson et al., SIGMOD 1995. Two more are ours, of what every level here promises beyond its definition: a
-//! row that is read for update is not updated by another meanwhile, and a key is not inserted twice. An anomaly is recognised by the values that transactions saw, not by
-//! their histories, so it is evidence apart from the checker's.
+//! Source: the tests of Hermitage (Kleppmann, "Testing the I in ACID", 2014), which follow Adya, Liskov and O'Neil,
+//! ICDE 2000, and Berenson et al., SIGMOD 1995. Two anomalies are added here. They cover promises that every level
+//! makes beyond its definition: a row read for update is not updated by another transaction meanwhile, and a key is
+//! not inserted twice. An anomaly is recognised by the values that transactions saw, without their histories. It is
+//! therefore evidence that does not depend on the checker.
 
 use protocols::Isolation;
 use txn::{Abort, AbortReason, Access, ColumnSet, Direction, Intent, KeyRange, TableId};
 
 /// The table of all scripts.
 pub(super) const TABLE: TableId = TableId(0);
-/// Two rows that are there, with these values.
+/// The two loaded rows, with their values.
 pub(super) const LOADED: [(u64, i64); 2] = [(X, 10), (Y, 20)];
 const X: u64 = 1;
 const Y: u64 = 2;
@@ -19,7 +21,7 @@ const P: u64 = 3;
 const Q: u64 = 4;
 const ALL_KEYS: [u64; 4] = [X, Y, P, Q];
 
-/// One anomaly.
+/// An anomaly of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Anomaly {
     /// Write cycles: dirty writes.
@@ -42,20 +44,21 @@ pub enum Anomaly {
     G2Item,
     /// Write skew through ranges: phantoms.
     G2,
-    /// Lost update, although both read the row for update.
+    /// Lost update, although both transactions read the row for update.
     LostForUpdate,
-    /// Two insert the same key, and both are told that they did.
+    /// Two transactions insert the same key, and both succeed.
     InsertedTwice,
 }
 
-/// What is to be expected of an anomaly at a level of isolation.
+/// Expectation for an anomaly at an isolation level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expectation {
-    /// It is forbidden.
+    /// The level forbids the anomaly.
     Never,
-    /// It is allowed, and must show: or the level would not be weaker than it is said to be, or the test blind.
+    /// The level allows the anomaly, and it must show. Otherwise the level is stronger than declared, or the test is
+    /// blind.
     Seen,
-    /// It is allowed, and need not show.
+    /// The level allows the anomaly, but it need not show.
     Possible,
 }
 
@@ -71,11 +74,11 @@ enum Step {
 }
 use Step::{Insert, Read, ReadForUpdate, Scan, Write};
 
-/// What a committed transaction saw: for each of its reads, scans and inserts the rows, in order.
+/// Results of a committed transaction: the rows of each of its reads, scans and inserts, in order.
 pub(super) type Seen = Vec<Vec<(u64, i64)>>;
 
 impl Anomaly {
-    /// The catalogue, in the order of reports.
+    /// All anomalies, in the order of reports.
     pub const ALL: [Anomaly; 12] = [
         Anomaly::G0,
         Anomaly::G1a,
@@ -91,7 +94,7 @@ impl Anomaly {
         Anomaly::InsertedTwice,
     ];
 
-    /// Its name in the literature.
+    /// Returns the anomaly's name in the literature.
     pub const fn name(self) -> &'static str {
         match self {
             Anomaly::G0 => "G0",
@@ -109,7 +112,7 @@ impl Anomaly {
         }
     }
 
-    /// What it is, in a few words.
+    /// Returns a short description of the anomaly.
     pub const fn description(self) -> &'static str {
         match self {
             Anomaly::G0 => "dirty write: of two transactions each wins one row",
@@ -127,7 +130,7 @@ impl Anomaly {
         }
     }
 
-    /// Whether `isolation` forbids it (Adya's and Berenson's tables).
+    /// Returns what to expect of the anomaly at `isolation` (from the tables of Adya and Berenson).
     pub const fn expectation(self, isolation: Isolation) -> Expectation {
         use Anomaly::{G0, G1a, G1b, G1c, G2, G2Item, InsertedTwice, LostForUpdate, Otv};
         match (isolation, self) {
@@ -137,9 +140,10 @@ impl Anomaly {
             (Isolation::ReadCommitted, G0 | G1a | G1b | G1c | LostForUpdate | InsertedTwice) => {
                 Expectation::Never
             }
-            // Nobody here installs writes so that a reader could get in between and not wait.
+            // No protocol here installs writes in such a way that a reader can read between two of them without
+            // waiting.
             (Isolation::ReadCommitted, Otv) => Expectation::Possible,
-            // Writes are buffered until the commit even without any control.
+            // Even without concurrency control, writes are buffered until the commit.
             (Isolation::None, G1a | G1b | G1c) => Expectation::Possible,
             _ => Expectation::Seen,
         }
@@ -168,12 +172,12 @@ impl Anomaly {
         }
     }
 
-    /// Number of its transactions.
+    /// Returns the number of transactions in the script.
     pub(super) fn transactions(self) -> usize {
         self.scripts().len()
     }
 
-    /// Runs its transaction number `number`, and notes in `seen` what that saw.
+    /// Runs transaction number `number` and records its results in `seen`.
     pub(super) fn run(
         self,
         number: usize,
@@ -215,10 +219,10 @@ impl Anomaly {
         Ok(())
     }
 
-    /// Whether it shows in what the transactions saw, those that committed, and in the rows that are left.
+    /// Returns whether the anomaly shows in the results of the committed transactions and in the remaining rows.
     pub(super) fn shows(self, seen: &[Option<Seen>], left: &[(u64, i64)]) -> bool {
         let both = seen.iter().all(Option::is_some);
-        // What transaction `t` saw in its read number `read`; all scripts read rows that are there.
+        // Returns the value that read number `read` of transaction `t` saw. All scripts read existing rows.
         let saw = |t: usize, read: usize| {
             let rows = seen[t].as_ref().map(|seen| &seen[read]);
             rows.and_then(|rows| rows.first()).map(|row| row.1)
@@ -237,7 +241,7 @@ impl Anomaly {
             Anomaly::G1b => (0..2).any(|read| saw(1, read) == Some(101)),
             Anomaly::G1c => saw(0, 0) == Some(22) && saw(1, 0) == Some(11),
             Anomaly::Otv => {
-                // Seen in x, and neither it nor anything later in y.
+                // The observed transaction is visible in x, but neither its value nor a later one is visible in y.
                 let last = if value(X) == Some(11) { (11, 21) } else { (12, 22) };
                 match (saw(2, 0), saw(2, 1)) {
                     (Some(x), Some(y)) if x == last.0 => y != last.1,
@@ -270,7 +274,7 @@ fn read(access: &mut dyn Access, key: u64, intent: Intent) -> Result<Option<(u64
     Ok(found.then(|| (key, value_of(&value))))
 }
 
-/// All rows, for whoever is alone in the database.
+/// Returns all rows. The caller must be the only transaction in the database.
 pub(super) fn rows(access: &mut dyn Access) -> Result<Vec<(u64, i64)>, Abort> {
     let mut rows = Vec::new();
     for key in ALL_KEYS {

@@ -1,4 +1,4 @@
-//! Latencies, steadiness and Little's law, from repetitions.
+//! Computes latencies, steadiness and Little's law from repetitions.
 
 use crate::{
     record::{Adapted, InFlight, Latency, LittlesLaw, RunRecord, Spread, SteadinessRecord},
@@ -8,7 +8,7 @@ use crate::{
 };
 use hdrhistogram::Histogram;
 
-/// Seconds of warm-up and of measurement of each repetition, as they have become.
+/// Returns the actual warm-up and measured time of each repetition, in seconds.
 pub(super) fn lengths(plan: &Plan, repetitions: &[Repetition]) -> (f64, f64) {
     let Some(first) = repetitions.first().filter(|_| plan.growth.is_some()) else {
         return (plan.warm_up_s, plan.measured_s);
@@ -17,7 +17,7 @@ pub(super) fn lengths(plan: &Plan, repetitions: &[Repetition]) -> (f64, f64) {
     (seconds(first.warm_up_ticks), seconds(first.interval_ticks))
 }
 
-/// Between which lengths those were found.
+/// Returns the limits between which these times were chosen, if they adapt.
 pub fn adapted(plan: &Plan) -> Option<Adapted> {
     let growth = plan.growth?;
     let finite = |seconds: f64| seconds.is_finite().then_some(seconds);
@@ -29,7 +29,7 @@ pub fn adapted(plan: &Plan) -> Option<Adapted> {
     })
 }
 
-/// Fills in what `repetitions` of `plan` tell about latencies and about how far to believe the numbers.
+/// Fills in the latencies of `repetitions` of `plan`, and the values that show how reliable the numbers are.
 pub(super) fn fill(record: &mut RunRecord, plan: &Plan, repetitions: &[Repetition]) {
     let Some(first) = repetitions.first() else { return };
     let ns = |ticks: f64| ticks * 1e9 / first.ticks_per_second as f64;
@@ -94,7 +94,7 @@ fn latency(survival: &Survival, ns: impl Fn(f64) -> f64) -> Latency {
     }
 }
 
-/// Holds throughput times mean latency against the number of workers. None where there is no mean.
+/// Compares throughput times mean latency with the number of workers. Returns `None` where there is no mean.
 fn littles_law(
     workers: usize,
     repetitions: &[Repetition],
@@ -111,7 +111,7 @@ fn littles_law(
     (accounted_workers > 0.0).then_some(LittlesLaw { accounted_workers, factor, holds })
 }
 
-/// What speaks most against being steady.
+/// Returns the repetition that is least steady.
 fn worst<'a>(judged: &[&'a Steadiness]) -> Option<&'a Steadiness> {
     let rank = |found: &Steadiness| (found.steady != Some(true), found.half_width);
     judged.iter().copied().max_by(|a, b| {

@@ -1,19 +1,19 @@
-//! The invariant that the oldest transaction never dies.
+//! Checks the invariant that the oldest transaction never dies.
 
 use crate::drive::Watcher;
 use machine::cold::Mutex;
 use std::collections::BTreeMap;
 use txn::{Abort, AbortReason};
 
-/// The ages of all transactions that have begun and not committed, retries included.
+/// Ages of all transactions that have begun and not committed, retries included.
 #[derive(Default)]
 pub(super) struct Ages {
     live: BTreeMap<usize, Age>,
     pub oldest_died: Option<u64>,
 }
 
-/// One transaction's age, and whether anybody older was about at any time during its running attempt.
-/// (When the attempt's death is noticed, the older one that caused it may have ended already.)
+/// Age of one transaction, and whether an older one was live at any time during its running attempt. (When the death
+/// of the attempt is noticed, the older transaction that caused it may have ended already.)
 struct Age {
     timestamp: u64,
     met_older: bool,
@@ -21,7 +21,7 @@ struct Age {
 
 impl Ages {
     fn began(&mut self, worker: usize, timestamp: u64) {
-        // A transaction is as old as its first attempt, however young the protocol thinks it.
+        // A transaction's age is that of its first attempt, even if the protocol gives it a later timestamp.
         let first = self.live.get(&worker).map_or(timestamp, |age| age.timestamp);
         let timestamp = first.min(timestamp);
         let mut met_older = false;
@@ -33,12 +33,12 @@ impl Ages {
     }
 }
 
-/// Watches that the oldest transaction never dies and is never wounded (Rosenkrantz et al. 1978: that is
-/// why WAIT_DIE and WOUND_WAIT end).
+/// Checks that the oldest transaction never dies and is never wounded. This invariant is the reason why WAIT_DIE and
+/// WOUND_WAIT terminate (Rosenkrantz et al. 1978).
 pub(super) struct AgeWatcher<'a> {
     pub worker: usize,
     pub ages: &'a Mutex<Ages>,
-    /// Off where sessions also run transactions that nobody watches (retiring records).
+    /// Off where sessions also run transactions that are not watched (those that retire records).
     pub watching: bool,
 }
 

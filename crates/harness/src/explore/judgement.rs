@@ -1,4 +1,4 @@
-//! One schedule, run and judged.
+//! Runs and judges one schedule.
 
 use super::{
     Exploration, Explorations, Explorers, Violation,
@@ -25,7 +25,7 @@ use machine::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::{AbortReason, History, WorkerHistory};
 
-/// One schedule and how it is judged.
+/// One schedule and the way in which it is judged.
 pub(super) struct Judgement<'a> {
     pub workload: &'a dyn ErasedWorkload<Explored>,
     pub exploration: &'a Exploration,
@@ -33,18 +33,18 @@ pub(super) struct Judgement<'a> {
     pub how: How<'a>,
 }
 
-/// What is special about how a schedule is run; usually nothing.
+/// Deviations from the usual way of running a schedule. Usually there are none.
 #[derive(Clone, Copy, Default)]
 pub(super) struct How<'a> {
-    /// For each worker the procedures that it runs; none for all of them.
+    /// Numbers of the procedures that each worker runs, or none for all of them.
     pub procedures: Option<&'a [Vec<u64>]>,
-    /// The schedule, where it is not drawn.
+    /// The schedule to follow, or none if it is drawn.
     pub switches: Option<&'a [Switch]>,
-    /// Where it is noted what was done, step by step.
+    /// Receives the steps that were executed.
     pub notes: Option<&'a Notes>,
 }
 
-/// What one worker brings home.
+/// Result of one worker.
 pub(super) struct Outcome {
     worker: usize,
     pub report: WorkerReport,
@@ -52,7 +52,7 @@ pub(super) struct Outcome {
 }
 
 impl Judgement<'_> {
-    /// Runs the schedule; says what is wrong with it, if anything is.
+    /// Runs the schedule and returns its violation, if there is one.
     pub fn run(
         &self,
         explorers: &mut Explorers,
@@ -67,7 +67,7 @@ impl Judgement<'_> {
         Ok(violation)
     }
 
-    /// The engine, with its data.
+    /// Creates the engine and loads its data.
     pub fn engine(
         &self,
         machine: &Arc<Explored>,
@@ -91,12 +91,13 @@ impl Judgement<'_> {
         self.seed / 4 % 4 != 3
     }
 
-    /// Whether records of absent rows leave their indexes, in transactions of which the watcher of ages knows nothing.
+    /// Returns whether records of absent rows are removed from their indexes. The watcher of ages does not see the
+    /// transactions that do this.
     fn retires(&self) -> bool {
         !(self.seed / 4).is_multiple_of(4)
     }
 
-    /// In the schedules in which memory runs out: leaves little of it, when everything is loaded.
+    /// Limits the memory that is left after loading, in the schedules in which memory runs out.
     fn run_short(&self, machine: &Explored) {
         if self.seed / 64 % 4 == 1 {
             let left = [0, 1 << 10, 4 << 10, 16 << 10][(self.seed / 256 % 4) as usize];
@@ -104,7 +105,8 @@ impl Judgement<'_> {
         }
     }
 
-    /// Runs it, and returns its history instead of judging it; none if it is not recorded, or has come to no end.
+    /// Runs the schedule and returns its history without judging it. Returns none if the schedule is not recorded or
+    /// did not end.
     pub fn history(&self, explorers: &mut Explorers) -> Result<Option<History>, HarnessError> {
         if !self.is_recorded() {
             return Ok(None);
@@ -120,7 +122,7 @@ impl Judgement<'_> {
         Ok(histories.map(|histories| History::of(histories, loaded)))
     }
 
-    /// Runs it on a machine, with an engine made for it.
+    /// Runs and judges the schedule on a machine, with an engine created for it.
     pub fn judge(
         &self,
         machine: &Explored,
@@ -128,7 +130,7 @@ impl Judgement<'_> {
         total: &mut Explorations,
     ) -> Result<Option<Violation>, HarnessError> {
         let ages = Mutex::new(Ages::default());
-        // A machine counts on from schedule to schedule.
+        // A machine's counter is not reset between schedules.
         let before = machine.operations().unwrap_or(0);
         self.run_short(machine);
         let ended = self.execute(machine, engine, &ages, None);
@@ -148,7 +150,7 @@ impl Judgement<'_> {
             return Ok(Some(Violation::FalseDeadlock { victims }));
         }
         let promised = self.promised(engine);
-        // Less than serializability is promised, but not nothing.
+        // Set if the protocol promises an isolation level weaker than serializability.
         let is_weak = !promised.serializable && promised != Requirements::NOTHING;
         if self.is_recorded() {
             let histories = outcomes.into_iter().map(|o| o.history).collect();
@@ -171,7 +173,7 @@ impl Judgement<'_> {
         }
     }
 
-    /// Lets the workers run to their ends, and one more body `beside` them.
+    /// Runs the workers to their ends, and the body `beside` concurrently with them.
     pub fn execute(
         &self,
         machine: &Explored,
@@ -226,7 +228,7 @@ impl Judgement<'_> {
         Ok(outcomes)
     }
 
-    /// The session of a worker, watched if somebody wants to know what it does.
+    /// Returns the session of a worker. The session is watched if its steps are noted.
     fn session<'s>(
         &self,
         engine: &'s dyn Engine<Explored>,
@@ -243,7 +245,7 @@ impl Judgement<'_> {
         }
     }
 
-    /// Checks the workload's law in one more transaction, alone.
+    /// Checks the workload's law in one more transaction that runs alone.
     fn broken_law(
         &self,
         machine: &Explored,
@@ -261,7 +263,7 @@ impl Judgement<'_> {
     }
 }
 
-/// What speaks against a history: the certificate, or the order of commit epochs if that is to be looked at.
+/// Returns the violation in a history: of the certificate, or of the order of commit epochs if `in_order` is set.
 fn against_history(
     history: &History,
     engine: &dyn Engine<Explored>,

@@ -1,7 +1,7 @@
-//! What the sessions of a schedule were asked, and what they answered: values and all.
+//! Records the requests to a schedule's sessions and their results, with values.
 //!
-//! A session that is watched stands before the real one and hands everything on. To note something is no step of the
-//! machine, so a watched run is the same as one that nobody watches.
+//! A watched session wraps the real one and forwards every call. Recording is not a step of the machine, so a watched
+//! run is identical to an unwatched one.
 
 use engine::{RowVisit, Session, Start, Ticket, Walk};
 use machine::{ExploredCore, Moment, Step, Switch, cold::Mutex};
@@ -10,13 +10,14 @@ use txn::{
     Abort, Access, ColumnSet, Direction, Intent, Key, Keys, OwnedKey, TableId, Visit, WorkerHistory,
 };
 
-/// What a session was asked to do.
+/// Request to a session.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Begin {
         attempt: u32,
     },
-    /// An access of one row. What was read, written or added; nothing where there was no such row.
+    /// An access of one row, with the values that were read, written or added. There are no values if the row does
+    /// not exist.
     Row {
         verb: &'static str,
         table: TableId,
@@ -25,7 +26,7 @@ pub(super) enum What {
         values: Option<Vec<u8>>,
         done: Result<bool, Abort>,
     },
-    /// A scan, and the rows that it has met.
+    /// A scan, with the rows that it visited.
     Scan {
         table: TableId,
         columns: ColumnSet,
@@ -37,11 +38,11 @@ pub(super) enum What {
         done: Result<(), Abort>,
     },
     Rollback,
-    /// Took absent rows out of their indexes.
+    /// Removal of absent rows from their indexes.
     Maintain,
 }
 
-/// One thing that one worker did.
+/// One request to the session of one worker.
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     pub worker: usize,
@@ -50,17 +51,18 @@ pub(super) struct Note {
     pub what: What,
 }
 
-/// All that is noted of a run.
+/// Everything that is recorded of a run.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// Whether sessions are watched; else there are the switches only, and the steps if the machine records them.
+    /// Set if sessions are watched. Otherwise only the switches are recorded, and the steps if the machine records
+    /// them.
     pub watched: bool,
     pub notes: Mutex<Vec<Note>>,
     pub steps: Mutex<Vec<Step>>,
     pub switches: Mutex<Vec<Switch>>,
 }
 
-/// A session that is watched.
+/// A session that records its requests.
 pub(super) struct Watched<'w, 's> {
     pub session: Box<dyn Session + 's>,
     pub core: &'w ExploredCore,
@@ -87,7 +89,7 @@ impl Watched<'_, '_> {
         self.note(from, what);
     }
 
-    /// Scans by `scan`, and notes what it meets.
+    /// Scans with `scan` and records the rows that it visits.
     fn scanned(
         &mut self,
         (table, columns): (TableId, ColumnSet),

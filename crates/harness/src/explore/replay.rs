@@ -1,9 +1,9 @@
-//! Replays: schedules run with a log, and what the log was told is held against what the tables hold.
+//! Replays schedules that ran with a log, and compares the log's contents with those of the tables.
 //!
-//! The commits are replayed onto the rows that were loaded, in the order of their tickets. Each before-image must be what
-//! the replay has at that point, and in the end it must have exactly the rows that the tables have. Beside the workers
-//! somebody walks through all tables, as a fuzzy checkpoint does: each row that it reads must be one that the replay has
-//! had there at some time, and it must miss none that was there all the time.
+//! The commits are replayed onto the loaded rows, in the order of their tickets. Each before-image must equal the
+//! replayed row at that point. At the end, the replay must have exactly the rows of the tables. Beside the workers,
+//! another body walks through all tables, as a fuzzy checkpoint does. Each row that it reads must have existed in the
+//! replay at some time. It must visit every row that existed throughout.
 
 use super::{
     Exploration, Explorers,
@@ -23,22 +23,23 @@ use machine::{
 use std::collections::BTreeMap;
 use txn::{ColumnSet, RowLayout, TableId, TableSchema, Workload, WriteKind};
 
-/// Ticks between two attempts of a walk at the same piece.
+/// Number of ticks between two attempts of a walk at the same piece.
 const BACK_OFF: u64 = 100;
 
 /// Table and key of a row.
 type RowName = (TableId, KeptKey);
 
-/// The columns of a row that are there: all, unless it is in two parts and one of them is yet to come, or to go.
+/// The existing columns of a row. All columns exist, unless the row has two parts and one part is not yet inserted or
+/// is already deleted.
 type Row = BTreeMap<usize, Vec<u8>>;
 
-/// Rows as the replay has them.
+/// Rows in the state of the replay.
 type Rows = BTreeMap<RowName, Row>;
 
-/// How the rows of a table are laid out.
+/// Layout of the rows of a table.
 struct Layout {
     columns: RowLayout,
-    /// Its parts, each a record of its own.
+    /// Parts of a row. Each part is a record of its own.
     parts: Vec<ColumnSet>,
 }
 
@@ -52,12 +53,12 @@ impl Layout {
     }
 }
 
-/// What replays found.
+/// Result of replays.
 #[derive(Debug, Default)]
 pub struct Replays {
-    /// Commits replayed.
+    /// Number of commits replayed.
     pub commits: u64,
-    /// The first schedule in which something is wrong, and what.
+    /// Seed of the first schedule with an error, and the error.
     pub finding: Option<(u64, String)>,
 }
 
@@ -85,7 +86,7 @@ pub fn replay<W: Workload>(
     Ok(replays)
 }
 
-/// What is wrong in one schedule, if anything is.
+/// Returns the error in one schedule, if there is one.
 fn replay_one(
     schedule: &Judgement<'_>,
     machine: &Explored,
@@ -119,7 +120,7 @@ fn replay_one(
     Ok(check(&layouts, loaded, &commits, &beside, &left).err())
 }
 
-/// Replays `commits` onto what was `loaded`, and compares with what is `left` and with what was read `beside`.
+/// Replays `commits` onto `loaded`. Compares the result with the rows `left` in the tables and those read `beside`.
 fn check(
     layouts: &Layouts,
     loaded: Rows,
@@ -128,7 +129,7 @@ fn check(
     left: &Rows,
 ) -> Result<(), String> {
     let mut rows = loaded.clone();
-    // What each row has ever been, and which were always there.
+    // All states that each row has had. `always` holds the rows that existed throughout.
     let mut ever: BTreeMap<RowName, Vec<Row>> =
         loaded.iter().map(|(name, row)| (name.clone(), vec![row.clone()])).collect();
     let mut always = loaded;
@@ -152,7 +153,8 @@ fn check(
     let mut met = BTreeMap::<&RowName, u32>::new();
     for (name, row) in beside {
         *met.entry(name).or_default() += 1;
-        // The parts of a row are records of their own: only of each of them its writers have an order.
+        // The parts of a row are separate records. Writers have an order only within one part, so each part is
+        // checked alone.
         let known = |part: &ColumnSet| {
             let was = |state: &Row| of_part(state, *part) == of_part(row, *part);
             ever.get(name).is_some_and(|states| states.iter().any(was))
@@ -167,7 +169,7 @@ fn check(
     }
 }
 
-/// The values of `columns`, one by one, out of packed ones.
+/// Splits packed values of `columns` into single values.
 fn unpack(layout: &RowLayout, columns: ColumnSet, mut packed: &[u8]) -> Row {
     let value = |column| {
         let (value, rest) = packed.split_at(layout.span(column).bytes as usize);
@@ -177,13 +179,13 @@ fn unpack(layout: &RowLayout, columns: ColumnSet, mut packed: &[u8]) -> Row {
     columns.iter().map(value).collect()
 }
 
-/// Those of the columns of `row` that are in `part`.
+/// Returns those columns of `row` that belong to `part`.
 fn of_part(row: &Row, part: ColumnSet) -> Row {
     let within = row.iter().filter(|(column, _)| part.contains(ColumnSet::one(**column)));
     within.map(|(column, value)| (*column, value.clone())).collect()
 }
 
-/// Replays a write, if the row is as its before-image says.
+/// Replays a write. Fails if the row differs from the write's before-image.
 fn apply(rows: &mut Rows, layout: &RowLayout, write: &KeptWrite) -> Result<(), String> {
     let row = rows.entry(write.row.clone()).or_default();
     let found = of_part(row, write.columns);
@@ -206,7 +208,7 @@ fn apply(rows: &mut Rows, layout: &RowLayout, write: &KeptWrite) -> Result<(), S
     Ok(())
 }
 
-/// All rows of all tables, each piece of them in a transaction of its own.
+/// Reads all rows of all tables, each piece in its own transaction.
 fn walk_all(
     core: &<Explored as Machine>::Core,
     session: &mut dyn Session,

@@ -1,32 +1,32 @@
-//! A schedule spelled out: which procedures each worker runs, and who hands over to whom.
+//! Represents a schedule explicitly: the procedures that each worker runs, and the switches between cores.
 
 use machine::Switch;
 use std::{fmt, str::FromStr};
 
-/// Which procedures of a schedule are run, and its switches.
+/// Procedures that are run in a schedule, and its switches.
 ///
-/// It is written `0.2/1/_:0@41-1,1@7=0`: worker 0 runs the first and the third procedure that its client draws, worker 1
-/// the second, worker 2 none; behind the colon the [switches](Switch).
+/// The text form is, for example, `0.2/1/_:0@41-1,1@7=0`. Worker 0 runs the first and the third procedure that its
+/// client draws, worker 1 runs the second, and worker 2 runs none. The [switches](Switch) follow the colon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// For each worker the procedures that it runs, by number, ascending.
+    /// Numbers of the procedures that each worker runs, ascending.
     pub procedures: Vec<Vec<u64>>,
-    /// Who hands over to whom.
+    /// Switches between cores.
     pub switches: Vec<Switch>,
 }
 
 impl Script {
-    /// All `procedures` of each of `workers`.
+    /// Returns a script that runs all `procedures` of each of `workers`, without switches.
     pub fn whole(workers: usize, procedures: u64) -> Script {
         Script { procedures: vec![(0..procedures).collect(); workers], switches: Vec::new() }
     }
 
-    /// Workers that run anything.
+    /// Returns the number of workers that run at least one procedure.
     pub fn workers(&self) -> usize {
         self.procedures.iter().filter(|of_one| !of_one.is_empty()).count()
     }
 
-    /// Procedures of all workers.
+    /// Returns the number of procedures of all workers.
     pub fn count(&self) -> usize {
         self.procedures.iter().map(Vec::len).sum()
     }

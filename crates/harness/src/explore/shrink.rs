@@ -1,11 +1,12 @@
-//! A schedule that goes wrong is made smaller while the same kind of thing still goes wrong: fewer procedures, fewer
-//! workers, fewer switches.
+//! Shrinks a schedule that shows a violation, as long as the same kind of violation remains. It reduces procedures,
+//! workers and switches.
 //!
-//! Procedures are left out one after the other, of whole workers first. What is left is tried with the switches that are
-//! known, and if that shows nothing, with schedules drawn anew. Then switches are left out, by halves, quarters and so on
-//! down to single ones (Zeller and Hildebrandt: Simplifying and isolating failure-inducing input, IEEE Transactions on
-//! Software Engineering 28(2), 2002). Every attempt is one run, and the same from machine to machine; how many there are
-//! is limited by a count, not by time, so a seed always comes to the same end.
+//! Procedures are removed one after the other, those of whole workers first. The remaining procedures are tried with
+//! the known switches. If they show no violation, they are tried with newly drawn schedules. Then switches are
+//! removed, by halves, quarters and so on down to single ones (Zeller and Hildebrandt: Simplifying and isolating
+//! failure-inducing input, IEEE Transactions on Software Engineering 28(2), 2002). Every attempt is one run, and it
+//! is the same on every machine. The number of attempts is limited by a count and not by time, so a seed always gives
+//! the same result.
 
 use super::{
     Exploration, Explorations, Explorers, Script, Violation,
@@ -15,24 +16,24 @@ use super::{
 use crate::{erased::ErasedWorkload, run::HarnessError};
 use machine::{Explored, Fault, RunError, Switch, cold::Arc};
 
-/// Schedules that may be run for it, and steps in them.
+/// Largest number of schedules to run for shrinking, and of steps in them.
 const MOST_SCHEDULES: u64 = 40_000;
 const MOST_STEPS: u64 = 400_000_000;
 
-/// Schedules drawn anew for procedures that fail no more with the known switches.
+/// Number of schedules to draw for procedures that show no violation with the known switches.
 const DRAWN: u64 = 200;
 
-/// Schedules drawn in the end to find one with few switches.
+/// Number of schedules to draw at the end to find one with few switches.
 const DRAWN_FOR_FEW: u64 = 600;
 
-/// What kind of thing goes wrong.
+/// Kind of a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Found by this detector.
+    /// A violation found by this detector.
     By(&'static str),
-    /// In the checker's terms: level and phenomenon.
+    /// A violation found by the checker: level and phenomenon.
     History(&'static str, &'static str),
-    /// Everybody waits, or nobody comes to an end.
+    /// All cores wait for each other.
     Deadlock,
     StepLimit,
 }
@@ -51,13 +52,13 @@ impl Kind {
     }
 }
 
-/// A run: what goes wrong in it, and what was done.
+/// A run: its violation and its notes.
 pub(super) struct Run {
     pub violation: Option<Violation>,
     pub notes: Notes,
 }
 
-/// Makes a schedule smaller.
+/// Shrinks a schedule.
 pub(super) struct Shrinking<'a> {
     workload: &'a dyn ErasedWorkload<Explored>,
     exploration: Exploration,
@@ -69,7 +70,7 @@ pub(super) struct Shrinking<'a> {
 }
 
 impl<'a> Shrinking<'a> {
-    /// Of the schedule of `seed`, with `fault` switched on.
+    /// Prepares to shrink the schedule of `seed`, with `fault` switched on.
     pub fn new(
         workload: &'a dyn ErasedWorkload<Explored>,
         exploration: &Exploration,
@@ -83,8 +84,8 @@ impl<'a> Shrinking<'a> {
         Shrinking { workload, exploration, seed, plain, tracing, kind: None, spent }
     }
 
-    /// Runs `procedures`, under `switches` or under the schedule that `drawn` draws; with all that is done noted, if
-    /// `traced`.
+    /// Runs `procedures` under `switches`, or under the schedule that `drawn` draws. Records all steps and requests
+    /// if `traced` is set.
     pub fn run(
         &mut self,
         procedures: &[Vec<u64>],
@@ -95,7 +96,7 @@ impl<'a> Shrinking<'a> {
         self.run_with(procedures, switches, drawn, traced, &mut |_, _, _| {})
     }
 
-    /// As [`Shrinking::run`], and hands machine and engine to `after` when it is over.
+    /// Runs as [`Shrinking::run`] does, then passes the machine and the engine to `after`.
     pub fn run_with(
         &mut self,
         procedures: &[Vec<u64>],
@@ -120,7 +121,9 @@ impl<'a> Shrinking<'a> {
         Ok(run)
     }
 
-    /// The kind of thing that is to go wrong, from here on; schedules that take much longer than `steps` show another.
+    /// Sets the kind of violation to keep from here on. Also lowers the step limit to 20 times `steps` plus 20,000,
+    /// unless the violation is the step limit itself. A schedule that takes longer then shows a violation of another
+    /// kind.
     pub fn keep(&mut self, kind: Kind, steps: u64) {
         if kind != Kind::StepLimit {
             let limit = self.exploration.step_limit.min(20 * steps + 20_000);
@@ -131,7 +134,7 @@ impl<'a> Shrinking<'a> {
         self.kind = Some(kind);
     }
 
-    /// Schedules that were run so far.
+    /// Returns the number of schedules run so far.
     pub fn schedules(&self) -> u64 {
         self.spent.schedules
     }
@@ -144,7 +147,7 @@ impl<'a> Shrinking<'a> {
         run.violation.as_ref().map(Kind::of) == self.kind
     }
 
-    /// The script, without what it does not need, if it still shows the violation.
+    /// Returns the script with only the switches that took effect, if it still shows the violation.
     pub fn attempt(&mut self, script: &Script) -> Result<Option<Script>, HarnessError> {
         if self.is_spent() {
             return Ok(None);
@@ -155,8 +158,8 @@ impl<'a> Shrinking<'a> {
         Ok(self.shows(&run).then_some(made))
     }
 
-    /// A script of `procedures` that shows the violation, from schedules drawn anew: the first, or that with the fewest
-    /// switches of all.
+    /// Returns a script of `procedures` that shows the violation, from newly drawn schedules. Returns the first one
+    /// found, or the one with the fewest switches if `fewest` is set.
     fn draw(
         &mut self,
         procedures: &[Vec<u64>],
@@ -177,7 +180,8 @@ impl<'a> Shrinking<'a> {
             let switches = std::mem::take(&mut *run.notes.switches.lock());
             let few = best.as_ref().is_none_or(|best| switches.len() < best.switches.len());
             let script = Script { procedures: procedures.to_vec(), switches };
-            // What the seed draws beside the schedule is drawn by another now.
+            // In the drawn run, `drawn` also seeded choices other than the schedule. The script must show the
+            // violation with the original seed.
             if few && let Some(script) = self.attempt(&script)? {
                 best = Some(script);
             }
@@ -188,7 +192,7 @@ impl<'a> Shrinking<'a> {
         Ok(best)
     }
 
-    /// As small as can be.
+    /// Shrinks the script until no further reduction is found.
     pub fn smallest(&mut self, script: Script) -> Result<Script, HarnessError> {
         let mut script = self.fewer_procedures(script, DRAWN)?;
         if let Some(few) = self.draw(&script.procedures.clone(), DRAWN_FOR_FEW, true)?
@@ -243,7 +247,8 @@ impl<'a> Shrinking<'a> {
     }
 }
 
-/// `procedures` with less in them: without one worker, without half of one's, without a single one.
+/// Returns all reductions of `procedures`: without one worker, without half of a worker's procedures, without a
+/// single procedure.
 fn less(procedures: &[Vec<u64>]) -> Vec<Vec<Vec<u64>>> {
     let mut all = Vec::new();
     let mut without = |worker: usize, from: usize, to: usize| {

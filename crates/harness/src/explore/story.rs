@@ -1,4 +1,4 @@
-//! How a schedule goes wrong, told step by step, after it was made as small as can be.
+//! Describes step by step how a schedule shows a violation, after shrinking the schedule.
 
 use super::{
     Exploration, Script, Violation,
@@ -18,20 +18,20 @@ use std::{
 use storage::Place;
 use txn::{Key, TableId, TxnId, Workload};
 
-/// Lines that are told of a run.
+/// Largest number of lines printed for a run.
 const MOST_LINES: usize = 400;
 
-/// Records whose words are told where nobody says which matter.
+/// Largest number of records whose words are shown if the violation names no records.
 const FEW_RECORDS: usize = 6;
 
-/// How large a run is.
+/// Size of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Workers that run anything.
+    /// Number of workers that run at least one procedure.
     pub workers: usize,
-    /// Procedures of all of them.
+    /// Number of procedures of all workers.
     pub procedures: usize,
-    /// How often another core went on.
+    /// Number of times that another core continued.
     pub context_switches: usize,
 }
 
@@ -51,20 +51,20 @@ impl fmt::Display for Size {
     }
 }
 
-/// How a schedule goes wrong.
+/// Description of a schedule and its violation.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// What goes wrong, with the tables' names; none if nothing does.
+    /// The violation, with the tables' names, or none.
     pub violation: Option<String>,
-    /// By whom it was found.
+    /// Detector that found the violation.
     pub detector: Option<&'static str>,
-    /// The schedule that is told, if it can be spelled out.
+    /// The described schedule, if it can be written as a script.
     pub script: Option<Script>,
-    /// How large it is.
+    /// Size of the schedule.
     pub size: Size,
-    /// How large the schedule was before it was made smaller, and how many were tried for that.
+    /// Size of the schedule before shrinking, and the number of schedules tried for shrinking.
     pub shrunk_from: Option<(Size, u64)>,
-    /// The steps that matter, in their order.
+    /// The relevant steps, in order.
     pub lines: Vec<String>,
 }
 
@@ -95,8 +95,9 @@ impl fmt::Display for Story {
     }
 }
 
-/// Tells how the schedule of `seed` goes wrong, made as small as can be; or tells `script`, a schedule of that seed's
-/// workload, whether anything goes wrong in it or not. None if nothing goes wrong in the schedule of the seed.
+/// Describes the violation in the schedule of `seed`, after shrinking. If `script` is given, describes that schedule
+/// of the seed's workload instead, with or without a violation. Returns none if the schedule of the seed shows no
+/// violation.
 pub fn trace<W: Workload>(
     workload: &dyn Fn(u64) -> W,
     exploration: &Exploration,
@@ -124,7 +125,8 @@ fn trace_any(
     let before = Size::of(&run, &script);
     shrinking.keep(Kind::of(violation), run.notes.steps.lock().len() as u64);
     script.switches = run.notes.switches.lock().clone();
-    // Ticks of services can depend on more than a list of switches says. Then the schedule is told as it is.
+    // Ticks of services can depend on more than the list of switches. The schedule is then described without
+    // shrinking.
     let Some(script) = shrinking.attempt(&script)? else {
         return tell(&mut shrinking, &script, (seed, false)).map(Some);
     };
@@ -135,7 +137,8 @@ fn trace_any(
     Ok(Some(story))
 }
 
-/// Runs the script once more, or the procedures in it under the schedule of the seed, and tells it.
+/// Runs the script again and describes it. If it can't be spelled out, runs its procedures under the schedule of the
+/// seed.
 fn tell(
     shrinking: &mut Shrinking<'_>,
     script: &Script,
@@ -159,14 +162,14 @@ fn tell(
     Ok(story.expect("it was told when the run was over"))
 }
 
-/// What it takes to tell a run.
+/// Data needed to describe a run.
 struct Teller<'a> {
     notes: Vec<Note>,
     steps: Vec<Step>,
     script: &'a Script,
     tables: &'a Tables,
     found: Option<&'a Counterexample>,
-    /// The records that matter; all, if it has none.
+    /// The relevant records. All records are relevant if this is empty.
     parts: BTreeSet<(TableId, u64)>,
     places: Vec<Place>,
 }
@@ -190,7 +193,7 @@ impl<'a> Teller<'a> {
         teller
     }
 
-    /// The records whose words are told.
+    /// Returns the records whose words are shown.
     fn records(&self) -> BTreeSet<(TableId, u64)> {
         if !self.parts.is_empty() {
             return self.parts.clone();
@@ -206,7 +209,7 @@ impl<'a> Teller<'a> {
         if records.len() > FEW_RECORDS { BTreeSet::new() } else { records }
     }
 
-    /// Whether `key` of `table` is one of the records that matter.
+    /// Returns whether `key` of `table` is a relevant record.
     fn matters(&self, table: TableId, key: Key<'_>) -> bool {
         let spelled = |part: &(TableId, u64)| self.found.and_then(|found| found.spelled.get(part));
         let is_it = |part: &(TableId, u64)| match key {
@@ -220,7 +223,7 @@ impl<'a> Teller<'a> {
     fn note_matters(&self, note: &Note) -> bool {
         match &note.what {
             What::Row { table, key, .. } => self.matters(*table, key.as_key()),
-            // Whoever scanned a table may have missed a row of it.
+            // A scan of a table may have missed a relevant row.
             What::Scan { table, .. } => {
                 let mut parts = self.parts.iter();
                 self.parts.is_empty() || parts.any(|part| self.tables.is_part(*table, part.0))
@@ -229,7 +232,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// For each note the number of its attempt, counted from 0 over all workers.
+    /// Returns for each note the number of its attempt, counted from 0 over all workers.
     fn attempts(&self) -> Vec<usize> {
         let mut running = vec![0; self.script.procedures.len()];
         let mut count = 0;
@@ -243,7 +246,7 @@ impl<'a> Teller<'a> {
         self.notes.iter().map(attempt).collect()
     }
 
-    /// The transaction of the counter-example that has begun with this note.
+    /// Returns the transaction of the counter-example that began with this note.
     fn involved(&self, note: &Note) -> Option<TxnId> {
         let begun = note.from.clock..=note.to.clock;
         let mut transactions = self.found?.transactions.iter();
@@ -271,7 +274,7 @@ impl<'a> Teller<'a> {
             }
         }
         lines.extend(self.step_lines());
-        // What was noted stands between the step before it and the next one.
+        // A note is placed between the step before it and the step after it.
         lines.sort_by_key(|(step, kind, ..)| (*step, *kind));
         let line = |(step, kind, worker, text): &(u64, u8, usize, String)| {
             let indent = if *kind == 0 { "" } else { "    " };
@@ -331,7 +334,8 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// The machine's steps on words of the records, those of one core on one record in one line.
+    /// Describes the machine's steps on words of the records. Consecutive steps of one core on one record share a
+    /// line.
     fn step_lines(&self) -> Vec<(u64, u8, usize, String)> {
         let noted: BTreeSet<u64> =
             self.notes.iter().flat_map(|note| [note.from.step, note.to.step]).collect();
@@ -361,7 +365,7 @@ impl<'a> Teller<'a> {
         lines
     }
 
-    /// The record whose word the step was on, and what was done.
+    /// Returns the record whose word the step accessed, and a description of the access.
     fn on_a_record(&self, step: &Step) -> Option<(usize, String)> {
         let offset = step.offset?;
         let mut words = self.places.iter().enumerate();
@@ -381,7 +385,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// Where the records lie, as the indexes say when the run is over.
+/// Returns the places of the records, as the indexes give them after the run.
 fn places(
     machine: &Explored,
     engine: &dyn Engine<Explored>,
@@ -394,7 +398,7 @@ fn places(
         *found.lock() = places;
     };
     let body: Body<'_, Explored> = Box::new(look);
-    // After a run that went wrong an index may be in any state. Then there is less to tell.
+    // After a violation an index may be in any state. If the look-up fails, the description has fewer details.
     let _ = catch_unwind(AssertUnwindSafe(|| machine.run(vec![body], Vec::new())));
     found.into_inner()
 }

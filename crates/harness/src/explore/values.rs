@@ -1,18 +1,18 @@
-//! Tables by name and rows by column, for people.
+//! Formats tables by name and rows by column, for readers.
 
 use std::{collections::BTreeMap, fmt::Write};
 use txn::{ColumnSet, ColumnType, TableId, TableSchema};
 
-/// Columns of a row that are shown.
+/// Largest number of columns shown of a row.
 const SHOWN_COLUMNS: usize = 4;
 
-/// Bytes of a column that are shown.
+/// Largest number of bytes shown of a column.
 const SHOWN_BYTES: usize = 12;
 
-/// What the tables are called and what is in them.
+/// Names and schemas of the tables.
 pub(super) struct Tables {
     schemas: BTreeMap<TableId, TableSchema>,
-    /// Those of histories: the second parts of rows have names of their own.
+    /// Names of the tables in histories. The second parts of rows have their own names there.
     names: BTreeMap<TableId, String>,
 }
 
@@ -25,13 +25,13 @@ impl Tables {
         Tables { schemas: schemas.collect(), names: names.into_iter().collect() }
     }
 
-    /// The table's name.
+    /// Returns the table's name.
     pub fn name(&self, table: TableId) -> String {
         let number = || format!("table {}", table.0);
         self.names.get(&table).cloned().unwrap_or_else(number)
     }
 
-    /// `text` with the names of tables where it has their numbers, as in `table 3`.
+    /// Replaces the numbers of tables in `text`, as in `table 3`, with their names.
     pub fn named(&self, text: &str) -> String {
         const WORD: &str = "table ";
         let mut pieces = text.split(WORD);
@@ -47,13 +47,13 @@ impl Tables {
         out
     }
 
-    /// True when `table` is the one that histories call `part`, or has second parts that they call so.
+    /// Returns whether histories call `table`, or the second parts of its rows, `part`.
     pub fn is_part(&self, table: TableId, part: TableId) -> bool {
         let base = |id: TableId| self.names.get(&id).map(|name| name.split(" (").next());
         table == part || (base(part).is_some() && base(table) == base(part))
     }
 
-    /// Packed `columns` of a row of `table`, or of the table that it is an index of.
+    /// Formats packed `columns` of a row of `table`. If `table` is an index, the row belongs to the indexed table.
     pub fn row(&self, table: TableId, columns: ColumnSet, values: &[u8]) -> String {
         let indexed = |(_, schema): &(_, &TableSchema)| schema.indexes.contains(&table);
         let schema = self.schemas.iter().find(indexed).map(|(_, schema)| schema);

@@ -1,41 +1,41 @@
-//! What can go wrong in a schedule.
+//! Defines the violations that a schedule can show.
 
 use checker::Certificate;
 use machine::RunError;
 use std::fmt;
 
-/// What can go wrong.
+/// A violation in a schedule.
 #[derive(Debug)]
 pub enum Violation {
-    /// The history is not what the protocol promises.
+    /// The history does not satisfy the protocol's promise.
     Certificate(Box<Certificate>),
-    /// The workload's law does not hold.
+    /// The workload's conservation law does not hold.
     Conservation(String),
-    /// A transaction died although it was the oldest.
+    /// The oldest transaction died.
     OldestDied {
-        /// Its timestamp.
+        /// Timestamp of the transaction.
         timestamp: u64,
     },
-    /// Of two transactions one must come first, and bears the later epoch.
+    /// A transaction that must come before another has a later epoch.
     EpochOrder {
-        /// The one that must come first, and its epoch.
+        /// The transaction that must come first, and its epoch.
         first: (txn::TxnId, u64),
-        /// The other, and its epoch.
+        /// The other transaction, and its epoch.
         second: (txn::TxnId, u64),
     },
-    /// Transactions were made victims of deadlocks in a workload that can have none.
+    /// Transactions were deadlock victims in a workload that can have no deadlocks.
     FalseDeadlock {
-        /// How many.
+        /// Number of victims.
         victims: u64,
     },
-    /// The run came to no end.
+    /// The run did not end.
     Stuck(RunError),
-    /// Something panicked.
+    /// The run panicked.
     Panic(String),
 }
 
 impl Violation {
-    /// The detector's name, as reports print it.
+    /// Returns the detector's name, as reports print it.
     pub fn detector(&self) -> &'static str {
         match self {
             Violation::Certificate(_) => "certificate",

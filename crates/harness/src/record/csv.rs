@@ -1,4 +1,4 @@
-//! Records as comma-separated values (RFC 4180): one line a record, every column in every line.
+//! Writes records as comma-separated values (RFC 4180): one line per record, and every column in every line.
 
 use super::{ArrivalRecord, RunRecord, Settings};
 use machine::Category;
@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use txn::AbortReason;
 
-/// Records as CSV with a header line.
+/// Returns records as CSV with a header line.
 ///
-/// Columns are named as in the JSON form, with a dot between the levels. The options' columns are
-/// those of any of the records; a value that a record does not have is empty, never zero.
+/// Columns are named as in the JSON form, with a dot between the levels. There is a column for each option that any
+/// of the records has. A value that a record does not have is empty, never zero.
 pub fn to_csv(records: &[RunRecord]) -> String {
     let columns = Columns::of(records);
     let mut out = String::new();
@@ -20,7 +20,7 @@ pub fn to_csv(records: &[RunRecord]) -> String {
     out
 }
 
-/// The options that some record has, by what they are options of.
+/// Names of the options that any record has, grouped by workload, protocol and architecture.
 struct Columns {
     workload: BTreeSet<String>,
     protocol: BTreeSet<String>,
@@ -47,7 +47,7 @@ impl Columns {
         self.cells(record).into_iter().map(|(_, value)| value).collect()
     }
 
-    /// Name and value of every column. Names do not depend on the record.
+    /// Returns name and value of every column. The names do not depend on the record.
     fn cells(&self, r: &RunRecord) -> Vec<(String, String)> {
         let mut cells = Cells(Vec::new());
         cells.configuration(r);
@@ -71,7 +71,7 @@ impl Columns {
     }
 }
 
-/// Columns in their order: each method adds those of one part of a record.
+/// Columns in order. Each method adds those of one part of a record.
 struct Cells(Vec<(String, String)>);
 
 impl Cells {
@@ -95,7 +95,7 @@ impl Cells {
         self.put("adapted", r.adapted.is_some().to_string());
     }
 
-    /// What another run of the same has differently.
+    /// Adds the columns that differ between two runs of the same configuration.
     fn origin(&mut self, r: &RunRecord) {
         self.put("host", r.host.clone());
         let load = r.host_load;
@@ -189,7 +189,7 @@ impl Cells {
         self.put("certificate.promised.strict", promised.strict.to_string());
     }
 
-    /// The options called `names`, of which the record has some.
+    /// Adds the options called `names`. A value is empty if the record does not have the option.
     fn options(&mut self, of: &str, names: &BTreeSet<String>, settings: &Settings) {
         for name in names {
             let value = settings.get(name).map(ToString::to_string).unwrap_or_default();

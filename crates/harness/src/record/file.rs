@@ -1,4 +1,4 @@
-//! Records in files: whole or not at all.
+//! Reads and writes files of records. A file is written completely or not at all.
 
 use super::{RunRecord, SCHEMA_VERSION, to_csv};
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file of records that could not be written or read: which, and why, in one line.
+/// Error of reading or writing a file of records, with the path and the reason in one line.
 #[derive(Debug)]
 pub struct RecordError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What went wrong, as a phrase that continues "cannot".
+    /// Reason, as a phrase that continues "cannot".
     pub failure: String,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// Records as a JSON array, indented.
+/// Returns records as an indented JSON array.
 pub fn to_json(records: &[RunRecord]) -> String {
     let mut text = serde_json::to_string_pretty(records).expect("a record is plain data");
     text.push('\n');
@@ -46,7 +46,7 @@ pub fn write_csv(path: &Path, records: &[RunRecord]) -> Result<(), RecordError> 
     write_whole(path, to_csv(records).as_bytes())
 }
 
-/// Reads a JSON array of records, or says what is wrong with it.
+/// Reads a JSON array of records, or returns the reason why it cannot be read.
 pub fn read_json(path: &Path) -> Result<Vec<RunRecord>, RecordError> {
     let text = fs::read_to_string(path)
         .map_err(|e| RecordError::new(path, format_args!("be read: {e}")))?;
@@ -54,7 +54,7 @@ pub fn read_json(path: &Path) -> Result<Vec<RunRecord>, RecordError> {
         .map_err(|e| RecordError::new(path, format_args!("be read as an array of records: {e}")))?;
     let record = |(i, value): (usize, serde_json::Value)| {
         let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-        // Everything in a record of the first version means what it meant.
+        // All fields of earlier versions keep their meaning.
         if !version.is_some_and(|known| (1..=u64::from(SCHEMA_VERSION)).contains(&known)) {
             let version = version.map_or("none".into(), |v| v.to_string());
             return Err(RecordError::new(
@@ -70,8 +70,7 @@ pub fn read_json(path: &Path) -> Result<Vec<RunRecord>, RecordError> {
     values.into_iter().enumerate().map(record).collect()
 }
 
-/// Says now whether `path` can be written later, leaving everything as it was. For asking before a
-/// long run rather than after it.
+/// Checks whether `path` can be written later, without changing it. Meant to be called before a long run.
 pub fn check_writable(path: &Path) -> Result<(), RecordError> {
     let failed = |e| RecordError::new(path, format_args!("be written: {e}"));
     match destination(path).map_err(failed)? {
@@ -84,7 +83,7 @@ pub fn check_writable(path: &Path) -> Result<(), RecordError> {
     .map_err(failed)
 }
 
-/// Writes a file so that, whatever happens, it holds all of `bytes` or what it held before.
+/// Writes a file so that it holds either all of `bytes` or its previous contents, even after an error.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     let written = destination(path).and_then(|destination| match destination {
         Destination::Stream(path) => File::options().write(true).open(path)?.write_all(bytes),
@@ -93,11 +92,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     written.map_err(|e| RecordError::new(path, format_args!("be written: {e}")))
 }
 
-/// Where bytes for a path have to go.
+/// Destination of bytes for a path.
 enum Destination {
-    /// A file that exists or will, links resolved.
+    /// A file that exists or will be created, with links resolved.
     Regular(PathBuf),
-    /// A terminal, a pipe, `/dev/null`: must not be replaced by a file.
+    /// A terminal, a pipe or `/dev/null`, which must not be replaced by a file.
     Stream(PathBuf),
 }
 
@@ -121,7 +120,7 @@ fn destination(path: &Path) -> io::Result<Destination> {
     fs::canonicalize(path).map(Destination::Regular)
 }
 
-/// A file in the same folder, so that renaming it cannot turn into copying.
+/// Returns the path of a temporary file in the same folder, so that renaming it never becomes copying.
 fn partial_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.partial", std::process::id()))
@@ -140,7 +139,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     };
     let written = write();
     if written.is_err() {
-        // The first error is the one to report.
+        // Only the first error is reported.
         let _ = fs::remove_file(&partial);
     }
     written

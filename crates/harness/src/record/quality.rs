@@ -1,14 +1,14 @@
-//! How far a record's numbers are to be believed.
+//! Describes the quality of a record's numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// Latencies, in nanoseconds of the machine's time, of what committed, with what was in flight at the end counted as
-/// lasting longer than it had ([`crate::survival`]). None where too few transactions were seen.
+/// Latencies of committed transactions, in nanoseconds of the machine's time. A transaction in flight at the end
+/// counts as lasting longer than its age ([`crate::survival`]). None where too few transactions were seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Arithmetic mean.
     pub mean: Option<f64>,
-    /// Half of the procedures took no longer.
+    /// Median: 50 % of the procedures took no longer.
     pub p50: Option<u64>,
     /// 90 % took no longer.
     pub p90: Option<u64>,
@@ -16,67 +16,68 @@ pub struct Latency {
     pub p99: Option<u64>,
     /// 99.9 % took no longer.
     pub p999: Option<u64>,
-    /// The longest.
+    /// Longest latency.
     pub max: Option<u64>,
-    /// Which of these are lower bounds, by their names: the run was too short to know more.
+    /// Names of those values that are lower bounds, because the run was too short to know more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at_least: Vec<String>,
 }
 
 impl Latency {
-    /// True when the value called `name` is a lower bound.
+    /// Returns whether the value called `name` is a lower bound.
     pub fn is_at_least(&self, name: &str) -> bool {
         self.at_least.iter().any(|bound| bound == name)
     }
 }
 
-/// Transactions that had begun when measuring ended, and had not committed.
+/// Transactions that had begun and not committed when measuring ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InFlight {
-    /// How many, of all repetitions.
+    /// Number of transactions in all repetitions.
     pub count: u64,
-    /// How long the oldest had been in flight, in nanoseconds of the machine's time.
+    /// Age of the oldest, in nanoseconds of the machine's time.
     pub oldest_ns: u64,
 }
 
-/// What was found out about the course of the throughput ([`crate::steadiness`]). With several repetitions, the worst of
-/// them.
+/// Results on the steadiness of the throughput ([`crate::steadiness`]). With several repetitions, those of the least
+/// steady one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteadinessRecord {
     /// Half width of the 95 % confidence interval of the throughput, by batch means, as a share of it.
     pub half_width: f64,
-    /// By how much the last half of the interval exceeds the first, as a share of the throughput.
+    /// Change from the first to the last half of the interval, as a share of the throughput. Positive if it rises.
     pub drift: f64,
-    /// Means of the batches, in transactions a second.
+    /// Means of the batches, in transactions per second.
     pub batch_means_txn_per_s: Vec<f64>,
-    /// Why the run was as long as it was: `as asked`, `steady`, or `at the limit` of how long it might become.
+    /// Reason for the length of the run: `as asked`, `steady`, or `at the limit` of its allowed length.
     pub ended: String,
 }
 
-/// Little's law: in a closed loop all workers are always in a transaction, so their number is the rate of commits times
-/// the mean latency (Little, "A proof for the queuing formula L = λW", Operations Research 9(3), 1961). What they do
-/// between transactions, and in those that end without a commit, is counted beside.
+/// Result of Little's law. In a closed loop every worker is always in a transaction, so the number of workers is the
+/// rate of commits times the mean latency (Little, "A proof for the queuing formula L = λW", Operations Research
+/// 9(3), 1961). Time between transactions, and time in transactions that end without a commit, is counted in
+/// addition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LittlesLaw {
-    /// How many workers throughput and mean latency account for.
+    /// Number of workers that throughput and mean latency account for.
     pub accounted_workers: f64,
-    /// The workers there were, as a multiple of that.
+    /// Actual number of workers, as a multiple of the accounted number.
     pub factor: f64,
-    /// The factor is at most [`crate::steadiness::LITTLE_FACTOR`] from one.
+    /// Set if the factor is at most [`crate::steadiness::LITTLE_FACTOR`] from one.
     pub holds: bool,
 }
 
-/// Between which lengths a run was to become as long as it must, in seconds of the machine's time.
+/// Limits of a run whose length adapts, in seconds of the machine's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Adapted {
-    /// How long it was at first.
+    /// Initial length.
     pub first_s: f64,
-    /// How long it might become, warm-up included.
+    /// Maximum length, warm-up included.
     pub most_s: f64,
-    /// How long its workers might be busy, summed over them. None for no limit.
+    /// Maximum busy time, summed over the workers. None for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_busy_s: Option<f64>,
-    /// How long all repetitions might take together. None for no limit.
+    /// Maximum length of all repetitions together. None for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together_s: Option<f64>,
 }
@@ -86,6 +87,6 @@ pub struct Adapted {
 pub struct BrokenLaw {
     /// Seed of the run.
     pub seed: u64,
-    /// What does not hold.
+    /// Description of the violation.
     pub law: String,
 }

@@ -1,20 +1,20 @@
-//! One number for several repetitions, and how much to believe it.
+//! Summarises several repetitions as one number and its spread.
 
 use serde::{Deserialize, Serialize};
 
-/// What a spread is the spread of.
+/// Source of a spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpreadOf {
-    /// The repetitions: from the slowest to the fastest.
+    /// The repetitions, from the slowest to the fastest.
     #[default]
     Repetitions,
-    /// Batches within the one run there is: the 95 % confidence interval of its throughput.
+    /// Batches within a single run: the 95 % confidence interval of its throughput.
     Batches,
 }
 
 impl SpreadOf {
-    /// The word in records.
+    /// Returns the name in records.
     pub const fn name(self) -> &'static str {
         match self {
             SpreadOf::Repetitions => "repetitions",
@@ -23,22 +23,22 @@ impl SpreadOf {
     }
 }
 
-/// How far repetitions lie apart, or how well one is known.
+/// Spread of several repetitions, or precision of a single one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The slowest repetition or the lower end of the interval, in transactions a second.
+    /// Slowest repetition or lower end of the interval, in transactions per second.
     pub min_txn_per_s: f64,
-    /// The fastest or the upper end, in transactions a second.
+    /// Fastest repetition or upper end of the interval, in transactions per second.
     pub max_txn_per_s: f64,
-    /// The difference of the two, as a share of the median.
+    /// Difference of the two, as a share of the median.
     pub relative: f64,
-    /// Of what.
+    /// Source of the spread.
     #[serde(default)]
     pub of: SpreadOf,
 }
 
 impl Spread {
-    /// The spread of `values`; zeros when there are none.
+    /// Returns the spread of `values`, or zeros if there are none.
     pub fn of(values: &[f64]) -> Spread {
         let Some(min) = values.iter().copied().reduce(f64::min) else { return Spread::default() };
         let max = values.iter().copied().fold(min, f64::max);
@@ -47,7 +47,7 @@ impl Spread {
         Spread { min_txn_per_s: min, max_txn_per_s: max, relative, of: SpreadOf::Repetitions }
     }
 
-    /// The confidence interval of the throughput of one run; `half_width` is a share of it.
+    /// Returns the confidence interval of the throughput of one run. `half_width` is a share of the throughput.
     pub fn within(throughput_txn_per_s: f64, half_width: f64) -> Spread {
         Spread {
             min_txn_per_s: (throughput_txn_per_s * (1.0 - half_width)).max(0.0),
@@ -58,7 +58,7 @@ impl Spread {
     }
 }
 
-/// The middle one of `values`, or the mean of the two in the middle; 0 when there are none.
+/// Returns the middle one of `values`, or the mean of the two in the middle, or 0 if there are none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -24,7 +24,7 @@ fn sample() -> RunRecord {
     record
 }
 
-/// A folder of its own for one test, gone when the test is over.
+/// A separate folder for one test. It is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {

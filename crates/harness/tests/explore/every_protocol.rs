@@ -1,4 +1,5 @@
-//! Every protocol that promises something, on the workloads that find most: a test of each pair.
+//! Tests every protocol that promises an isolation level on the workloads that find most bugs, with one test for each
+//! pair.
 
 use crate::{exploration, passes};
 use harness::explore::Exploration;
@@ -80,12 +81,12 @@ fn counters(protocol: &str) {
     }
 }
 
-/// A procedure that is rolled back leaves nothing behind.
+/// A procedure that is rolled back must leave no changes behind.
 fn counters_rolled_back(protocol: &str) {
     passes(&Counters::varied_rolled_back, &exploration(protocol, &[], 1000));
 }
 
-/// Keys of bytes will do.
+/// Uses keys of bytes.
 fn counters_spelled(protocol: &str) {
     passes(&Counters::varied_spelled, &exploration(protocol, &[], 1000));
 }

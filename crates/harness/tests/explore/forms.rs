@@ -1,4 +1,4 @@
-//! Protocols in the forms that their options give them, and where each is tried hardest.
+//! Tests protocols in the forms that their options give them. Some tests use the workload that stresses a form most.
 
 use crate::{exploration, options, passes, set};
 use harness::explore::Exploration;
@@ -8,7 +8,7 @@ use workloads::micro::ranges::Ranges;
 use workloads::smallbank::SmallBank;
 use workloads::ycsb::Ycsb;
 
-/// A form of a protocol, on counters and on ranges: a test of each.
+/// Tests each form of a protocol on counters and on ranges.
 macro_rules! forms {
     ($($form:ident: $protocol:literal [$(($knob:literal, $value:literal)),*]);* $(;)?) => {$(
         #[test]
@@ -59,7 +59,8 @@ fn form_passes(protocol: &str, knobs: &[(&str, &str)]) {
     }
 }
 
-/// Strictly serializable whatever the timestamps come from: readers on versions need a counter, and take it.
+/// Strict serializability must hold for every source of timestamps. Readers on versions need a counter, so they use
+/// one regardless of the option.
 #[test]
 fn readers_on_versions_take_a_counter() {
     for timestamps in ["batch4", "clock"] {
@@ -71,7 +72,7 @@ fn readers_on_versions_take_a_counter() {
     }
 }
 
-/// Deadlock detection, the search alone at work: waits have no limit but that of a knob.
+/// Tests deadlock detection by the search alone: waits have no time limit unless a knob sets one.
 macro_rules! searches {
     ($($search:ident: $victims:ident [$(($knob:literal, $value:literal))?]);* $(;)?) => {$(
         #[test]
@@ -87,7 +88,7 @@ searches! {
     search_after_100ns: out_of_order [("deadlock-search", "100ns")];
     waits_of_no_time: out_of_order [("lock-timeout", "0ns")];
     search_of_2022: out_of_order [("deadlock-preset", "2022")];
-    // Nobody searches, and nobody hangs: what is out of order does not wait.
+    // There is no search, and no deadlock either: a request out of key order does not wait.
     no_search: out_of_order [("deadlocks", "key-order")];
     search_by_core_in_order: in_order [];
     search_in_one_graph_in_order: in_order [("waits-for", "central")];
@@ -100,17 +101,17 @@ fn search(knobs: &[(&str, &str)]) -> Exploration {
     Exploration { protocol_options, workers: 4, ..exploration("DL_DETECT", &[], 4000) }
 }
 
-/// There are deadlocks, and every one finds its victim.
+/// There are deadlocks, and each one must get a victim.
 fn out_of_order(knobs: &[(&str, &str)]) {
     assert!(passes(&Counters::varied, &search(knobs)).aborts > 0);
 }
 
-/// There are no deadlocks, and no victims.
+/// There are no deadlocks, so there must be no victims.
 fn in_order(knobs: &[(&str, &str)]) {
     assert_eq!(passes(&Counters::varied_in_order, &search(knobs)).aborts, 0);
 }
 
-/// Partitions whose owner an older transaction waits for, or aborts for.
+/// Tests partition locks, at which an older transaction waits for the owner or aborts.
 macro_rules! partitions {
     ($($form:ident: $older:literal, $partitions:literal);* $(;)?) => {$(
         #[test]
@@ -134,8 +135,8 @@ fn partitions_pass(older: &str, partitions: &str) {
     let asked = Exploration { workers: 4, ..exploration("HSTORE", &knobs, 2000) };
     let outcome = passes(&Counters::varied, &asked);
     match older {
-        // Who waits in the order of timestamps never aborts, but for records that retire and memory that runs out: in four
-        // schedules of sixteen nothing retires, and in three blocks of four there is memory.
+        // A transaction that waits in the order of timestamps never aborts, except when records retire or memory runs
+        // out. In four schedules of sixteen nothing retires, and in three blocks of four there is enough memory.
         "goes-first" => {
             for block in (0..64).filter(|block| block / 4 % 4 != 1) {
                 let alone = Exploration { first_seed: block * 16, schedules: 4, ..asked.clone() };
@@ -146,13 +147,13 @@ fn partitions_pass(older: &str, partitions: &str) {
     }
 }
 
-/// Here write skew lives.
+/// This workload is prone to write skew.
 #[test]
 fn ssn_keeps_accounts() {
     passes(&SmallBank::varied, &exploration("SSN", &[], 4000));
 }
 
-/// Here many are believed, and some of them abort.
+/// In this workload many transactions read uncommitted data speculatively, and some of the writers abort.
 #[test]
 fn hekaton_believes_the_right_ones() {
     passes(&Ycsb::varied, &Exploration { workers: 4, ..exploration("HEKATON", &[], 4000) });

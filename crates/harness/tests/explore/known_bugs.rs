@@ -1,4 +1,4 @@
-//! Every planted bug is caught by the detector that it names: a test of each.
+//! Tests that every planted bug is caught by the detector that it names, with one test for each bug.
 
 use crate::{exploration, explored, violation};
 use harness::explore::{
@@ -13,8 +13,8 @@ use workloads::micro::rooms::Rooms;
 use workloads::smallbank::SmallBank;
 use workloads::ycsb::Ycsb;
 
-/// Bugs by name; behind it what else is known of how they are found: of what kind the violation is, a part of what is
-/// said of it, within how many schedules.
+/// Names of bugs. A name can be followed by what is known of the violation: its kind, a part of its text, and the
+/// number of schedules within which it is found.
 macro_rules! bugs {
     ($($bug:ident $([$violation:pat])? $(, $said:literal)? $(, within $schedules:literal)?);* $(;)?) => {
         const BUGS: &[&str] = &[$(stringify!($bug)),*];
@@ -128,16 +128,16 @@ fn with_bug(name: &str, schedules: u64) -> Exploration {
     Exploration { mutant: Some(name.into()), epoch_order: false, ..exploration("", &[], schedules) }
 }
 
-/// In fewer and shorter transactions a phantom takes a hundred thousand schedules to show.
+/// With fewer and shorter transactions, a phantom can take a hundred thousand schedules to show.
 fn with_phantom(name: &str, schedules: u64) -> Exploration {
     Exploration { workers: 4, procedures: 6, ..with_bug(name, schedules) }
 }
 
-/// What is found by the detector that it names.
+/// Returns the violation, which must be found by the detector that the bug names.
 fn caught(name: &str, schedules: u64) -> Violation {
     let planted = faults::named(name).expect("it is planted");
     let asked = Exploration {
-        // Its cycle takes three transactions of as many workers: with one more they meet sooner.
+        // The cycle takes three transactions of three workers. With one more worker they meet sooner.
         workers: if name == "batches_called_strict" { 4 } else { 3 },
         epoch_order: planted.detector == Detector::EpochOrder,
         ..with_bug(name, schedules)
@@ -157,7 +157,7 @@ fn caught(name: &str, schedules: u64) -> Violation {
     violation
 }
 
-/// The certificate is right about ranges of bytes: it finds phantoms in them.
+/// Tests that the certificate also finds phantoms in ranges of bytes.
 macro_rules! among_bytes {
     ($($test:ident: $bug:literal);* $(;)?) => {$(
         #[test]
@@ -174,7 +174,7 @@ among_bytes! {
     unasked_insertion_among_bytes: "phantom_unasked_insertion";
 }
 
-/// Without any control everything can go wrong.
+/// NO_CC has no concurrency control, so a violation must be found.
 #[test]
 fn no_cc_is_caught() {
     violation(&Counters::varied, &exploration("NO_CC", &[], 1000));

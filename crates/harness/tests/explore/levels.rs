@@ -1,5 +1,5 @@
-//! Isolation weaker than serializable: what is promised is kept, by every protocol that gives it; and it is weaker
-//! indeed.
+//! Tests isolation levels weaker than serializable. Every protocol that gives such a level keeps its promise, and the
+//! level is really weaker.
 
 use crate::{exploration, passes, violation};
 use engine::EngineError;

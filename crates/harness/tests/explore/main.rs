@@ -1,4 +1,5 @@
-//! The explorer against every protocol, and against known bugs. One binary for all, as each takes long to link.
+//! Runs the explorer against every protocol and against known bugs. All tests are in one binary, because linking
+//! takes long.
 
 mod every_protocol;
 mod forms;
@@ -15,12 +16,12 @@ use machine::Word;
 use protocols::{Knob, ProtocolOptions};
 use txn::Workload;
 
-/// Explores a workload, which `make` makes of each schedule's seed.
+/// Explores a workload that `make` creates from each schedule's seed.
 fn explored<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Explorations {
     explore(make, exploration, &Word::new(0), &mut |_| {}).expect("can run")
 }
 
-/// As [`explored`]; nothing goes wrong in any schedule, and something is committed.
+/// Explores as [`explored`] does. No schedule may show a violation, and some transactions must commit.
 fn passes<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Explorations {
     let outcome = explored(make, exploration);
     if let Some(finding) = outcome.finding {
@@ -31,7 +32,7 @@ fn passes<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Ex
     outcome
 }
 
-/// What goes wrong in the first schedule in which something does.
+/// Returns the first violation.
 fn violation<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Violation {
     let finding = explored(make, exploration).finding;
     finding.unwrap_or_else(|| panic!("{exploration:?} finds the bug")).violation
@@ -43,14 +44,14 @@ fn set(options: &mut ProtocolOptions, knobs: &[(&str, &str)]) {
     }
 }
 
-/// The defaults, but for these knobs.
+/// Returns the default options with these knobs set.
 fn options(knobs: &[(&str, &str)]) -> ProtocolOptions {
     let mut options = ProtocolOptions::default();
     set(&mut options, knobs);
     options
 }
 
-/// A protocol with these knobs.
+/// Returns the exploration of a protocol with these knobs.
 fn exploration(protocol: &str, knobs: &[(&str, &str)], schedules: u64) -> Exploration {
     Exploration {
         protocol: protocol.into(),

@@ -1,4 +1,4 @@
-//! What was found once, and where more sessions or longer schedules are needed than elsewhere.
+//! Tests former failures, and cases that need more sessions or longer schedules than usual.
 
 use crate::{exploration, passes};
 use harness::explore::Exploration;
@@ -6,23 +6,23 @@ use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
 use workloads::ycsb::Ycsb;
 
-/// Waits have no limit, so nothing is found by their end.
+/// Returns an exploration in which waits have no time limit, so that no timeout hides a deadlock.
 fn patient(protocol: &str, schedules: u64) -> Exploration {
     let protocol_options = ProtocolOptions { lock_timeout_ns: None, ..Default::default() };
     Exploration { protocol_options, ..exploration(protocol, &[], schedules) }
 }
 
-/// A search marked a session as visited when it came by an edge to an attempt of it that had ended, and
-/// then did not follow an edge to the running one. Needs more sessions than other bugs; a simulated
-/// run of twelve cores stood still because of it.
+/// A search marked a session as visited when it reached it by an edge to an attempt that had ended. It then did not
+/// follow an edge to the running attempt. The bug needs more sessions than other bugs. It made a simulated run of
+/// twelve cores stand still.
 #[test]
 fn an_ended_attempt_does_not_hide_the_next() {
     let asked = Exploration { workers: 8, procedures: 8, ..patient("DL_DETECT", 1500) };
     passes(&Ycsb::varied, &asked);
 }
 
-/// Queues behave otherwise when many stand in them: a circle may have many members, and a bug may need more
-/// sessions than a schedule has by default.
+/// Tests long queues. A deadlock cycle can have many members, and a bug can need more sessions than a schedule has by
+/// default.
 macro_rules! long_queues {
     ($($test:ident: $protocol:literal);* $(;)?) => {$(
         #[test]
@@ -44,9 +44,9 @@ long_queues! {
     long_queues_of_hstore: "HSTORE";
 }
 
-/// Once the record of a deleted row had left its index, a record made later for the same key began at
-/// timestamp zero, and a transaction with an old timestamp saw the deletion without the other writes of
-/// the transaction that deleted. Needs unrecorded runs, long enough for timestamps to drift apart.
+/// The record of a deleted row had left its index, and a record created later for the same key began at timestamp
+/// zero. A transaction with an old timestamp then saw the deletion without the other writes of the deleting
+/// transaction. The bug needs unrecorded runs that are long enough for timestamps to drift apart.
 macro_rules! fresh_records {
     ($($test:ident: $protocol:literal);* $(;)?) => {$(
         #[test]
@@ -63,9 +63,9 @@ fresh_records! {
     a_fresh_record_is_no_older_than_the_retired_one_in_mvcc: "MVCC";
 }
 
-/// Back-offs used to last a few steps under random schedules, however long they were meant to be: six
-/// transactions of timestamp ordering, each reading two counters before it writes them, refused one another
-/// 97,000 times for 36 commits, beyond the limit on steps.
+/// Back-offs used to last only a few steps under random schedules, regardless of their intended length. Six
+/// transactions of timestamp ordering each read two counters before writing them. They aborted each other 97,000
+/// times for 36 commits, which exceeded the step limit.
 #[test]
 fn transactions_that_refuse_one_another_come_to_an_end() {
     let asked = exploration("TIMESTAMP", &[], 1);

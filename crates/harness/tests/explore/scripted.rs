@@ -1,4 +1,4 @@
-//! Interleavings that explorers hardly ever meet, written down step by step.
+//! Tests interleavings that explorers rarely find, as explicit step-by-step scripts.
 
 use checker::{Requirements, check};
 use engine::{EngineOptions, Session, Start};
@@ -21,7 +21,7 @@ fn start() -> Start<'static> {
     Start { attempt: 0, read_only: false, partitions: &[] }
 }
 
-/// The keys of rows in a range.
+/// Returns the keys of rows in a range.
 fn keys(session: &mut dyn Session, first: u64, last: u64) -> Vec<u64> {
     let (range, mut keys) = (KeyRange::new(first, last).unwrap(), Vec::new());
     let scanned = session.scan(TABLE, range.into(), Direction::Forward, VALUE, &mut |key, _| {
@@ -32,9 +32,10 @@ fn keys(session: &mut dyn Session, first: u64, last: u64) -> Vec<u64> {
     keys
 }
 
-/// The read-only anomaly (Fekete, O'Neil and O'Neil, SIGMOD Record 2004) through an absence whose record has retired. One
-/// transaction deletes row 1 and writes row 2; another has read row 2 before, and writes row 3; the third has begun between
-/// their ends, so that it reads the old row 3, and finds no row 1. How it ends, and the history.
+/// Runs the read-only anomaly (Fekete, O'Neil and O'Neil, SIGMOD Record 2004) through an absence whose record has
+/// retired. The first transaction deletes row 1 and writes row 2. The second read row 2 before and writes row 3. The
+/// third begins between their commits, so it reads the old row 3 and finds no row 1. Returns the third transaction's
+/// result and the history.
 fn delete_between(fault: Option<Fault>) -> (Option<AbortReason>, History) {
     let machine = Explored::new(ExploredOptions { fault, ..ExploredOptions::default() }).unwrap();
     let machine = Arc::new(machine);
@@ -90,7 +91,7 @@ fn ssn_follows_who_deleted_from_a_range_though_the_record_has_retired() {
     assert!(!certificate.satisfies(Requirements::SERIALIZABLE), "{certificate}");
 }
 
-/// Three rows.
+/// A dataset of three rows.
 struct Rows;
 
 impl engine::Dataset for Rows {

@@ -1,5 +1,5 @@
-//! Transactions that commit in two phases at three sites, each with data and a protocol of its own: what a protocol
-//! promises on one site it keeps across them, or it is refused with the reason.
+//! Tests transactions that commit in two phases at three sites. Each site has its own data and protocol. A protocol
+//! keeps its promise across sites, or it is refused with the reason.
 
 use crate::{exploration, passes};
 use engine::{EngineError, EngineOptions};

@@ -1,4 +1,4 @@
-//! Schedules that go wrong are made small and told.
+//! Tests that schedules with a violation are shrunk and described.
 
 use super::*;
 use harness::explore::{Script, Story, histories, trace};
@@ -11,10 +11,10 @@ fn story<W: Workload>(make: &dyn Fn(u64) -> W, exploration: &Exploration) -> Sto
     let story = trace(make, exploration, finding.seed, None).expect("can run");
     let story = story.expect("it goes wrong again");
     assert_eq!(story.detector, Some(finding.violation.detector()));
-    // It is the same schedule, however often it is asked for.
+    // The same seed always gives the same description.
     let again = trace(make, exploration, finding.seed, None).expect("can run").expect("as before");
     assert_eq!(story.to_string(), again.to_string());
-    // And what is spelled out shows the same by itself.
+    // The script reproduces the violation by itself.
     let script: Script = story.script.clone().expect("it can be spelled out");
     let script: Script = script.to_string().parse().expect("it is read as it is written");
     let told = trace(make, exploration, finding.seed, Some(&script)).expect("can run");
@@ -68,7 +68,8 @@ fn histories_are_handed_out_as_they_are_recorded() {
     let exploration = exploration("SILO", &[], 40);
     let mut seen = 0;
     let mut visit = |seed: u64, history: &History| {
-        // Of three workers with four procedures each, and, but for four schedules of sixteen, those that retire records.
+        // Three workers run four procedures each. In twelve of sixteen schedules there are also transactions that
+        // retire records.
         let retires = seed % 16 >= 4;
         assert!(history.len() == 12 || history.len() > 12 && retires, "seed {seed}");
         seen += 1;

@@ -1,4 +1,4 @@
-//! Protocols that do not promise to keep the order of real time really break it.
+//! Tests that protocols that do not promise to keep the order of real time do break it.
 
 use crate::{exploration, violation};
 use harness::explore::{Exploration, Violation};
@@ -12,7 +12,8 @@ macro_rules! not_strict {
             let timestamps = $timestamps.parse().unwrap();
             let violation = violation(&Counters::varied, &Exploration {
                 protocol_options: ProtocolOptions { timestamps, ..Default::default() },
-                // TICTOC needs a record whose rts was extended far beyond others' before it was written.
+                // TICTOC needs a record whose rts was extended far beyond those of other records before the record
+                // was written.
                 workers: 4,
                 procedures: 12,
                 demand_strict: true,

@@ -1,5 +1,5 @@
-//! Additions: the same as a read and an update, whatever else a transaction does to the row, and without a conflict
-//! where the protocol adds at commit.
+//! Additions have the same effect as a read followed by an update, whatever else a transaction does to the row.
+//! They do not conflict with each other if the protocol adds at commit.
 
 use kilocore::{
     ColumnType::{Bytes, F64, I64, U64},
@@ -7,7 +7,8 @@ use kilocore::{
 };
 use std::{collections::BTreeMap, sync::Barrier, thread};
 
-/// Every protocol as it is, and those that can add at commit doing so.
+/// Opens a database under every protocol, and another one under each protocol that can add at commit, with that
+/// option on.
 fn databases() -> Vec<(String, Database)> {
     let all = Database::protocols().into_iter().map(|name| (name, vec![]));
     let option = || vec![("commit-updates".to_owned(), "on".to_owned())];
@@ -29,7 +30,7 @@ fn number(stream: &mut u64, below: u64) -> u64 {
     (*stream >> 11) % below
 }
 
-/// How the rows of a table are reached.
+/// The way in which a test reaches the rows of a table.
 #[derive(Clone, Copy)]
 enum Keys {
     Integers,
@@ -77,7 +78,7 @@ impl Rows<'_> {
     }
 }
 
-/// Does something to a row, to the table and to the model, and compares what both say.
+/// Runs one random operation on a row, on the table and on the model, and compares their results.
 fn step(
     tx: &mut Transaction<'_>,
     rows: Rows<'_>,
@@ -96,7 +97,7 @@ fn step(
             let deltas = match number(stream, 3) {
                 0 => vec![("n", amount)],
                 1 => vec![("signed", amount)],
-                // In another order than the table's.
+                // In another order than the columns of the table.
                 _ => vec![("signed", amount), ("n", 2 * amount)],
             };
             assert_eq!(missing(rows.add(tx, key, &deltas))?, there.is_some());
@@ -118,7 +119,7 @@ fn step(
         }
         4 => assert_eq!(rows.delete(tx, key)?, model.remove(&key).is_some()),
         5 => {
-            // Far from both ends of what the index has room for.
+            // Values far from both ends of the range that the index has bits for.
             let row = (1000 + amount.unsigned_abs(), amount);
             rows.put(tx, key, &[Value::U64(row.0), Value::from("text"), Value::I64(row.1)])?;
             model.insert(key, row);
@@ -168,7 +169,8 @@ fn additions_are_updates_whatever_comes_before_and_after() {
     }
 }
 
-/// The transaction's closure runs again when it has lost against an addition that came between, and only then.
+/// A closure runs again only if it conflicts with another transaction. An addition in between must not be a
+/// conflict if the protocol adds at commit.
 #[test]
 fn additions_at_commit_do_not_conflict() {
     for (name, db) in databases() {
@@ -225,7 +227,8 @@ fn no_addition_is_lost() {
                 });
             }
         });
-        // Who changes the row sees the latest, also where serializable is not strict.
+        // A transaction that writes the row must read its latest version, also under protocols that are not
+        // strictly serializable.
         let row = db.transact(|tx| {
             let n = tx.get_field_for_update(n, 0)?.ok_or("gone")?;
             tx.set_field(table.field::<u64>("n")?, 0, n)?;
@@ -265,8 +268,8 @@ fn what_cannot_be_added_to_is_named() {
     }
 }
 
-/// Of a row in two parts, one can be written while a transaction runs that has read the other. (TICTOC serializes the
-/// reader before the writer even if the row is whole.)
+/// Of a split row, one part can be written while another transaction runs that has read the other part. (TICTOC
+/// serializes the reader before the writer even if the row is not split.)
 #[test]
 fn parts_of_rows_do_not_conflict() {
     for (name, db) in databases() {
@@ -302,7 +305,7 @@ fn parts_of_rows_do_not_conflict() {
     }
 }
 
-/// Both parts of a row come and go together, while others look.
+/// Both parts of a row are inserted and deleted together, while other transactions read them.
 #[test]
 fn parts_of_rows_come_and_go_together() {
     for (name, db) in databases() {
@@ -320,7 +323,7 @@ fn parts_of_rows_come_and_go_together() {
                         let key = (i + t) % 3;
                         if i % 4 == 3 {
                             let seen = db.read_only(|tx| {
-                                // Either part first.
+                                // One thread reads the hot part first, the other one reads it second.
                                 let first = if t == 0 { tx.get_field(a, key)? } else { None };
                                 let second = tx.get_field(b, key)?;
                                 let first = if t == 0 { first } else { tx.get_field(a, key)? };

@@ -1,4 +1,4 @@
-//! Ranges of keys that are bytes, through the embedded face, under every protocol that promises something.
+//! Ranges of byte keys through the embedded API, under every protocol that gives a guarantee.
 
 use kilocore::{
     ColumnType::U64, Database, Error, Key, KeyBounds, Options, Row, Table, Transaction, Value,
@@ -20,7 +20,7 @@ fn protocols() -> impl Iterator<Item = &'static str> {
     Database::protocols().into_iter().filter(|name| *name != "NO_CC")
 }
 
-/// The keys and values of a range, in the order asked for.
+/// Returns the keys and values of a range, in the given direction.
 fn rows(
     tx: &mut Transaction<'_>,
     table: &Table,
@@ -39,22 +39,23 @@ fn rows(
     Ok(rows)
 }
 
-/// What is done to the table, and to the map that it should behave as.
+/// An operation on the table and on the map that the table must behave like.
 #[derive(Clone, Debug)]
 enum Act {
     Put(Vec<u8>),
     Delete(Vec<u8>),
     Scan(Bound<Vec<u8>>, Bound<Vec<u8>>, bool),
-    /// What follows is another transaction; what came before is kept, or not.
+    /// Ends the transaction: commits if true, rolls back if false. The next operation begins another
+    /// transaction.
     End(bool),
 }
 
-/// The most bytes of the keys of the table: more than a word has.
+/// Longest key of the table in bytes: more than a word has.
 const MOST: usize = 11;
 
 fn key() -> impl Strategy<Value = Vec<u8>> {
     let byte = || prop_oneof![Just(0u8), Just(b'a'), Just(b'b'), Just(255)];
-    // Many of them begin alike for longer than a word, and differ in length alone.
+    // Many keys share a prefix that is longer than a word, and many differ in length only.
     prop_oneof![
         prop::collection::vec(byte(), 0..=4),
         prop::collection::vec(byte(), 0..=2).prop_map(|rest| [&b"aaaaaaaaa"[..], &rest].concat()),
@@ -77,7 +78,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..200)
 }
 
-/// What a map says of a range; none for one that starts after its end.
+/// Returns what the map contains in a range, or `None` for a range that starts after its end.
 fn expected(
     map: &BTreeMap<Vec<u8>, u64>,
     start: &Bound<Vec<u8>>,
@@ -106,7 +107,7 @@ fn expected(
     Some(within.map(|(key, n)| (key.clone(), *n)).collect())
 }
 
-/// Does `acts` up to the first end, in one transaction; returns what comes after.
+/// Runs `acts` up to the first end in one transaction. Returns the remaining operations.
 fn attempt<'a>(
     tx: &mut Transaction<'_>,
     table: &Table,
@@ -232,7 +233,7 @@ fn mistakes_are_named_and_change_nothing() {
     .unwrap();
 }
 
-/// Long keys that come and go for ever, all different: nodes, records and their keys are used again.
+/// Inserts and deletes ever different long keys. The memory of nodes, records and keys must be reused.
 #[test]
 fn what_is_deleted_is_used_again() {
     for protocol in protocols() {

@@ -1,4 +1,5 @@
-//! Bad input: typed errors that name what was given and what is allowed, after which everything goes on.
+//! Bad input: every error has its own type and says what was given and what is allowed. The database stays
+//! usable.
 
 use kilocore::{ColumnType, Database, Error, Options, OwnedKey, Table, Value};
 use std::time::{Duration, Instant};
@@ -116,14 +117,14 @@ fn partitions_not_declared() {
             Err(error) => {
                 assert!(matches!(error, Error::UndeclaredPartition), "{error}");
                 refused += 1;
-                // Nothing of it remains, not even in what had been declared, and it is over.
+                // The transaction has rolled back and ended: even its write to the declared partition is gone.
                 let zero = db.transact(|tx| tx.get(&table, 0)).unwrap().unwrap();
                 assert_ne!(zero.get::<u64>("id").unwrap(), 99);
             }
         }
         db.transact(|tx| tx.update(&table, 0, &[("id", 0u64.into())])).unwrap();
     }
-    // An eighth of the keys shares the partition of key 0.
+    // An eighth of the keys is in the same partition as key 0.
     assert!((75..=95).contains(&refused), "{refused}");
     let (other, foreign) = open();
     let error = db.transact_on(&[(&foreign, 1)], |_| Ok::<_, Error>(())).unwrap_err();
@@ -131,7 +132,7 @@ fn partitions_not_declared() {
     drop(other);
 }
 
-/// Fields of a table whose keys are bytes, with the rows "one" (11) and "one\0".
+/// Uses fields of a table with byte keys that has the rows "one" (11) and "one\0".
 fn fields_by_bytes(db: &Database, words: &kilocore::Table) {
     let error = |body: &dyn Fn(&mut kilocore::Transaction<'_>) -> Result<(), Error>| {
         db.transact(|tx| body(tx)).unwrap_err().to_string()
@@ -183,7 +184,7 @@ fn keys_of_bytes() {
         });
         assert!(matches!(rolled_back, Err(Error::User(_))));
         assert_eq!(db.transact(|tx| n(tx, "one")).unwrap(), Some(11), "{protocol}");
-        // Keys that come and go leave nothing behind that would fill the memory.
+        // Inserting and deleting keys again and again must not fill the memory.
         let before = db.memory_used_bytes();
         for number in 0..3_000u64 {
             let key = format!("{number:08}");
@@ -252,7 +253,7 @@ fn tables() {
     assert!(message(db.create_table("long", &long)).contains("4294967295 bytes long"));
     let text = message(db.create_table_with("large", &one, 1 << 50));
     assert!(text.contains("bytes of memory"), "{text}");
-    // None of them has left anything behind.
+    // None of the refused calls has left anything behind.
     assert_eq!(db.tables().len(), 1);
     db.create_table("twice", &one).unwrap();
     assert_eq!(db.table("twice").unwrap().name(), "twice");
@@ -326,7 +327,7 @@ fn keys() {
     let (db, things) = open();
     let id = things.field::<u64>("id").unwrap();
     let row = [Value::U64(8), Value::I64(8), Value::F64(8.0), "eight".into()];
-    // An error that the closure deals with costs nothing of what it has done.
+    // An error that the closure handles does not undo its other work.
     db.transact(|tx| {
         tx.insert(&things, 8, &row)?;
         let again = tx.insert(&things, 8, &row).unwrap_err();
@@ -343,7 +344,7 @@ fn keys() {
         Ok(())
     })
     .unwrap();
-    // An error that it hands up rolls everything back.
+    // An error that the closure returns rolls everything back.
     let result = db.transact(|tx| {
         tx.delete(&things, 8)?;
         tx.insert(&things, 7, &row)
@@ -408,7 +409,7 @@ fn tables_of_another_database() {
 
 #[test]
 fn a_swallowed_conflict_is_not_committed() {
-    // Whatever the closure makes of it, an attempt that has lost runs again.
+    // An attempt that has met a conflict runs again, even if the closure ignores the error.
     let options = Options { protocol: "NO_WAIT".into(), ..Options::default() };
     let db = Database::open(options).unwrap();
     let table = db.create_table("t", &[("n", ColumnType::U64)]).unwrap();
@@ -441,7 +442,7 @@ fn a_retry_limit_is_kept() {
     db.transact(|tx| tx.insert(&table, 0, &[Value::U64(0)])).unwrap();
     db.transact(|tx| {
         tx.get_for_update(&table, 0)?;
-        // The row is locked until this closure ends, so the other thread cannot win.
+        // The row is locked until this closure ends, so the other thread cannot commit.
         let mut runs = 0;
         let lost = std::thread::scope(|scope| {
             let body = || {
@@ -465,7 +466,7 @@ fn until_later_than(time: Instant) {
     }
 }
 
-/// Runs too long in three ways; what it held is free afterwards, and what it wrote is gone.
+/// Exceeds the time limit in three ways. Afterwards the locks must be free and the writes gone.
 #[test]
 fn a_transaction_that_stays_open_is_ended() {
     let limit = Duration::from_millis(20);
@@ -478,7 +479,7 @@ fn a_transaction_that_stays_open_is_ended() {
         .unwrap();
         let table = db.create_table("t", &[("n", ColumnType::U64)]).unwrap();
         let n = table.field::<u64>("n").unwrap();
-        // On a busy machine any transaction may be late, so what has to come through is tried again.
+        // On a busy machine any transaction can exceed the limit, so transactions that must commit are retried.
         let in_time = |act: &dyn Fn() -> Result<(), Error>| {
             let late = |result: &Result<(), Error>| {
                 matches!(result, Err(Error::TransactionTooLong { .. }))
@@ -491,7 +492,7 @@ fn a_transaction_that_stays_open_is_ended() {
             assert!(right, "{protocol}: {result:?}");
         };
         let mut runs = 0;
-        // It goes on and on, and hands the error up.
+        // The closure accesses rows for ever and returns the error.
         ended(db.transact(|tx| {
             runs += 1;
             loop {
@@ -499,13 +500,13 @@ fn a_transaction_that_stays_open_is_ended() {
                 tx.set_field(n, 0, was + 1)?;
             }
         }));
-        // It swallows the error.
+        // The closure ignores the error.
         ended(db.transact(|tx| {
             runs += 1;
             while tx.set_field(n, 0, 7).is_ok() {}
             Ok(())
         }));
-        // It is late for the commit only.
+        // Only the commit is late.
         ended(db.transact(|tx| {
             runs += 1;
             let since = Instant::now();
@@ -514,7 +515,7 @@ fn a_transaction_that_stays_open_is_ended() {
             Ok(())
         }));
         assert_eq!(runs, 3, "{protocol}: no closure runs again");
-        // An error of the closure's own comes through.
+        // An error of the closure itself is returned unchanged.
         let own = in_time(&|| {
             db.transact(|tx| {
                 let since = Instant::now();

@@ -1,4 +1,4 @@
-//! Secondary indexes through the embedded face, under every protocol that promises something.
+//! Secondary indexes through the embedded API, under every protocol that gives a guarantee.
 
 use kilocore::{
     ColumnType::{Bytes, I64, U64},
@@ -27,7 +27,7 @@ fn player(team: u64, score: i64, code: &str) -> [Value<'_>; 4] {
     [Value::U64(team), Value::I64(score), code.into(), "a note".into()]
 }
 
-/// The keys of a range of an index, in the order asked for.
+/// Returns the keys of a range of an index, in the given direction.
 fn keys(
     tx: &mut Transaction<'_>,
     index: &Index,
@@ -71,7 +71,7 @@ fn rows_are_found_by_their_values_and_follow_them() {
             let from = [Value::U64(1), Value::I64(0)];
             assert_eq!(keys(tx, &by_team, &from, &team(1), true)?, [2, 9]);
             assert_eq!(keys(tx, &by_code, &["ab".into()], &["b".into()], true)?, [9, 2]);
-            // What the transaction changes is found at once, and only there.
+            // The index finds rows by the transaction's own changes at once, and no longer by the old values.
             tx.update(&table, 2, &[("score", Value::I64(-4)), ("team", Value::U64(2))])?;
             tx.delete(&table, 5)?;
             tx.put(&table, 77, &player(1, 0, "aa"))?;
@@ -121,7 +121,8 @@ fn what_is_unique_stays_so_and_the_transaction_may_go_on() {
                 matches!(missing, Err(Error::MissingKey { key: OwnedKey::Number(4), .. })),
                 "{missing:?}"
             );
-            // One's own value is free for oneself, and a value that was given up for others.
+            // A row can be updated to the unique value that it already has. A value that one row gave up is
+            // free for other rows.
             tx.update(&table, 1, &[("code", "a".into())])?;
             tx.update(&table, 2, &[("code", "c".into())])?;
             tx.insert(&table, 3, &player(1, 0, "b"))
@@ -171,7 +172,8 @@ fn errors_say_what_was_given_and_leave_the_database_usable() {
     assert!(matches!(error, Error::ForeignTable { .. }), "{error}");
 }
 
-/// Threads move players between two teams and give them codes that others have had, while one counts.
+/// Threads move players between two teams and reuse codes that other players gave up. Another thread counts the
+/// players.
 #[test]
 fn teams_are_whole_whenever_somebody_looks() {
     const PLAYERS: u64 = 20;
@@ -233,7 +235,7 @@ fn what_an_index_has_refused_is_no_reason_for_what_comes_later() {
         tx.insert(&people, 1, &[7u64.into(), 1u64.into()])?;
         let refused = tx.insert(&people, 2, &[7u64.into(), 1u64.into()]).unwrap_err();
         assert!(matches!(refused, Error::NotUnique { .. }), "{refused}");
-        // No index is concerned: there is no such row.
+        // No index refuses this update: the row does not exist.
         let missing = tx.update(&people, 3, &[("floor", 2u64.into())]).unwrap_err();
         assert!(matches!(missing, Error::MissingKey { .. }), "{missing}");
         let missing = tx.add(&people, 3, &[("floor", 2)]).unwrap_err();

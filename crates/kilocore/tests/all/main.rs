@@ -1,4 +1,4 @@
-//! The embedded face as a program uses it. One binary for all, as each takes long to link.
+//! Tests of the embedded API as a program uses it. They are one binary, because linking each binary takes long.
 
 mod additions;
 mod byte_scans;

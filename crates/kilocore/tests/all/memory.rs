@@ -1,4 +1,4 @@
-//! Memory stays bounded, and its end is an error from which the database recovers.
+//! Memory use stays bounded. Exhausted memory is an error from which the database recovers.
 
 use kilocore::{ColumnType, Database, Error, Options, Table, Value};
 use std::{sync::mpsc, thread};
@@ -80,12 +80,12 @@ fn an_exhausted_database_goes_on() {
         };
         assert!(matches!(error, Error::OutOfMemory), "{protocol}: {error}");
         assert!(rows > 5_000, "{protocol}: {rows} rows");
-        // Not even the smallest table finds room.
+        // There is no memory even for the smallest table.
         let column = [("n", ColumnType::U64)];
         let small = (0..).map(|i| db.create_table_with(&format!("small{i}"), &column, 1));
         let refused = small.filter_map(Result::err).next().unwrap();
         assert!(matches!(refused, Error::TooLarge { .. }), "{protocol}: {refused}");
-        // Everything that needs no more memory works, on this thread and on others.
+        // Every operation that needs no more memory works, on this thread and on others.
         thread::scope(|scope| {
             for t in 0..16 {
                 let (db, table) = (&db, &table);
@@ -102,7 +102,7 @@ fn an_exhausted_database_goes_on() {
             }
         });
         assert!(db.transact(|tx| tx.delete(&table, rows - 1)).unwrap());
-        // What was deleted can be used again, although each session has only seen a part of it.
+        // The memory of deleted rows can be used again, although each session has freed only a part of it.
         let deleted = (0..1600).filter(|key| key % 100 < 50).chain([rows - 1]);
         let again = deleted.filter(|key| db.transact(|tx| tx.insert(&table, *key, &ROW)).is_ok());
         assert_eq!(again.count(), 801, "{protocol}");
@@ -110,8 +110,8 @@ fn an_exhausted_database_goes_on() {
     }
 }
 
-/// Old versions and requests for locks have no room, and writers wait for readers: whoever commits has still seen, and
-/// left, as much as there was.
+/// There is no memory for old versions and lock requests, and writers wait for readers. Every transaction that
+/// commits must still have seen and preserved the total.
 #[test]
 fn what_is_moved_about_in_an_exhausted_database_stays_as_much() {
     const ROWS: u64 = 8;

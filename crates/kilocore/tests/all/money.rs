@@ -1,4 +1,4 @@
-//! Money moves between accounts under every protocol; none may appear or vanish, in no transaction's eyes.
+//! Money moves between accounts under every protocol. The total must be the same in every transaction's view.
 
 use kilocore::{ColumnType, Database, Error, Options, Table, Value};
 use std::{sync::mpsc, thread};
@@ -37,7 +37,8 @@ fn sum(db: &Database, accounts: &Table) -> i64 {
     .unwrap()
 }
 
-/// Moves money about, by rows or by fields, with or without saying so when reading; some get cold feet.
+/// Moves money by rows or by fields, with and without reading for update. Some transactions return an error
+/// after their writes.
 fn move_money(db: &Database, accounts: &Table, mut seed: u64, times: u64) {
     let balance = accounts.field::<i64>("balance").unwrap();
     for i in 0..times {
@@ -68,7 +69,7 @@ fn move_money(db: &Database, accounts: &Table, mut seed: u64, times: u64) {
 
 fn run(protocol: &str, sessions: usize, threads: u64) {
     let (db, accounts) = open(protocol, sessions);
-    // An audit for so many moves, while the others move on.
+    // Runs one audit for every so many transfers, while the other threads go on.
     let (moved, audits) = mpsc::sync_channel(1);
     thread::scope(|scope| {
         let (db, accounts) = (&db, &accounts);

@@ -1,4 +1,4 @@
-//! Ranges through the embedded face, under every protocol that promises something.
+//! Range scans through the embedded API, under every protocol that gives a guarantee.
 
 use kilocore::{
     ColumnType::I64, Database, Error, Key, KeyBounds, Options, Row, Table, Transaction, Value,
@@ -13,7 +13,7 @@ fn protocols() -> impl Iterator<Item = &'static str> {
     Database::protocols().into_iter().filter(|name| *name != "NO_CC")
 }
 
-/// The keys and values of a range, in the order asked for.
+/// Returns the keys and values of a range, in the given direction.
 fn rows(
     tx: &mut Transaction<'_>,
     table: &Table,
@@ -124,8 +124,8 @@ fn mistakes_are_named_and_change_nothing() {
     .unwrap();
 }
 
-/// Threads put numbers behind the last of a queue and take the first: none is lost, none comes twice, and
-/// the memory of what is gone is used again.
+/// Threads append numbers to a queue and take the first one. No number is lost or taken twice, and the memory
+/// of deleted rows is reused.
 #[test]
 fn a_queue_keeps_its_order_and_its_memory() {
     for protocol in protocols() {
@@ -150,7 +150,7 @@ fn a_queue_keeps_its_order_and_its_memory() {
             tx.delete(&queue, key)?;
             Ok(key)
         };
-        // Never empty, or the keys would begin anew.
+        // The queue never becomes empty. Otherwise its keys would start from the beginning.
         for _ in 0..3 {
             db.transact(push).unwrap();
         }

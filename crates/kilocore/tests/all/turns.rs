@@ -1,4 +1,4 @@
-//! Whose turn it is: panics, nesting, waiting, handles that come and go.
+//! Turns of threads with sessions: panics, nesting, waiting, and handles that are created and dropped.
 
 use kilocore::{ColumnType, Database, Error, Options, Table, Value};
 use std::{
@@ -87,7 +87,7 @@ fn nesting_is_refused_wherever_the_outer_turn_is() {
     let (db, table) = open("NO_WAIT", 4);
     let nested = || matches!(db.transact(|_| Ok(())), Err(Error::Nested));
     assert!(db.transact(|_| Ok(nested())).unwrap());
-    // With all slots but one taken by others, threads stray from home; still they are found.
+    // Other threads hold all slots but one, so the threads below are strays. Nesting must still be detected.
     let (taken, done) = (Barrier::new(4), Barrier::new(4));
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -106,7 +106,7 @@ fn nesting_is_refused_wherever_the_outer_turn_is() {
         }
         done.wait();
     });
-    // The outer transaction is none the worse for it.
+    // The refused inner transaction does not harm the outer one.
     db.transact(|tx| {
         tx.update(&table, 0, &[("n", Value::U64(5))])?;
         assert!(nested());
@@ -145,7 +145,7 @@ fn threads_wait_for_a_session() {
         }
         db.transact(|_| {
             inside.wait();
-            // Time for the others to come, should anything let them.
+            // Gives the other threads time to begin a turn, if a bug lets them.
             (0..1000).for_each(|_| thread::yield_now());
             leaving.store(true, Ordering::Relaxed);
             Ok(())
@@ -167,7 +167,8 @@ fn tables_are_created_while_others_transact() {
                     let mut i = 0;
                     while !stop.load(Ordering::Relaxed) {
                         db.transact(|tx| tx.put(&table, key, &[Value::U64(i)])).unwrap();
-                        // The newest table, by its name: the other thread goes on making more.
+                        // Looks up the newest table by its name, while the other thread goes on creating
+                        // tables.
                         let newest = db.tables().pop().unwrap();
                         let newest = db.table(newest.name()).unwrap();
                         db.transact(|tx| tx.put(&newest, key, &[Value::U64(i)])).unwrap();
@@ -208,14 +209,15 @@ fn databases_come_and_go() {
             second.transact(|tx| tx.put(&in_second, 1, &[Value::U64(1)])).unwrap();
         });
         thread.join().unwrap();
-        // The handle of a table outlives its database.
+        // A table's handle outlives its database.
         assert_eq!(table.name(), "t");
     }
 }
 
 #[test]
 fn an_error_is_only_believed_when_its_reasons_were_true() {
-    // The two rows always sum to 10; a closure that sees another sum says so with an error.
+    // The two rows always sum to 10. A closure that sees another sum returns an error, which must not reach the
+    // caller.
     for protocol in Database::protocols().into_iter().filter(|name| *name != "NO_CC") {
         let (db, table) = open(protocol, 8);
         let field = table.field::<u64>("n").unwrap();

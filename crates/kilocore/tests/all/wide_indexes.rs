@@ -1,4 +1,5 @@
-//! Secondary indexes of more than 64 bits, and of tables whose keys are bytes, under every protocol that promises something.
+//! Secondary indexes of more than 64 bits, and of tables with byte keys, under every protocol that gives a
+//! guarantee.
 
 use kilocore::{
     ColumnType::{Bytes, I64, U64},
@@ -30,7 +31,8 @@ fn values(person: &Person) -> [Value<'static>; 3] {
 
 const TOWNS: [&str; 3] = ["Ash", "Ashby", "Ashby-on-Sea"];
 
-/// Writes of all kinds, beside a map, whose order by town is compared with the index's after each transaction.
+/// Runs writes of all kinds on the table and on a map. Compares the map's order by town with the index after
+/// each transaction.
 fn follow<K: Clone + Ord + std::fmt::Debug>(
     db: &Database,
     key_of: impl Fn(u64) -> K,

@@ -1,37 +1,37 @@
-//! A core under exploration: before each operation it lets the scheduler decide who goes next.
+//! A core under exploration. Before each operation it lets the scheduler decide which core goes next.
 
 use super::{Operation, Teardown, scheduler::Scheduler};
 use crate::{Breakdown, Core, Fault, NEVER, TimedOut, Word};
 use corosensei::Yielder;
 use std::{cell::Cell, panic::resume_unwind, ptr::NonNull, rc::Rc};
 
-/// Steps that stand for a second: the clock counts steps.
+/// Number of steps that count as one second. The clock counts steps.
 pub(super) const TICKS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Steps that a core may take while the run is torn down: enough to release what it holds.
+/// Number of steps that a core can take while the run is torn down. It suffices to release what the core holds.
 const TEARDOWN_STEPS: u32 = 100_000;
 
-/// Longer back-offs are cut, so that no bad argument puts the clock near its end.
+/// Limit of a back-off in ticks. Longer ones are cut, so that no bad argument moves the clock near its end.
 const LONGEST_PAUSE: u64 = 1 << 40;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
-    /// Steps of all cores so far: those in the trace, where one is kept.
+    /// Number of steps of all cores so far. If there is a trace, the number of steps in it.
     pub step: u64,
-    /// What the clock shows: steps, and the time over which it has jumped.
+    /// Value of the clock: the steps, plus the time over which it has jumped.
     pub clock: u64,
 }
 
 /// A core of an [`Explored`](super::Explored) machine.
 ///
-/// A core that unwinds is only interrupted where it waits or backs off: all cores share one thread, and the
-/// others would see it panicking.
+/// A core that unwinds is interrupted only where it waits or backs off. All cores share one thread, so the
+/// other cores would see the thread panicking.
 pub struct ExploredCore {
     id: usize,
     scheduler: Rc<Scheduler>,
     yielder: NonNull<Yielder<(), ()>>,
-    /// Unwinds because the run is torn down.
+    /// Set while the core unwinds because the run is torn down.
     torn_down: Cell<bool>,
     teardown_steps: Cell<u32>,
     breakdown: Breakdown,
@@ -53,13 +53,13 @@ impl ExploredCore {
         }
     }
 
-    /// How far the run has come. To look is no step, so it changes nothing.
+    /// Returns the progress of the run. The call is not a step, so it changes no schedule.
     pub fn moment(&self) -> Moment {
         let steps = self.scheduler.trace.len().unwrap_or(self.scheduler.steps.get());
         Moment { step: steps, clock: self.scheduler.clock() }
     }
 
-    /// Counts an operation that is about to happen, after letting others go first.
+    /// Counts an operation that is about to happen, after the scheduler may have run other cores.
     #[inline(always)]
     fn step(&self) {
         if self.scheduler.count_step() {
@@ -81,7 +81,7 @@ impl ExploredCore {
         }
     }
 
-    /// Lets the scheduler choose, and returns when it has chosen this core.
+    /// Lets the scheduler choose a core. Returns when it has chosen this core.
     fn hand_over(&self) {
         if self.scheduler.hand_over(self.id) != Some(self.id) {
             self.suspend();
@@ -90,10 +90,10 @@ impl ExploredCore {
 
     fn suspend(&self) {
         let unwinding = self.torn_down.get() || self.scheduler.unwinding();
-        // SAFETY: the yielder lives at the base of the coroutine that this core is the face of. A core
-        // is neither `Send` nor `Sync` and its body gets it only by reference, so this is that coroutine.
+        // SAFETY: the yielder lives at the base of the coroutine that runs this core. A core is neither `Send`
+        // nor `Sync`, and its body gets it only by reference. So the calling code runs on that coroutine.
         unsafe { self.yielder.as_ref() }.suspend(());
-        // Panicking while unwinding would end the process.
+        // A panic while unwinding would abort the process.
         if self.scheduler.tearing_down() && !unwinding {
             self.throw();
         }
@@ -105,7 +105,7 @@ impl ExploredCore {
         resume_unwind(Box::new(Teardown))
     }
 
-    /// The run is being torn down and this core does not come to an end.
+    /// Stops this core, which does not end by itself while the run is torn down.
     #[cold]
     fn give_up(&self) {
         if std::thread::panicking() {
@@ -115,7 +115,7 @@ impl ExploredCore {
         }
     }
 
-    /// A service's tick is over. True when it shall tick again.
+    /// Ends a service's tick. Returns true if the service must tick again.
     pub(super) fn sleep(&self) -> bool {
         if self.scheduler.tearing_down() || !self.scheduler.sleep(self.id) {
             return false;
@@ -124,7 +124,7 @@ impl ExploredCore {
         true
     }
 
-    /// Panics if this core has ended a wait and woken nobody.
+    /// Panics if this core has ended a wait without waking the waiter.
     pub(super) fn has_told(&self) {
         let scheduler = &*self.scheduler;
         if !scheduler.tearing_down() && !scheduler.unwinding() && !scheduler.has_told(self.id) {
@@ -145,8 +145,8 @@ impl ExploredCore {
         value
     }
 
-    /// Writes a word. Part of a step that has been counted; plain loads and stores make an indivisible
-    /// operation, as only this core runs.
+    /// Writes a word, as part of a step that has been counted. Plain loads and stores make an indivisible
+    /// operation here, because only this core runs.
     #[inline(always)]
     fn write(&self, operation: Operation, word: &Word, value: u64, noted: u64) {
         word.poke(value);
@@ -249,7 +249,7 @@ impl Core for ExploredCore {
                 return Ok(value);
             }
             if deadline != NEVER && (scheduler.tearing_down() || scheduler.clock() >= deadline) {
-                // What was written since, if anything was, has not ended it.
+                // The writes since then, if any, have not ended the wait.
                 scheduler.stops_listening(self.id);
                 scheduler.wait_ended(self.id);
                 return Err(TimedOut);
@@ -258,14 +258,14 @@ impl Core for ExploredCore {
                 self.give_up();
             } else if word.peek() == value {
                 self.has_told();
-                // Had the condition touched shared memory, the word could have changed meanwhile.
+                // If the condition had accessed shared memory, the word could have changed meanwhile.
                 scheduler.block(self.id, word, value, deadline);
                 self.hand_over();
             }
         }
     }
 
-    /// No step, and it changes nothing: natively a wait would last longer without it.
+    /// Announces a change. It is not a step and changes nothing. A native waiter would sleep on without it.
     #[inline]
     fn wake(&self, _: &(), word: &Word) {
         self.scheduler.told(word);
@@ -297,7 +297,7 @@ impl Core for ExploredCore {
     #[inline(always)]
     fn compute(&self, _: u64) {}
 
-    /// Lets others go first, then moves the clock to where it would be at the least.
+    /// Lets other cores go first, then moves the clock at least to the end of the pause.
     fn pause(&self, ticks: u64) {
         let scheduler = &*self.scheduler;
         let end = scheduler.clock().saturating_add(ticks.min(LONGEST_PAUSE));
@@ -308,13 +308,14 @@ impl Core for ExploredCore {
             scheduler.step_back(self.id, ticks);
             self.hand_over();
         } else if std::thread::panicking() {
-            // It may be backing off before another attempt at what a core holds that is yet to be ended.
+            // It can be backing off before another attempt at a word that is held by a core that is not ended
+            // yet.
             self.suspend();
         }
         scheduler.advance_clock(end);
     }
 
-    /// A step, as what the clock shows depends on what others did before.
+    /// Reads the clock. It is a step, because the result depends on what other cores did before.
     fn now(&self) -> u64 {
         self.step();
         let now = self.scheduler.clock();
@@ -322,8 +323,8 @@ impl Core for ExploredCore {
         now
     }
 
-    /// Not a point at which others come in between: times in a history lie as close to the operations
-    /// before them as can be, so that strictness is tested as hard as can be.
+    /// Reads the clock without a switch to another core. The times in a history are then as close as possible
+    /// to the operations before them. This makes the test of strict serializability as sharp as possible.
     fn now_fenced(&self) -> u64 {
         self.scheduler.count_step();
         let now = self.scheduler.clock();
@@ -343,7 +344,7 @@ impl Core for ExploredCore {
         self.scheduler.overtakes
     }
 
-    /// No step: what is switched on changes no schedule by being asked for.
+    /// The query is not a step, so it changes no schedule.
     #[inline]
     fn is_planted(&self, fault: Fault) -> bool {
         self.scheduler.fault == Some(fault)

@@ -1,5 +1,5 @@
-//! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): one word of
-//! state, so that a run costs nothing to seed.
+//! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). Its state is a
+//! single word, so seeding a run costs nothing.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Heads or tails, by a seed alone: no number of a run is taken for it.
+/// Draws a bit from the seed alone. It takes no number of a run's sequence.
 pub(super) fn coin(seed: u64) -> bool {
     mix(seed ^ GOLDEN) & 1 == 0
 }
@@ -19,7 +19,7 @@ pub(super) fn coin(seed: u64) -> bool {
 pub(super) struct Random(Cell<u64>);
 
 impl Random {
-    /// The numbers of run `run` under `seed`.
+    /// Makes the generator for run `run` under `seed`.
     pub fn seeded(seed: u64, run: u64) -> Random {
         Random(Cell::new(mix(seed.wrapping_add(GOLDEN)) ^ mix(run)))
     }
@@ -30,13 +30,13 @@ impl Random {
         mix(state)
     }
 
-    /// A number below `bound`, which is not 0. The bias is below `bound` / 2^64.
+    /// Returns a number below `bound`, which must not be 0. The bias is below `bound` / 2^64.
     #[inline]
     pub fn below(&self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True once in `one_in` times.
+    /// Returns true with a probability of 1 / `one_in`.
     #[inline]
     pub fn chance(&self, one_in: u64) -> bool {
         self.below(one_in) == 0

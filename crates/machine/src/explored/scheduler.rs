@@ -1,4 +1,8 @@
-//! The state of one run: what each core is up to, and what the next decision depends on.
+//! The state of one run: the state of each core, and the data that the next decision depends on.
+//!
+//! A core is `Ready`, `Blocked` (it waits for a word), `Asleep` (a service between ticks) or `Ended`. A write
+//! to a word makes the cores that are blocked on it ready again. `count_step` compares the step with `horizon`.
+//! Only when the horizon is reached is a decision made, so most steps cost one comparison.
 
 mod choice;
 mod news;
@@ -12,7 +16,7 @@ use super::{
 use crate::{Arena, Fault, NEVER, Word};
 use std::cell::{Cell, RefCell};
 
-/// Why a run stopped.
+/// Reason why a run stopped.
 pub(super) enum Stop {
     Done,
     Deadlock(Vec<String>),
@@ -21,7 +25,7 @@ pub(super) enum Stop {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Can go on, or can at least look whether it can.
+    /// Can continue, or can at least test whether it can.
     Ready,
     /// Waits for a word to be written.
     Blocked,
@@ -32,74 +36,82 @@ enum State {
 
 struct Slot {
     state: Cell<State>,
-    /// Blocked: the address waited for, the value there, and until when.
+    /// If blocked: address of the word waited for, its value, and the deadline.
     address: Cell<usize>,
     value: Cell<u64>,
     deadline: Cell<u64>,
-    /// Who has written that word since.
+    /// The cores that have written that word since.
     writers: Writers,
-    /// Asleep: the step of the next tick. Ready: the step before which others go first.
+    /// If asleep: step of the next tick. If ready: step before which other cores go first.
     due: Cell<u64>,
-    /// A service that ticks for the last time.
+    /// Set if the service ticks for the last time.
     last_tick: Cell<bool>,
-    /// PCT: the highest runs.
+    /// PCT: priority. The ready core with the highest priority runs.
     priority: Cell<u64>,
 }
 
-/// PCT: priorities as a core starts with, drawn at a change, and after a back-off, lie in three bands.
+/// PCT: priorities lie in three bands. From highest to lowest: at the start of a core, after a drawn change,
+/// and after a back-off.
 const STARTED: u64 = 1 << 63;
 const CHANGED: u64 = 1 << 62;
 
-/// Steps after which PCT believes that a core spins for another one.
+/// Number of steps without a switch after which PCT assumes that a core spins for another one.
 const UNFAIR_STEPS: u64 = 20_000;
 
-/// Ticks of each service that all workers may sit out before they are said to be deadlocked.
+/// Number of ticks of each service that all workers can wait through before the run counts as deadlocked.
 const IDLE_TICKS: u64 = 1000;
 
-/// The longest stretch of [`Schedule::Random`], as a power of two.
+/// Longest stretch of [`Schedule::Random`], as a power of two.
 const LONGEST_STRETCH: u64 = 7;
 
-/// The longest back-off of [`Schedule::Random`], in steps.
+/// Longest back-off of [`Schedule::Random`], in steps.
 const LONGEST_BACK_OFF: u64 = 4096;
 
-/// The state of one run.
+/// State of one run.
 pub(super) struct Scheduler {
     slots: Vec<Slot>,
     workers: usize,
     services: Vec<&'static str>,
+    /// Number of cores that have not ended.
     alive: Cell<usize>,
     workers_alive: Cell<usize>,
+    /// Number of cores that are blocked.
     blocked: Cell<usize>,
     news: News,
     random: Random,
     schedule: Schedule,
     pub steps: Cell<u64>,
     clock: Cell<u64>,
-    /// The step at which the next decision is due.
+    /// Step at which the next decision is due.
     horizon: Cell<u64>,
     step_limit: u64,
     pub overtakes: bool,
     pub fault: Option<Fault>,
+    /// The core that `hand_over` has chosen.
     next: Cell<Option<usize>>,
     running: Cell<Option<usize>>,
+    /// Step at which the running core was switched to.
     running_since: Cell<u64>,
-    /// Random: stretches last up to 2 to this power.
+    /// Random: a stretch has up to 2 to this power steps.
     stretch: u64,
-    /// PCT: steps of the changes to come, the next one last.
+    /// PCT: steps of the changes to come. The last element is the next change.
     changes: RefCell<Vec<u64>>,
-    /// PCT: the next core that backs off falls to this priority.
+    /// PCT: lowest priority so far. The next core that backs off gets one less.
     lowest: Cell<u64>,
-    /// Mean steps between two ticks of a service, as a power of two.
+    /// Mean number of steps between two ticks of a service, as a power of two.
     service_pace: u64,
+    /// Ticks that services have made while all workers waited.
     idle_ticks: Cell<u64>,
+    /// Set if blocked cores have tested their conditions again since the last wait that ended.
     retested: Cell<bool>,
     pub stopped: Cell<Option<Stop>>,
     pub panic: Cell<Option<Payload>>,
     tearing_down: Cell<bool>,
-    /// The thread was panicking when the run started, so that it is says nothing about the cores.
+    /// Set if the thread was already panicking when the run started. The thread's panic state then says nothing
+    /// about the cores.
     panicking_before: bool,
     pub trace: Trace,
-    /// The schedule as a list, where it is wanted or was given.
+    /// The schedule as a list of switches, if it is recorded or was given.
     pub list: Option<Box<List>>,
 }
 
@@ -170,7 +182,7 @@ impl Scheduler {
         }
     }
 
-    /// Counts a step; true when a decision is due.
+    /// Counts a step. Returns true if a decision is due.
     #[inline(always)]
     pub fn count_step(&self) -> bool {
         let step = self.steps.get() + 1;
@@ -179,7 +191,7 @@ impl Scheduler {
         step >= self.horizon.get()
     }
 
-    /// The clock: counts steps, and jumps when everybody waits for time to pass.
+    /// Returns the clock. It counts steps, and jumps if every core waits for time to pass.
     pub fn clock(&self) -> u64 {
         self.clock.get()
     }
@@ -196,36 +208,37 @@ impl Scheduler {
         self.steps.get() > self.step_limit
     }
 
-    /// True when the running core unwinds (or one that waits while it unwinds: the thread can't tell).
+    /// Returns true if the running core unwinds, or if it waits while another core unwinds. The thread cannot
+    /// tell these apart.
     pub fn unwinding(&self) -> bool {
         std::thread::panicking() && !self.panicking_before
     }
 
-    /// From now on nobody is scheduled any more.
+    /// Begins the teardown. From now on no core is scheduled any more.
     pub fn tear_down(&self) {
         self.tearing_down.set(true);
         self.horizon.set(0);
     }
 
-    /// Keeps the first panic.
+    /// Records a panic. Only the first one is kept.
     pub fn panicked(&self, payload: Payload) {
         let first = self.panic.take().unwrap_or(payload);
         self.panic.set(Some(first));
     }
 
-    /// The core that [`Scheduler::hand_over`] chose.
+    /// Returns the core that [`Scheduler::hand_over`] chose.
     pub fn next(&self) -> Option<usize> {
         self.next.get()
     }
 
-    /// Chooses who goes on, on behalf of core `id`.
+    /// Chooses the next core on behalf of core `id`.
     pub fn hand_over(&self, id: usize) -> Option<usize> {
         let next = self.choose(Some(id));
         self.next.set(next);
         next
     }
 
-    /// Core `writer` has written a word.
+    /// Notes that core `writer` has written a word.
     #[inline(always)]
     pub fn written(&self, writer: usize, word: &Word) {
         if self.blocked.get() != 0 || self.has_news() {
@@ -252,19 +265,20 @@ impl Scheduler {
         self.blocked.set(self.blocked.get() - 1);
     }
 
-    /// Core `id` waits until the word is written, or for the deadline.
+    /// Blocks core `id` until the word is written or the deadline has passed.
     pub fn block(&self, id: usize, word: &Word, value: u64, deadline: u64) {
         let slot = &self.slots[id];
         slot.state.set(State::Blocked);
         slot.address.set(std::ptr::from_ref(word).addr());
-        // Those that have written before have not ended this wait.
+        // Cores that have written before have not ended this wait.
         self.listen(id);
         slot.value.set(value);
         slot.deadline.set(deadline);
         self.blocked.set(self.blocked.get() + 1);
     }
 
-    /// A wait of core `id` came to its end: the run as a whole gets on. Who has ended it, is gone, and has told nobody.
+    /// Notes that a wait of core `id` has ended, so the run makes progress. If the core that ended the wait has
+    /// itself ended without announcing it, returns that core.
     #[inline]
     pub fn wait_ended(&self, id: usize) -> Option<usize> {
         self.retested.set(false);
@@ -274,7 +288,7 @@ impl Scheduler {
         self.heard(id)
     }
 
-    /// Core `id` backs off for `ticks`: others go first.
+    /// Notes that core `id` backs off for `ticks`. Other cores go first.
     pub fn step_back(&self, id: usize, ticks: u64) {
         if let Some(list) = &self.list {
             list.gave_way.set(true);
@@ -282,8 +296,8 @@ impl Scheduler {
         match self.schedule {
             Schedule::Random => {
                 let mut steps = 1 + self.random.below(1 << self.random.below(LONGEST_STRETCH + 1));
-                // A long back-off gives up the field. Were it always cut short, transactions that refuse one
-                // another could do so for ever, as they would nowhere else.
+                // A long back-off must sometimes last its full time. If it were always cut short, transactions
+                // that refuse each other could do so for ever, as they would on no other machine.
                 if ticks >> LONGEST_STRETCH != 0 && self.random.chance(2) {
                     steps = ticks.min(LONGEST_BACK_OFF);
                 }
@@ -298,7 +312,7 @@ impl Scheduler {
         self.slots[id].priority.set(self.lowest.get());
     }
 
-    /// A tick of service `id` is over; false when it was the last.
+    /// Ends a tick of service `id`. Returns false if it was the last tick.
     pub fn sleep(&self, id: usize) -> bool {
         let slot = &self.slots[id];
         if slot.last_tick.get() {
@@ -309,7 +323,7 @@ impl Scheduler {
         true
     }
 
-    /// Core `id` has come to its end.
+    /// Notes that core `id` has ended.
     pub fn end(&self, id: usize) {
         self.slots[id].state.set(State::Ended);
         self.alive.set(self.alive.get() - 1);

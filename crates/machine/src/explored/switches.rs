@@ -1,30 +1,32 @@
-//! A schedule as a list of switches: who hands over to whom, and after how many steps of its own.
+//! A schedule as a list of switches: which core switches to which, and after how many steps of its own.
 //!
-//! A seed says how a schedule is drawn; the list says what was drawn. [`Explored::follow`](super::Explored::follow) runs
-//! it again. Steps are counted core by core, so that a list still means the same when a part of it is left out, or some
-//! of what another core does: that is how a schedule is made small enough to be read.
+//! A seed says how a schedule is drawn. The list says what was drawn.
+//! [`Explored::follow`](super::Explored::follow) runs the list again. Steps are counted for each core
+//! separately. So a list still has the same meaning if a part of it is left out, or if another core does less.
+//! This makes it possible to reduce a schedule until it is small enough to read.
 //!
-//! What a list does not say goes by a rule. A core runs while it can; then the next worker that can, in turn; services
-//! tick when the list says so, or when nobody else can go on. What the rule would do anyway is not listed.
+//! A rule decides what a list does not say: a core runs while it can. Then the next worker that can runs, in
+//! cyclic order. Services tick if the list says so, or if no other core can continue. A list does not contain
+//! what the rule would do anyway.
 
 use std::{cell::Cell, cell::RefCell, collections::VecDeque, fmt, str::FromStr};
 
-/// A point at which another core goes on than the rule says, or earlier.
+/// A point at which another core continues than the rule says, or at which a switch happens earlier.
 ///
-/// It is written `0@41-1`: core 0, after 41 steps of its own, hands over to core 1 though it could go on. With `=` in place
-/// of `-` it cannot go on: it waits, backs off, or has ended. An `e` behind it lets the earliest time-out come
-/// first. `@2` starts the run with core 2.
+/// It is written `0@41-1`: core 0, after 41 steps of its own, switches to core 1 although it could continue.
+/// With `=` in place of `-`, core 0 cannot continue: it waits, backs off, or has ended. An `e` at the end lets
+/// the earliest time-out come first. `@2` starts the run with core 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Switch {
-    /// Who hands over; none at the start of the run.
+    /// The core that is switched from, or `None` at the start of the run.
     pub core: Option<usize>,
-    /// The steps that it has taken by then.
+    /// Number of steps that this core has taken by then.
     pub at: u64,
-    /// Who goes on. Services have the numbers behind the workers'.
+    /// The core that is switched to. Services have the numbers after those of the workers.
     pub to: usize,
-    /// Whether the core cannot go on itself.
+    /// Set if the core cannot continue itself.
     pub forced: bool,
-    /// Whether the earliest time-out comes before its time.
+    /// Set if the earliest time-out comes early.
     pub early: bool,
 }
 
@@ -64,7 +66,7 @@ impl FromStr for Switch {
     }
 }
 
-/// Who hands over.
+/// The point at which a core hands over.
 #[derive(Clone, Copy)]
 pub(super) struct Handing {
     pub core: Option<usize>,
@@ -72,19 +74,20 @@ pub(super) struct Handing {
     pub forced: bool,
 }
 
-/// The list of a run: made while it runs, and followed if one was given.
+/// The list of a run. It is recorded while the run goes on, and followed if one was given.
 pub(super) struct List {
-    /// Steps of each core until it last handed over.
+    /// Number of steps of each core until it last handed over.
     own: Vec<Cell<u64>>,
-    /// Steps of the run that have been counted among those.
+    /// Number of steps of the run that are included in `own`.
     counted: Cell<u64>,
-    /// The running core has backed off.
+    /// Set if the running core has backed off.
     pub gave_way: Cell<bool>,
-    /// At this switch: a time-out has come early; who goes on had to be readied first.
+    /// At the current switch: set if a time-out has come early (`early`), or if the next core had to be made
+    /// ready first (`idled`).
     pub early: Cell<bool>,
     pub idled: Cell<bool>,
     made: RefCell<Vec<Switch>>,
-    /// What is to be followed, core by core, behind them the start.
+    /// Switches to follow, one queue per core. The last queue has the start of the run.
     given: Option<Vec<RefCell<VecDeque<Switch>>>>,
 }
 
@@ -114,7 +117,8 @@ impl List {
         self.given.is_some()
     }
 
-    /// Core `core` hands over at step `steps` of the run. One that sleeps may do so again without a step between.
+    /// Returns the point at which core `core` hands over, at step `steps` of the run. A core that sleeps can do
+    /// so again without a step in between, so each sleep counts as a step.
     pub fn hands_over(
         &self,
         core: Option<usize>,
@@ -132,13 +136,13 @@ impl List {
         Handing { core, at: own.get(), forced: gave_way || !can_go_on }
     }
 
-    /// What the list says at this point, if anything.
+    /// Returns the switch that the list has for this point, if any.
     pub fn wanted(&self, handing: Handing) -> Option<Switch> {
         let given = self.given.as_ref()?;
         let mut queue = given[handing.core.unwrap_or(given.len() - 1)].borrow_mut();
         let mut wanted = None;
         while let Some(&switch) = queue.front() {
-            // A core may be past the step at which it should have handed over by its own will: then now.
+            // A core can be past the step at which it should have handed over voluntarily. Then it does so now.
             let due = switch.at <= handing.at && wanted.is_none();
             let missed = switch.at < handing.at && (switch.forced || handing.forced);
             if missed {
@@ -152,7 +156,7 @@ impl List {
         wanted
     }
 
-    /// Steps until core `id`, which goes on now, hands over by its own will.
+    /// Returns the number of steps until core `id`, which continues now, hands over voluntarily.
     pub fn steps_ahead(&self, id: usize) -> u64 {
         let given = self.given.as_ref().map(|given| given[id].borrow());
         let mut queue = given.iter().flat_map(|queue| queue.iter());
@@ -160,7 +164,8 @@ impl List {
         next.saturating_sub(self.own[id].get()).max(1)
     }
 
-    /// Core `to` goes on; `usual` would have by the rule.
+    /// Records a switch to core `to`, unless the rule would have chosen the same core. `usual` is the choice of
+    /// the rule.
     pub fn note(&self, handing: Handing, to: usize, usual: Option<usize>) {
         let Handing { core, at, forced } = handing;
         let (early, by_rule) = (self.early.get(), usual == Some(to) && !self.idled.get());

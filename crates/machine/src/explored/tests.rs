@@ -1,4 +1,4 @@
-//! What the explorer finds, and what it must not find.
+//! Tests of what the explorer must find and what it must not find.
 
 mod endings;
 mod following;
@@ -22,7 +22,7 @@ fn body<'a>(body: impl FnOnce(&ExploredCore) + Send + 'a) -> Body<'a, Explored> 
     Box::new(body)
 }
 
-/// The first of `seeds` under which `fails` holds.
+/// Returns the first seed below `seeds` under which `fails` holds.
 fn first_failure(
     schedule: Schedule,
     seeds: u64,
@@ -120,7 +120,7 @@ fn a_latch_excludes_and_is_handed_on() {
     }
 }
 
-/// Two workers that take two latches in opposite orders.
+/// Runs two workers that acquire two latches in opposite orders.
 fn crossing(machine: &Explored) -> Result<(), RunError> {
     let words = words::<2>(machine);
     let cross = |a: usize, b: usize| {
@@ -178,7 +178,7 @@ fn a_deadlock_is_broken_by_time_outs() {
         };
         first_failure(schedule, 100, missing);
     }
-    // Mostly the later one is woken by the earlier one.
+    // In most runs the earlier worker wakes the later one.
     assert!(timed_out < 360, "{timed_out}");
 }
 
@@ -289,7 +289,8 @@ fn a_worker_may_wait_for_a_service() {
 
 #[test]
 fn who_ends_a_wait_and_wakes_nobody_is_found_out() {
-    // Who says so late, but before it waits itself or ends, is right; in some schedules nobody waits yet.
+    // A core that wakes late, but before it waits or ends itself, is correct. In some schedules no core waits
+    // yet.
     type Way = fn(&ExploredCore, &[Word; 2]);
     let ways: [(Way, bool); 5] = [
         (|core, words| _ = core.load(&(), &words[1]), true),
@@ -311,7 +312,7 @@ fn who_ends_a_wait_and_wakes_nobody_is_found_out() {
             let words = words::<2>(machine);
             let wait = || body(|core| _ = core.wait_while(&(), &words[0], |v| v < 2));
             let end = body(|core| {
-                // Ends no wait.
+                // This write ends no wait.
                 core.store(&(), &words[0], 1);
                 core.store(&(), &words[0], 2);
                 after(core, &words);
@@ -338,7 +339,8 @@ fn a_word_written_behind_the_machine_ends_a_wait() {
     assert_eq!(first_failure(Schedule::Random, 20, fails), None);
 }
 
-/// True when one worker ran as a whole, `length` operations, between two neighbouring ones of another.
+/// Returns true if one worker ran as a whole, `length` operations, between two adjacent operations of another
+/// worker.
 fn squeezed(machine: &Explored, length: u64) -> bool {
     let words = words::<1>(machine);
     let found = Word::new(0);
@@ -363,7 +365,7 @@ fn priorities_find_what_needs_one_long_delay() {
         });
         found.count()
     };
-    // Half of the schedules start with the reader; a third of the steps are its own.
+    // Half of the schedules start with the reader, and a third of the steps are its own.
     assert!((15..60).contains(&with_hint(2, 200)), "{}", with_hint(2, 200));
     assert_eq!(with_hint(1, 50), 0);
     assert!(first_failure(Schedule::Pct { depth: 2 }, 200, |m| squeezed(m, 40)).is_some());
@@ -371,7 +373,7 @@ fn priorities_find_what_needs_one_long_delay() {
 
 #[test]
 fn stretches_of_all_lengths_occur() {
-    // The writer must get between two neighbouring reads with that many operations.
+    // The writer must run that many operations between two adjacent reads.
     for (length, at_least) in [(2, 200), (10, 60), (40, 10)] {
         let mut machine = explorer(Schedule::Random);
         let found = (0..1000).filter(|&seed| {

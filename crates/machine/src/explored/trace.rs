@@ -1,20 +1,20 @@
-//! What the cores of a run did, as a hash or step by step.
+//! The operations of a run's cores, as a hash or step by step.
 
 use std::{
     cell::{Cell, RefCell},
     fmt,
 };
 
-/// What a step did.
+/// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Read a word.
     Load,
     /// Wrote a word.
     Store,
-    /// Exchanged a word after comparing it.
+    /// Compared a word and exchanged it.
     Cas,
-    /// Compared a word and left it alone, as it was another than expected.
+    /// Compared a word and did not change it, because it had another value than expected.
     CasFailed,
     /// Exchanged a word.
     Swap,
@@ -24,7 +24,7 @@ pub enum Operation {
     CopyOut,
     /// Wrote one word of a record's body.
     CopyIn,
-    /// Looked at a word and found that it has to wait.
+    /// Read a word and found that the core must wait.
     Wait,
     /// Read the clock.
     Clock,
@@ -35,14 +35,14 @@ pub enum Operation {
 /// One step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Who did it.
+    /// The core that did the step.
     pub core: usize,
-    /// What it did.
+    /// Kind of the step.
     pub operation: Operation,
-    /// Where in the arena, if there.
+    /// Offset of the word in the arena, if it is in the arena.
     pub offset: Option<u64>,
     /// The value that was read (load, failed cas, wait, clock), written (store, cas), or replaced (swap,
-    /// fetch-add).
+    /// fetch-add). For a pause, the number of ticks.
     pub value: u64,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// The record of a run.
+/// Record of a run.
 pub(super) struct Trace {
     pub hash: Cell<u64>,
     pub steps: RefCell<Vec<Step>>,
@@ -70,12 +70,13 @@ impl Trace {
         Trace { hash: Cell::new(0), steps: RefCell::default(), enabled, arena_base, arena_bytes }
     }
 
-    /// Steps that have been recorded, where they are.
+    /// Returns the number of recorded steps, if steps are recorded.
     pub fn len(&self) -> Option<u64> {
         self.enabled.then(|| self.steps.borrow().len() as u64)
     }
 
-    /// Where a word lies in the arena, if there. Other addresses differ from process to process.
+    /// Returns the offset of a word in the arena, if it is in the arena. Other addresses differ from process to
+    /// process.
     pub fn offset(&self, address: usize) -> Option<u64> {
         let offset = address.wrapping_sub(self.arena_base);
         (offset < self.arena_bytes).then_some(offset as u64)
@@ -84,7 +85,7 @@ impl Trace {
     #[inline(always)]
     pub fn note(&self, core: usize, operation: Operation, address: usize, value: u64) {
         let what = value ^ (core as u64) << 40 ^ (operation as u64) << 56;
-        // Multiplying by an odd number and rotating are both reversible: no step is ever forgotten.
+        // Multiplying by an odd number and rotating are both reversible. So no step is lost from the hash.
         let hash = (self.hash.get() ^ what).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
         self.hash.set(hash);
         if self.enabled {

@@ -1,34 +1,44 @@
-//! Whether a thread that changes a word must look for sleepers, and how that changes.
+//! Decides whether a thread that changes a word must look for sleepers.
 //!
-//! Hardly any word is ever waited for, so a change must cost next to nothing while nobody sleeps. A change is seen and a
-//! sleeper is found if both sides execute a full barrier between their two steps (Dekker's argument):
+//! Hardly any word is ever waited for, so a change must cost almost nothing while no thread sleeps. In general,
+//! no wake-up is lost if both sides execute a full barrier between their two steps (Dekker's argument):
 //!
 //! ```text
 //! sleeper: is counted        | barrier | looks at the word, and sleeps unless it has changed
-//! waker:   changes the word  | barrier | looks at the count, and wakes whoever is counted
+//! waker:   changes the word  | barrier | looks at the count, and wakes the counted threads
 //! ```
 //!
-//! The waker's barrier costs some tens of cycles a change, so it is executed only while [`Attention`] is asked for:
+//! The waker's barrier costs some tens of cycles per change. So a waker executes it only while [`Attention`] is
+//! asked for:
 //!
-//! | state | a waker | how it is left |
+//! | state | a waker | how the state is left |
 //! | --- | --- | --- |
-//! | `UNASKED` | goes on after one comparison | a sleeper: to `ASKING` |
-//! | `ASKING` | executes its barrier and looks at the counts | by a sleeper's barrier for all threads ([`super::barrier`]): to `ASKED` |
+//! | `UNASKED` | continues after one comparison | a sleeper: to `ASKING` |
+//! | `ASKING` | executes its barrier, reads counts | a sleeper, by a [barrier for all](super::barrier): to `ASKED` |
 //! | `ASKED` | the same | a waker that has found no sleeper many times: to `LEAVING` |
-//! | `LEAVING` | the same | nobody is counted: to `UNASKED`; somebody is: to `ASKED`. A sleeper: to `ASKED` |
+//! | `LEAVING` | the same | no thread is counted: to `UNASKED`. A thread is counted, or a sleeper: to `ASKED` |
 //!
-//! Why no change is slept through. A waker that reads anything but `UNASKED` executes its barrier, and Dekker's argument holds as it
-//! stands. A waker that reads `UNASKED` read it before the barrier for all threads that led to the `ASKED` on which
-//! the sleeper relies, as no later read returns the older state. It had changed the word before that read, so the
-//! barrier has made the change visible, and the sleeper, which looks afterwards, sees it.
+//! Why no sleeper misses a change: there are two cases for the waker.
 //!
-//! Why a sleeper can rely on `ASKED`. It is counted, executes a barrier, and then reads the state. The thread that
-//! leaves writes `LEAVING`, executes a barrier, and then reads the count. So the sleeper has read `LEAVING`, or the other
-//! one reads a sleeper and returns to `ASKED`. In the first case the sleeper writes `ASKED` itself, or it finds `UNASKED` and asks
-//! anew. One thread leaves at a time, under a latch: with two, the first could take the second's `LEAVING` for its own.
+//! - It reads any state but `UNASKED`. Then it executes its barrier, and Dekker's argument holds directly.
+//! - It reads `UNASKED`. The sleeper relies on an `ASKED` that follows a barrier for all threads. The waker's
+//!   read precedes that barrier, because no later read returns the older state. The waker has changed the word
+//!   before that read. So the barrier has made the change visible, and the sleeper, which reads the word
+//!   afterwards, sees it.
 //!
-//! The barrier for all threads interrupts every processor that runs a thread of the process. It was executed for each sleep once, which took
-//! half of the time of 16 threads on two processors under DL_DETECT; now it is executed when sleeping begins.
+//! Why a sleeper can rely on `ASKED`: the sleeper is counted, executes a barrier, and then reads the state. The
+//! thread that leaves writes `LEAVING`, executes a barrier, and then reads the count. By Dekker's argument at
+//! least one of the two sees the other's write.
+//!
+//! - If the sleeper reads `LEAVING`, it writes `ASKED` itself, or it finds `UNASKED` and asks again.
+//! - Otherwise the leaving thread sees that a sleeper is counted, and it returns to `ASKED`.
+//!
+//! Only one thread leaves at a time, under a latch. With two, the first could take the second's `LEAVING` for
+//! its own.
+//!
+//! The barrier for all threads interrupts every processor that runs a thread of the process. An earlier version
+//! executed it for each sleep. That took half of the time of 16 threads on two processors under DL_DETECT. Now
+//! it is executed only when sleeping begins.
 
 use super::barrier;
 use parking_lot::Mutex;
@@ -39,15 +49,18 @@ const ASKING: u32 = 1;
 const ASKED: u32 = 2;
 const LEAVING: u32 = 3;
 
-/// So many looks in a row of one thread that find no sleeper anywhere end it: a millisecond or more of transactions.
+/// Number of consecutive looks of one thread that find no sleeper anywhere, after which the thread ends
+/// attention. It corresponds to a millisecond or more of transactions.
 pub(super) const LOOKS_IN_VAIN: u32 = 1 << 12;
 
-/// On a line of its own: all threads that change words look at it.
+/// Shared state of wakers and sleepers. It has cache lines of its own, because all threads that change words
+/// read it.
 #[repr(align(128))]
 pub(super) struct Attention {
     state: AtomicU32,
-    /// Threads that sleep or are about to.
+    /// Number of threads that sleep or are about to sleep.
     sleepers: AtomicU32,
+    /// Latch of the thread that is in state `LEAVING`.
     leaving: Mutex<()>,
 }
 
@@ -60,24 +73,26 @@ impl Attention {
         }
     }
 
-    /// Whether a thread that has changed a word must look for sleepers.
+    /// Returns true if a thread that has changed a word must look for sleepers.
     #[inline(always)]
     pub fn is_asked(&self) -> bool {
         self.state.load(Ordering::Relaxed) != UNASKED
     }
 
-    /// Whether somebody sleeps, or is about to.
+    /// Returns true if a thread sleeps or is about to sleep.
     pub fn has_sleepers(&self) -> bool {
         self.sleepers.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts the calling thread as a sleeper, who then looks at its word and sleeps. False if this system has no barrier for all threads:
-    /// then a change can be overlooked that was made within the moment in which a store is on its way.
+    /// Counts the calling thread as a sleeper. Afterwards the thread reads its word and sleeps.
     ///
-    /// What the thread is counted in beside this must be written before.
+    /// Returns false if this system has no barrier for all threads. Then the sleeper can miss a change that is
+    /// still on its way to memory.
+    ///
+    /// If the thread is also counted elsewhere, it must have written that count before.
     pub fn enter(&self) -> bool {
         self.sleepers.fetch_add(1, Ordering::Relaxed);
-        // The count is visible before the state and the word are read.
+        // The count must be visible before the state and the word are read.
         barrier::for_this_thread();
         loop {
             match self.state.load(Ordering::Acquire) {
@@ -94,21 +109,21 @@ impl Attention {
         }
     }
 
-    /// Takes the calling thread from the count.
+    /// Removes the calling thread from the count.
     pub fn exit(&self) {
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Called by a waker that has found no sleepers for long.
+    /// Ends attention if there are no sleepers. A waker calls this if it has found no sleepers for a long time.
     pub fn leave(&self) {
         let Some(_alone) = self.leaving.try_lock() else { return };
         self.change(ASKED, LEAVING);
-        // The state is visible before the count is read.
+        // The state must be visible before the count is read.
         barrier::for_this_thread();
         self.change(LEAVING, if self.has_sleepers() { ASKED } else { UNASKED });
     }
 
-    /// From `state` to `next`, if it is still that.
+    /// Changes the state from `state` to `next`, if it still is `state`.
     fn change(&self, state: u32, next: u32) {
         let _ = self.state.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed);
     }
@@ -129,7 +144,7 @@ mod tests {
         attention.exit();
         assert!(attention.is_asked() && !attention.has_sleepers());
         attention.leave();
-        // Without a barrier for all threads it is asked for ever.
+        // Without a barrier for all threads attention is never left.
         assert_eq!(attention.is_asked(), !guarded);
         attention.enter();
         assert!(attention.is_asked());

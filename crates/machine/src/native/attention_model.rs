@@ -1,10 +1,12 @@
-//! A model of [`super::attention`] whose every execution is looked at: does a sleeper sleep through a change?
+//! A model of [`super::attention`]. A test enumerates all its executions and asks: does a sleeper sleep through
+//! a change?
 //!
-//! Threads have a buffer each, from which their stores and additions reach memory in order, at any later time. That is how
-//! an x86-64 processor delays stores, and more than it does with additions. A compare-and-swap empties its thread's buffer and acts at once.
-//! A barrier empties its thread's buffer; the one for all threads empties all.
+//! Each thread has a buffer. Its stores and additions reach memory from there, in order, at any later time. An
+//! x86-64 processor delays stores in this way, but not additions, so the model delays more than the hardware. A
+//! compare-and-swap empties the buffer of its thread and acts at once. A barrier empties the buffer of its
+//! thread. The barrier for all threads empties all buffers.
 //!
-//! The model can fail: without any one of its parts a wake is lost, which the last test shows.
+//! The model can fail: the last test shows that a wake-up is lost if any one part is left out.
 
 use std::collections::HashSet;
 
@@ -13,7 +15,7 @@ const ASKING: u8 = 1;
 const ASKED: u8 = 2;
 const LEAVING: u8 = 3;
 
-/// What may be left out.
+/// A part of the algorithm that a test can leave out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     WakersBarrier,
@@ -23,24 +25,24 @@ enum Part {
     LatchOfLeaving,
 }
 
-/// What a buffer holds.
+/// An entry of a thread's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Delayed {
-    /// The word is changed.
+    /// Changes the word.
     Change,
-    /// The sleepers at the word, and all sleepers, by one more or less.
+    /// Adds to the number of sleepers at the word, or to the number of all sleepers.
     AtWord(i8),
     All(i8),
 }
 
-/// What a thread does.
+/// Role of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Role {
-    /// Changes the word and wakes.
+    /// Changes the word and wakes sleepers.
     Waker,
-    /// Sleeps until it is changed.
+    /// Sleeps until the word is changed.
     Sleeper,
-    /// Is counted for a while, for some other word.
+    /// Is counted for a while because of another word.
     Passer,
     /// Ends attention.
     Leaver,
@@ -51,7 +53,7 @@ struct Thread {
     role: Role,
     step: u8,
     buffer: Vec<Delayed>,
-    /// Of a leaver: whether it has seen sleepers.
+    /// For a leaver: set if it has seen sleepers.
     seen: bool,
 }
 
@@ -96,7 +98,7 @@ impl World {
         }
     }
 
-    /// One step of a thread; none if it can't take one.
+    /// Executes one step of a thread. Returns `None` if the thread cannot take a step.
     fn step(&self, at: usize, without: Option<Part>) -> Option<World> {
         let mut next = self.clone();
         let Thread { role, step, .. } = self.threads[at];
@@ -134,7 +136,7 @@ impl World {
         })
     }
 
-    /// Of a sleeper, or of one who is counted and goes on without having slept.
+    /// Executes one step of a sleeper, or of a passer, which is counted and continues without sleeping.
     fn sleep(&mut self, at: usize, step: u8, has: impl Fn(Part) -> bool) -> Option<u8> {
         let sleeps = self.threads[at].role == Role::Sleeper;
         Some(match step {
@@ -215,7 +217,8 @@ impl World {
     }
 }
 
-/// Whether some execution ends with a sleeper who has not heard of the change, and how many states there are.
+/// Returns whether an execution ends with a sleeper that has missed the change, and the number of states
+/// visited.
 fn loses(start: World, without: Option<Part>) -> (bool, usize) {
     let mut seen = HashSet::from([start.clone()]);
     let mut open = vec![start];
@@ -239,7 +242,8 @@ fn loses(start: World, without: Option<Part>) -> (bool, usize) {
     (false, seen.len())
 }
 
-/// What is looked at: with attention asked for before or not, others who sleep meanwhile, and two who end it.
+/// Returns the initial states: attention is asked for or not, other threads sleep meanwhile, and two threads
+/// end attention.
 fn worlds() -> Vec<World> {
     use Role::*;
     let casts: [&[Role]; 4] = [

@@ -1,25 +1,26 @@
-//! Full memory barriers: the caller's own, and one that one thread pays for and all get.
+//! Full memory barriers: one for the calling thread, and one that a single thread executes for all threads.
 
-/// What the calling thread has stored before is visible before it loads anything after.
+/// Full barrier of the calling thread: its earlier stores are visible before its later loads.
 ///
-/// On x86-64 any instruction with a lock prefix is such a barrier, and takes a third of the time of the one that the compiler
-/// would choose.
+/// On x86-64 any instruction with a lock prefix is a full barrier. This one takes a third of the time of the
+/// instruction that the compiler would choose.
 #[inline(always)]
 pub(super) fn for_this_thread() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: it writes what is there to the top of the stack, and the compiler moves no access across it.
+    // SAFETY: it writes the existing value to the top of the stack, and the compiler moves no access across it.
     unsafe {
         core::arch::asm!("lock or dword ptr [rsp], 0", options(nostack));
     }
-    // Stores before it are visible before loads after it, which only the strongest order says.
+    // SeqCst: earlier stores must be visible before later loads. No weaker order guarantees this.
     #[cfg(not(target_arch = "x86_64"))]
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// From here on every other thread of the process has executed a full memory barrier since this call began, and so has
-/// the caller. False if the system has no such call: then only the caller has.
+/// Executes a full memory barrier in every thread of the process. When the call returns, every other thread has
+/// executed one since the call began, and so has the caller. Returns false if the system has no such call. Then
+/// only the caller has executed a barrier.
 ///
-/// Linux: `membarrier`, which interrupts those processors only that run a thread of this process.
+/// On Linux this is `membarrier`, which interrupts only the processors that run a thread of this process.
 #[cfg(target_os = "linux")]
 pub(super) fn for_all_threads() -> bool {
     use std::sync::OnceLock;
@@ -33,11 +34,11 @@ pub(super) fn for_all_threads() -> bool {
 #[cfg(target_os = "linux")]
 fn membarrier(command: libc::c_long) -> bool {
     let (flags, processor): (libc::c_long, libc::c_long) = (0, 0);
-    // SAFETY: the call takes numbers only and touches no memory of ours.
+    // SAFETY: the call takes numbers only and accesses no memory of this process.
     unsafe { libc::syscall(libc::SYS_membarrier, command, flags, processor) == 0 }
 }
 
-/// Elsewhere nobody can ask for it.
+/// Other systems have no such call.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn for_all_threads() -> bool {
     for_this_thread();

@@ -1,4 +1,4 @@
-//! The clock of native cores: the time-stamp counter where there is one.
+//! The clock of native cores: the time-stamp counter if there is one.
 
 use std::{
     sync::OnceLock,
@@ -8,15 +8,15 @@ use std::{
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn timestamp_counter() -> u64 {
-    // SAFETY: every x86-64 has the instruction; it touches no memory.
+    // SAFETY: every x86-64 processor has the instruction, and it accesses no memory.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn fenced_timestamp_counter() -> u64 {
-    // The counter itself is ordered by nothing; a load fence on both sides keeps it in its place.
-    // SAFETY: every x86-64 has these instructions.
+    // The counter itself is not ordered with other instructions. A load fence on both sides keeps it in its place.
+    // SAFETY: every x86-64 processor has these instructions.
     unsafe {
         core::arch::x86_64::_mm_lfence();
         let now = core::arch::x86_64::_rdtsc();
@@ -38,7 +38,8 @@ pub(super) fn timestamp_counter() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Ticks of the time-stamp counter in a second, measured once against the system's clock.
+/// Returns the number of ticks of the time-stamp counter per second. It is measured once against the system's
+/// clock.
 pub(super) fn timestamp_counter_hz() -> u64 {
     static HZ: OnceLock<u64> = OnceLock::new();
     *HZ.get_or_init(|| {

@@ -1,15 +1,16 @@
-//! Where threads sleep until a word is changed that they wait for, and how they are woken.
+//! Parking: threads sleep here until a word that they wait for is changed, and wakers find them here.
 //!
-//! A word is 64 bits of its owner's, with no room to say that somebody sleeps, and hardly any word is ever waited for.
-//! So sleepers are noted elsewhere: in counts by address, and in the queues of `parking_lot_core`, which go by address too.
-//! A thread that has changed a word that can be waited for looks at the count, and at the queue if the count is not zero.
+//! A word has 64 bits, and its owner uses all of them. There is no room for a flag that a thread sleeps, and
+//! hardly any word is ever waited for. So sleepers are recorded elsewhere: in counts by address, and in the
+//! queues of `parking_lot_core`, which are by address too. A thread that has changed a word on which others can
+//! wait reads the count. If the count is not zero, it looks into the queue.
 //!
-//! While nobody sleeps anywhere it does not even do that, but makes one comparison: [`super::attention`] says how this is possible, and
-//! why nobody sleeps through a change. The sleeper's last look at the word and the wake exclude each other, by a lock
-//! on the queue.
+//! While no thread sleeps anywhere, the waker does not even read the count, but makes a single comparison.
+//! [`super::attention`] explains how that is possible and why no sleeper misses a change. A lock on the queue
+//! makes the sleeper's last look at the word and the wake mutually exclusive.
 //!
-//! Where the system has no barrier for all threads, a change can be overlooked that was made within the moment in which a store is on its
-//! way from a processor to the others. So no sleep is longer than [`Sleeper::longest`] says, and that much is lost then.
+//! If the system has no barrier for all threads, a sleeper can miss a change that is still on its way from one
+//! processor to the others. So no sleep is longer than [`Sleeper::longest`], which limits the time lost.
 
 use super::{
     attention::{Attention, LOOKS_IN_VAIN},
@@ -27,22 +28,23 @@ use std::{
 
 static ATTENTION: Attention = Attention::new();
 
-/// On lines of its own.
+/// Keeps a value on cache lines of its own.
 #[repr(align(128))]
 struct Lonely<T>(T);
 
+/// Binary logarithm of the number of counts in [`BY_ADDRESS`].
 const PLACES_LOG2: u32 = 10;
 
-/// Threads that sleep or are about to, by the address of what they wait for.
+/// Number of threads that sleep or are about to sleep, by a hash of the address of the word that they wait for.
 static BY_ADDRESS: Lonely<[AtomicU32; 1 << PLACES_LOG2]> =
     Lonely([const { AtomicU32::new(0) }; 1 << PLACES_LOG2]);
 
-/// What a sleeper is woken for.
+/// The purpose for which a sleeper waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aim {
-    /// To look at the word.
+    /// To see the word. All these sleepers are woken.
     See,
-    /// To take the word, so that it is of no use to another.
+    /// To acquire the word. One of these sleepers is woken, because the word is then of no use to the others.
     Take,
 }
 
@@ -52,7 +54,8 @@ impl Aim {
     }
 }
 
-/// Sleeps when a barrier for all stands behind them, and when none does: the first, which each further one doubles.
+/// Longest sleep if the threads are protected by a barrier for all threads (`GUARDED`), and longest first sleep
+/// if they are not (`UNGUARDED`). Each further unguarded sleep doubles its limit.
 const GUARDED: Duration = Duration::from_millis(100);
 const UNGUARDED: Duration = Duration::from_millis(1);
 
@@ -62,32 +65,33 @@ fn place(word: &Word) -> &'static AtomicU32 {
 }
 
 thread_local! {
-    /// Looks of this thread in a row that found no sleeper anywhere.
+    /// Number of consecutive looks of this thread that found no sleeper anywhere.
     static IN_VAIN: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether a thread may be asleep that waits for `word`, or is about to sleep, or has been woken and does not run yet. It may
-/// also be one that waits for another word.
+/// Returns true if a thread that waits for `word` may be asleep, is about to sleep, or has been woken and does
+/// not run yet. The thread can also be one that waits for another word with the same count.
 #[inline]
 pub(super) fn sleeps(word: &Word) -> bool {
     place(word).load(Ordering::Relaxed) != 0
 }
 
-/// Wakes the threads that sleep until `word` changes, which the caller has changed: all that want to see it, and one of those that
-/// want to take it.
+/// Wakes the threads that sleep until `word` changes. The caller must have changed it. Wakes all threads that
+/// wait to see the word, and one of the threads that wait to acquire it.
 #[inline(always)]
 pub(super) fn wake(word: &Word) {
-    // The change comes first, for the compiler (SeqCst names the strongest of fences, which costs nothing here).
+    // The compiler must keep the change before this point. SeqCst names the strongest fence, which costs
+    // nothing here.
     compiler_fence(Ordering::SeqCst);
     if ATTENTION.is_asked() {
         look_for_sleepers(std::iter::once(word));
     }
 }
 
-/// As [`wake`], of several.
+/// Wakes the threads that sleep until one of several words changes, as [`wake`] does.
 #[inline(always)]
 pub(super) fn wake_each<'a>(words: impl Iterator<Item = &'a Word>) {
-    // As above: SeqCst names the strongest fence, for the compiler alone.
+    // As in `wake`: SeqCst names the strongest fence, for the compiler only.
     compiler_fence(Ordering::SeqCst);
     if ATTENTION.is_asked() {
         look_for_sleepers(words);
@@ -97,7 +101,7 @@ pub(super) fn wake_each<'a>(words: impl Iterator<Item = &'a Word>) {
 #[cold]
 #[inline(never)]
 fn look_for_sleepers<'a>(words: impl Iterator<Item = &'a Word>) {
-    // The changes are visible before the counts are read.
+    // The changes must be visible before the counts are read.
     barrier::for_this_thread();
     for word in words {
         if place(word).load(Ordering::Relaxed) != 0 {
@@ -122,26 +126,30 @@ fn wake_sleepers(word: &Word) {
         if takes && std::mem::replace(&mut taken, true) { FilterOp::Skip } else { FilterOp::Unpark }
     };
     let token = |_: UnparkResult| DEFAULT_UNPARK_TOKEN;
-    // SAFETY: the key is the address of a word of ours, on which nothing else parks; neither closure panics or parks.
+    // SAFETY: the key is the address of a word of this process, on which nothing else parks. Neither closure
+    // panics or parks.
     unsafe { unpark_filter(std::ptr::from_ref(word).addr(), choose, token) };
 }
 
-/// A thread that is going to sleep until a word changes; counted for as long as this lives.
+/// A thread that is going to sleep until a word changes. It is counted for as long as this value lives.
 pub(super) struct Sleeper<'a> {
     word: &'a Word,
+    /// Set if there is a barrier for all threads, so that no change can be missed.
     guarded: bool,
     sleeps: u32,
 }
 
 impl<'a> Sleeper<'a> {
-    /// Counts the calling thread. What the word held before must be looked at again.
+    /// Counts the calling thread. The caller must then read the word again before it sleeps.
     pub fn of(word: &'a Word) -> Sleeper<'a> {
         place(word).fetch_add(1, Ordering::Relaxed);
         Sleeper { word, guarded: ATTENTION.enter(), sleeps: 0 }
     }
 
-    /// How long the next sleep may be, lest a change was overlooked. With a barrier none is: then a sleeper looks about
-    /// ten times a second in case that somebody has changed a word and not said so, which would be a bug.
+    /// Returns the longest time of the next sleep. It limits the time lost if a change was missed.
+    ///
+    /// With a barrier for all threads no change is missed. A sleeper then still looks about ten times a second,
+    /// in case a thread has changed a word without waking, which would be a bug.
     pub fn longest(&self) -> Duration {
         match self.guarded {
             true => GUARDED,
@@ -149,14 +157,14 @@ impl<'a> Sleeper<'a> {
         }
     }
 
-    /// Sleeps while the word holds `seen`, until it is woken or, if that is said, until `deadline`.
+    /// Sleeps while the word holds `seen`, until the thread is woken or until `deadline`, if there is one.
     pub fn sleep(&mut self, seen: u64, aim: Aim, deadline: Option<Instant>) {
         self.sleeps = self.sleeps.saturating_add(1);
         let atomic = self.word.atomic();
         let unchanged = || atomic.load(Ordering::Acquire) == seen;
         let key = std::ptr::from_ref(self.word).addr();
-        // SAFETY: the key is the address of a word of ours, on which nothing else parks; the closures neither panic nor
-        // park nor wake.
+        // SAFETY: the key is the address of a word of this process, on which nothing else parks. The closures
+        // neither panic nor park nor wake.
         unsafe { park(key, unchanged, || (), |_, _| (), aim.token(), deadline) };
     }
 }
@@ -179,7 +187,7 @@ mod tests {
 
     const THREADS: usize = 8;
 
-    /// Sleeps while `holds` holds of the word: at once, so that each wait depends on a wake.
+    /// Sleeps while `holds` is true for the word. It sleeps at once, so each wait depends on a wake.
     fn sleep_while(word: &Word, aim: Aim, holds: impl Fn(u64) -> bool) {
         let mut sleeper = None;
         loop {
@@ -190,7 +198,7 @@ mod tests {
             match &mut sleeper {
                 None => sleeper = Some(Sleeper::of(word)),
                 Some(sleeper) => {
-                    // Where there is no barrier for all a wake can be late, so no test can ask for it.
+                    // Without a barrier for all threads a wake can be late, so the test cannot demand it.
                     let deadline = (!sleeper.guarded).then(|| Instant::now() + sleeper.longest());
                     sleeper.sleep(value, aim, deadline);
                 }
@@ -198,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Runs `body` on eight threads. Should one of them sleep for ever, the test says so instead of hanging.
+    /// Runs `body` on eight threads. If one of them sleeps for ever, the test fails instead of hanging.
     fn on_threads(body: impl Fn(usize) + Send + Sync + 'static) {
         let (done, ended) = mpsc::channel();
         let body = Arc::new(body);
@@ -226,7 +234,7 @@ mod tests {
         Arc::new((0..count).map(|_| Word::new(0)).collect())
     }
 
-    /// A token goes from thread to thread, by stores, which order nothing before the look at the counts.
+    /// Passes a token from thread to thread by stores. A store does not order the later look at the counts.
     fn pass_a_token(before_each: impl Fn(u64) + Send + Sync + 'static) {
         const ROUNDS: u64 = 2_000;
         let words = words(THREADS);
@@ -316,7 +324,7 @@ mod tests {
             wake(&word);
             sleeper.join().expect("it was woken");
         });
-        // Tests beside this one may sleep for a word with the same place, for a while.
+        // Parallel tests can sleep for a while for a word with the same count.
         while sleeps(&word) {
             std::thread::yield_now();
         }

@@ -1,8 +1,11 @@
-//! Whether other programs take the processors that this one could run on.
+//! Finds out whether other programs use the processors that this program could run on.
 //!
-//! A thread that offers its processor and gets it back late has learnt that somebody ran meanwhile. If these were threads
-//! of its own program, nothing is lost: they have worked. If it was a program that never stops, each offer costs a time slice. The
-//! system knows how long its processors were busy and how long this program ran; the difference is what others took.
+//! A thread that yields its processor and gets it back late has learnt that another thread ran meanwhile. If
+//! that was a thread of its own program, nothing is lost, because it has worked. If it was a program that never
+//! stops, each yield costs a time slice.
+//!
+//! The system knows how long its processors were busy and how long this program ran. The difference is what
+//! other programs took.
 
 use parking_lot::Mutex;
 use std::{
@@ -10,27 +13,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The system counts in hundredths of a second, so a shorter time says little.
+/// Shortest time between two samples. The system counts in hundredths of a second, so a shorter time says
+/// little.
 const WINDOW: Duration = Duration::from_millis(200);
-/// What an idle system's own chores stay below, and one neighbour beside sixteen threads does not.
+/// Share of the processors from which on other programs count as present. The background work of an idle system
+/// stays below it. One busy program beside sixteen threads exceeds it.
 const SHARE: f64 = 0.04;
 
-/// What had been spent when.
+/// Processor time spent up to a moment.
 #[derive(Clone, Copy)]
 struct Sample {
     at: Instant,
-    /// By all programs, on the processors that this one may use.
+    /// Time spent by all programs on the processors that this one may use.
     busy: Duration,
-    /// By this program.
+    /// Time spent by this program.
     own: Duration,
     processors: u32,
 }
 
 static LAST: Mutex<Option<Sample>> = Mutex::new(None);
-/// What the last two samples said. Until there are two, and where the system does not tell: yes.
+/// Result of the last two samples. True until there are two, and on systems that do not report processor time.
 static HERE: AtomicBool = AtomicBool::new(true);
 
-/// Whether others took a notable share of the processors, as it was found a moment ago.
+/// Returns true if other programs took a notable share of the processors, according to a recent sample.
 pub(super) fn are_here() -> bool {
     if let Some(mut last) = LAST.try_lock()
         && last.is_none_or(|last| last.at.elapsed() >= WINDOW)
@@ -61,28 +66,30 @@ fn sample() -> Option<Sample> {
         else {
             break;
         };
-        // The first line is the sum, and has no number.
+        // The first line is the sum of all processors and has no number.
         let Ok(number) = number.parse::<usize>() else { continue };
-        // SAFETY: the set is a whole one; a number beyond it is compared with its size.
+        // SAFETY: the set is complete, and the number was compared with its size before.
         if number < 8 * size_of_val(&allowed) && unsafe { libc::CPU_ISSET(number, &allowed) } {
-            // Of users, of them at low priority, of the system; idle, waiting for disks; interrupts.
+            // Columns: users, users at low priority, the system, (idle, waiting for disks), interrupts (two
+            // columns).
             let time = |at| times.split_whitespace().nth(at)?.parse::<u64>().ok();
             let spent: Option<u64> = [0, 1, 2, 5, 6].into_iter().map(time).sum();
             busy += spent?;
             processors += 1;
         }
     }
-    // SAFETY: a call without arguments of ours.
+    // SAFETY: the call takes no pointers.
     let hertz =
         u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&hz| hz > 0)?;
     let busy = Duration::from_nanos(busy * (1_000_000_000 / hertz));
     Some(Sample { at: Instant::now(), busy, own: own_time()?, processors })
 }
 
-/// Those that the program's first thread may use: a later one may have been bound to its own.
+/// Returns the processors that the program's first thread may use. A later thread can be pinned to a single
+/// one.
 #[cfg(target_os = "linux")]
 fn allowed_processors() -> Option<libc::cpu_set_t> {
-    // SAFETY: zeros are an empty set; the call fills in a set of the size that it is told.
+    // SAFETY: zeros are an empty set. The call fills in a set of the given size.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         let done = libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &mut set);
@@ -90,11 +97,11 @@ fn allowed_processors() -> Option<libc::cpu_set_t> {
     }
 }
 
-/// What all threads of this program have spent.
+/// Returns the processor time that all threads of this program have spent.
 #[cfg(target_os = "linux")]
 fn own_time() -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call fills in a time.
+    // SAFETY: the call fills in the given time.
     let done = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     let (seconds, nanos) = (time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?);
     (done == 0).then(|| Duration::new(seconds, nanos))
@@ -122,9 +129,9 @@ mod tests {
         assert!(!took_a_share(before, after(400, 400)));
         assert!(!took_a_share(before, after(390, 380)));
         assert!(took_a_share(before, after(400, 360)));
-        // A program that sleeps leaves processors idle, which is nobody's share.
+        // A program that sleeps leaves processors idle. Idle time is not a share of other programs.
         assert!(!took_a_share(before, after(100, 95)));
-        // The system's count is coarse: it may lie below the program's own.
+        // The system's count is coarse, so it can be below the program's own time.
         assert!(!took_a_share(before, after(380, 395)));
     }
 

@@ -1,14 +1,19 @@
-//! How a native thread waits for a word: it looks for a while, then it sleeps until the word is changed.
+//! How a native thread waits for a word. It goes through three phases:
 //!
-//! Looking is right when the change comes soon, from a thread that runs. Sleeping is right when it comes late: because
-//! the other one has lost its processor, to this thread or to some other program, or because there is much to be done
-//! before. A thread can't know which it is, so it goes by what it has met lately: waits that ended while it looked let it
-//! look longer, those that did not, shorter.
+//! 1. *Spin*: it reads the word a number of times.
+//! 2. *Offer*: it yields its processor to other threads for up to a millisecond.
+//! 3. *Sleep*: it parks until the word is changed.
 //!
-//! Between the two it offers its processor to others for up to a millisecond. Among threads of one database that is
-//! cheaper than sleep and wake, above all where a processor would be idle otherwise, as one that has fallen idle takes
-//! some fifty microseconds to come back. But if some other program is there that never stops ([`strangers`]), it takes the processor for its whole
-//! time slice, which is milliseconds. A thread that meets one makes no offers for a while, which doubles each time.
+//! Spinning is right if the change comes soon, from a running thread. Sleeping is right if the change comes
+//! late: because the other thread was preempted, by this thread or by another program, or because it has much
+//! to do first. A thread cannot know which case it is in, so it adapts to its recent waits. Waits that ended
+//! while the thread was spinning make it spin longer. Other waits make it spin shorter.
+//!
+//! Among threads of one database, offering costs less than sleeping and waking. That holds above all if a
+//! processor would otherwise become idle, because an idle processor takes some fifty microseconds to come back.
+//! But a program that never stops ([`strangers`]) takes an offered processor for its whole time slice, which is
+//! milliseconds. A thread that meets such a program makes no offers for a while. This time doubles with each
+//! further expensive offer.
 
 use super::{
     NativeCore,
@@ -22,32 +27,33 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The fewest and the most looks before a thread sleeps. Between two of them a processor stands back for some 10 to 150
-/// cycles, so these are about a microsecond and some tens of them.
+/// Smallest and largest number of looks while a thread spins. Between two looks a processor pauses for some 10
+/// to 150 cycles. So the numbers correspond to about a microsecond and to some tens of microseconds.
 const FEWEST_LOOKS: u32 = 64;
 const MOST_LOOKS: u32 = 1024;
 
-/// For how long a thread offers its processor before it sleeps.
+/// Time for which a thread offers its processor before it sleeps.
 const OFFERED: Duration = Duration::from_millis(1);
-/// An offer that takes so long was taken by somebody who does not stop. If that is another program, it was dear.
+/// Duration from which on an offer counts as expensive, if other programs are present. Such a long offer was
+/// used by a thread that does not stop.
 const DEAR: Duration = Duration::from_micros(500);
-/// The fewest and the most waits without an offer after a dear one.
+/// Smallest and largest number of waits without an offer after an expensive one.
 const FEWEST_WITHOUT: u32 = 64;
 const MOST_WITHOUT: u32 = 1 << 14;
 
-/// How long a thread waits in which way before it sleeps.
+/// How long a thread waits in each phase before it sleeps. It adapts to recent waits.
 #[derive(Debug)]
 pub(super) struct Patience {
-    /// How often it looks.
+    /// Number of looks while spinning. Always between `FEWEST_LOOKS` and `MOST_LOOKS`.
     looks: Cell<u32>,
-    /// The next waits in which it makes no offer.
+    /// Number of the next waits that make no offer.
     without: Cell<u32>,
-    /// How many these will be after the next dear offer.
+    /// Value that `without` gets at the next expensive offer.
     penalty: Cell<u32>,
 }
 
 impl Patience {
-    /// As long as nothing is known.
+    /// Returns the initial state, when nothing is known yet.
     pub const fn at_first() -> Patience {
         Patience {
             looks: Cell::new(MOST_LOOKS / 4),
@@ -56,27 +62,29 @@ impl Patience {
         }
     }
 
-    /// A wait ended at look number `looks`: twice as many would have done even if it had taken longer.
+    /// Adapts to a wait that ended at look number `looks`. Aims at twice as many looks, so that a slightly
+    /// longer wait would still have ended while spinning.
     fn rewarded(&self, looks: u32) {
         let now = self.looks.get();
         let longer = (2 * looks).saturating_sub(now) / 4;
         self.looks.set((now + longer).min(MOST_LOOKS));
     }
 
+    /// Adapts to a wait that did not end while spinning.
     fn disappointed(&self) {
         let now = self.looks.get();
         self.looks.set((now - now / 4).max(FEWEST_LOOKS));
     }
 
-    /// Whether to make an offer in this wait.
+    /// Returns true if this wait should make an offer.
     fn offers(&self) -> bool {
         let without = self.without.get();
         self.without.set(without.saturating_sub(1));
         without == 0
     }
 
-    /// What an offer was like. A thread that has slept much is owed time, and gets its processor back at once for a while, so
-    /// one that was cheap says little.
+    /// Adapts to an offer. A thread that has slept much gets its processor back at once for a while, because
+    /// the scheduler owes it time. So a cheap offer says little, and it lowers the penalty only slowly.
     fn offered(&self, dear: bool) {
         let penalty = self.penalty.get();
         if dear {
@@ -88,7 +96,7 @@ impl Patience {
     }
 }
 
-/// One wait.
+/// Parameters of one wait.
 pub(super) struct Wait<'a> {
     pub word: &'a Word,
     pub deadline: u64,
@@ -96,8 +104,8 @@ pub(super) struct Wait<'a> {
 }
 
 impl NativeCore {
-    /// Waits while `condition` holds of the word, which it has done just now. One copy of this for all conditions: who
-    /// comes here has time.
+    /// Waits while `condition` holds for the word. The caller has just seen that it holds. There is one copy of
+    /// this function for all conditions, because a thread that gets here has time.
     #[cold]
     #[inline(never)]
     pub(super) fn wait(
@@ -120,8 +128,8 @@ impl NativeCore {
         result
     }
 
-    /// Looks at the word up to `most` times, or until the deadline. How often, and what was found, if `condition`
-    /// ceased to hold.
+    /// Reads the word up to `most` times, or until the deadline. If `condition` ceases to hold, returns the
+    /// number of looks and the value.
     fn watch(
         &self,
         wait: &Wait<'_>,
@@ -141,7 +149,7 @@ impl NativeCore {
         Err(TimedOut)
     }
 
-    /// Offers the processor to others for a moment, if that has not been dear lately.
+    /// Offers the processor to other threads for a moment, if that has not been expensive lately.
     fn offer(
         &self,
         wait: &Wait<'_>,
@@ -184,14 +192,15 @@ impl NativeCore {
             if self.is_past(wait.deadline) {
                 return Err(TimedOut);
             }
-            // Counted before the look that decides.
+            // The thread must be counted before the look that decides, so it looks again.
             let Some(sleeper) = &mut sleeper else {
                 sleeper = Some(Sleeper::of(wait.word));
                 continue;
             };
             let until = Instant::now() + sleeper.longest().min(self.time_left(wait.deadline));
             sleeper.sleep(value, wait.aim, Some(until));
-            // Who was woken to take the word may have been overtaken just now, by somebody who is soon done with it.
+            // Another thread can have overtaken a thread that was woken to acquire the word. That thread will
+            // soon release it, so this one spins first.
             if let Ok((_, value)) = self.watch(wait, FEWEST_LOOKS, condition) {
                 return Ok(value);
             }
@@ -209,7 +218,7 @@ impl NativeCore {
         }
     }
 
-    /// How long `ticks` of the clock are.
+    /// Converts `ticks` of the clock into a duration.
     pub(super) fn time_of(&self, ticks: u64) -> Duration {
         let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_second());
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -225,7 +234,7 @@ mod tests {
         let patience = Patience::at_first();
         (0..50).for_each(|_| patience.disappointed());
         assert_eq!(patience.looks.get(), FEWEST_LOOKS);
-        // A change that came at once teaches nothing, one that came late does.
+        // A wait that ended at once changes nothing. A wait that ended late makes the thread spin longer.
         patience.rewarded(3);
         assert_eq!(patience.looks.get(), FEWEST_LOOKS);
         (0..50).for_each(|_| patience.rewarded(patience.looks.get()));

@@ -1,4 +1,4 @@
-//! Planted between a protocol and the engine: in what one does for the other.
+//! Bugs planted between a protocol and the engine, in the work that they do for each other.
 
 use super::planted;
 

@@ -1,4 +1,4 @@
-//! Planted in protocols that lock: rows, ranges or partitions.
+//! Bugs planted in protocols that lock rows, ranges or partitions.
 
 use super::planted;
 use crate::{LockPlacement, Readers, WriteLocks};

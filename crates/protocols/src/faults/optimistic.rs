@@ -1,4 +1,4 @@
-//! Planted in optimistic protocols of one version.
+//! Bugs planted in optimistic protocols with one version per record.
 
 use super::planted;
 use crate::{CommitLocks, Validation};

@@ -1,4 +1,4 @@
-//! Planted in protocols that read a snapshot.
+//! Bugs planted in protocols that read a snapshot.
 
 use super::planted;
 

@@ -1,4 +1,4 @@
-//! Planted in protocols that order transactions by timestamps drawn when they begin.
+//! Bugs planted in protocols that order transactions by timestamps drawn when they begin.
 
 use super::planted;
 use crate::TimestampAllocation;

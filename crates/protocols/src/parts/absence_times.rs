@@ -1,8 +1,16 @@
-//! When absences began and until when they were seen, for records that come and go.
+//! The times of absences: when an absence began, and until when transactions have seen it.
 //!
-//! An absence that was retired with its record goes on: a record made later for the same key starts with the times
-//! that the last one has come to. In an ordered table the leaf's guard knows them
-//! ([`range_times`]), elsewhere two floors do.
+//! An absent key has a record too, and this record carries two timestamps: `wts`, when the absence began, and `rts`,
+//! the latest read of it. A retired record leaves its index, but the absence of its key goes on. So the two times are
+//! kept elsewhere:
+//!
+//! - in an ordered table in the guard of the leaf that covers the key ([`range_times`]),
+//! - in a table without order in two floors ([`AbsenceTimes`]), or in one floor where there are no versions
+//!   ([`TimestampFloor`]).
+//!
+//! **Invariant.** The kept times are at least those of every retired record that they stand for. A record made later
+//! for the same key starts with them. So it never starts with times below those of the key's last record. A transaction
+//! does not read an absence that began after it, and a write older than a read of the absence is refused.
 
 use super::{
     range_times::{self, Timed},
@@ -12,7 +20,7 @@ use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef};
 
-/// What is known of absences, in records and in the guards of ranges, and goes on when records go.
+/// Memory of absences, kept in records and in the guards of ranges. It outlives the records.
 pub trait Absences<M: Machine, C> {
     /// As [`Protocol::prepare_record`](crate::Protocol::prepare_record).
     fn start(
@@ -30,20 +38,20 @@ pub trait Absences<M: Machine, C> {
         guard: Option<GuardRef<'_, M, C>>,
     );
 
-    /// What is known of the range of `from` now holds of that of `to` as well: a leaf splits, or merges.
+    /// Passes what is known of the range of `from` on to the range of `to`. Called when a leaf splits or merges.
     fn pass_on(core: &M::Core, from: GuardRef<'_, M, C>, to: GuardRef<'_, M, C>);
 }
 
-/// Of all absences that were retired from tables without order.
+/// Times of all absences that were retired from tables without order.
 pub struct AbsenceTimes<M: Machine> {
-    /// When the latest of them began.
+    /// Largest begin (`wts`) of these absences.
     written: TimestampFloor<M>,
-    /// Until when any of them was read.
+    /// Largest time (`rts`) until which one of them was read.
     read: TimestampFloor<M>,
 }
 
 impl<M: Machine> AbsenceTimes<M> {
-    /// None so far.
+    /// Creates the floors; no absence is retired so far.
     pub fn new(arena: &Arc<Arena>) -> Result<Self, OutOfMemory> {
         let (written, read) = (TimestampFloor::new(arena)?, TimestampFloor::new(arena)?);
         Ok(AbsenceTimes { written, read })
@@ -62,8 +70,10 @@ impl<M: Machine, C: Timed> Absences<M, C> for AbsenceTimes<M> {
         range_times::start(core, record, times);
     }
 
-    /// Nobody is active who is older than the absence, as it has no history: so nobody is refused a fresh record for
-    /// being older than it, or would have to see something before it.
+    /// Raises the kept times to those of the retired record.
+    ///
+    /// This refuses no active transaction a fresh record: the retired absence has no older versions left, so no active
+    /// transaction is older than the absence. For the same reason no active transaction needs a state before it.
     fn remember(
         &self,
         core: &M::Core,
@@ -88,7 +98,7 @@ impl<M: Machine, C: Timed> Absences<M, C> for AbsenceTimes<M> {
     }
 }
 
-/// One floor for both, where there are no versions: whoever is older than it is refused.
+/// One floor for both times, where there are no versions. A transaction older than the floor is refused.
 impl<M: Machine, C: Timed> Absences<M, C> for TimestampFloor<M> {
     fn start(
         &self,

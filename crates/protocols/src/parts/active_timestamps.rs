@@ -1,13 +1,21 @@
-//! Which timestamps are in use, and so which old versions somebody can still read.
+//! Timestamps of the running transactions. They tell which old versions a transaction can still read.
 //!
-//! Every session shows the timestamp of its running transaction in a word of its own. Beside them stands the
-//! frontier: no transaction begins below it any more. Who collects raises the frontier first and looks at
-//! the sessions then; a transaction shows its timestamp first and looks at the frontier then, and draws
-//! another one if it is too late. With a full fence between each one's two steps, one of them notices the
-//! other. So what a look has found stays true for ever: below its frontier there is nobody but whom it saw.
+//! **State.** Each session has a word of its own, with the timestamp of its running transaction, or 0 (`IDLE`). Beside
+//! these words stands the *frontier*, a timestamp that only grows. No transaction begins below the frontier.
 //!
-//! The oldest transaction alone is not asked (as the papers' code does): it would keep everything that was
-//! overwritten since it began, although it can read but one version of each row.
+//! **Steps.**
+//!
+//! - A transaction that begins stores its timestamp in its session's word, and then reads the frontier. If its
+//!   timestamp is below the frontier, it draws another one and repeats both steps.
+//! - A collector raises the frontier, and then reads the words of all sessions.
+//!
+//! **Why it is right.** Each side has a full fence between its store and its load, so at least one side sees the
+//! store of the other: the transaction sees the raised frontier, or the collector sees the timestamp. So the result of
+//! a look stays true for ever: below its frontier, only those transactions can run that the look has seen.
+//!
+//! **Why the oldest timestamp alone is not enough.** The papers' code asks for the oldest transaction only. This would
+//! keep every version that was overwritten since that transaction began, although it can read only one version of
+//! each row.
 
 use machine::{
     Arena, Core, Machine, OutOfMemory, Place, Shared, TimedOut, Word, Zeroed, cold::Arc,
@@ -15,52 +23,56 @@ use machine::{
 
 #[repr(C, align(64))]
 struct Slot<M: Machine> {
+    /// Cache line of the word.
     line: M::Line,
+    /// The frontier, or the timestamp of a session's running transaction.
     timestamp: Word,
 }
 
-// SAFETY: a line and a word, both valid as zeros.
+// SAFETY: `Slot` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Slot<M> {}
 
-/// A session without a transaction. Timestamp 0 belongs to the loader.
+/// Shown by a session that runs no transaction. Timestamp 0 belongs to the loader.
 const IDLE: u64 = 0;
 
 /// The timestamps of all sessions, and the frontier.
 pub struct ActiveTimestamps<M: Machine> {
+    /// Only grows. No transaction begins below it.
     frontier: Shared<Slot<M>>,
+    /// By session number. Only the session itself writes its word.
     sessions: Vec<Shared<Slot<M>>>,
 }
 
-/// What a look at the active timestamps has found.
+/// Result of a look at the active timestamps.
 #[derive(Clone, Debug, Default)]
 pub struct Needed {
-    /// Nobody begins below.
+    /// Timestamp below which no transaction begins.
     frontier: u64,
-    /// Who has begun, in order.
+    /// Timestamps of the transactions that had begun, in ascending order.
     active: Vec<u64>,
 }
 
 impl Needed {
-    /// True if somebody reads, or may come to read, at a timestamp from `begin` to below `end`.
+    /// Returns whether a transaction reads, or can come to read, at a timestamp from `begin` to below `end`.
     #[inline]
     pub fn between(&self, begin: u64, end: u64) -> bool {
         let first = self.active.partition_point(|active| *active < begin);
         end > self.frontier || self.active.get(first).is_some_and(|active| *active < end)
     }
 
-    /// The timestamp below which nobody begins.
+    /// Returns the timestamp below which no transaction begins.
     pub fn frontier(&self) -> u64 {
         self.frontier
     }
 
-    /// The timestamp below which nobody reads.
+    /// Returns the timestamp below which no transaction reads.
     pub fn oldest(&self) -> u64 {
         self.active.first().map_or(self.frontier, |first| self.frontier.min(*first))
     }
 }
 
 impl<M: Machine> ActiveTimestamps<M> {
-    /// Room for `sessions` sessions, none of them active.
+    /// Creates words for `sessions` sessions, none of them active.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let frontier = arena.place(Place::Any)?;
         let own = |slot| arena.place(arena.beside(slot));
@@ -68,22 +80,22 @@ impl<M: Machine> ActiveTimestamps<M> {
         Ok(ActiveTimestamps { frontier, sessions })
     }
 
-    /// Number of sessions.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// A transaction of session number `session` begins with a timestamp from `draw`, which must give a
-    /// larger one every time.
+    /// Begins a transaction of session number `session`, and returns its timestamp. `draw` supplies timestamps, and
+    /// must give a larger one at every call.
     #[inline]
     pub fn enter(&self, core: &M::Core, session: usize, mut draw: impl FnMut() -> u64) -> u64 {
         let slot = &self.sessions[session];
-        // Ends without anybody's help: each turn draws a larger timestamp.
+        // Each turn draws a larger timestamp, so the loop ends without the help of another session.
         loop {
             let timestamp = draw();
             core.store(&slot.line, &slot.timestamp, timestamp);
             core.wake(&slot.line, &slot.timestamp);
-            // Shown before the frontier is looked at, see above.
+            // The timestamp must be visible before the frontier is read: see the module's page.
             core.fence();
             if timestamp >= core.load(&self.frontier.line, &self.frontier.timestamp) {
                 return timestamp;
@@ -91,7 +103,7 @@ impl<M: Machine> ActiveTimestamps<M> {
         }
     }
 
-    /// The transaction of session number `session` is over.
+    /// Ends the transaction of session number `session`.
     #[inline]
     pub fn leave(&self, core: &M::Core, session: usize) {
         let slot = &self.sessions[session];
@@ -99,12 +111,12 @@ impl<M: Machine> ActiveTimestamps<M> {
         core.wake(&slot.line, &slot.timestamp);
     }
 
-    /// The timestamp below which nobody begins, as it is now.
+    /// Returns the present frontier, below which no transaction begins.
     pub fn frontier(&self, core: &M::Core) -> u64 {
         core.load(&self.frontier.line, &self.frontier.timestamp)
     }
 
-    /// Lets nobody begin below `timestamp` any more, and sees who has begun.
+    /// Raises the frontier to `timestamp` if it is lower, and collects the active timestamps into `needed`.
     pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
         let (line, word) = (&self.frontier.line, &self.frontier.timestamp);
         let mut frontier = core.load(line, word);
@@ -114,7 +126,7 @@ impl<M: Machine> ActiveTimestamps<M> {
                 Err(now) => frontier = now,
             }
         }
-        // Raised before the sessions are looked at, see above.
+        // The frontier must be raised before the sessions are read: see the module's page.
         core.fence();
         needed.frontier = frontier;
         needed.active.clear();
@@ -127,8 +139,8 @@ impl<M: Machine> ActiveTimestamps<M> {
         needed.active.sort_unstable();
     }
 
-    /// Waits until nobody is left who began from `begin` to below `end`, which the frontier must have
-    /// passed; gives up at `deadline`.
+    /// Waits until no transaction is left that began from `begin` to below `end`. The frontier must have passed `end`.
+    /// Gives up at `deadline`.
     pub fn wait_until_gone(
         &self,
         core: &M::Core,
@@ -154,7 +166,7 @@ mod tests {
         let arena =
             ArenaOptions { nodes: 2, sessions_per_node: Some(2), ..ArenaOptions::default() };
         let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() }).unwrap();
-        // What all look at is on the node of who asks.
+        // The words that all sessions read lie on the node of the caller.
         let arena = machine.arena().on(1);
         let active = ActiveTimestamps::<Native>::new(&arena, 4).unwrap();
         let nodes: Vec<u16> =
@@ -177,7 +189,7 @@ mod tests {
             drawn
         });
         assert_eq!(begun, 20);
-        // The frontier does not come back for somebody who is late.
+        // The frontier does not fall for a late collector.
         active.look(&core, 8, &mut needed);
         assert_eq!((needed.frontier, needed.oldest()), (20, 5));
         assert_eq!(needed.active, [5, 20]);

@@ -1,11 +1,28 @@
-//! Protocols whose writes are announced when they are made, around any rule of who may read and who may write.
+//! A frame for protocols that announce each write when it is made. [`Rules`] decide who may read and who may write.
 //!
-//! Source: Bernstein and Goodman 1981 (prewrites); Larson et al., VLDB 2011, 2.5 (the version's end, in which an updater
-//! writes its name). A record carries one announced write at most, under a latch. Who wants to announce another, or to
-//! read while there is one, waits, is refused or looks past it, as the rules say. What is to be written the
-//! transaction keeps to itself until it commits: then it is installed, and the announcement taken away. A read for
-//! update announces its write at once. An update that meets no row announces nothing.
-//! Who announces nothing before the commit (CICADA) reads and writes as optimistic protocols do, and is none of these.
+//! Source: Bernstein and Goodman 1981 (prewrites); Larson et al., VLDB 2011, 2.5 (the version's end, in which an
+//! updater writes its name).
+//!
+//! An *announced write*, or prewrite, says that a transaction is going to write the record. A record carries at most
+//! one announced write, and a latch protects it:
+//!
+//! ```text
+//!           latch_for_write, announce                 commit: install, remove
+//! no write  ------------------------->  announced  --------------------------->  no write
+//!                                           |
+//!                                           +------  abort: withdraw  --------->  no write
+//! ```
+//!
+//! - A transaction that meets the announced write of another waits, aborts, or reads past it, as the rules say.
+//! - The new values stay in the transaction's write set until it commits. Then they are installed, and the announced
+//!   write is removed.
+//! - A read for update announces its write at once.
+//! - An update that finds no row announces nothing.
+//!
+//! **Invariant.** Every record in a transaction's write set carries the transaction's announced write.
+//!
+//! CICADA announces nothing before its commit. It reads and writes as optimistic protocols do, and does not use this
+//! frame.
 
 use super::{absence_times::Absences, write_set::WriteSet};
 use crate::{
@@ -25,44 +42,44 @@ pub type Guard<'s, M, R> = GuardRef<'s, M, <R as Rules<M>>::Record>;
 /// The write set under the rules `R`. Every record in it carries the transaction's announcement.
 pub type Writes<'s, M, R> = WriteSet<'s, M, <R as Rules<M>>::Record>;
 
-/// What a transaction that reads a record has to do with it.
+/// Relation of a reading transaction to the announced write of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It has just announced a write, and holds the latch.
+    /// The transaction has just announced a write, and holds the latch.
     Announced,
-    /// It has announced a write before.
+    /// The transaction has announced a write before.
     Own,
-    /// It has not.
+    /// The transaction has announced no write there.
     Foreign,
 }
 
 /// A session's way to announce writes in records of kind `C`.
 pub trait Announces<M: Machine, C> {
-    /// Announces a write to the record, whose latch is held.
+    /// Announces a write to the record. The caller holds the record's latch.
     fn announce(&self, core: &M::Core, record: &RecordRef<'_, M, C>);
 
-    /// Takes the announcement back.
+    /// Removes the announced write without installing anything.
     fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>);
 
-    /// An update has found no row in the record, whose latch is held, and the caller is told so.
+    /// Called with the record latched when an update finds no row there. The caller learns of the absence.
     #[inline(always)]
     fn miss(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         let _ = (core, record);
     }
 
-    /// Gives the record's latch back.
+    /// Releases the record's latch.
     fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, C>);
 }
 
-/// Who may read what, and who may write.
+/// Rules that say who may read what, and who may write.
 pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// As [`Protocol::Record`].
     type Record: Zeroed + Send + Sync + 'static;
-    /// How it announces.
+    /// The way in which a session announces writes.
     type Announcer: Announces<M, Self::Record>;
-    /// What it remembers of absences.
+    /// Memory of absences.
     type Absences: Absences<M, Self::Record>;
-    /// What a session keeps beside what is to be written.
+    /// State of a session, besides its write set.
     type Own<'s>: Send
     where
         M: 's;
@@ -75,23 +92,23 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         &[Isolation::Serializable]
     }
 
-    /// Shared state.
+    /// Creates the shared state.
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// State for session `slot`.
+    /// Creates the state of session `slot`.
     fn own<'s>(&'s self, slot: usize) -> Self::Own<'s>;
 
-    /// The session's way to announce writes.
+    /// Returns the session's way to announce writes.
     fn announcer<'a>(own: &'a Self::Own<'_>) -> &'a Self::Announcer;
 
-    /// What is remembered of absences.
+    /// Returns the memory of absences.
     fn absences(&self) -> &Self::Absences;
 
-    /// An attempt begins.
+    /// Begins an attempt.
     fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, txn: Txn<'_>);
 
     /// As [`Protocol::age`].
@@ -100,7 +117,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         None
     }
 
-    /// Latches the record once a write to it may be announced, or says why none may be.
+    /// Latches the record once a write to it may be announced, or returns why none may be.
     fn latch_for_write<'s>(
         &'s self,
         core: &M::Core,
@@ -108,7 +125,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         record: &Record<'s, M, Self>,
     ) -> Result<(), Abort>;
 
-    /// Copies what the transaction sees of `columns`, without its own write. No latch is held afterwards.
+    /// Copies what the transaction sees of `columns`, without its own write. Releases the latch if it was held.
     fn read<'s>(
         &'s self,
         core: &M::Core,
@@ -119,7 +136,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         out: &mut [u8],
     ) -> Result<RowHead, Abort>;
 
-    /// As [`Protocol::prepare`]. Returns the only commit timestamp that will do.
+    /// As [`Protocol::prepare`]. Returns the only possible commit timestamp.
     fn prepare<'s>(
         &'s self,
         core: &M::Core,
@@ -127,7 +144,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         writes: &Writes<'s, M, Self>,
     ) -> Result<u64, Abort>;
 
-    /// Installs the writes at `timestamp`, takes the announcements away, and forgets the attempt.
+    /// Installs the writes at `timestamp`, removes the announced writes, and forgets the attempt.
     fn commit<'s>(
         &'s self,
         core: &M::Core,
@@ -149,7 +166,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         writes.tell_images(core, log);
     }
 
-    /// Takes the announcements away, and forgets the attempt.
+    /// Removes the announced writes, and forgets the attempt.
     fn abort<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, writes: &Writes<'s, M, Self>) {
         for record in writes.records() {
             Self::announcer(own).withdraw(core, &record);
@@ -160,10 +177,10 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// Forgets the attempt.
     fn end<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, writes: &Writes<'s, M, Self>);
 
-    /// As [`Protocol::scan`], if it need not wait.
+    /// As [`Protocol::scan`], for rules under which a scan neither waits nor aborts.
     fn scan<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, guard: Guard<'s, M, Self>);
 
-    /// As [`Protocol::insert`], once the record is set up.
+    /// As [`Protocol::insert`]. Called after the record's words have been set up.
     #[inline(always)]
     fn made<'s>(
         core: &M::Core,
@@ -175,7 +192,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         let _ = (core, own, guard, record, counted);
     }
 
-    /// As [`Protocol::split`], once everything is passed on that concerns others.
+    /// As [`Protocol::split`]. Called after [`Absences::pass_on`] has passed on what other transactions need.
     #[inline(always)]
     fn split<'s>(
         core: &M::Core,
@@ -193,7 +210,9 @@ pub struct AnnouncedWrites<R>(R);
 
 /// State of a session.
 pub struct Worker<'s, M: Machine, R: Rules<M>> {
+    /// State that the rules keep.
     own: R::Own<'s>,
+    /// Every record in it carries the transaction's announced write.
     writes: Writes<'s, M, R>,
 }
 

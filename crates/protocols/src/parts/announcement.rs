@@ -1,9 +1,19 @@
-//! Announced writes under snapshot isolation: who is refused because of them, and who waits.
+//! Announced writes under snapshot isolation: which transactions they refuse, and which transactions wait for them.
 //!
-//! Source: Berenson et al., SIGMOD 1995, 4.2 (first committer wins, here first updater); Larson et al., VLDB 2011, 2.5. A
-//! record carries at most one announced write, under a latch: the session that made it, and whether that is
-//! about to commit. A later writer is refused. A reader looks past it, unless it may be a commit that its
-//! snapshot must have.
+//! Source: Berenson et al., SIGMOD 1995, 4.2 (first committer wins, here first updater); Larson et al., VLDB 2011, 2.5.
+//!
+//! A record carries at most one announced write, in its `pending` word. The word names the session that made it, and
+//! says whether that session is about to commit (a *mark*). A latch protects the word:
+//!
+//! ```text
+//! 0  -- announce -->  session  -- mark -->  session + MARKED  -- install or withdraw -->  0
+//! ```
+//!
+//! - A writer that meets the announced write of another session aborts.
+//! - A reader reads past an announced write that is not marked. Its stamp will be drawn later, so it will be greater
+//!   than the snapshot of the reader ([`super::commit_clock`]).
+//! - A reader that meets a mark asks the clock for that commit's stamp. If its snapshot must have the commit, the
+//!   reader waits for the outcome. Otherwise it reads past the announced write.
 
 use super::{
     announced_writes::Announces,
@@ -23,16 +33,16 @@ const MARKED: u64 = 1;
 
 /// A session's snapshot, and its way to announce writes.
 pub struct Announcer<M: Machine> {
-    /// The session's number.
+    /// Number of the session.
     pub session: usize,
-    /// What was stamped by then is seen.
+    /// The snapshot: the transaction sees the versions that were stamped up to this time.
     pub begin: u64,
-    /// The way to latches.
+    /// The session's way to take latches.
     pub latcher: Latcher<M>,
 }
 
 impl<M: Machine> Announcer<M> {
-    /// For session `session`, with no snapshot yet.
+    /// Creates the state for session `session`, with no snapshot yet.
     pub fn new(latches: &LatchNodes, session: usize) -> Announcer<M> {
         Announcer { session, begin: 0, latcher: latches.latcher(session) }
     }
@@ -41,12 +51,13 @@ impl<M: Machine> Announcer<M> {
         (self.session as u64 + 1) << 1
     }
 
-    /// Takes the record's latch.
+    /// Acquires the record's latch.
     pub fn latch(&self, core: &M::Core, record: &RecordRef<'_, M, Times>) {
         self.latcher.latch(core, record.line(), record.cc().latch());
     }
 
-    /// The session of another that is about to commit a write to the record, whose latch is held.
+    /// Returns the number of another session that is about to commit a write to the record, if there is one. The caller
+    /// holds the record's latch.
     pub fn other_committing(
         &self,
         core: &M::Core,
@@ -57,7 +68,7 @@ impl<M: Machine> Announcer<M> {
         other.then(|| (announced >> 1) as usize - 1)
     }
 
-    /// Latches the record when no commit is under way there that the snapshot must have.
+    /// Latches the record at a moment when no commit that the snapshot must have is under way there.
     pub fn latch_settled(
         &self,
         core: &M::Core,
@@ -69,14 +80,14 @@ impl<M: Machine> Announcer<M> {
             let Some(other) = self.other_committing(core, record) else { return };
             self.unlatch(core, record);
             if clock.is_later(core, other, self.begin) {
-                // Whoever comes after that one is later still.
+                // Every commit that marks the record after this one draws a later stamp still.
                 return self.latch(core, record);
             }
         }
     }
 
-    /// Latches the record for a write, or says that another was first: has announced one, or has committed one since
-    /// the begin.
+    /// Latches the record for a write. Fails if another transaction was first: if it has announced a write there, or
+    /// has committed one since this transaction's snapshot.
     pub fn latch_for_write(
         &self,
         core: &M::Core,

@@ -1,11 +1,31 @@
-//! A record's lock with a queue from which a waiter can be called away.
+//! A record's lock with a queue whose waiters can be *called away*, that is, told to abort.
 //!
-//! The lists are those of [`super::lock_queue`]. What differs: who waits, waits for a word of its session, the
-//! *fate* of its attempt, which both a grant and a call change. A call (a wound, a choice as victim) is a
-//! compare-and-swap on that word, so it meets the attempt that it is meant for, or nobody. In what
-//! order waiters stand, and what happens to whom a requester meets, is the protocol's [`Policy`].
+//! The lock and its two lists, owners and waiters, are those of [`super::lock_queue`]. The difference is the word on
+//! which a waiter waits. Here it is a word of its session, the *fate* of its attempt:
 //!
-//! Natively a lock that was granted to a sleeping session can be taken back by one that runs: [`super::overtaking`].
+//! ```text
+//! bit 63 ... 3        2            1        0
+//! | attempt number | COMMITTING | CALLED | WAITING |
+//! ```
+//!
+//! - `begin` stores a new attempt number without flags.
+//! - A wait for a lock adds `WAITING`. A grant subtracts it, and so does a waiter that withdraws.
+//! - A call sets `CALLED`, unless the attempt commits already. A wounded transaction and a deadlock victim are called.
+//! - `begin_commit` sets `COMMITTING`, unless the attempt has been called.
+//!
+//! **Invariants.**
+//!
+//! - `CALLED` and `COMMITTING` are never set together. Both are set by compare-and-swap on the same word. So a called
+//!   attempt does not commit, and a committing attempt is not called.
+//! - `WAITING` changes only under the latch of the record whose lock is awaited. So a waiter that finds `WAITING` set
+//!   under that latch has not been granted the lock, and can withdraw.
+//! - A call takes effect on the attempt that it is meant for, or not at all. [`Session::call`] is used only while
+//!   that attempt cannot end. [`Session::call_waiting`] compares the attempt's number.
+//!
+//! The protocol's [`Policy`] decides the order of the waiters, and what a requester does to the requests that it meets.
+//!
+//! On the native machine a running session can take back a lock that was granted to a sleeping one:
+//! [`super::overtaking`].
 
 use super::{
     lock_queue::{Held, LockQueue, Queued, Request, Requests},
@@ -24,28 +44,28 @@ pub const WAITING: u64 = 1;
 pub const CALLED: u64 = 2;
 /// Set in a fate once its attempt commits and cannot be called any more.
 pub const COMMITTING: u64 = 4;
-/// The number of the attempt stands above the flags.
+/// Shift of the attempt's number, which stands above the flags.
 pub const ATTEMPT_SHIFT: u32 = 3;
 
-/// What others may know of a session.
+/// Part of a session's state that other sessions can reach.
 #[repr(C, align(64))]
 pub struct Session<M: Machine> {
-    /// Its line.
+    /// Cache line of these words.
     pub line: M::Line,
-    /// The number of the running attempt, and its flags. Waited on.
+    /// Number of the running attempt, and its flags. The session waits on this word.
     pub fate: Word,
-    /// For the protocol: what is published about a wait.
+    /// For the protocol: state that is published about a wait.
     pub published: Word,
-    /// For the protocol: locks that the waiting attempt holds.
+    /// For the protocol: number of locks that the waiting attempt holds.
     pub locks: Word,
 }
 
-// SAFETY: a line and words.
+// SAFETY: `Session` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Session<M> {}
 
 impl<M: Machine> Session<M> {
-    /// Calls the running attempt unless it commits already. To be used while the attempt cannot end:
-    /// under the latch of a record whose queue it stands in.
+    /// Calls the running attempt, unless it commits already. The caller must make sure that the attempt cannot end
+    /// meanwhile: it holds the latch of a record in whose queue the attempt stands.
     pub fn call(&self, core: &M::Core) {
         let mut seen = core.load(&self.line, &self.fate);
         while seen & (CALLED | COMMITTING) == 0 {
@@ -56,17 +76,17 @@ impl<M: Machine> Session<M> {
         }
     }
 
-    /// Calls attempt number `attempt` if it is waiting. It may have ended long since.
+    /// Calls attempt number `attempt` if it is waiting. The attempt can have ended long ago.
     pub fn call_waiting(&self, core: &M::Core, attempt: u64) {
         let waiting = attempt << ATTEMPT_SHIFT | WAITING;
         if core.load(&self.line, &self.fate) == waiting {
-            // Fails when the attempt has just been granted its lock, or was called by another.
+            // Fails if the attempt has just been granted its lock, or has been called by another session.
             let _ = core.cas(&self.line, &self.fate, waiting, waiting | CALLED);
             core.wake(&self.line, &self.fate);
         }
     }
 
-    /// It need not wait any more.
+    /// Ends the wait of the attempt: the lock is granted, or the wait is withdrawn. Call under the record's latch.
     pub(super) fn granted(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, WAITING.wrapping_neg());
         core.wake(&self.line, &self.fate);
@@ -75,17 +95,22 @@ impl<M: Machine> Session<M> {
 
 /// The sessions of a database, by number.
 pub struct Sessions<M: Machine> {
+    /// Where the sessions and their requests are placed.
     arena: Arc<Arena>,
+    /// Offset of the first session. The others follow it.
     first: u64,
+    /// Number of sessions.
     count: usize,
-    /// Where each session's first requests are: a session that comes when memory is exhausted can lock.
+    /// Offset of the first chunk of requests. Each session has one chunk from the start, so a session that begins when
+    /// memory is exhausted can still lock.
     requests: u64,
+    /// Queue nodes for latches, one for each session.
     latches: LatchNodes,
     machine: PhantomData<fn() -> M>,
 }
 
 impl<M: Machine> Sessions<M> {
-    /// Places `sessions` of them.
+    /// Places `sessions` sessions, and a chunk of requests for each.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Sessions<M>, OutOfMemory> {
         let count = sessions.max(1);
         let bytes = (size_of::<Session<M>>() * count) as u64;
@@ -97,62 +122,67 @@ impl<M: Machine> Sessions<M> {
         Ok(Sessions { arena, first, count, requests, latches, machine: PhantomData })
     }
 
-    /// Asked for when a session is made and when one waits: the check costs nothing where it would matter.
+    /// Returns the offset of session number `slot`. Called only when a session is made and when one waits, where the
+    /// check of `slot` costs nothing that matters.
     fn offset(&self, slot: usize) -> u64 {
         assert!(slot < self.count, "session {slot} of {}", self.count);
         self.first + (slot * size_of::<Session<M>>()) as u64
     }
 
-    /// Session number `slot`.
+    /// Returns session number `slot`.
     #[inline(always)]
     pub fn at(&self, slot: usize) -> &Session<M> {
-        // SAFETY: `offset` is that of one of those that `new` has placed.
+        // SAFETY: `offset` has checked `slot`, so the offset is that of a session that `new` has placed.
         unsafe { self.arena.at::<Session<M>>(self.offset(slot)) }
     }
 }
 
-/// How a protocol waits.
+/// How a protocol waits for locks.
 pub trait Policy<M: Machine> {
-    /// Waiters stand by their names, smallest first; otherwise as they came, upgrades in front.
+    /// Set if waiters stand by their names, smallest first. Otherwise they stand in order of arrival, with upgrades in
+    /// front.
     const BY_NAME: bool;
 
-    /// Whether a requester meets also those ahead of it that it does not conflict with: a reader ahead may
-    /// still become a writer, and whoever leaves from between the two does not come back to say so.
+    /// Set if a requester also meets requests ahead with which it does not conflict. A reader ahead can still become a
+    /// writer, and then the requester waits for it. A request between the two that leaves does not tell the requester.
     const MEETS_ALL: bool;
 
-    /// Why the requester does not even queue, if it may not.
+    /// Returns why the requester must not queue, if it must not.
     fn refuses(&self) -> Option<AbortReason> {
         None
     }
 
-    /// The request named `name` of session `other` owns the lock or waits for it ahead. Under the
-    /// record's latch.
+    /// Called for each request ahead that the requester meets: the request named `name` of session `other` owns the
+    /// lock or waits for it. Called under the record's latch.
     fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64);
 
-    /// All that were met are forgotten: those ahead are going to be met once more, as others have come between
-    /// ([`super::overtaking`]).
+    /// Forgets all requests that were met. Those ahead are going to be met again, because other requests have come
+    /// between ([`super::overtaking`]).
     fn forgets(&mut self) {}
 
-    /// All have been met; the wait begins. Under the record's latch.
+    /// Called when all requests ahead have been met and the wait begins. Called under the record's latch.
     fn waits(&mut self, core: &M::Core) {
         let _ = core;
     }
 
-    /// Waits until the fate of `session` says that the lock is granted or that the attempt is called,
-    /// or gives up by itself.
+    /// Waits until the fate of `session` says that the lock is granted or that the attempt is called. Returns an error
+    /// if the policy itself gives up the wait.
     fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason>;
 }
 
-/// One session's locks.
+/// Locks and requests of one session.
 pub struct Claims<M: Machine> {
+    /// The session's requests, and its way to take latches.
     pub(super) requests: Requests<M>,
     arena: Arc<Arena>,
+    /// Offset of the session in the arena.
     session: u64,
+    /// Number of the running attempt. Grows by 1 with each attempt.
     attempt: u64,
 }
 
 impl<M: Machine> Claims<M> {
-    /// Those of session `slot`.
+    /// Creates the claims of session `slot`.
     pub fn new(sessions: &Sessions<M>, slot: usize) -> Claims<M> {
         let arena = sessions.arena.clone();
         let session = sessions.offset(slot);
@@ -161,39 +191,39 @@ impl<M: Machine> Claims<M> {
         Claims { requests, arena, session, attempt: 0 }
     }
 
-    /// The same, of a protocol whose waiters stand in the order in which they came, meet nobody and upgrade nothing: to
-    /// queue takes the same time however many wait.
+    /// Creates the claims of session `slot` for a protocol whose waiters stand in order of arrival, meet no other
+    /// requests and never upgrade. A request then joins the queue in constant time, however many requests wait.
     pub fn in_order_of_arrival(sessions: &Sessions<M>, slot: usize) -> Claims<M> {
         let mut claims = Claims::new(sessions, slot);
         claims.requests.in_order_of_arrival = true;
         claims
     }
 
-    /// What others may know of the session.
+    /// Returns the part of the session that others can reach.
     #[inline(always)]
     pub(super) fn session(&self) -> &Session<M> {
         session_at(&self.arena, self.session)
     }
 
-    /// Where that is.
+    /// Returns the offset of the session.
     #[inline(always)]
     pub(super) fn session_offset(&self) -> u64 {
         self.session
     }
 
-    /// The session at an offset that [`Claims::session_offset`] has given.
+    /// Returns the session at an offset that [`Claims::session_offset`] has given.
     #[inline(always)]
     pub(super) fn session_at(&self, offset: u64) -> &Session<M> {
         session_at(&self.arena, offset)
     }
 
-    /// The number of the running attempt.
+    /// Returns the number of the running attempt.
     #[inline(always)]
     pub fn attempt(&self) -> u64 {
         self.attempt
     }
 
-    /// An attempt begins. No other session can reach this one: it stands in no queue.
+    /// Begins an attempt. No other session can reach this session meanwhile, because it stands in no queue.
     #[inline]
     pub fn begin(&mut self, core: &M::Core) {
         self.attempt += 1;
@@ -201,14 +231,14 @@ impl<M: Machine> Claims<M> {
         core.store(&session.line, &session.fate, self.attempt << ATTEMPT_SHIFT);
     }
 
-    /// Whether the running attempt has been called.
+    /// Returns whether the running attempt has been called.
     #[inline]
     pub fn is_called(&self, core: &M::Core) -> bool {
         let session = self.session();
         core.load(&session.line, &session.fate) & CALLED != 0
     }
 
-    /// From here on the attempt cannot be called; false if it has been.
+    /// Makes sure that the attempt cannot be called from here on. Returns false if it has been called before.
     #[inline]
     pub fn begin_commit(&self, core: &M::Core) -> bool {
         let session = self.session();
@@ -216,8 +246,8 @@ impl<M: Machine> Claims<M> {
         core.cas(&session.line, &session.fate, running, running | COMMITTING).is_ok()
     }
 
-    /// Takes the lock of `record` in the name of `name`, waiting as `policy` says; `called` is why the
-    /// attempt aborts if it is called away.
+    /// Acquires the lock of `record` with a request named `name`, and waits as `policy` says. `called` is the reason of
+    /// the abort if the attempt is called away.
     pub fn acquire<P: Policy<M>, C: Queued>(
         &mut self,
         core: &M::Core,
@@ -255,7 +285,7 @@ impl<M: Machine> Claims<M> {
         }
     }
 
-    /// Makes a shared lock exclusive, in the same way. On failure the lock is still held.
+    /// Upgrades a shared lock to an exclusive one, in the same way. If this fails, the lock is still held.
     pub fn upgrade<P: Policy<M>, C: Queued>(
         &mut self,
         core: &M::Core,
@@ -286,12 +316,12 @@ impl<M: Machine> Claims<M> {
         outcome.map_err(|(reason, _)| reason)
     }
 
-    /// Gives the lock back and grants it to whoever is next.
+    /// Releases the lock, and grants it to the next waiters.
     pub fn release<C: Queued>(&mut self, core: &M::Core, record: &RecordRef<'_, M, C>, held: Held) {
         self.release_after(core, record, held, |_| ());
     }
 
-    /// The same; under the record's latch `first` comes first.
+    /// Releases the lock in the same way, but first calls `first` under the record's latch.
     pub(super) fn release_after<C: Queued>(
         &mut self,
         core: &M::Core,
@@ -308,19 +338,20 @@ impl<M: Machine> Claims<M> {
         self.requests.free.push(held.request);
     }
 
-    /// Latches a record's lock, for others who keep words beside it.
+    /// Acquires the latch of a record's lock, for parts that keep further words under the same latch.
     #[inline(always)]
     pub(super) fn latch(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
         self.requests.latch(core, line, queue);
     }
 
-    /// Gives the latch back.
+    /// Releases the latch.
     #[inline(always)]
     pub(super) fn unlatch(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
         self.requests.unlatch(core, line, queue);
     }
 
-    /// Who has the lock, which somebody has, and in which name. Under the latch.
+    /// Returns the session that owns the lock, and the name of its request. The lock must have an owner. Call under the
+    /// latch.
     pub(super) fn owner(
         &self,
         core: &M::Core,
@@ -332,7 +363,7 @@ impl<M: Machine> Claims<M> {
         (self.session_at(core.load_relaxed(&request.line, &request.session)), name)
     }
 
-    /// Whether a request that is to be exclusive would have to wait, as a glance without the latch has it.
+    /// Returns whether an exclusive request would have to wait. This looks without the latch, so the answer is a hint.
     #[inline]
     pub fn seems_taken<C: Queued>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) -> bool {
         let (line, queue) = (record.line(), record.cc().queue());
@@ -347,7 +378,7 @@ impl<M: Machine> Claims<M> {
         Ok(offset)
     }
 
-    /// Grants the lock to those in front, and tells them.
+    /// Grants the lock to the compatible waiters in front, and tells their sessions.
     pub(super) fn grant(&self, core: &M::Core, line: &M::Line, queue: &LockQueue) {
         self.requests.grant(core, line, queue, |request| {
             if self.requests.offer(core, request) {
@@ -356,14 +387,14 @@ impl<M: Machine> Claims<M> {
         });
     }
 
-    /// The session of a request need not wait any more.
+    /// Tells the session of a request that its wait has ended.
     pub(super) fn tell(&self, core: &M::Core, request: &Request<M>) {
         let session = core.load_relaxed(&request.line, &request.session);
         session_at::<M>(&self.arena, session).granted(core);
     }
 
-    /// Queues and waits. Called with the latch held, returns without it. An error says whether the lock
-    /// was granted nevertheless.
+    /// Queues the request and waits. Called with the latch held, and returns without it. An error also says whether the
+    /// lock was granted nevertheless.
     fn wait<P: Policy<M>, C: Queued>(
         &self,
         core: &M::Core,
@@ -380,7 +411,7 @@ impl<M: Machine> Claims<M> {
         self.enqueue(core, line, queue, request, policy);
         self.begins_wait(core, policy);
         if P::BY_NAME {
-            // Its place may be ahead of those that wait, and its mode that of the owners.
+            // The request can stand ahead of all waiters, and its mode can be compatible with the owners.
             self.grant(core, line, queue);
         }
         self.requests.unlatch(core, line, queue);
@@ -395,19 +426,19 @@ impl<M: Machine> Claims<M> {
         }
     }
 
-    /// The wait begins, or goes on. Under the latch.
+    /// Begins the wait, or begins it again. Call under the latch.
     pub(super) fn begins_wait<P: Policy<M>>(&self, core: &M::Core, policy: &mut P) {
         let session = self.session();
         policy.waits(core);
         core.fetch_add(&session.line, &session.fate, WAITING);
     }
 
-    /// Leaves the waiters, unless it owns the lock by now. Whether it has left.
+    /// Takes the request out of the waiters, unless it owns the lock by now. Returns whether it was taken out.
     #[cold]
     fn withdraws(&self, core: &M::Core, line: &M::Line, queue: &LockQueue, request: u64) -> bool {
         let session = self.session();
         self.requests.latch(core, line, queue);
-        // Only who holds the latch grants, so this is final.
+        // Only the holder of the latch grants, so this state is final.
         let waits = core.load(&session.line, &session.fate) & WAITING != 0;
         let leaves = waits || self.requests.is_overtaken(core, request);
         if leaves {
@@ -418,14 +449,14 @@ impl<M: Machine> Claims<M> {
             self.grant(core, line, queue);
             self.has_withdrawn(core, line, queue, request);
         } else {
-            // Nobody overtakes it until it gives back what it owns.
+            // Accepts the lock if it was only offered: from here on no session overtakes this request.
             self.requests.accepts(core, request);
         }
         self.requests.unlatch(core, line, queue);
         leaves
     }
 
-    /// Waits as the policy does; an error if the attempt is called.
+    /// Waits as the policy says. Returns an error if the attempt is called.
     fn until_told<P: Policy<M>>(
         &self,
         core: &M::Core,
@@ -440,8 +471,8 @@ impl<M: Machine> Claims<M> {
         }
     }
 
-    /// Gives the latch back and waits until it is granted what it has begun to wait for. If it is not,
-    /// `withdraw` takes the wait back, under the latch. Returns as [`Claims::wait`] does.
+    /// Releases the latch, and waits for the grant of a wait that has begun. If the wait fails before the grant, calls
+    /// `withdraw` under the latch to take the wait back. Returns as [`Claims::wait`] does.
     pub(super) fn until_granted<P: Policy<M>>(
         &self,
         core: &M::Core,
@@ -454,7 +485,7 @@ impl<M: Machine> Claims<M> {
         self.requests.unlatch(core, line, queue);
         let Err(reason) = self.until_told(core, policy, called) else { return Ok(()) };
         self.requests.latch(core, line, queue);
-        // Only who holds the latch grants, so this is final.
+        // Only the holder of the latch grants, so this state is final.
         let granted = core.load(&session.line, &session.fate) & WAITING == 0;
         if !granted {
             withdraw();
@@ -463,7 +494,7 @@ impl<M: Machine> Claims<M> {
         Err((reason, granted))
     }
 
-    /// Finds the request's place, and meets all that it conflicts with on the way.
+    /// Links the request among the waiters, and meets all requests ahead that it conflicts with.
     fn enqueue<P: Policy<M>>(
         &self,
         core: &M::Core,
@@ -480,7 +511,8 @@ impl<M: Machine> Claims<M> {
         requests.link_between(core, line, &queue.waiters, (before, after), request);
     }
 
-    /// Meets all that a request conflicts with, owners and waiters ahead; returns between which waiters it is to stand.
+    /// Meets all requests that `request` conflicts with: the owners, and the waiters ahead. Returns the two waiters
+    /// between which the request belongs; 0 stands for none.
     pub(super) fn meet_those_ahead<P: Policy<M>>(
         &self,
         core: &M::Core,
@@ -518,7 +550,7 @@ impl<M: Machine> Claims<M> {
             if !ahead {
                 break;
             }
-            // An upgrade that waits has been met among the owners.
+            // The session of a waiting upgrade has been met among the owners already.
             if P::BY_NAME
                 || core.load_relaxed(&requests.at(at).line, &requests.at(at).upgrades) == 0
             {
@@ -532,6 +564,6 @@ impl<M: Machine> Claims<M> {
 
 #[inline(always)]
 fn session_at<M: Machine>(arena: &Arena, offset: u64) -> &Session<M> {
-    // SAFETY: offsets of sessions come from `Sessions::offset` alone.
+    // SAFETY: `offset` comes from `Sessions::offset`, so a session was placed there.
     unsafe { arena.at::<Session<M>>(offset) }
 }

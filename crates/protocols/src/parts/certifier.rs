@@ -1,4 +1,12 @@
-//! What a transaction under snapshot isolation must fulfil beyond that, to be serializable for example.
+//! A certifier: the condition that a transaction under snapshot isolation must fulfil besides, for example in order to
+//! be serializable.
+//!
+//! A certifier sees the reads, scans and insertions of a transaction, and keeps *stamps* about them. At commit the
+//! transaction marks its writes and draws its commit stamp. Then [`Certifier::certify`] decides from the stamps whether
+//! it may commit. After the writes are installed, the certifier updates the words of the records
+//! ([`Certifier::installed`]). At the end of each attempt it forgets its stamps.
+//!
+//! Every default method does nothing, so a certifier without methods demands nothing beyond snapshot isolation.
 
 use super::{
     announcement::Announcer, commit_clock::CommitClock, version_times::Times, write_set::WriteSet,
@@ -10,30 +18,30 @@ use txn::Abort;
 
 /// A transaction that is about to commit, as its certifier sees it.
 pub struct Candidate<'a, 's, M: Machine> {
-    /// Its commit stamp.
+    /// Commit stamp of the transaction.
     pub stamp: u64,
-    /// Its session and its snapshot.
+    /// Session and snapshot of the transaction.
     pub announcer: &'a Announcer<M>,
-    /// What it is going to write, all of it marked.
+    /// Writes of the transaction. All of them are marked.
     pub writes: &'a WriteSet<'s, M, Times>,
-    /// The stamps of others.
+    /// Clock with the stamps of the other transactions.
     pub clock: &'a CommitClock<M>,
 }
 
-/// What a transaction must fulfil beyond snapshot isolation: nothing, where nothing else is said.
+/// Condition that a transaction must fulfil beyond snapshot isolation. The default methods demand nothing.
 pub trait Certifier<M: Machine>: Send + Sync + 'static {
-    /// What it keeps of a transaction.
+    /// What the certifier keeps of a transaction.
     type Stamps<'s>: Default + Send
     where
         M: 's;
 
-    /// Transactions that only read must be certified too.
+    /// Set if transactions that only read must be certified too.
     const ASKS_READERS: bool = false;
 
-    /// The protocol with this certifier.
+    /// Declares the protocol with this certifier.
     fn declare() -> Declaration;
 
-    /// A version is read at `begin`, under the record's latch.
+    /// Called when a version is read at snapshot `begin`, under the record's latch.
     #[inline(always)]
     fn read<'s>(
         core: &M::Core,
@@ -50,7 +58,7 @@ pub trait Certifier<M: Machine>: Send + Sync + 'static {
         let _ = (core, stamps, guard);
     }
 
-    /// As [`crate::Protocol::insert`], once the record's words are set up.
+    /// As [`crate::Protocol::insert`]. Called after the record's words have been set up.
     fn made<'s>(
         core: &M::Core,
         stamps: &mut Self::Stamps<'s>,
@@ -72,7 +80,7 @@ pub trait Certifier<M: Machine>: Send + Sync + 'static {
         let _ = (core, stamps, guard, right, counted);
     }
 
-    /// May it commit?
+    /// Decides whether the transaction may commit.
     #[inline(always)]
     fn certify<'s>(
         core: &M::Core,
@@ -83,8 +91,8 @@ pub trait Certifier<M: Machine>: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The record, whose latch is held, has got a version with this stamp, or turns out to have been read only.
-    /// `older` is where the version before is kept, if it is.
+    /// Called with the record latched, after a version with this stamp was installed there, or when the record turns
+    /// out to have been only read. `older` is the slot that keeps the version before, if it is kept.
     #[inline(always)]
     fn installed<'s>(
         core: &M::Core,
@@ -96,7 +104,7 @@ pub trait Certifier<M: Machine>: Send + Sync + 'static {
         let _ = (core, stamps, record, older, stamp);
     }
 
-    /// The transaction is over.
+    /// Forgets everything about the transaction, which is over.
     #[inline(always)]
     fn forget(stamps: &mut Self::Stamps<'_>) {
         let _ = stamps;

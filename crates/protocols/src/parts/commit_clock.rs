@@ -1,10 +1,24 @@
-//! The time of snapshots: one counter of commits, and the stamps of those that are under way.
+//! The clock of snapshots: one counter of commit stamps, and the stamps of the commits that are under way.
 //!
-//! Source: Larson et al., VLDB 2011, 2.4 and 4.2 (timestamps of commits, transactions that are preparing). A
-//! transaction sees what was stamped by the time of its begin, which is a load. Who commits marks what it is
-//! going to write, draws a stamp and shows it; between the mark and the stamp it shows that it is drawing. So whoever
-//! finds a mark learns whether that commit is before or after a time, or waits until it does: if there was no
-//! mark, the stamp was drawn later than any time known then.
+//! Source: Larson et al., VLDB 2011, 2.4 and 4.2 (timestamps of commits, transactions that are preparing).
+//!
+//! A transaction reads the counter when it begins, which is one load. This value is its snapshot: it sees the versions
+//! that were stamped up to then. A transaction that commits takes these steps, and shows its state in a word of its
+//! session:
+//!
+//! ```text
+//!       announce           mark the writes, draw             end
+//! IDLE ----------> DRAWING ----------------------> stamp ---------> IDLE
+//! ```
+//!
+//! The writes are marked before the stamp is drawn, and installed or withdrawn before the session shows `IDLE` again.
+//!
+//! **Why it is right.** A reader that finds a mark calls [`CommitClock::is_later`] with its own time. The call waits
+//! while the session shows `DRAWING`, and then compares the stamp with that time. If the stamp is not later, it waits
+//! for the outcome. A reader that finds no mark reads past the write: the stamp has not been drawn yet, so it will be
+//! later than any time known now.
+//!
+//! Waiting goes to earlier stamps only, so there is no deadlock cycle.
 
 use machine::{
     Arena, Category, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc,
@@ -12,26 +26,30 @@ use machine::{
 
 #[repr(C, align(64))]
 struct Cell<M: Machine> {
+    /// Cache line of the word.
     line: M::Line,
+    /// The counter, or the state that a session shows.
     word: Word,
 }
 
-// SAFETY: a line and a word, both valid as zeros.
+// SAFETY: `Cell` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Cell<M> {}
 
 /// Shown by a session that is not committing.
 const IDLE: u64 = 0;
-/// Shown by a session that is about to draw. Timestamp 1 is nobody's stamp.
+/// Shown by a session that is about to draw a stamp. Timestamp 1 is never a stamp.
 const DRAWING: u64 = 1;
 
-/// The counter, and what each session shows.
+/// The counter of stamps, and the state that each session shows.
 pub struct CommitClock<M: Machine> {
+    /// The last stamp drawn. Only grows.
     last: Shared<Cell<M>>,
+    /// By session number: `IDLE`, `DRAWING`, or the stamp of the commit under way. Only the session itself writes it.
     sessions: Vec<Shared<Cell<M>>>,
 }
 
 impl<M: Machine> CommitClock<M> {
-    /// A clock at which only the loader has committed.
+    /// Creates a clock at which only the loader has committed.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<CommitClock<M>, OutOfMemory> {
         let last: Shared<Cell<M>> = arena.place(Place::Any)?;
         last.word.poke(DRAWING);
@@ -40,7 +58,7 @@ impl<M: Machine> CommitClock<M> {
         Ok(CommitClock { last, sessions })
     }
 
-    /// The last stamp drawn.
+    /// Returns the last stamp drawn.
     #[inline]
     pub fn now(&self, core: &M::Core) -> u64 {
         let before = core.account(Category::TimestampAllocation);
@@ -49,14 +67,14 @@ impl<M: Machine> CommitClock<M> {
         now
     }
 
-    /// Session number `session` is going to mark its writes and to draw.
+    /// Shows that session number `session` is going to mark its writes and to draw a stamp.
     #[inline]
     pub fn announce(&self, core: &M::Core, session: usize) {
         let cell = &self.sessions[session];
         core.store(&cell.line, &cell.word, DRAWING);
     }
 
-    /// A stamp later than all before, for the session that has announced itself and marked its writes.
+    /// Draws a stamp later than all before. The session has announced itself and marked its writes.
     #[inline]
     pub fn draw(&self, core: &M::Core, session: usize) -> u64 {
         let before = core.account(Category::TimestampAllocation);
@@ -68,7 +86,7 @@ impl<M: Machine> CommitClock<M> {
         stamp
     }
 
-    /// The session has committed or given up, and taken its marks away.
+    /// Shows that the session has committed or given up, and has removed its marks.
     #[inline]
     pub fn end(&self, core: &M::Core, session: usize) {
         let cell = &self.sessions[session];
@@ -76,9 +94,9 @@ impl<M: Machine> CommitClock<M> {
         core.wake(&cell.line, &cell.word);
     }
 
-    /// A mark of `session` was found: true if its stamp is later than `time`. Otherwise waits until that commit is
-    /// decided, and whoever asks must look for the mark again. Waiting goes to earlier stamps only, so it can't end
-    /// in a circle.
+    /// Called when a mark of `session` was found. Returns true if that commit's stamp is later than `time`. Otherwise
+    /// waits until that commit is decided, and returns false: the caller must look for the mark again. Waiting goes to
+    /// earlier stamps only, so there is no deadlock cycle.
     pub fn is_later(&self, core: &M::Core, session: usize, time: u64) -> bool {
         let cell = &self.sessions[session];
         let stamp = core.wait_while(&cell.line, &cell.word, |shown| shown == DRAWING);

@@ -1,58 +1,78 @@
-//! Commit dependencies: who has believed a transaction that is not decided yet, and so may commit only after it.
+//! Commit dependencies: a transaction that has believed an undecided one may commit only after it.
 //!
-//! Source: Larson et al., VLDB 2011, 2.7 (`CommitDepCounter`, `AbortNow`, `CommitDepSet`). A transaction counts those that
-//! it depends on, and enters itself into the set of each. Whoever is decided empties its set and tells all in it: one
-//! less to wait for, and if it has aborted, abort as well.
-//! Both enter first and look then, with a full fence between: the dependent enters itself and looks whether the
-//! other is decided by now; the other is decided and then empties its set. So no dependency is entered too late to be
-//! told of. Dependencies go from later end timestamps to earlier ones, and waits with them: in no circle.
+//! Source: Larson et al., VLDB 2011, 2.7 (`CommitDepCounter`, `AbortNow`, `CommitDepSet`).
 //!
-//! A session runs one transaction at a time, so a set is a bit for each session, and a transaction that aborts takes
-//! itself out of the sets in which it still is. Deviation: where it is too late for that it waits until
-//! it has been told, so that nobody tells the session's next transaction instead.
+//! A transaction *believes* another one if it reads or overwrites its undecided versions, as if they were committed.
+//! Then it depends on the other. Each session has two structures for the transaction that it runs:
+//!
+//! - a counter (`awaited`) of the undecided transactions on which its transaction depends, and above it a count of
+//!   those that have aborted;
+//! - a set (`dependents`) of the sessions whose transactions depend on its transaction.
+//!
+//! A session runs one transaction at a time, so a set needs one bit for each session.
+//!
+//! A dependent adds 1 to its own counter, enters itself into the other's set, and then reads the other's state. A
+//! decided transaction first publishes its state, and then empties its set. It tells each session in the set: the
+//! counter falls by 1, and if the transaction has aborted, the dependent must abort too.
+//!
+//! **Why no dependent is missed.** Both sides have a full fence between their two steps. So the dependent sees that the
+//! other is decided, or the other finds the dependent in its set.
+//!
+//! **Why there is no deadlock.** Dependencies go from later end timestamps to earlier ones, and so do the waits. They
+//! form no cycle.
+//!
+//! A transaction that aborts withdraws from the sets in which it still is. Deviation: where it is too late to withdraw,
+//! because the set has been emptied, it waits until it has been told. Otherwise the session's next transaction would be
+//! told instead.
 
 use super::transaction_states::{State, TransactionStates};
 use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use txn::{Abort, AbortReason};
 
-/// Added to a session's word by each transaction that it has believed and that has aborted; below are counted those
-/// that are not decided.
+/// Added to a session's word for each believed transaction that has aborted. The bits below count the believed
+/// transactions that are not decided.
 const ABORT_NOW: u64 = 1 << 32;
+/// The bits of a session's word that count undecided transactions.
 const COUNTER: u64 = ABORT_NOW - 1;
 
 #[repr(C, align(64))]
 struct Cell<M: Machine> {
+    /// Cache line of the word.
     line: M::Line,
+    /// A counter with aborts above it, or a part of a set.
     word: Word,
 }
 
-// SAFETY: a line and a word, both valid as zeros.
+// SAFETY: `Cell` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Cell<M> {}
 
-/// A transaction that was believed has aborted.
+/// Returns the abort of a transaction that has believed one that aborted.
 fn deceived() -> Abort {
     Abort::because(AbortReason::Wounded)
 }
 
 /// The dependencies of all sessions.
 pub struct CommitDependencies<M: Machine> {
-    /// What becomes of those that are believed.
+    /// States of the transactions, from which dependents learn what becomes of those that they believe.
     pub states: TransactionStates<M>,
-    /// Whom each session's transaction waits for: how many, and whether to abort.
+    /// For each session the number of undecided transactions on which its transaction depends, and above it
+    /// (times `ABORT_NOW`) the number of aborted ones. The first is never less than the number of sets that hold the
+    /// session's bit.
     awaited: Vec<Shared<Cell<M>>>,
-    /// Who depends on each session's transaction, 64 sessions to a word.
+    /// For each session the set of sessions whose transactions depend on its transaction, 64 sessions to a word.
     dependents: Vec<Vec<Shared<Cell<M>>>>,
 }
 
-/// The sessions that a transaction depends on, for the transaction itself.
+/// Sessions on which a transaction depends. Kept by the transaction itself.
 #[derive(Default)]
 pub struct Believed {
+    /// In the order in which their transactions were believed.
     sessions: Vec<usize>,
 }
 
 impl<M: Machine> CommitDependencies<M> {
-    /// For `sessions` sessions.
+    /// Creates the structures for `sessions` sessions.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let row = |words| (0..words).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>();
         let dependents = (0..sessions).map(|_| row(sessions.div_ceil(64)));
@@ -63,8 +83,8 @@ impl<M: Machine> CommitDependencies<M> {
         })
     }
 
-    /// Session `own` has found `other` preparing and believes that it will commit. Its name stays where it was found
-    /// during the call (the caller has the latch).
+    /// Makes session `own` depend on `other`, which it has found preparing and believes to commit. The caller holds the
+    /// latch under which it found the name of `other`, so the name stays there during the call.
     pub fn believe(
         &self,
         core: &M::Core,
@@ -78,10 +98,10 @@ impl<M: Machine> CommitDependencies<M> {
         }
         let awaited = &self.awaited[own];
         core.fetch_add(&awaited.line, &awaited.word, 1);
-        // Nobody else sets this bit, so a sum is a union.
+        // No other session sets this bit, so adding it sets it.
         core.fetch_add(&set.line, &set.word, bit);
         believed.sessions.push(other);
-        // Entered before the state is looked at, see above.
+        // The entry must be visible before the state is read: see the module's page.
         core.fence();
         match self.states.get(core, other) {
             _ if core.is_planted(faults::HEKATON_LOSES_DEPENDENCIES) => Ok(()),
@@ -94,7 +114,7 @@ impl<M: Machine> CommitDependencies<M> {
         }
     }
 
-    /// Takes `own` out of the set of `other`, unless it has been taken out to be told.
+    /// Takes `own` out of the set of `other`, unless `other` has emptied its set in order to tell.
     fn withdraw(&self, core: &M::Core, own: usize, other: usize) {
         let (set, bit) = (&self.dependents[other][own / 64], 1 << (own % 64));
         let mut now = core.load(&set.line, &set.word);
@@ -111,7 +131,7 @@ impl<M: Machine> CommitDependencies<M> {
         }
     }
 
-    /// Waits until all that session `own` has believed are decided, or one has aborted.
+    /// Waits until all transactions that session `own` has believed are decided, or until one of them has aborted.
     pub fn wait(&self, core: &M::Core, own: usize, believed: &Believed) -> Result<(), Abort> {
         if believed.sessions.is_empty() {
             return Ok(());
@@ -124,7 +144,7 @@ impl<M: Machine> CommitDependencies<M> {
         }
     }
 
-    /// The transaction of `own` is over and depends on nobody any more.
+    /// Ends all dependencies of the transaction of `own`, which is over.
     pub fn forget(&self, core: &M::Core, own: usize, believed: &mut Believed) {
         if believed.sessions.is_empty() {
             return;
@@ -137,9 +157,9 @@ impl<M: Machine> CommitDependencies<M> {
         core.store(&awaited.line, &awaited.word, 0);
     }
 
-    /// The transaction of `own` is decided, for all to see: tells who depends on it.
+    /// Tells the dependents of `own` the outcome. The state of its transaction has been decided and published before.
     pub fn tell(&self, core: &M::Core, own: usize, committed: bool) {
-        // Decided before the set is emptied, see above.
+        // The state must be visible before the set is emptied: see the module's page.
         core.fence();
         let news = if committed { u64::MAX } else { ABORT_NOW - 1 };
         for (at, set) in self.dependents[own].iter().enumerate() {
@@ -166,8 +186,8 @@ mod tests {
         CommitDependencies::new(machine.arena(), sessions).unwrap()
     }
 
-    /// Session 69 believes 0 and 70; what then becomes of them is told. What it hears, and what its next transaction
-    /// hears.
+    /// Lets session 69 believe sessions 0 and 70, decides these as given, and tells it. Returns what session 69 hears,
+    /// and what its next transaction hears.
     fn heard(decided: [State; 2]) -> (Result<(), Abort>, Result<(), Abort>) {
         let machine = Native::new(NativeOptions::default()).unwrap();
         let core = machine.core(0);
@@ -207,7 +227,7 @@ mod tests {
         for (state, result) in [(State::Committed(5), Ok(())), (State::Aborted, Err(deceived()))] {
             dependencies.states.decide(&core, 1, state);
             assert_eq!(dependencies.believe(&core, &mut believed, 0, 1), result);
-            // Ends, though nobody tells.
+            // The call returns although no session tells anything.
             dependencies.forget(&core, 0, &mut believed);
         }
         assert!(believed.sessions.is_empty());

@@ -1,71 +1,97 @@
-//! How long transactions back off at most, set by what it does to throughput.
+//! The bound of random back-offs, regulated by its effect on throughput.
 //!
-//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (contention regulation), with the numbers of the authors' code. All sessions
-//! back off for a random time below one bound. At an interval somebody measures how many have committed since and climbs:
-//! if throughput has risen with the bound, or fallen against it, the bound rises by a step, and falls if not;
-//! where it has not changed, or throughput has not, the way is drawn. So the bound comes close to what is best for what runs, and follows it.
-//! Deviations: theirs has one leader, who does it for as long as its thread lasts; here it is whoever ends a transaction
-//! first when the interval is over. Their interval is 5 ms; ours is an option, as simulated runs may be shorter.
+//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (contention regulation), with the numbers of the authors' code.
+//!
+//! All sessions back off for a random time below one bound. After each interval a session measures how many
+//! transactions have committed in it, and moves the bound by a step, as a hill climber does. It compares the bound and
+//! the throughput with those of the interval before:
+//!
+//! | bound | throughput | next step |
+//! |---|---|---|
+//! | rose | rose | up |
+//! | rose | fell | down |
+//! | fell | rose | down |
+//! | fell | fell | up |
+//! | did not change, or throughput did not | | up or down at random |
+//!
+//! So the bound comes close to the best bound for the running workload, and follows it when the workload changes.
+//!
+//! Deviations: the paper has one leader, for as long as its thread lasts. Here the session that is the first to end a
+//! transaction after the interval sets the bound. The paper's interval is 5 ms; here it is an option, because simulated
+//! runs can be shorter.
 
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 
-/// The bound rises and falls by a second divided by this for each interval: 0.5 µs.
+/// The bound rises or falls by a second divided by this in each interval: 0.5 µs.
 const STEPS_PER_SECOND: u64 = 2_000_000;
 /// The bound is at most a second divided by this: 1 ms.
 const MOST_PER_SECOND: u64 = 1_000;
 
-/// What all sessions share.
+/// State that all sessions share. All words but `bound` and `due` are used only by the session that sets the bound.
 #[repr(C, align(64))]
 struct Board<M: Machine> {
+    /// Cache line of these words.
     line: M::Line,
     /// The bound, in ticks.
     bound: Word,
-    /// When it is set the next time. Whoever moves it on sets the bound.
+    /// Time at which the bound is to be set next. The session that moves this word forward sets the bound.
     due: Word,
-    /// For who sets it: the bound before, when it was last set, commits until then, and in the interval before that commits
-    /// and ticks.
+    /// The bound of the interval before, in ticks.
     before: Word,
+    /// Time at which the bound was last set.
     set_at: Word,
+    /// Commits of all sessions up to `set_at`.
     commits: Word,
+    /// Commits in the interval before `set_at`.
     last_commits: Word,
+    /// Ticks in the interval before `set_at`.
     last_ticks: Word,
 }
 
-// SAFETY: a line and words.
+// SAFETY: `Board` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Board<M> {}
 
-/// What one session shows.
+/// Commit count that one session shows.
 #[repr(C, align(64))]
 struct Count<M: Machine> {
+    /// Cache line of the count.
     line: M::Line,
+    /// Transactions that the session has committed in all.
     commits: Word,
 }
 
-// SAFETY: a line and a word.
+// SAFETY: `Count` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Count<M> {}
 
-/// The regulation of a database.
+/// Contention regulation of a database.
 pub struct Regulation<M: Machine> {
+    /// The bound, and what is needed to set it.
     board: Shared<Board<M>>,
+    /// Commit counts, by session number.
     counts: Vec<Shared<Count<M>>>,
+    /// Nanoseconds from one setting of the bound to the next.
     interval_ns: u64,
 }
 
-/// What has changed from one interval to the next.
+/// Changes from one interval to the next.
 #[derive(Clone, Copy)]
 struct Change {
-    /// The bound now, and in the interval before.
+    /// The bound of this interval, in ticks.
     bound: u64,
+    /// The bound of the interval before, in ticks.
     before: u64,
-    /// Commits and ticks of this interval, and of the one before.
+    /// Commits in this interval.
     commits: u64,
+    /// Ticks of this interval.
     ticks: u64,
+    /// Commits in the interval before.
     last_commits: u64,
+    /// Ticks of the interval before.
     last_ticks: u64,
 }
 
 impl Change {
-    /// The next bound, a step up or down; `coin` says which where nothing else does.
+    /// Returns the next bound, a step up or down. `coin` decides where nothing else does.
     fn next_bound(self, step: u64, most: u64, coin: bool) -> u64 {
         let rate = u128::from(self.commits) * u128::from(self.last_ticks);
         let last = u128::from(self.last_commits) * u128::from(self.ticks);
@@ -78,7 +104,8 @@ impl Change {
 }
 
 impl<M: Machine> Regulation<M> {
-    /// For `sessions` sessions; the bound is set every `interval_ns` nanoseconds, and begins as 0.
+    /// Creates the regulation for `sessions` sessions. The bound is set every `interval_ns` nanoseconds, and begins as
+    /// 0.
     pub fn new(
         arena: &Arc<Arena>,
         sessions: usize,
@@ -89,19 +116,19 @@ impl<M: Machine> Regulation<M> {
         Ok(Regulation { board: arena.place(Place::Any)?, counts, interval_ns })
     }
 
-    /// The longest back-off, in ticks.
+    /// Returns the longest back-off, in ticks.
     pub fn bound(&self, core: &M::Core) -> u64 {
         core.load_relaxed(&self.board.line, &self.board.bound)
     }
 
-    /// Session `session` has committed so many transactions in all.
+    /// Shows that session `session` has committed `commits` transactions in all.
     pub fn committed(&self, core: &M::Core, session: usize, commits: u64) {
         let count = &self.counts[session];
-        // A count that is read late counts in the next interval.
+        // A count that becomes visible late counts in the next interval.
         core.store_relaxed(&count.line, &count.commits, commits);
     }
 
-    /// A transaction has ended: sets the bound if it is time.
+    /// Sets the bound if it is time. Called when a transaction has ended.
     pub fn regulate(&self, core: &M::Core) {
         let (line, board) = (&self.board.line, &*self.board);
         let now = core.now();
@@ -113,8 +140,8 @@ impl<M: Machine> Regulation<M> {
         if core.cas(line, &board.due, due, now + interval).is_err() {
             return;
         }
-        // Nobody else comes here until an interval has passed; if it does then, this one was very slow, and a bound
-        // that is a step off does no harm.
+        // No other session comes here until an interval has passed. If one comes then, this session was very slow, and
+        // the bound is off by a step, which does no harm.
         let counted =
             self.counts.iter().map(|count| core.load_relaxed(&count.line, &count.commits));
         let commits: u64 = counted.sum();
@@ -129,14 +156,14 @@ impl<M: Machine> Regulation<M> {
             last_commits: core.load_relaxed(line, &board.last_commits),
             last_ticks: core.load_relaxed(line, &board.last_ticks),
         };
-        // The first time nothing is known of how long it has been.
+        // At the first setting the length of the interval is not known.
         if due != 0 {
             let second = core.ticks_per_second();
             let step = (second / STEPS_PER_SECOND).max(1);
-            // Who sets it late makes a longer step.
+            // A session that sets the bound late makes a proportionally longer step.
             let step = u128::from(step) * u128::from(ticks) / u128::from(interval);
             let most = (second / MOST_PER_SECOND).max(1);
-            // The clock's last bit alone may be the same for ever where time is modelled.
+            // Where time is modelled, the clock's last bit alone can be the same for ever. So all bits are mixed.
             let coin = now.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1;
             let next = change.next_bound(step.min(u128::from(most)) as u64, most, coin);
             core.store_relaxed(line, &board.bound, next);
@@ -149,7 +176,7 @@ impl<M: Machine> Regulation<M> {
     }
 
     fn interval_ticks(&self, core: &M::Core) -> u64 {
-        // A schedule of the explorer is over in microseconds of its clock, and would never see the bound move.
+        // A schedule of the explorer ends after microseconds of its clock, and would never see the bound move.
         let interval_ns = if M::MINIATURE { self.interval_ns / 10_000 } else { self.interval_ns };
         let ticks = u128::from(interval_ns) * u128::from(core.ticks_per_second()) / 1_000_000_000;
         (ticks as u64).max(1)
@@ -172,22 +199,23 @@ mod tests {
             last_ticks: 50,
         };
         assert_eq!(change.next_bound(2, 100, false), 12);
-        // Less than before: back. So too when it was the fall that helped.
+        // Throughput is lower than before: the bound goes back. So too if it was the fall that helped.
         assert_eq!(Change { commits: 80, ..change }.next_bound(2, 100, true), 8);
         assert_eq!(Change { before: 12, ..change }.next_bound(2, 100, true), 8);
         assert_eq!(Change { before: 12, commits: 80, ..change }.next_bound(2, 100, false), 12);
-        // The same rate over another time: nothing is known.
+        // The rate is the same over another time: nothing is known.
         let same = Change { commits: 180, ticks: 100, ..change };
         assert_eq!((same.next_bound(2, 100, true), same.next_bound(2, 100, false)), (12, 8));
         assert_eq!(change.next_bound(200, 100, false), 100);
         assert_eq!(Change { commits: 80, ..change }.next_bound(200, 100, false), 0);
     }
 
-    /// Throughput is best at a bound of `best` ticks; the mean bound of the second half of a long run.
+    /// Runs with a throughput that is best at a bound of `best` ticks. Returns the mean bound of the second half of a
+    /// long run.
     fn settles_at(best: u64) -> u64 {
         let machine = Explored::new(ExploredOptions { step_limit: u64::MAX, ..Default::default() });
         let machine = machine.unwrap();
-        // Miniature: an interval of 100,000 ticks.
+        // The machine is a miniature: this gives an interval of 100,000 ticks.
         let interval_ns = 1_000_000_000;
         let regulation = Regulation::<Explored>::new(machine.arena(), 1, interval_ns).unwrap();
         let bounds = machine::cold::Mutex::new(Vec::new());

@@ -1,31 +1,35 @@
-//! The one critical section of a database, for schemes that have one: what the papers compare with.
+//! One critical section for a whole database. The papers compare other schemes with it.
+//!
+//! At most one session is inside at any time. The others wait at a latch ([`super::queue_latch`]).
 
 use super::queue_latch::{LatchNodes, Latcher};
 use machine::{Arena, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 
 #[repr(C, align(64))]
 struct Latch<M: Machine> {
+    /// Cache line of the word.
     line: M::Line,
+    /// The word of the latch.
     tail: Word,
 }
 
-// SAFETY: a line and a word.
+// SAFETY: `Latch` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Latch<M> {}
 
-/// A critical section, under a [`super::queue_latch`].
+/// A critical section, protected by a [`super::queue_latch`].
 pub struct CriticalSection<M: Machine> {
     latch: Shared<Latch<M>>,
     nodes: LatchNodes,
 }
 
 impl<M: Machine> CriticalSection<M> {
-    /// For `sessions` sessions.
+    /// Creates a critical section for `sessions` sessions.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let latch = arena.place(Place::Any)?;
         Ok(CriticalSection { latch, nodes: LatchNodes::new::<M>(arena, sessions)? })
     }
 
-    /// The way in for session `slot`.
+    /// Returns the entrance of session `slot`.
     pub fn entrance(&self, slot: usize) -> Entrance<'_, M> {
         Entrance { latch: &self.latch, latcher: self.nodes.latcher(slot), inside: false }
     }
@@ -35,17 +39,18 @@ impl<M: Machine> CriticalSection<M> {
 pub struct Entrance<'s, M: Machine> {
     latch: &'s Latch<M>,
     latcher: Latcher<M>,
+    /// Set while the session holds the latch.
     inside: bool,
 }
 
 impl<M: Machine> Entrance<'_, M> {
-    /// Waits until nobody else is inside, and enters.
+    /// Waits until no other session is inside, and enters.
     pub fn enter(&mut self, core: &M::Core) {
         self.latcher.latch(core, &self.latch.line, &self.latch.tail);
         self.inside = true;
     }
 
-    /// Leaves, if the session is inside.
+    /// Leaves if the session is inside.
     pub fn leave(&mut self, core: &M::Core) {
         if std::mem::take(&mut self.inside) {
             self.latcher.unlatch(core, &self.latch.line, &self.latch.tail);

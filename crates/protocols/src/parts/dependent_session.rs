@@ -1,43 +1,59 @@
-//! What other sessions may do to a running transaction that depends on some and that others depend on.
+//! A session whose transaction depends on others, and on which others depend: the state that other sessions change.
 //!
-//! One word, the *fate* of an attempt, says whether it waits for a lock, whether it must abort, whether it is
-//! committing, and how many of its requests stand behind conflicting ones (the commit semaphore of Guo et al.,
-//! SIGMOD 2021). As all of that is one word, an attempt begins to commit only if nothing stands in its way at
-//! that very moment, and from then on nobody can put anything in its way or call it.
+//! Source: Guo et al., SIGMOD 2021 (the commit semaphore; optimization 4).
 //!
-//! The timestamp is drawn when it is first needed, by whoever needs it (the paper's optimization 4), and stays
+//! **State.** One word, the *fate* of an attempt, has three flags and a counter:
+//!
+//! ```text
+//! bit 63 ... 3         2            1        0
+//! | blocked requests | COMMITTING | CALLED | WAITING |
+//! ```
+//!
+//! - `WAITING`: the session waits for a lock.
+//! - `CALLED`: the attempt must abort.
+//! - `COMMITTING`: the attempt commits, and cannot be called any more.
+//! - Blocked requests: the number of the attempt's requests that stand behind conflicting ones. This is the paper's
+//!   commit semaphore.
+//!
+//! **Why it is right.** All of this is one word, and an attempt begins to commit by a compare-and-swap from a word
+//! without flags and blocked requests. So at that moment nothing stands in its way. Afterwards no session can call it
+//! or block it, because [`DependentSession::call`] and [`DependentSession::block`] fail once `COMMITTING` is set.
+//!
+//! The timestamp is drawn when it is first needed, by the session that needs it (the paper's optimization 4). It stays
 //! through all retries.
 //!
-//! All of it is done under the latch of a lock in whose list the session has a request, so the attempt cannot
-//! end meanwhile.
+//! Other sessions do all of this under the latch of a lock in whose list this session has a request. So the attempt
+//! cannot end meanwhile.
 
 use super::timestamp_allocator::{TimestampAllocator, TimestampSource};
 use crate::faults;
 use machine::{Core, Machine, Word, Zeroed};
 
-/// Set while the session waits for a lock.
+/// Set in a fate while the session waits for a lock.
 const WAITING: u64 = 1;
-/// Set when the attempt must abort.
+/// Set in a fate when the attempt must abort.
 const CALLED: u64 = 2;
-/// Set once the attempt commits and cannot be called any more.
+/// Set in a fate once the attempt commits and cannot be called any more.
 const COMMITTING: u64 = 4;
-/// One request that stands behind a conflicting one. They are counted above the flags.
+/// Counted in a fate for each request that stands behind a conflicting one. The count stands above the flags.
 const BLOCKED: u64 = 8;
 
-/// What others may know of a session.
+/// Part of a session's state that other sessions can reach.
 #[repr(C, align(64))]
 pub struct DependentSession<M: Machine> {
+    /// Cache line of these words.
     line: M::Line,
+    /// Flags and count of the running attempt. The session waits on this word.
     fate: Word,
-    /// 0 while there is none.
+    /// Timestamp of the transaction; 0 while it has none. Changes from 0 once, and then stays through all retries.
     timestamp: Word,
 }
 
-// SAFETY: a line and words.
+// SAFETY: `DependentSession` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for DependentSession<M> {}
 
 impl<M: Machine> DependentSession<M> {
-    /// An attempt begins. The session stands in no list.
+    /// Begins an attempt. The session stands in no list. `is_new` says that the attempt is no retry.
     #[inline]
     pub fn begin(&self, core: &M::Core, is_new: bool) {
         core.store(&self.line, &self.fate, 0);
@@ -46,20 +62,20 @@ impl<M: Machine> DependentSession<M> {
         }
     }
 
-    /// Whether the attempt must abort.
+    /// Returns whether the attempt must abort.
     #[inline]
     pub fn is_called(&self, core: &M::Core) -> bool {
         core.load(&self.line, &self.fate) & CALLED != 0
     }
 
-    /// Tells the attempt to abort; false if it commits already.
+    /// Tells the attempt to abort. Returns false if it commits already.
     pub fn call(&self, core: &M::Core) -> bool {
         let called = self.unless_committing(core, |fate| fate | CALLED);
         core.wake(&self.line, &self.fate);
         called
     }
 
-    /// One more of its requests stands behind another; false if it commits already.
+    /// Counts one more request that stands behind a conflicting one. Returns false if the attempt commits already.
     pub fn block(&self, core: &M::Core) -> bool {
         self.unless_committing(core, |fate| fate + BLOCKED)
     }
@@ -79,31 +95,31 @@ impl<M: Machine> DependentSession<M> {
         false
     }
 
-    /// One of its requests no longer stands behind another.
+    /// Counts one request fewer that stands behind a conflicting one.
     pub fn unblock(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, BLOCKED.wrapping_neg());
         core.wake(&self.line, &self.fate);
     }
 
-    /// It is about to wait for a lock.
+    /// Begins a wait for a lock.
     pub fn expects_grant(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, WAITING);
     }
 
-    /// It need not wait any more.
+    /// Ends the wait for a lock.
     pub fn granted(&self, core: &M::Core) {
         core.fetch_add(&self.line, &self.fate, WAITING.wrapping_neg());
         core.wake(&self.line, &self.fate);
     }
 
-    /// Waits until it is granted what it waits for; false if the attempt must abort.
+    /// Waits for the grant. Returns false if the attempt must abort.
     pub fn until_granted(&self, core: &M::Core) -> bool {
         let waits = |fate| fate & (WAITING | CALLED) == WAITING;
         core.wait_while(&self.line, &self.fate, waits) & CALLED == 0
     }
 
-    /// Waits until none of its requests stands behind another, and commits from then on; false if the attempt
-    /// must abort.
+    /// Waits until none of the attempt's requests stands behind a conflicting one, and makes the attempt commit from
+    /// then on. Returns false if the attempt must abort.
     pub fn begin_commit(&self, core: &M::Core) -> bool {
         let at_once = core.is_planted(faults::BAMBOO_WITHOUT_WAITING);
         loop {
@@ -112,16 +128,16 @@ impl<M: Machine> DependentSession<M> {
             if fate & CALLED != 0 {
                 return false;
             }
-            // Who has not waited is told later that it need not.
+            // With the planted bug it has not waited, and later calls of `unblock` still count down: keep the count.
             let committing = if at_once { fate | COMMITTING } else { COMMITTING };
-            // Fails when an older reader has just come before one of its writes, or when it is called.
+            // Fails if an older reader has just come before one of its writes, or if the attempt is called.
             if core.cas(&self.line, &self.fate, fate, committing).is_ok() {
                 return true;
             }
         }
     }
 
-    /// Its timestamp, drawn if it has none.
+    /// Returns the transaction's timestamp, and draws it if there is none.
     pub fn timestamp(
         &self,
         core: &M::Core,
@@ -132,9 +148,9 @@ impl<M: Machine> DependentSession<M> {
         if seen != 0 {
             return seen;
         }
-        // A counter in hardware begins with 0, which is none here.
+        // A hardware counter begins with 0, but here 0 stands for no timestamp.
         let drawn = allocator.draw(core, source) + 1;
-        // Somebody may have come first, in another list.
+        // Another session can have drawn the timestamp first, under the latch of another list.
         core.cas(&self.line, &self.timestamp, 0, drawn).map_or_else(|seen| seen, |_| drawn)
     }
 }

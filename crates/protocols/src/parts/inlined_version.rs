@@ -1,17 +1,25 @@
-//! The newest version of a row, read where its record is, without a latch.
+//! Reads the newest version of a row in its record, without a latch.
 //!
-//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (inlining: the version that most want is next to the index
-//! entry; pending versions, and who waits for them). A version is announced by its timestamp (`pending`)
-//! before anything of it is written, and has a `wts` of its own before that is taken away. So a reader that finds the
-//! same `wts` before and after, and nothing announced, has copied one version.
+//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (inlining: the version that most transactions want is next to the
+//! index entry; pending versions, and who waits for them).
+//!
+//! A writer changes the newest version in this order:
+//!
+//! 1. It announces the version by storing its timestamp in `pending`.
+//! 2. It writes the row and its `wts`.
+//! 3. It clears `pending`.
+//!
+//! Each version has a `wts` of its own. So a reader that finds the same `wts` before and after its copy, and no
+//! announced version, has copied one version. Otherwise the read was torn, and the reader tries again.
 
 use super::{range_times, version_times::Times};
 use machine::{Core, Machine};
 use storage::{RecordRef, RowHead};
 use txn::ColumnSet;
 
-/// Copies `columns` of the newest version, with its timestamp, once earlier announced ones are decided. None if that
-/// version is later than `timestamp`, or a later one is announced: then the chain must be looked at under its latch.
+/// Copies `columns` of the newest version, and returns its head and its timestamp. Waits first for announced versions
+/// with earlier timestamps to be decided. Returns `None` if the newest version is later than `timestamp`, or if a later
+/// one is announced. Then the chain must be read under its latch.
 #[inline]
 pub fn read<M: Machine>(
     core: &M::Core,
@@ -22,7 +30,7 @@ pub fn read<M: Machine>(
 ) -> Option<(RowHead, u64)> {
     let (line, Times { chain, pending, .. }) = (record.line(), record.cc());
     loop {
-        // In this order: an announced version writes its `wts` while it is announced.
+        // The order of these loads matters: a version writes its `wts` while it is announced.
         let begin = core.load(line, &chain.wts);
         let earlier = |announced: u64| announced != 0 && announced < timestamp;
         let announced = core.load(line, pending);
@@ -34,7 +42,7 @@ pub fn read<M: Machine>(
             continue;
         }
         let head = record.copy_out(core, columns, out);
-        // What is copied of a version that is being written shows that it is announced.
+        // If a part of the copy comes from a version that is being written, the loads below see its announcement.
         core.fence_acquire();
         if core.load(line, pending) == 0 && core.load_relaxed(line, &chain.wts) == begin {
             return Some((head, begin));
@@ -42,8 +50,9 @@ pub fn read<M: Machine>(
     }
 }
 
-/// Nobody may come between the newest version and `timestamp` from here on; once versions are decided that were
-/// announced before `awaited`, their time of that version is returned. None if it is later than `timestamp`.
+/// Marks the newest version as read at `timestamp`, so that no version announced from here on can come between the two.
+/// Then waits until every version announced before `awaited` is decided, and returns the timestamp of the newest
+/// version. Returns `None` if that timestamp is later than `timestamp`.
 #[inline]
 pub fn mark_read<M: Machine>(
     core: &M::Core,
@@ -57,7 +66,7 @@ pub fn mark_read<M: Machine>(
         return None;
     }
     range_times::raise::<M>(core, line, rts, timestamp);
-    // Marked before anybody is looked for who has announced a version and does not know of the mark.
+    // The mark must be visible before the search for an announced version whose writer does not know of it.
     core.fence();
     core.wait_while(line, pending, |announced| announced != 0 && announced < awaited);
     let newest = core.load(line, &chain.wts);

@@ -1,9 +1,28 @@
-//! A record's lock with a queue: who owns it, who waits for it.
+//! A record's lock with a queue: a list of owners, and a list of waiters.
 //!
-//! Requests live in the sessions' own memory and are named by arena offset, so a lock needs three words. A
-//! latch protects both lists. They are in the record itself, or elsewhere ([`LockPlace`]). Waiters stand youngest first: each is older than everybody
-//! that it waits for, owners and waiters before it alike, so waits never form a circle (WAIT_DIE's rule).
-//! Who waits here waits to the end; [`super::cancellable_queue`] keeps the same lists for protocols that
+//! **Structure.** A request is a session's entry in one of the lists. Requests lie in the memory of their sessions and
+//! are named by arena offset (0 is none), so a lock needs three words: a latch, and the heads of the two lists. The
+//! latch protects both lists. The words lie in the record itself or elsewhere ([`LockPlace`]).
+//!
+//! **States of a request.**
+//!
+//! ```text
+//!             compatible, no waiters
+//! not queued  ---------------------->  owner  -- release -->  not queued
+//!     |                                  ^
+//!     | must wait                        | grant
+//!     +----------->  waiter  ------------+
+//! ```
+//!
+//! An upgrade waits with a second request, which names the shared request of the same owner.
+//!
+//! **Invariant.** Either all owners hold the lock shared, or there is one owner, which holds it exclusively.
+//!
+//! **Why there is no deadlock.** Under WAIT_DIE a transaction waits only for younger ones. Waiters stand youngest
+//! first. So each waiter is older than every owner, and every waiter ahead, that it waits for. These waits form no
+//! cycle.
+//!
+//! A waiter here waits until the lock is granted. [`super::cancellable_queue`] uses the same lists for protocols that
 //! call waiters away.
 
 use super::{queue_latch::Latcher, two_phase_locking::Mode};
@@ -14,17 +33,20 @@ use storage::RecordRef;
 /// A lock: a latch, and the heads of two lists of requests.
 #[repr(C)]
 pub struct LockQueue {
+    /// A [`super::queue_latch`] over both lists.
     pub(super) latch: Word,
+    /// Offset of the first owner's request; 0 for none.
     pub(super) owners: Word,
+    /// Offset of the first waiter's request, which is granted next; 0 for none.
     pub(super) waiters: Word,
 }
 
-// SAFETY: words.
+// SAFETY: `LockQueue` consists of words, which are valid as zeros.
 unsafe impl Zeroed for LockQueue {}
 
-/// The words of a record, with a lock among them.
+/// A protocol's words in a record, with a lock among them.
 pub trait Queued: Zeroed + Send + Sync + 'static {
-    /// The lock.
+    /// Returns the lock.
     fn queue(&self) -> &LockQueue;
 }
 
@@ -35,17 +57,17 @@ impl Queued for LockQueue {
     }
 }
 
-/// Where the lock of a record is.
+/// The place where the lock of a record lies.
 pub trait LockPlace<M: Machine>: Sized + Send + Sync + 'static {
-    /// Whether it is not the record.
+    /// Set if locks lie in tables, and not in their records.
     const IN_TABLES: bool;
-    /// What it keeps in each record.
+    /// Words that the place keeps in each record.
     type Record: Zeroed + Send + Sync + 'static;
 
-    /// What it keeps elsewhere, as `options` ask for it.
+    /// Creates what the place keeps outside the records, as `options` ask for it.
     fn new(arena: &Arc<Arena>, options: &ProtocolOptions) -> Result<Self, OutOfMemory>;
 
-    /// Finds the record's lock and latches it.
+    /// Finds the record's lock and acquires its latch.
     fn latch<'a>(
         &'a self,
         core: &M::Core,
@@ -53,21 +75,21 @@ pub trait LockPlace<M: Machine>: Sized + Send + Sync + 'static {
         record: &RecordRef<'a, M, Self::Record>,
     ) -> Result<Latched<'a, M>, OutOfMemory>;
 
-    /// Gives the latch back, when all that is to be done about the lock has been done.
+    /// Releases the latch, when the caller has finished with the lock.
     fn unlatch(&self, core: &M::Core, latcher: &Latcher<M>, lock: Latched<'_, M>);
 }
 
-/// A record's lock, latched.
+/// A record's lock whose latch is held.
 pub struct Latched<'a, M: Machine> {
-    /// On which its words lie.
+    /// Cache line of the lock's words.
     pub line: &'a M::Line,
-    /// Its words.
+    /// Words of the lock.
     pub queue: &'a LockQueue,
-    /// For its place, if that is not the record: the offsets of what is latched, and of the lock.
+    /// For a place outside the record: the offset of what is latched, and that of the lock.
     pub at: (u64, u64),
 }
 
-/// In the record itself.
+/// Locks that lie in the records themselves.
 pub struct InRecord;
 
 impl<M: Machine> LockPlace<M> for InRecord {
@@ -96,71 +118,77 @@ impl<M: Machine> LockPlace<M> for InRecord {
     }
 }
 
-/// In a request's mode: the lock is wanted, or held, by this request alone.
+/// Set in a request's mode if this request alone wants, or holds, the lock.
 pub(super) const EXCLUSIVE: u64 = 1;
 
 /// One session's request for one lock.
 #[repr(C, align(16))]
 pub(super) struct Request<M: Machine> {
+    /// Cache line of these words.
     pub(super) line: M::Line,
+    /// Offset of the next request in the same list; 0 at its end.
     pub(super) next: Word,
-    /// The requester's age, or another name by which its protocol knows it.
+    /// Age of the requester, or another name by which its protocol knows it.
     pub(super) timestamp: Word,
-    /// [`EXCLUSIVE`] if the lock is wanted for itself alone; and whether it can be overtaken, see [`super::overtaking`].
+    /// [`EXCLUSIVE`] if the lock is wanted exclusively. Also has the flags and the count of [`super::overtaking`].
     pub(super) mode: Word,
-    /// 1 once the lock is owned; waited on. Where all stand in the order in which they came, and are told elsewhere: of
-    /// the first waiter the last one.
+    /// 1 once the lock is owned. The requester waits on this word. In a queue in order of arrival requesters are told
+    /// elsewhere, and there the first waiter keeps the offset of the last one in this word.
     granted: Word,
-    /// For a waiting upgrade: the request by which its owner shares the lock already.
+    /// For a waiting upgrade the request by which its owner shares the lock already; otherwise 0.
     pub(super) upgrades: Word,
-    /// Where the requester is told, if not in `granted`.
+    /// Offset of the session that is told of the grant, if it does not wait on `granted`.
     pub(super) session: Word,
 }
 
-// SAFETY: a line and words.
+// SAFETY: `Request` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Request<M> {}
 
 impl<M: Machine> Request<M> {
-    /// Of the first waiter, in the order of arrival: the last one. It needs no word of its own, as nobody waits for
-    /// `granted` there.
+    /// Returns the word in which the first waiter keeps the offset of the last one, in order of arrival. It shares the
+    /// word of `granted`, on which no requester waits there.
     fn last(&self) -> &Word {
         &self.granted
     }
 }
 
-/// A request that is in a queue; give it back with [`Requests::release`].
+/// A request that owns a lock. Give it back with [`Requests::release`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
+    /// Offset of the request, which is in the list of owners.
     pub(super) request: u64,
-    /// How the lock is held.
+    /// Mode in which the lock is held.
     pub mode: Mode,
 }
 
-/// Whether a requester may wait for the holder of a conflicting request, by their timestamps
-/// (own, other's).
+/// Decides from two timestamps, the requester's and the other's, whether a requester may wait for the holder of a
+/// conflicting request.
 pub type MayWait = fn(u64, u64) -> bool;
 
-/// The requests of one session.
+/// Requests of one session.
 pub struct Requests<M: Machine> {
+    /// Where the requests are placed.
     arena: Arc<Arena>,
+    /// The session's way to take latches.
     latcher: Latcher<M>,
+    /// Offsets of the requests that are in no list.
     pub(super) free: Vec<u64>,
-    /// Waiters stand in the order in which they came, and none is an upgrade: the first knows the last.
+    /// Set if waiters stand in order of arrival, and none is an upgrade. Then the first waiter knows the last one.
     pub(super) in_order_of_arrival: bool,
 }
 
 const REQUESTS_PER_CHUNK: u64 = 32;
 
 impl<M: Machine> Requests<M> {
-    /// A session's requests, in `arena`, and its way to take latches.
+    /// Creates the requests of a session, in `arena`. `latcher` is the session's way to take latches.
     pub fn new(arena: &Arc<Arena>, latcher: Latcher<M>) -> Requests<M> {
         Requests { arena: arena.clone(), latcher, free: Vec::new(), in_order_of_arrival: false }
     }
 
-    /// Bytes of the requests that are placed at a time.
+    /// Number of bytes of a chunk of requests. Requests are placed by the chunk.
     pub(super) const CHUNK_BYTES: u64 = size_of::<Request<M>>() as u64 * REQUESTS_PER_CHUNK;
 
-    /// Adds the requests placed at `first`, which nobody else uses.
+    /// Adds the chunk of requests placed at `first`, which no other session uses.
     pub(super) fn supply(&mut self, first: u64) {
         let size = size_of::<Request<M>>() as u64;
         self.free.extend((0..REQUESTS_PER_CHUNK).rev().map(|i| first + i * size));
@@ -168,7 +196,7 @@ impl<M: Machine> Requests<M> {
 
     #[inline(always)]
     pub(super) fn at(&self, request: u64) -> &Request<M> {
-        // SAFETY: offsets in queues come from `take`, whose chunks hold requests only.
+        // SAFETY: an offset in a queue comes from `take`, whose chunks consist of requests only.
         unsafe { self.arena.at::<Request<M>>(request) }
     }
 
@@ -215,7 +243,7 @@ impl<M: Machine> Requests<M> {
         core.store_relaxed(&self.at(request).line, &self.at(request).mode, EXCLUSIVE);
     }
 
-    /// Puts a request ahead of all waiters, in the order of arrival.
+    /// Puts a request ahead of all waiters. Only used in order of arrival.
     pub(super) fn prepend(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
         let (first, own) = (core.load_relaxed(line, head), self.at(request));
         let last = match first {
@@ -226,7 +254,7 @@ impl<M: Machine> Requests<M> {
         self.link_between(core, line, head, (0, first), request);
     }
 
-    /// Puts a request between two of a list, or before its first, or behind its last.
+    /// Puts a request between two neighbours in a list. 0 stands for no neighbour, at either end.
     pub(super) fn link_between(
         &self,
         core: &M::Core,
@@ -268,8 +296,8 @@ impl<M: Machine> Requests<M> {
         core.store_relaxed(&self.at(at).line, &self.at(at).next, after);
     }
 
-    /// Puts `request` behind all waiters, however many there are: who comes late to a long queue must not hold its latch
-    /// for as long as it takes to walk along it. Only in the order of arrival.
+    /// Puts `request` behind all waiters in constant time. A request that comes late to a long queue must not hold the
+    /// latch for as long as it takes to walk along the queue. Only used in order of arrival.
     pub(super) fn append(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
         let own = self.at(request);
         core.store_relaxed(&own.line, &own.next, 0);
@@ -285,7 +313,7 @@ impl<M: Machine> Requests<M> {
         core.store_relaxed(&first.line, first.last(), request);
     }
 
-    /// Takes `request` out of the waiters.
+    /// Takes `request` out of the list of waiters.
     pub(super) fn unlink_waiter(
         &self,
         core: &M::Core,
@@ -310,9 +338,12 @@ impl<M: Machine> Requests<M> {
         self.unlink(core, line, &queue.waiters, request);
     }
 
-    /// Takes the lock of `record`, waiting for it if `may_wait` allows that for every conflicting owner.
-    /// `None` when it does not, or when the lock is free for the asking but others have queued: then
-    /// only who is older than all of them may queue too, or writers would starve.
+    /// Acquires the lock of `record`. On a conflict it waits, if `may_wait` allows that for every owner. Returns `None`
+    /// if `may_wait` does not allow it.
+    ///
+    /// If there is no conflict but others have queued, the request may queue only if it may wait for all waiters.
+    /// Otherwise it returns `None`. Under WAIT_DIE this means that it must be older than all of them. A request that
+    /// passed the waiters would starve writers.
     pub fn acquire<P: LockPlace<M>>(
         &mut self,
         core: &M::Core,
@@ -351,7 +382,7 @@ impl<M: Machine> Requests<M> {
         Ok(Some(Held { request, mode }))
     }
 
-    /// Makes a shared lock exclusive; false when that would need a wait that `may_wait` forbids.
+    /// Upgrades a shared lock to an exclusive one. Returns false if that would need a wait that `may_wait` forbids.
     pub fn upgrade<P: LockPlace<M>>(
         &mut self,
         core: &M::Core,
@@ -373,7 +404,7 @@ impl<M: Machine> Requests<M> {
         if alone {
             core.store_relaxed(&own.line, &own.mode, 1);
         } else if granted {
-            // Ahead of every waiter: they all conflict with the shared lock that is held already.
+            // Ahead of every waiter: all of them conflict with the shared lock that is held already.
             let upgrade = self.at(request);
             core.store_relaxed(&upgrade.line, &upgrade.upgrades, held.request);
             self.link(core, line, &queue.waiters, request);
@@ -389,7 +420,7 @@ impl<M: Machine> Requests<M> {
         Ok(granted)
     }
 
-    /// Gives the lock back and grants it to whoever is next.
+    /// Releases the lock, and grants it to the next waiters.
     pub fn release<P: LockPlace<M>>(
         &mut self,
         core: &M::Core,
@@ -420,7 +451,7 @@ impl<M: Machine> Requests<M> {
         true
     }
 
-    /// Puts a waiter behind everybody that it may wait for; a waiting upgrade stays first.
+    /// Puts a waiter behind all waiters that it may wait for. A waiting upgrade stays first.
     fn enqueue(
         &self,
         core: &M::Core,
@@ -452,7 +483,7 @@ impl<M: Machine> Requests<M> {
         core.wait_while(&request.line, &request.granted, |granted| granted == 0);
     }
 
-    /// Grants the lock to waiters from the front for as long as they are compatible, and tells them.
+    /// Grants the lock to the waiters in front for as long as they are compatible, and calls `tell` for each.
     pub(super) fn grant(
         &self,
         core: &M::Core,

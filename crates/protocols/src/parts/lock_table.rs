@@ -1,18 +1,28 @@
-//! Locks in tables instead of in their records: the lock manager of the textbooks, to compare.
+//! Locks in tables instead of in their records. This is the lock manager of the textbooks, kept for comparison.
 //!
 //! Source: Gray and Reuter 1993, 8.4 (a hash table of lock heads, latched bucket by bucket); Abyss 3.1 and 4.1
 //! (the test-bed can run with a partitioned or with a centralized lock manager; one lock in each tuple is what
 //! scales). There is one table for all records, or one for each partition.
 //!
-//! A bucket has a latch and a chain of entries, the first of which lies in the bucket itself. An entry belongs
-//! to the record that its name names for as long as anybody owns its lock or waits for it, and to nobody
-//! otherwise. So records that meet in a bucket share a latch and never a lock: a transaction cannot meet
-//! itself, and a record that nobody can know of yet is free, as it is where the lock is in the record. A chain
-//! grows by an entry when more locks than ever before are held in its bucket at one time; entries stay. The
-//! guards of ranges lock like records; having no key, they all are in the first partition's table.
+//! **Structure.** A bucket has a latch and a chain of entries. Its first entry lies in the bucket itself:
 //!
-//! A record is named by its offset: all tables lie in one arena, and a slot is used again only when nobody who
-//! could lock it is left.
+//! ```text
+//! table:  | bucket | bucket | bucket | ...
+//!             |
+//!          first entry (with the latch) -> entry -> entry
+//! ```
+//!
+//! **Invariant.** An entry belongs to the record that its name names for as long as a transaction owns its lock or
+//! waits for it. Otherwise it belongs to no record. So records in the same bucket share a latch but never a lock:
+//!
+//! - A transaction cannot conflict with itself because of two records in one bucket.
+//! - The lock of a record that no other transaction can know of yet is free, as it is where locks lie in the records.
+//!
+//! A chain grows by an entry when more locks than ever before are held in its bucket at one time. Entries stay.
+//! The guards of ranges lock like records. They have no key, so all of them are in the first partition's table.
+//!
+//! A record is named by its offset. This name is unique: all tables lie in one arena, and a slot is reused only when no
+//! transaction is left that could lock its old record.
 
 use super::{
     lock_queue::{Latched, LockPlace, LockQueue},
@@ -23,31 +33,36 @@ use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc}
 use std::marker::PhantomData;
 use storage::RecordRef;
 
-/// Buckets of all tables together, if no number is asked for: a million bytes.
+/// Number of buckets of all tables together, if no number is asked for. They take a million bytes.
 const BUCKETS: u64 = 16_384;
-/// The same where structures are kept small, so that records meet in them.
+/// The same number where structures are kept small, so that records share buckets.
 const FEW_BUCKETS: u64 = 3;
 
-/// A lock in a table. The first of a bucket carries the bucket's latch.
+/// A lock in a table. The first entry of a bucket carries the bucket's latch.
 #[repr(C, align(64))]
 struct Entry<M: Machine> {
+    /// Cache line of these words.
     line: M::Line,
+    /// The lock. Its latch word is used in the first entry of a bucket only.
     queue: LockQueue,
-    /// Whose lock it is: the record's offset; 0 for nobody's.
+    /// Offset of the record whose lock this is; 0 for none. Not 0 while the lock is owned or awaited.
     name: Word,
     /// Offset of the next entry in the bucket's chain; 0 at its end.
     next: Word,
 }
 
-// SAFETY: a line and words.
+// SAFETY: `Entry` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Entry<M> {}
 
-/// Tables of locks, one behind the other.
+/// Tables of locks, one behind the other in the arena.
 pub struct LockTables<M: Machine> {
+    /// Where the tables lie.
     arena: Arc<Arena>,
+    /// Offset of the first bucket of the first table.
     first: u64,
+    /// Number of tables: 1, or one for each partition.
     tables: u64,
-    /// Of each table.
+    /// Number of buckets in each table.
     buckets: u64,
     machine: PhantomData<fn() -> M>,
 }
@@ -55,7 +70,7 @@ pub struct LockTables<M: Machine> {
 impl<M: Machine> LockTables<M> {
     #[inline(always)]
     fn at(&self, entry: u64) -> &Entry<M> {
-        // SAFETY: `new` and `extend` have placed an entry at each offset that a bucket or a chain leads to.
+        // SAFETY: each offset of a bucket or in a chain is that of an entry that `new` or `extend` has placed.
         unsafe { self.arena.at::<Entry<M>>(entry) }
     }
 
@@ -68,14 +83,14 @@ impl<M: Machine> LockTables<M> {
     }
 
     fn bucket_of(&self, core: &M::Core, record: &RecordRef<'_, M, ()>) -> u64 {
-        // Fibonacci hashing; the high bits, scaled to the number of buckets.
+        // Fibonacci hashing: takes the high bits, scaled to the number of buckets.
         let spread = (record.name().offset >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let bucket = ((u128::from(spread) * u128::from(self.buckets)) >> 64) as u64;
         let bucket = self.table_of(core, record) * self.buckets + bucket;
         self.first + bucket * size_of::<Entry<M>>() as u64
     }
 
-    /// The record's entry in the chain of a bucket that is latched: one that is nobody's, if it has none.
+    /// Returns the record's entry in the chain of a latched bucket. If the record has none, gives it a free entry.
     fn entry_of(&self, core: &M::Core, bucket: u64, name: u64) -> Result<u64, OutOfMemory> {
         let (mut at, mut free) = (bucket, None);
         while at != 0 {
@@ -98,7 +113,7 @@ impl<M: Machine> LockTables<M> {
         Ok(offset)
     }
 
-    /// One more entry, behind the first of the bucket.
+    /// Adds an entry to the bucket's chain, behind the first one.
     #[cold]
     fn extend(&self, core: &M::Core, bucket: u64) -> Result<u64, OutOfMemory> {
         let offset = self.arena.allocate(size_of::<Entry<M>>() as u64, 64, Place::Any)?;

@@ -1,70 +1,88 @@
-//! Timestamps from clocks of the sessions' own, which are kept together loosely.
+//! Timestamps from loosely synchronized clocks, one for each session.
 //!
-//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (multi-clock timestamps). Each session has a clock that goes on by the time that
-//! passes between two of its timestamps; a timestamp is the clock joined with the session's number. So nobody writes a
-//! line that others write too. From time to time a session looks at the clock of another, each in turn, and takes
-//! it if it is ahead (one-sided synchronization): clocks only ever go forward. After an abort the next timestamp is
-//! boosted, so that it comes after what the transaction has lost against.
-//! A transaction that begins later than another has ended may get the earlier timestamp: no order of real time.
+//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (multi-clock timestamps).
+//!
+//! Each session has a clock, which advances by the time that passes between two of its timestamps. A timestamp is the
+//! clock joined with the session's number:
+//!
+//! ```text
+//! | clock (and boost) | session number |
+//! ```
+//!
+//! So timestamps are unique, and no session writes a cache line that another session writes.
+//!
+//! - From time to time a session looks at the clock of another, each in turn, and takes its value if it is ahead
+//!   (one-sided synchronization). So clocks only go forward.
+//! - After an abort the next timestamp is boosted, so that it comes after the transaction against which this one lost.
+//!
+//! The order of timestamps is not that of real time: a transaction that begins after another has ended can get the
+//! earlier timestamp.
 
 use machine::{Arena, Category, Core, Machine, OutOfMemory, Shared, Word, Zeroed, cold::Arc};
 
 #[repr(C, align(64))]
 struct Cell<M: Machine> {
+    /// Cache line of these words.
     line: M::Line,
+    /// The session's clock, as others see it.
     clock: Word,
-    /// The clock of the last timestamp, which may have been boosted.
+    /// Clock of the session's last timestamp, which can be boosted.
     drawn: Word,
 }
 
-// SAFETY: a line and words, all valid as zeros.
+// SAFETY: `Cell` consists of a line and words, and all are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Cell<M> {}
 
-/// A look at another clock is due after a second divided by this: our choice.
+/// A look at another clock is due after a second divided by this. The value is our choice.
 const LOOKS_PER_SECOND: u64 = 10_000;
-/// The boost after an abort is a second divided by this: our choice.
+/// The boost after an abort is a second divided by this. The value is our choice.
 const BOOSTS_PER_SECOND: u64 = 1_000_000;
 
-/// The clocks of all sessions, as they show them.
+/// Clocks of all sessions, as they show them.
 pub struct LooseClocks<M: Machine> {
+    /// By session number. Only the session itself writes its words.
     sessions: Vec<Shared<Cell<M>>>,
-    /// Low bits of a timestamp that hold the session's number.
+    /// Number of low bits of a timestamp that hold the session's number.
     session_bits: u32,
 }
 
-/// One session's clock.
+/// Clock of one session.
 #[derive(Clone, Copy, Debug)]
 pub struct LooseClock {
+    /// Number of the session.
     session: usize,
+    /// The clock, in ticks. Only goes forward.
     clock: u64,
-    /// When the clock was last moved on, and when another was last looked at; none before the first timestamp.
+    /// Time when the clock was last advanced, and time when another clock was last looked at. None before the first
+    /// timestamp.
     moved: Option<(u64, u64)>,
-    /// The session whose clock is looked at next.
+    /// Number of the session whose clock was looked at last; the next look is at the one after it.
     peer: usize,
+    /// Added to the clock for the next timestamp, in ticks; 0 unless the last transaction aborted.
     boost: u64,
-    /// The clock of the last timestamp.
+    /// Clock of the last timestamp. Each timestamp has a larger one.
     drawn: u64,
 }
 
 impl LooseClock {
-    /// The clock of session number `session`, not started.
+    /// Creates the clock of session number `session`. It is not started.
     pub fn new(session: usize) -> LooseClock {
         LooseClock { session, clock: 0, moved: None, peer: session, boost: 0, drawn: 0 }
     }
 
-    /// The transaction has committed.
+    /// Ends the boost, because the transaction has committed.
     pub fn committed(&mut self) {
         self.boost = 0;
     }
 
-    /// The transaction has aborted: the next timestamp is boosted.
+    /// Boosts the next timestamp, because the transaction has aborted.
     pub fn aborted<C: Core>(&mut self, core: &C) {
         self.boost = (core.ticks_per_second() / BOOSTS_PER_SECOND).max(1);
     }
 }
 
 impl<M: Machine> LooseClocks<M> {
-    /// Clocks that nobody has started, for `sessions` sessions. Timestamps last for 2^64 / 2^bits of that number ticks.
+    /// Creates clocks that are not started, for `sessions` sessions. Timestamps last for 2^64 / 2^`session_bits` ticks.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<LooseClocks<M>, OutOfMemory> {
         let session_bits = usize::BITS - sessions.leading_zeros();
         let own = |slot| arena.place(arena.beside(slot));
@@ -72,13 +90,14 @@ impl<M: Machine> LooseClocks<M> {
         Ok(LooseClocks { sessions, session_bits })
     }
 
-    /// A timestamp that nobody else gets, larger than all that this session got before, and than 0.
+    /// Draws a unique timestamp. It is larger than 0, and larger than all timestamps that this session drew before.
     #[inline]
     pub fn draw(&self, core: &M::Core, own: &mut LooseClock) -> u64 {
         let before = core.account(Category::TimestampAllocation);
         let now = core.now();
         let (moved, mut looked) = own.moved.unwrap_or_else(|| {
-            // Who joins begins behind all timestamps, those of its number's last bearer above all.
+            // A session that joins begins behind all timestamps shown. Above all it begins behind those of the last
+            // session that had its number.
             let drawn = self.sessions.iter().map(|cell| core.load(&cell.line, &cell.drawn));
             own.clock = drawn.fold(own.clock, u64::max);
             (now, now)
@@ -99,7 +118,7 @@ impl<M: Machine> LooseClocks<M> {
         (own.drawn << self.session_bits) | own.session as u64
     }
 
-    /// The next timestamp shall be later than `timestamp`.
+    /// Makes the next timestamp later than `timestamp`.
     pub fn catch_up(&self, own: &mut LooseClock, timestamp: u64) {
         own.clock = own.clock.max(timestamp >> self.session_bits);
     }

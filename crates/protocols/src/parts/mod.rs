@@ -1,4 +1,14 @@
-//! What several protocols are made of.
+//! Building blocks that several protocols share.
+//!
+//! - Frames of protocols, which take rules as a parameter: [`two_phase_locking`], [`optimistic`], [`announced_writes`].
+//! - Locks and queues: [`queue_latch`], [`lock_queue`], [`lock_table`], [`cancellable_queue`], [`retiring_queue`],
+//!   [`ordered_locks`], [`partition_locks`].
+//! - Rules about waiting: [`wounding`], [`waits_for`], [`overtaking`].
+//! - Versions: [`version_chain`], [`version_collector`], [`active_timestamps`].
+//! - Clocks and orders: [`timestamp_allocator`], [`loose_clocks`], [`commit_clock`], [`commit_order`].
+//! - What a transaction keeps for itself: [`write_set`], [`record_set`], [`node_set`].
+//!
+//! The other modules are parts of these, or serve a few protocols only.
 
 pub mod absence_times;
 pub mod active_timestamps;

@@ -1,20 +1,26 @@
-//! The leaves that an optimistic transaction has scanned.
+//! A node set: the leaves that an optimistic transaction has scanned.
 //!
-//! Source: Tu, Zheng, Kohler, Liskov and Madden, SOSP 2013, section 4.6 (the node set). A scan notes each leaf
-//! that overlaps its range, the empty ones too, with the count of insertions that its guard shows; at commit
-//! the counts must be the same. Records that the transaction itself makes count as well, so its own
-//! entries move on with them, if they were current just before.
+//! Source: Tu, Zheng, Kohler, Liskov and Madden, SOSP 2013, section 4.6 (the node set).
+//!
+//! The guard of a leaf counts the insertions into the leaf's range. A scan notes each leaf that overlaps its range, the
+//! empty ones too, with this count. At commit the counts must be the same. An insertion is counted before its record
+//! can be found, so equal counts mean that no phantom has appeared in the scanned ranges.
+//!
+//! Records that the transaction itself makes count as well. So its own entry advances with each of them, if it was
+//! current just before. An entry that was not current stays behind, and validation fails.
 
 use super::record_set::RecordSet;
 use machine::{Machine, Zeroed};
 use storage::GuardRef;
 use txn::{Abort, AbortReason};
 
-/// One scanned leaf: its guard, and the insertions counted when it was first scanned.
+/// One scanned leaf: its guard, and its count of insertions when it was first scanned. The count includes the later
+/// insertions of the transaction itself.
 type Scanned<'s, M, C> = (GuardRef<'s, M, C>, u64);
 
-/// A transaction's node set.
+/// Node set of a transaction.
 pub struct NodeSet<'s, M: Machine, C> {
+    /// One entry for each leaf scanned.
     leaves: RecordSet<'s, M, C, Scanned<'s, M, C>>,
 }
 
@@ -25,27 +31,27 @@ impl<M: Machine, C> Default for NodeSet<'_, M, C> {
 }
 
 impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> NodeSet<'s, M, C> {
-    /// True when no leaf was scanned.
+    /// Returns whether no leaf was scanned.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.leaves.is_empty()
     }
 
-    /// The leaf of `guard` is about to be read.
+    /// Notes the leaf of `guard`, which is about to be read.
     pub fn observe(&mut self, core: &M::Core, guard: GuardRef<'s, M, C>) {
-        // Scanned twice, it must still be as it was the first time.
+        // A leaf that is scanned twice must still be as it was the first time.
         if self.leaves.find(&guard.record()).is_none() {
             self.leaves.push(guard.record(), (guard, guard.insertions(core)));
         }
     }
 
-    /// The transaction has made a record in the leaf, which had counted `counted` insertions before. True if
-    /// it has scanned the leaf: then the record's absence belongs into its read set.
+    /// Called when the transaction has made a record in the leaf, which had counted `counted` insertions before.
+    /// Returns true if the leaf was scanned and current. Then the record's absence belongs into the read set.
     pub fn made(&mut self, guard: GuardRef<'s, M, C>, counted: u64) -> bool {
         self.moved_on(guard, counted)
     }
 
-    /// The transaction has split the leaf, which had counted `counted` insertions before.
+    /// Called when the transaction has split the leaf, which had counted `counted` insertions before.
     pub fn split(
         &mut self,
         core: &M::Core,
@@ -58,7 +64,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> NodeSet<'s, M, C> {
         }
     }
 
-    /// True if the leaf was scanned and was current until now.
+    /// Advances the entry of the leaf. Returns whether the leaf was scanned and was current until now.
     fn moved_on(&mut self, guard: GuardRef<'s, M, C>, counted: u64) -> bool {
         let Some(at) = self.leaves.find(&guard.record()) else { return false };
         let (_, seen) = self.leaves.value_mut(at);
@@ -69,7 +75,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> NodeSet<'s, M, C> {
         current
     }
 
-    /// The ranges must be as they were scanned. Call with the write set locked.
+    /// Checks that the ranges are as they were scanned. Call with the write set locked.
     pub fn validate(&self, core: &M::Core) -> Result<(), Abort> {
         let same = |(_, (guard, seen)): (_, &Scanned<'s, M, C>)| guard.insertions(core) == *seen;
         if self.leaves.iter().all(same) {
@@ -79,7 +85,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> NodeSet<'s, M, C> {
         }
     }
 
-    /// The guards of all scanned leaves.
+    /// Returns the guards of all scanned leaves.
     pub fn guards(&self) -> impl Iterator<Item = GuardRef<'s, M, C>> {
         self.leaves.iter().map(|(_, (guard, _))| *guard)
     }

@@ -1,17 +1,25 @@
-//! Optimistic concurrency control, around any rule of validation.
+//! A frame for optimistic concurrency control. [`Rules`] decide what makes reads valid.
 //!
-//! Source: Kung and Robinson 1981; record by record as in Tu et al., SOSP 2013, section 4. A transaction reads
-//! without writing shared memory and notes under which word it found each row (a version and a lock bit);
-//! its own writes it keeps to itself. At commit it locks what it is to write, validates what it has read,
-//! installs. What a version is, when a transaction is serialized and what makes its reads valid differs from
-//! protocol to protocol: that is [`Rules`].
+//! Source: Kung and Robinson 1981; record by record as in Tu et al., SOSP 2013, section 4.
 //!
-//! Ranges: a scan notes the leaves that it meets ([`NodeSet`]), which are validated with the reads.
-//! Additions, on demand (commit-time updates: Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020): what is added is
-//! kept in the write set and applied to the row when it is installed, under its lock. Nothing is read for it
-//! before, so nothing is validated; a read of such a row is one like any other. Deviation: theirs is any function of
-//! the row, ours the sum.
-//! Read committed, on demand: reads and ranges are not noted, but for what is read for update.
+//! Each record has a word, which holds a version and a lock bit. A transaction passes through three phases:
+//!
+//! 1. **Read.** It reads without writing shared memory, and notes the word under which it found each row. It buffers
+//!    its own writes.
+//! 2. **Validate** ([`Rules::prepare`]). It locks the records that it is to write, and validates what it has read.
+//! 3. **Write.** It installs its writes, with a new version in each word, which unlocks the records.
+//!
+//! Protocols differ in what a version is, when a transaction is serialized, and what makes its reads valid. [`Rules`]
+//! hold these differences.
+//!
+//! **Ranges.** A scan notes the leaves that it meets ([`NodeSet`]). They are validated with the reads.
+//!
+//! **Additions**, on demand (commit-time updates: Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020). An addition is
+//! kept in the write set. It is applied to the row when it is installed, under the row's lock. Nothing is read for it
+//! before, so nothing is validated. A read of the same row is a read like any other. Deviation: theirs is any function
+//! of the row, ours is the sum.
+//!
+//! **Read committed**, on demand. Reads and ranges are not noted, except rows that are read for update.
 
 use super::{
     node_set::NodeSet,
@@ -26,28 +34,28 @@ use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
-/// How an attempt ended.
+/// Outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Everything is installed, with this timestamp.
+    /// All writes are installed, with this timestamp.
     Committed(u64),
-    /// Nothing is.
+    /// Nothing is installed.
     Aborted,
 }
 
-/// What makes versions valid.
+/// Rules of a protocol: what versions are, and what makes reads valid.
 pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
-    /// The word in each record, and whatever else the protocol keeps there.
+    /// The word in each record, and all else that the protocol keeps there.
     type Record: TidRecord;
-    /// What a session keeps beside what it has read and is to write.
+    /// State of a session, besides its read set and its write set.
     type Own<'s>: Send
     where
         M: 's;
 
-    /// What is done about a record that another has locked to commit, unless the options say otherwise.
+    /// What a commit does about a record that another transaction has locked, unless the options say otherwise.
     const COMMIT_LOCKS: CommitLocks = CommitLocks::Refuse;
 
-    /// As [`Protocol::declare`], at its own level.
+    /// As [`Protocol::declare`], at the protocol's own level.
     fn declare() -> Declaration;
 
     /// As [`Protocol::knobs`].
@@ -58,23 +66,23 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         &[Isolation::Serializable, Isolation::ReadCommitted]
     }
 
-    /// Shared state.
+    /// Creates the shared state.
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// State for session `slot`.
+    /// Creates the state of session `slot`.
     fn own<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Own<'s>;
 
-    /// An attempt begins.
+    /// Begins an attempt.
     #[inline(always)]
     fn begin<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, txn: Txn<'_>) {
         let _ = (core, own, txn);
     }
 
-    /// A row is about to be read.
+    /// Called before a row is read.
     #[inline(always)]
     fn approach<'s>(
         &'s self,
@@ -87,14 +95,14 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Whether the transaction may have read the version of `word` at all.
+    /// Checks whether the transaction may have read the version of `word` at all.
     #[inline(always)]
     fn admit(&self, own: &Self::Own<'_>, word: u64) -> Result<(), Abort> {
         let _ = (own, word);
         Ok(())
     }
 
-    /// Locks what is to be written, and validates what was read. Returns the commit timestamp.
+    /// Locks the write set, and validates what was read. Returns the commit timestamp.
     fn prepare<'s>(
         &'s self,
         core: &M::Core,
@@ -102,16 +110,16 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         sets: &mut Footprint<'s, M, Self::Record>,
     ) -> Result<u64, Abort>;
 
-    /// Up to which commit timestamp what was read stays valid, if it was validated for `timestamp`; none if it may be
-    /// overwritten at any time.
+    /// Returns up to which commit timestamp the reads stay valid, if they were validated for `timestamp`. `None` means
+    /// that they can be overwritten at any time.
     #[inline(always)]
     fn valid_through(timestamp: u64) -> Option<u64> {
         let _ = timestamp;
         None
     }
 
-    /// As [`Protocol::confirm`]: validates once more what was read, now that all that is to be written is locked at
-    /// all sites of the transaction.
+    /// As [`Protocol::confirm`]: validates the reads once more, when the write sets at all sites of the transaction are
+    /// locked.
     fn confirm<'s>(
         &'s self,
         core: &M::Core,
@@ -119,18 +127,18 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         timestamp: u64,
     ) -> Result<(), Abort> {
         let _ = timestamp;
-        // Everybody's locks must be visible before anything read is validated.
+        // The locks at all sites must be visible before any read is validated.
         core.fence();
         sets.validate(core)
     }
 
-    /// The word of a version installed at `timestamp`.
+    /// Returns the word of a version installed at `timestamp`.
     #[inline(always)]
     fn version_at(timestamp: u64) -> u64 {
         timestamp
     }
 
-    /// The attempt has ended; records are unlocked, `sets` is about to be cleared.
+    /// Called when the attempt has ended. The records are unlocked, and `sets` is about to be cleared.
     #[inline(always)]
     fn ended<'s>(
         &'s self,
@@ -148,19 +156,19 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         None
     }
 
-    /// The word of a record made for an absent key in the range of `guard`, or in a table without order. None:
-    /// whatever the slot's last record has left.
+    /// Returns the first word of a record made for an absent key, in the range of `guard` or in a table without order.
+    /// `None` keeps the word that the slot's last record has left.
     fn first_word(
         &self,
         core: &M::Core,
         guard: Option<GuardRef<'_, M, Self::Record>>,
     ) -> Option<u64> {
-        // In a leaf it must be known, as the transaction may have read the absence by scanning the range.
+        // In a leaf the word must be known: the transaction can have read the absence by scanning the range.
         let _ = core;
         guard.map(|_| 0)
     }
 
-    /// What is known of the range of `from` now holds of that of `to` as well: a leaf splits, or merges.
+    /// Passes what is known of the range of `from` on to the range of `to`. Called when a leaf splits or merges.
     fn pass_on(
         &self,
         core: &M::Core,
@@ -181,15 +189,15 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     }
 }
 
-/// A row that was read, and the word under which it was.
+/// A row that was read, and the word under which it was read.
 pub struct Observed<'s, M: Machine, C> {
-    /// Its record.
+    /// Record of the row.
     pub record: RecordRef<'s, M, C>,
-    /// The word, not locked.
+    /// The word, with its lock bit clear.
     pub word: u64,
 }
 
-/// What a transaction has read and is to write.
+/// Read set, node set and write set of a transaction.
 pub struct Footprint<'s, M: Machine, C> {
     /// The read set.
     pub reads: Vec<Observed<'s, M, C>>,
@@ -197,7 +205,7 @@ pub struct Footprint<'s, M: Machine, C> {
     pub leaves: NodeSet<'s, M, C>,
     /// The write set.
     pub writes: WriteSet<'s, M, C>,
-    /// How many records of the write set are locked, from the first.
+    /// Number of locked records. They are the first ones of the write set, and no others.
     locked: usize,
 }
 
@@ -211,8 +219,8 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         }
     }
 
-    /// Locks the write set in its order, which is everybody's if it is sorted, and makes sure that updated rows
-    /// are there. Shows `each` the word of each record from before.
+    /// Locks the write set in its order, and checks that updated rows are present. If the set is sorted, all
+    /// transactions lock in the same order. Passes each record's word from before to `each`.
     #[inline]
     pub fn lock_writes(
         &mut self,
@@ -228,7 +236,7 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         Ok(())
     }
 
-    /// The version that was read is still the last one, and nobody else has locked it.
+    /// Returns whether the version that was read is still the newest, and no other transaction has locked it.
     #[inline]
     pub fn is_current(&self, core: &M::Core, read: &Observed<'s, M, C>) -> bool {
         let now = core.load(read.record.line(), read.record.cc().word());
@@ -236,7 +244,7 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         now & !C::LOCKED == read.word && !(is_locked && self.writes.find(&read.record).is_none())
     }
 
-    /// Everything that was read is current. Call with the write set locked.
+    /// Checks that everything that was read is current. Call with the write set locked.
     #[inline]
     pub fn validate(&self, core: &M::Core) -> Result<(), Abort> {
         if !self.reads.iter().all(|read| self.is_current(core, read)) {
@@ -245,13 +253,13 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         self.leaves.validate(core)
     }
 
-    /// True when there is nothing to be validated.
+    /// Returns whether there is nothing to validate.
     #[inline(always)]
     fn reads_nothing(&self) -> bool {
         self.reads.is_empty() && self.leaves.is_empty()
     }
 
-    /// The largest of `first` and the words read.
+    /// Returns the largest of `first` and the words read.
     #[inline]
     pub fn newest_read(&self, first: u64) -> u64 {
         self.reads.iter().map(|read| read.word).fold(first, u64::max)
@@ -268,7 +276,8 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         self.wake(core, self.writes.len());
     }
 
-    /// Wakes who waits for one of the first `count` records. When all are unlocked: who is woken may want several.
+    /// Wakes the sessions that wait for one of the first `count` records. Called once all of them are unlocked, because
+    /// a woken session can need several.
     #[inline]
     fn wake(&self, core: &M::Core, count: usize) {
         let written = self.writes.records().take(count);
@@ -294,21 +303,24 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
 
 /// State of a session.
 pub struct Worker<'s, M: Machine, R: Rules<M>> {
+    /// State that the rules keep.
     own: R::Own<'s>,
+    /// Footprint of the running attempt.
     sets: Footprint<'s, M, R::Record>,
 }
 
-/// The protocol that validates by `R`.
+/// The protocol whose rules of validation are `R`.
 pub struct Optimistic<R> {
     rules: R,
-    /// All reads are noted.
+    /// Set if all reads are noted. Otherwise only reads for update are.
     validates: bool,
+    /// Set if additions are applied at commit.
     adds_at_commit: bool,
 }
 
 impl<R> Optimistic<R> {
-    /// Whether a blind update finds its row. It reads nothing: that the row is still there is checked under the lock
-    /// at commit. Only an absence that the caller is told of becomes part of the read set.
+    /// Returns whether a blind update finds its row. A row that is found is not read: its presence is checked under the
+    /// lock at commit. An absence becomes part of the read set, because the caller is told of it.
     #[inline(always)]
     fn finds<'s, M: Machine>(
         &'s self,
@@ -463,7 +475,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     ) -> Result<(), Abort> {
         self.prepare_record(core, &record, Some(guard));
         if worker.sets.leaves.made(guard, counted) {
-            // Nobody else can find it, so this is no access that anybody would have to be charged for.
+            // No other transaction can find the record yet, so this access need not be charged.
             let word = core.load_relaxed(record.line(), record.cc().word());
             worker.sets.reads.push(Observed { record, word });
         }
@@ -497,7 +509,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         }
         let least = self.rules.prepare(core, &mut worker.own, &mut worker.sets)?;
         let through = match worker.sets.reads_nothing() {
-            // What it writes is locked.
+            // There is nothing that can become invalid: what the transaction writes is locked.
             true => Some(u64::MAX),
             false => R::valid_through(least),
         };

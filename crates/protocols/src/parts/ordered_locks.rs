@@ -1,13 +1,23 @@
-//! Locks that are waited for only in the order of their records' names, so that nobody waits in a circle.
+//! Locks whose waits follow the order of their records' names, so that waits never form a deadlock
+//! cycle.
 //!
-//! Source: Wang and Kimura, VLDB 2016 (canonical mode; the current and the retrospective lock list). A transaction
-//! is in canonical mode as long as all that it has locked comes before what it is to lock next; then it waits
-//! for as long as it takes. Otherwise it either tries, and gives up after a moment, or it first gives back what
-//! stands in the way. That is allowed because these locks are there to keep others from interfering, and not to
-//! find out whether they have: their holder validates what it has read.
+//! Source: Wang and Kimura, VLDB 2016 (canonical mode; the current and the retrospective lock
+//! list).
 //!
-//! An attempt that has failed leaves a list of what the next one had better lock. Whenever that waits for a
-//! lock, it takes those on the list first that come before.
+//! A session holds its locks in a list that is sorted by record name (the current lock list). An
+//! attempt is in canonical mode as long as every lock that it holds comes before the lock that it
+//! acquires next. In canonical mode the session waits for as long as it takes. Waits then go only
+//! from smaller to larger names, so they form no cycle.
+//!
+//! A lock out of this order is handled in one of two ways ([`OutOfOrder`]). The session tries for a
+//! moment and then does without the lock, or it first releases the locks that come after it and
+//! then waits. A transaction can release a lock early because these locks only keep other
+//! transactions from interfering. They do not detect interference: the transaction that holds them
+//! validates its reads at commit.
+//!
+//! A failed attempt leaves a list of the locks that the next attempt should acquire (the
+//! retrospective lock list). Whenever the next attempt waits for a lock, it first acquires the
+//! listed locks that come before it.
 
 use super::{
     cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
@@ -19,10 +29,10 @@ use machine::{Core, Machine, NEVER};
 use storage::{RecordName, RecordRef};
 use txn::{Abort, AbortReason};
 
-/// How long a lock out of order is waited for, in nanoseconds.
+/// Duration of the wait for a lock out of order, in nanoseconds.
 const MOMENT_NS: u64 = 1_000;
 
-/// A lock that is held.
+/// A lock that the session holds.
 struct Lock<'s, M: Machine, C> {
     name: RecordName,
     record: RecordRef<'s, M, C>,
@@ -32,14 +42,17 @@ struct Lock<'s, M: Machine, C> {
 /// The locks of one session.
 pub struct OrderedLocks<'s, M: Machine, C> {
     claims: Claims<M>,
-    /// In the order of names.
+    /// Locks that the session holds. Invariant: sorted by record name, at most one lock per record.
     held: Vec<Lock<'s, M, C>>,
-    /// What is to be locked, if anything is, in the order of names.
+    /// The retrospective lock list: locks that this attempt should acquire. Empty if there is no
+    /// advice. Invariant: sorted by record name, at most one entry per record.
     retrospective: Vec<(RecordName, RecordRef<'s, M, C>, Mode)>,
+    /// Number of the session. The lock queue uses it as the name of the session's requests.
     slot: u64,
 }
 
-/// Waits until told; gives up at a deadline.
+/// Waits until the session is granted the lock or called. Gives up at the deadline, in ticks of
+/// [`Core::now`].
 struct Until(u64);
 
 impl<M: Machine> Policy<M> for Until {
@@ -55,23 +68,23 @@ impl<M: Machine> Policy<M> for Until {
     }
 }
 
-/// What to do about a lock that is out of order.
+/// What [`OrderedLocks::lock`] does about a lock that is out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfOrder {
-    /// Try for a moment; do without it if that fails.
+    /// Waits for a moment, and does without the lock if that fails.
     Try,
-    /// Give back what stands in the way, then wait.
+    /// Releases the locks that come after it, then waits.
     Restore,
 }
 
 impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
-    /// Those of session `slot`.
+    /// Creates the locks of session `slot`. It holds none yet.
     pub fn new(sessions: &Sessions<M>, slot: usize) -> Self {
         let claims = Claims::in_order_of_arrival(sessions, slot);
         OrderedLocks { claims, held: Vec::new(), retrospective: Vec::new(), slot: slot as u64 }
     }
 
-    /// An attempt begins; new work forgets what the last one has left.
+    /// Begins an attempt. A new transaction (`is_new`) forgets the advice of the last attempt.
     pub fn begin(&mut self, core: &M::Core, is_new: bool) {
         self.claims.begin(core);
         if is_new {
@@ -79,7 +92,7 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         }
     }
 
-    /// How the attempt before this one would have locked the record.
+    /// Returns the mode in which the retrospective lock list names the record, if it does.
     pub fn recommended(&self, record: &RecordRef<'s, M, C>) -> Option<Mode> {
         if self.retrospective.is_empty() {
             return None;
@@ -89,21 +102,23 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         found.ok().map(|at| self.retrospective[at].2)
     }
 
-    /// Whether the record is locked.
+    /// Returns true if the session holds a lock on the record.
     pub fn holds(&self, record: &RecordRef<'s, M, C>) -> bool {
         self.held.binary_search_by_key(&record.name(), |lock| lock.name).is_ok()
     }
 
-    /// What the next attempt had better lock, in any order and repeated at will.
+    /// Replaces the retrospective lock list with `locks`. They can come in any order and can
+    /// repeat.
     pub fn recommend(&mut self, locks: impl Iterator<Item = (RecordRef<'s, M, C>, Mode)>) {
         self.retrospective.clear();
         self.retrospective.extend(locks.map(|(record, mode)| (record.name(), record, mode)));
-        // The stronger of two first, as it stays.
+        // The exclusive mode sorts first, and `dedup_by_key` keeps the first entry.
         self.retrospective.sort_by_key(|(name, _, mode)| (*name, *mode == Mode::Shared));
         self.retrospective.dedup_by_key(|(name, ..)| *name);
     }
 
-    /// Locks the record, if it is not locked as well already. With [`OutOfOrder::Try`] it may not be.
+    /// Acquires the record's lock, unless the session already holds it in this mode or a stronger
+    /// one. With [`OutOfOrder::Try`] it can return `Ok` without the lock.
     pub fn lock(
         &mut self,
         core: &M::Core,
@@ -117,7 +132,8 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         if own.is_some_and(|own| own == Mode::Exclusive || mode == Mode::Shared) {
             return Ok(());
         }
-        // A shared lock on the record itself is in the way as well; if it is all, it goes.
+        // A shared lock on this record also counts as a lock out of order. If it is the only one,
+        // it is released.
         let ahead = self.held.len() - at;
         let restore = ahead == 1 && own.is_some();
         match out_of_order {
@@ -144,8 +160,8 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         self.wait_for(core, record, mode, at)
     }
 
-    /// Locks the record for itself alone if nobody is in the way; aborts if somebody is. Who does not wait need not keep
-    /// to an order.
+    /// Acquires the record's lock exclusively without waiting, or aborts on a conflict. A request
+    /// that does not wait can be out of order.
     pub fn lock_at_once(
         &mut self,
         core: &M::Core,
@@ -159,7 +175,8 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
             Some(Mode::Shared) => self.release_at(core, at),
             None => {}
         }
-        // Where many are refused they must not keep the latch from its holder.
+        // Look without the latch first. Otherwise many refused requesters would keep the lock's
+        // holder from the latch.
         if self.claims.seems_taken(core, &record) {
             return Err(Abort::because(AbortReason::LockConflict));
         }
@@ -213,14 +230,14 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         self.claims.release(core, &lock.record, lock.held);
     }
 
-    /// Gives back all locks from number `at` on.
+    /// Releases all locks from position `at` on.
     fn release_from(&mut self, core: &M::Core, at: usize) {
         for lock in self.held.drain(at..) {
             self.claims.release(core, &lock.record, lock.held);
         }
     }
 
-    /// Gives back all locks.
+    /// Releases all locks.
     pub fn release(&mut self, core: &M::Core) {
         self.release_from(core, 0);
     }

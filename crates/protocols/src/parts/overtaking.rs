@@ -1,9 +1,10 @@
-//! How a session that runs takes a lock that was granted to one that still sleeps.
+//! How a running session takes a lock that was granted to a session that still sleeps.
 //!
-//! A lock that is granted to a sleeping session stands still until that session runs. On a host with other busy programs this
-//! takes milliseconds, and every transaction that needs the lock waits as long. So a grant to a waiter is an *offer*
-//! where sessions can sleep ([`Core::overtakes`]). The session accepts the offer when it runs. Until then a requester
-//! may take the lock back and have it first, if the session seems to sleep ([`Core::sleeps`]).
+//! A lock that is granted to a sleeping session is unused until that session runs. On a host with
+//! other busy programs this takes milliseconds, and every transaction that needs the lock waits as
+//! long. So where sessions can sleep ([`Core::overtakes`]) a grant to a waiter is an *offer*. The
+//! waiter's session accepts the offer when it runs. Until then a requester can take the offer back
+//! and acquire the lock first, if the session seems to sleep ([`Core::sleeps`]).
 //!
 //! ```text
 //!            grant                accepted by its session
@@ -14,25 +15,33 @@
 //!    +------------  overtaken
 //! ```
 //!
-//! The state is in the mode of the request. A requester takes an offer back by a compare-and-swap, and the session accepts it by a
-//! compare-and-swap, so exactly one of them succeeds. All other changes are made under the record's latch. An overtaken
-//! request stands among the waiters again: first, or where its name belongs. Its session is awake, or has been woken.
-//! It waits for a moment for the next offer. If none comes, it meets those ahead of it again, as it did when it queued: it
-//! wounds younger owners, or publishes whom it waits for. Then it waits as before.
+//! The state is in the mode of the request. The session accepts an offer by a compare-and-swap, and
+//! a requester takes it back by a compare-and-swap, so exactly one of them succeeds. All other
+//! changes are made under the record's latch.
 //!
-//! **Why there is still no circle of waits that nobody breaks.** An overtaker conflicts with each owner whose offer it takes
-//! back, so each of these will meet it. Other waiters will not, as they sleep on. They need not:
+//! An overtaken request is among the waiters again. It is the first, or it is where its name
+//! belongs. Its session is awake or has been woken, and waits for a moment for the next offer. If
+//! none comes, the request meets the requests ahead of it again, as it did when it queued: the
+//! session wounds younger owners, or publishes the sessions that it waits for. Then it waits as
+//! before.
 //!
-//! - Waiters by name (WOUND_WAIT, PLOR): an offer is taken back only if its request is older than all waiters. If the
-//!   overtaker must be wounded for the sake of any waiter, it is younger than that waiter, so it is younger than the overtaken one, which wounds it.
-//! - Waiters by arrival (DL_DETECT): every waiter has an edge to each one ahead of it. So a circle through a waiter and the
-//!   overtaker is a circle through the overtaken request too, whose session searches once it has met the overtaker.
-//! - Locks in the order of records (MOCC): nobody ever waits in a circle.
+//! **Why every deadlock cycle is still broken.** An overtaker conflicts with each owner whose offer
+//! it takes back, so each of these owners meets it. The other waiters sleep on and do not meet it.
+//! They need not:
 //!
-//! A request that has been overtaken may leave before it is granted. Then the first waiter behind it takes over its part: it is
-//! woken and meets those ahead (`Claims::has_withdrawn`).
+//! - Waiters by name (WOUND_WAIT, PLOR): an offer is taken back only if its request is older than
+//!   all waiters. If a waiter is older than the overtaker, the overtaken request is older still. So
+//!   the overtaken session wounds the overtaker in place of that waiter.
+//! - Waiters by arrival (DL_DETECT): every waiter has an edge to each request ahead of it. So a
+//!   cycle through a waiter and the overtaker implies a cycle through the overtaken request. The
+//!   overtaken session searches for cycles once it has met the overtaker.
+//! - Locks in the order of records (MOCC): waits never form a cycle.
 //!
-//! **Why nobody starves.** A request is overtaken at most `MOST_OFTEN` times; its next grant is final.
+//! An overtaken request can leave before it is granted. Then the first waiter behind it takes over
+//! its duty: its session is woken and meets the requests ahead (`Claims::has_withdrawn`).
+//!
+//! **Why no request starves.** A request is overtaken at most `MOST_OFTEN` times. Its next grant is
+//! final.
 
 use super::{
     cancellable_queue::{Claims, Policy},
@@ -41,26 +50,32 @@ use super::{
 use crate::faults;
 use machine::{Core, Machine};
 
-/// In a request's mode: it owns the lock, and its session has not accepted yet.
+/// Set in a request's mode if the request owns the lock and its session has not accepted the offer
+/// yet.
 const OFFERED: u64 = 2;
-/// It waits, and its session has been told to look: it has been overtaken, or must meet whoever overtook one that has left.
+/// Set in a request's mode if it waits and its session was told to meet the requests ahead. Either
+/// the request was overtaken, or a request ahead of it that was once overtaken has left the queue.
 const OVERTAKEN: u64 = 4;
-/// How often it was told to look is counted above the flags.
+/// Unit of the counter above the flags: how often the session was told.
 const ONCE: u64 = 8;
-/// How often a request can be overtaken. Someone who runs takes a lock every few microseconds, and a host may run others for
-/// some ten milliseconds.
+/// Maximum number of times that a request is overtaken. A running session takes a lock every few
+/// microseconds, and a host can run other programs for some ten milliseconds.
 const MOST_OFTEN: u64 = 1 << 12;
+/// The same on machines that keep structures small (`Machine::MINIATURE`), so that short runs reach the limit.
 const MOST_OFTEN_IN_MINIATURE: u64 = 3;
-/// How long an overtaken session waits for the next offer before it meets those ahead: a few transactions' time.
+/// Duration of an overtaken session's wait for the next offer, in nanoseconds, before it meets the
+/// requests ahead. It is the time of a few transactions.
 const MOMENT_NS: u64 = 50_000;
 
-/// Whether a wait that was overtaken `times` may be overtaken once more.
+/// Returns true if a wait that was overtaken `times` times can be overtaken once more.
 pub(super) fn may_be_overtaken<M: Machine>(times: u64) -> bool {
     times < if M::MINIATURE { MOST_OFTEN_IN_MINIATURE } else { MOST_OFTEN }
 }
 
 impl<M: Machine> Requests<M> {
-    /// Grants the lock to a waiter. Whether its session has to be told; an overtaken one is awake, and looks.
+    /// Grants the lock to a waiter, as an offer where sessions can sleep. Returns true if the
+    /// caller must tell the waiter's session. An overtaken request's session is awake and waits on
+    /// the mode, which this function changes.
     pub(super) fn offer(&self, core: &M::Core, request: &Request<M>) -> bool {
         if !core.overtakes() {
             return true;
@@ -75,7 +90,7 @@ impl<M: Machine> Requests<M> {
         waits
     }
 
-    /// Whether what was granted to the request is its session's from now on. False if it has been overtaken.
+    /// Accepts a granted lock. Returns false if the request has been overtaken, so it waits again.
     pub(super) fn accepts(&self, core: &M::Core, request: u64) -> bool {
         if !core.overtakes() {
             return true;
@@ -89,7 +104,7 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Takes an offer back; false if it has been accepted.
+    /// Takes an offer back. Returns false if the session has accepted it.
     fn take_back(&self, core: &M::Core, request: u64) -> bool {
         let request = self.at(request);
         let mode = core.load_relaxed(&request.line, &request.mode);
@@ -101,14 +116,16 @@ impl<M: Machine> Requests<M> {
         mode & OFFERED != 0 && core.cas(&request.line, &request.mode, mode, overtaken).is_ok()
     }
 
-    /// Whether an owner has an offer and seems to sleep. Under the latch.
+    /// Returns true if the lock is offered to this owner and not accepted yet. Called under the
+    /// latch.
     fn is_offered(&self, core: &M::Core, request: u64) -> bool {
         let request = self.at(request);
         let mode = core.load_relaxed(&request.line, &request.mode);
         mode & OFFERED != 0 || core.is_planted(faults::OVERTAKES_OWNERS)
     }
 
-    /// Whether a waiter has been overtaken and has not met those ahead since. Under the latch.
+    /// Returns true if a waiter has been overtaken and has not met the requests ahead since. Called
+    /// under the latch.
     pub(super) fn is_overtaken(&self, core: &M::Core, request: u64) -> bool {
         let request = self.at(request);
         core.overtakes() && core.load_relaxed(&request.line, &request.mode) & OVERTAKEN != 0
@@ -116,8 +133,9 @@ impl<M: Machine> Requests<M> {
 }
 
 impl<M: Machine> Claims<M> {
-    /// Takes the lock back from all its owners, if it is offered to them and they seem to sleep. Under the latch; the requester
-    /// conflicts with all of them.
+    /// Takes the lock back from all its owners, if it is offered to each of them and they seem to
+    /// sleep. Returns true if the lock is free now. Called under the latch, by a requester that
+    /// conflicts with all owners.
     pub(super) fn overtakes<P: Policy<M>>(
         &self,
         core: &M::Core,
@@ -147,7 +165,8 @@ impl<M: Machine> Claims<M> {
                 return true;
             }
             if !requests.take_back(core, owner) {
-                // That one goes on, and of those that were overtaken some can go on beside it.
+                // This owner has accepted, so it keeps the lock. Some of the overtaken requests can
+                // share it again.
                 self.grant(core, line, queue);
                 return false;
             }
@@ -156,7 +175,8 @@ impl<M: Machine> Claims<M> {
         }
     }
 
-    /// Whether a request's session sleeps: as long as it waits for its fate, or as an overtaken one for the next offer.
+    /// Returns true if the request's session sleeps. It sleeps on its fate, or on the request's
+    /// mode if the request was overtaken.
     fn seems_asleep(&self, core: &M::Core, request: u64) -> bool {
         let request = self.requests.at(request);
         let session = self.session_at(core.load_relaxed(&request.line, &request.session));
@@ -183,8 +203,8 @@ impl<M: Machine> Claims<M> {
         requests.link_between(core, line, &queue.waiters, (before, at), request);
     }
 
-    /// The request has been overtaken. Returns when it is offered the lock again, or when it has met those ahead and its wait
-    /// has begun again.
+    /// Waits again after the request was overtaken. Returns when the lock is offered to it again,
+    /// or when it has met the requests ahead and its wait has begun again.
     #[cold]
     pub(super) fn waits_again<P: Policy<M>>(
         &self,
@@ -193,7 +213,7 @@ impl<M: Machine> Claims<M> {
         request: u64,
         policy: &mut P,
     ) {
-        // Where nobody is met there is nothing to put off.
+        // In order of arrival a request meets no other requests, so there is nothing to delay.
         let meets = !self.requests.in_order_of_arrival;
         if meets && self.is_offered_soon(core, request) {
             return;
@@ -212,7 +232,8 @@ impl<M: Machine> Claims<M> {
         self.requests.unlatch(core, line, queue);
     }
 
-    /// Waits for a moment until an overtaken request is offered the lock again.
+    /// Waits for a moment until an overtaken request is offered the lock again. Returns false if it
+    /// is not.
     fn is_offered_soon(&self, core: &M::Core, request: u64) -> bool {
         let request = self.requests.at(request);
         let ticks = u128::from(MOMENT_NS) * u128::from(core.ticks_per_second()) / 1_000_000_000;
@@ -221,8 +242,9 @@ impl<M: Machine> Claims<M> {
         core.wait_while_until(&request.line, &request.mode, deadline, overtaken).is_ok()
     }
 
-    /// A request has left the waiters. If it was ever overtaken, those behind it have not met the overtaker: the first of
-    /// them comes and does. Under the latch.
+    /// Called after a request has left the waiters, under the latch. If it was ever overtaken, the
+    /// waiters behind it have not met the overtaker. So the first of them is told to meet the
+    /// requests ahead.
     pub(super) fn has_withdrawn(
         &self,
         core: &M::Core,

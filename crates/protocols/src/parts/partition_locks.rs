@@ -1,18 +1,26 @@
 //! One lock for each partition, with a queue in the order of timestamps.
 //!
-//! A transaction asks for all its partitions before it runs, and runs when it has them all. Whoever has some
-//! of them and waits for others has done nothing yet, so a partition can be taken back from it without an
-//! abort: an older transaction takes its turn, and the younger stands first in the queue again. So an owner
-//! that has not begun to run is the oldest at its partition, everybody waits for older transactions
-//! or for running ones, and running ones wait for nobody: waits form no circle.
+//! A transaction requests all its partitions before it runs, and runs when it owns them all. A
+//! transaction that owns some of its partitions and waits for others has done nothing yet. So a
+//! partition can be taken back from it without an abort: an older transaction becomes the owner,
+//! and the younger one is first in the queue again.
 //!
-//! A session's word counts the partitions that it still lacks. Zero is the begin of its run, and from then on
-//! nothing is taken back.
+//! Invariants:
 //!
-//! Where sessions can sleep ([`Core::overtakes`]) one that lacks nothing may sleep on, and everybody waits for it. There its run begins
-//! when it has noticed, and says so in its word. Until then a transaction that needs one partition and no other may
-//! take that partition, whatever its age: it runs at once, so everybody waits for older transactions or for running
-//! ones as before. A wait can be overtaken a limited number of times.
+//! - An owner that has not begun to run is the oldest transaction at its partition.
+//! - A transaction waits only for older or for running transactions.
+//! - A running transaction waits for no lock.
+//!
+//! So waits form no cycle.
+//!
+//! A session's word counts the partitions that it still lacks. The run begins when the count
+//! becomes zero. From then on no partition is taken back.
+//!
+//! Where sessions can sleep ([`Core::overtakes`]) a session that lacks nothing can sleep on while
+//! other transactions wait for it. There its run begins when the session has noticed that it lacks
+//! nothing and has set `RUNNING` in its word. Until then a transaction that needs this partition
+//! and no other can take it, whatever its age. It runs at once, so transactions still wait only for
+//! older or for running ones. A wait can be overtaken a limited number of times.
 
 use super::{
     lock_queue::{LockQueue, Requests},
@@ -27,46 +35,49 @@ use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, co
 #[repr(C, align(64))]
 struct Partition<M: Machine> {
     line: M::Line,
-    /// The owner's request, and those of who waits, oldest first.
+    /// The owner's request, and the waiters' requests, oldest first.
     queue: LockQueue,
 }
 
 // SAFETY: a line and words.
 unsafe impl<M: Machine> Zeroed for Partition<M> {}
 
-/// What a session still lacks.
+/// What a session still lacks before it can run.
 #[repr(C, align(64))]
 struct Lacking<M: Machine> {
     line: M::Line,
-    /// The number of partitions ([`NUMBER`]); how often it was overtaken, in units of [`OVERTAKEN`]; and [`RUNNING`].
+    /// The number of partitions that the session lacks ([`NUMBER`]), how often it was overtaken in
+    /// units of [`OVERTAKEN`], and the flag [`RUNNING`].
     partitions: Word,
 }
 
-/// Of a session's word: the number of partitions that it lacks.
+/// Bits of a session's word that hold the number of partitions that it lacks.
 const NUMBER: u64 = (1 << 32) - 1;
-/// Its wait was overtaken once.
+/// Unit of the counter in a session's word: how often its wait was overtaken.
 const OVERTAKEN: u64 = 1 << 32;
-/// It has noticed that it lacks nothing. Only where it can be overtaken.
+/// Set in a session's word once the session has noticed that it lacks nothing. Used only where
+/// sessions can be overtaken.
 const RUNNING: u64 = 1 << 63;
 
 // SAFETY: a line and a word.
 unsafe impl<M: Machine> Zeroed for Lacking<M> {}
 
-/// What becomes of a transaction that is older than the owner of a partition.
+/// What happens to a transaction that is older than the owner of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Older {
-    /// It goes first, if the owner has not begun to run. Waiting is all that ever happens.
+    /// The older transaction goes first if the owner has not begun to run. Transactions then only
+    /// wait and never abort.
     GoesFirst,
-    /// It is turned away, and comes back with a later timestamp.
+    /// The older transaction is refused, and retries with a later timestamp.
     IsRefused,
 }
 
-/// Why a transaction does not get its partitions.
+/// Reason why a transaction does not get its partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is older than an owner.
+    /// The transaction is older than an owner.
     TooOld,
-    /// No memory for another request.
+    /// There is no memory for another request.
     OutOfMemory,
 }
 
@@ -78,16 +89,17 @@ pub struct PartitionLocks<M: Machine> {
     arena: Arc<Arena>,
 }
 
-/// One session's locks, held or asked for.
+/// One session's locks, owned or requested.
 pub struct Claims<M: Machine> {
     slot: usize,
     requests: Requests<M>,
-    /// Partition and request.
+    /// Each entry is a partition and the request for it. The request owns the partition or is in
+    /// its queue.
     made: Vec<(usize, u64)>,
 }
 
 impl<M: Machine> PartitionLocks<M> {
-    /// Locks of `partitions` partitions for `sessions` sessions.
+    /// Creates the locks of `partitions` partitions, for `sessions` sessions.
     pub fn new(
         arena: &Arc<Arena>,
         partitions: usize,
@@ -105,19 +117,19 @@ impl<M: Machine> PartitionLocks<M> {
         })
     }
 
-    /// Number of partitions.
+    /// Returns the number of partitions.
     pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
-    /// The claims of session `slot`: none yet.
+    /// Creates the claims of session `slot`. There are none yet.
     pub fn claims(&self, slot: usize) -> Claims<M> {
         let requests = Requests::new(&self.arena, self.latches.latcher(slot));
         Claims { slot, requests, made: Vec::new() }
     }
 
-    /// Takes the locks of `partitions`, none of them twice, and returns when all are held; or none is, and
-    /// why.
+    /// Acquires the locks of `partitions`, which must be distinct, and returns when the session
+    /// owns all of them. On failure it owns none, and the error says why.
     pub fn acquire(
         &self,
         core: &M::Core,
@@ -145,7 +157,7 @@ impl<M: Machine> PartitionLocks<M> {
         Ok(())
     }
 
-    /// Waits until nothing is lacking. From then on the session runs.
+    /// Waits until the session lacks nothing. From then on the session runs.
     fn begin(&self, core: &M::Core, own: &Lacking<M>) {
         if !core.overtakes() {
             core.wait_while(&own.line, &own.partitions, |lacking| lacking != 0);
@@ -159,7 +171,7 @@ impl<M: Machine> PartitionLocks<M> {
                     Err(now) => seen = now,
                 }
             } else {
-                // When it is overtaken it looks for a while before it sleeps again.
+                // After it was overtaken, the session spins for a while before it sleeps again.
                 let times = seen / OVERTAKEN;
                 let lacks = |now| now & NUMBER != 0 && now / OVERTAKEN == times;
                 seen = core.wait_while(&own.line, &own.partitions, lacks);
@@ -167,6 +179,8 @@ impl<M: Machine> PartitionLocks<M> {
         }
     }
 
+    /// Requests one partition. The request becomes the owner, joins the queue, or is refused.
+    /// `only` is set if the transaction needs no other partition.
     fn ask(
         &self,
         core: &M::Core,
@@ -187,10 +201,12 @@ impl<M: Machine> PartitionLocks<M> {
         let granted = match older {
             _ if owner == 0 => true,
             _ if may_overtake && self.overtake(core, requests, owner) => {
-                // As long as an owner does not run it is the oldest at its partition.
+                // An owner that does not run yet is the oldest at its partition, so it becomes the
+                // first waiter.
                 requests.link(core, line, &queue.waiters, owner);
                 if only {
-                    // It runs once it has the lock, so that nobody goes first who is younger than the one overtaken.
+                    // The overtaker runs as soon as it owns the lock. Otherwise a transaction that
+                    // is younger than the overtaken one could take the lock from the overtaker.
                     let own = &*self.sessions[claims.slot];
                     core.store_relaxed(&own.line, &own.partitions, RUNNING | 1);
                 }
@@ -201,7 +217,7 @@ impl<M: Machine> PartitionLocks<M> {
             Older::GoesFirst => {
                 let given_up = self.take_back(core, requests, owner);
                 if given_up {
-                    // It is older than all others at this partition.
+                    // It is older than all waiters of this partition, so it becomes the first.
                     requests.link(core, line, &queue.waiters, owner);
                 }
                 given_up
@@ -223,7 +239,7 @@ impl<M: Machine> PartitionLocks<M> {
         Ok(())
     }
 
-    /// Puts a request before the first that is younger.
+    /// Puts a request into the queue, before the first request that is younger.
     fn enqueue(
         &self,
         core: &M::Core,
@@ -249,18 +265,20 @@ impl<M: Machine> PartitionLocks<M> {
         }
     }
 
+    /// Returns the word of the session that made the request.
     fn session_of(&self, core: &M::Core, requests: &Requests<M>, request: u64) -> &Lacking<M> {
         let request = requests.at(request);
         &self.sessions[core.load_relaxed(&request.line, &request.session) as usize]
     }
 
+    /// Counts one partition less for the session that made the request, and wakes it.
     fn grant(&self, core: &M::Core, requests: &Requests<M>, request: u64) {
         let session = self.session_of(core, requests, request);
         core.fetch_add(&session.line, &session.partitions, u64::MAX);
         core.wake(&session.line, &session.partitions);
     }
 
-    /// Takes a partition from its owner; false when that one runs.
+    /// Takes a partition back from its owner. Returns false if the owner runs.
     fn take_back(&self, core: &M::Core, requests: &Requests<M>, owner: u64) -> bool {
         let running = core.is_planted(faults::HSTORE_TAKES_FROM_RUNNING);
         let session = self.session_of(core, requests, owner);
@@ -278,7 +296,8 @@ impl<M: Machine> PartitionLocks<M> {
         false
     }
 
-    /// Takes a partition from an owner that lacks nothing and seems to sleep.
+    /// Takes a partition from an owner that lacks nothing, does not run yet and seems to sleep.
+    /// Returns true on success.
     fn overtake(&self, core: &M::Core, requests: &Requests<M>, owner: u64) -> bool {
         if !core.overtakes() {
             return false;
@@ -292,7 +311,7 @@ impl<M: Machine> PartitionLocks<M> {
             && core.cas(&session.line, &session.partitions, lacking, taken).is_ok()
     }
 
-    /// Gives back every lock that is held and every place in a queue.
+    /// Releases every lock that the session owns, and withdraws every request that waits.
     pub fn release(&self, core: &M::Core, claims: &mut Claims<M>) {
         while let Some((partition, request)) = claims.made.pop() {
             let Partition { line, queue } = &*self.partitions[partition];

@@ -1,10 +1,21 @@
-//! Whether an optimistic transaction may commit at the timestamp that it has had from its begin.
+//! Validation of an optimistic transaction at the timestamp that it has had since its begin.
 //!
-//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (validation). Its versions are announced first (*pending*), then
-//! what it has read is marked (`rts`), then both sides are looked at: what it has read must be what it would read now,
-//! and nobody later may have read what it overwrites. With a full fence between each one's own mark and the look
-//! at the other's, of a reader and an earlier writer of a record one notices the other.
-//! Scanned leaves are treated as what was read: who makes a record there later starts from the leaf's mark.
+//! Source: Lim, Kaminsky and Andersen, SIGMOD 2017 (validation).
+//!
+//! A transaction commits in this order:
+//!
+//! 1. It announces its versions, which are then *pending* ([`Footprint::announce`]).
+//! 2. It raises the `rts` of every record that it read ([`Footprint::check_reads`]).
+//! 3. It checks its reads: each must be the version that the transaction would read now.
+//! 4. It checks its writes: no later transaction has read a version that it overwrites
+//!    ([`Footprint::check_writes`]).
+//!
+//! **Why no conflict is missed.** Each side publishes its own mark, then executes a full fence,
+//! then looks for the other side's mark. So of a reader and an earlier writer of the same record at
+//! least one notices the other.
+//!
+//! Scanned leaves are treated like records that were read. A transaction that inserts a record
+//! there later starts the record from the leaf's mark.
 
 use super::{
     announced_writes::Announces,
@@ -23,24 +34,25 @@ use txn::{Abort, AbortReason, ColumnSet};
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
-/// What a transaction has read and is to write, and its timestamp.
+/// A transaction's reads, writes and timestamp.
 pub struct Footprint<'s, M: Machine> {
-    /// Announces versions, at the transaction's timestamp.
+    /// Announces versions at the transaction's timestamp.
     pub pending: Prewriter<M>,
-    /// What was read, with the timestamp of the version.
+    /// The read set: each record with the timestamp of the version that was read.
     pub reads: Vec<(Record<'s, M>, u64)>,
-    /// The node set.
+    /// The scanned leaves (node set).
     pub leaves: NodeSet<'s, M, Times>,
     /// The write set.
     pub writes: WriteSet<'s, M, Times>,
-    /// The writes in the order in which they are announced, each behind the timestamp that it is sorted by.
+    /// Indexes of the writes in the order in which they are announced. Each has the sort key
+    /// (`wts`) in front.
     order: Vec<(u64, usize)>,
-    /// How many of them, from the first, are.
+    /// Number of announced writes. They are the first in `order`.
     announced: usize,
 }
 
 impl<'s, M: Machine> Footprint<'s, M> {
-    /// Nothing yet, of a session that announces by `pending`.
+    /// Creates an empty footprint for a session that announces by `pending`.
     pub fn new(pending: Prewriter<M>) -> Self {
         Footprint {
             pending,
@@ -52,7 +64,8 @@ impl<'s, M: Machine> Footprint<'s, M> {
         }
     }
 
-    /// Whether the record can still be written at the transaction's timestamp, as far as a glance shows.
+    /// Checks, without the latch, whether the record can still be written at the transaction's
+    /// timestamp.
     #[inline]
     pub fn check_write(&self, core: &M::Core, record: &Record<'_, M>) -> Result<(), Abort> {
         let (wts, rts) = range_times::times_of(core, record);
@@ -64,7 +77,8 @@ impl<'s, M: Machine> Footprint<'s, M> {
         Ok(())
     }
 
-    /// Whether everything that was read seems to be current, and everything that is to be written can be.
+    /// Checks, without latches, whether all reads are current and all writes are possible. Called
+    /// before versions are announced, so that a hopeless transaction aborts early.
     pub fn precheck(&self, core: &M::Core) -> Result<(), Abort> {
         for record in self.writes.records() {
             self.check_write(core, &record)?;
@@ -78,7 +92,8 @@ impl<'s, M: Machine> Footprint<'s, M> {
         Ok(())
     }
 
-    /// The writes are announced in their order; or, `by_contention`, those first whose records were written last.
+    /// Fixes the order of announcements: the order of the write set or, with `by_contention`, the
+    /// most recently written records first.
     pub fn set_order(&mut self, core: &M::Core, by_contention: bool) {
         let Footprint { writes, order, .. } = self;
         order.extend((0..writes.len()).map(|at| (0, at)));
@@ -90,7 +105,8 @@ impl<'s, M: Machine> Footprint<'s, M> {
         }
     }
 
-    /// Announces the versions, each above the newest once earlier ones are decided.
+    /// Announces each version above the newest one, after all earlier pending versions of its
+    /// record are decided.
     pub fn announce(&mut self, core: &M::Core) -> Result<(), Abort> {
         let Footprint { pending, writes, order, announced, .. } = self;
         for (_, at) in order.iter() {
@@ -107,12 +123,13 @@ impl<'s, M: Machine> Footprint<'s, M> {
                 return Err(too_late());
             }
         }
-        // Who marks the newest version as read from here on finds the pending one.
+        // A reader that marks the newest version from here on finds the pending version.
         core.fence();
         Ok(())
     }
 
-    /// Marks what was read, and checks that it would be read now, once earlier versions are decided that are pending.
+    /// Marks every read at the transaction's timestamp, then checks that a read now would return
+    /// the same version. Waits until earlier pending versions are decided.
     pub fn check_reads(&self, core: &M::Core) -> Result<(), Abort> {
         let timestamp = self.pending.timestamp;
         let past_pending = core.is_planted(faults::CICADA_READS_PAST_PENDING);
@@ -120,7 +137,8 @@ impl<'s, M: Machine> Footprint<'s, M> {
         for (record, begin) in &self.reads {
             let newest = inlined_version::mark_read(core, record, timestamp, awaited);
             let valid = newest.or_else(|| {
-                // A later one has come: what was the newest before it stays.
+                // A later version is the newest now. The version that was newest before it does not
+                // change any more.
                 self.pending.latch(core, record);
                 let seen = version_chain::seen_at(core, record, timestamp);
                 let begin = seen.map(|(version, _)| version_chain::wts(core, &version));
@@ -138,7 +156,7 @@ impl<'s, M: Machine> Footprint<'s, M> {
         self.leaves.validate(core)
     }
 
-    /// What has been announced may follow what it overwrites.
+    /// Checks that each announced version can follow the version that it overwrites.
     pub fn check_writes(&self, core: &M::Core) -> Result<(), Abort> {
         for at in 0..self.writes.len() {
             let record = self.writes.record(at);
@@ -149,7 +167,8 @@ impl<'s, M: Machine> Footprint<'s, M> {
         Ok(())
     }
 
-    /// The times of an absence that has left its record have been passed on: a mark there would come too late.
+    /// Aborts if the record is retired. Its times have been passed on already, so a mark on it
+    /// would come too late.
     fn check_retired(&self, core: &M::Core, record: &Record<'_, M>) -> Result<(), Abort> {
         match record.head(core).state {
             RowState::RETIRED if !core.is_planted(faults::CICADA_READS_RETIRED) => {
@@ -159,8 +178,9 @@ impl<'s, M: Machine> Footprint<'s, M> {
         }
     }
 
-    /// Copies what the transaction's timestamp sees of a record whose newest version may be later, with the timestamp of
-    /// that version, once earlier versions are decided that are pending.
+    /// Copies the version that the transaction's timestamp sees, if a later version could be the
+    /// newest. Waits until earlier pending versions are decided. Returns the row's head and the
+    /// timestamp of the version.
     #[cold]
     pub fn read_chain(
         &self,
@@ -183,7 +203,7 @@ impl<'s, M: Machine> Footprint<'s, M> {
         (head, begin)
     }
 
-    /// Takes the announcements back.
+    /// Withdraws all announcements.
     pub fn withdraw(&self, core: &M::Core) {
         for (_, at) in &self.order[..self.announced] {
             let record = self.writes.record(*at);
@@ -191,7 +211,7 @@ impl<'s, M: Machine> Footprint<'s, M> {
         }
     }
 
-    /// Forgets everything.
+    /// Clears all sets.
     pub fn clear(&mut self) {
         self.reads.clear();
         self.leaves.clear();

@@ -1,8 +1,9 @@
-//! Announced writes of timestamp ordering: who waits for them, and which come too late.
+//! Announced writes (prewrites) of timestamp ordering, and the operations that come too late.
 //!
-//! Source: Bernstein and Goodman 1981; Abyss 2.2. A record carries at most one write that is announced and not
-//! decided (`pending`), under a latch. Later transactions wait for it; an earlier one is refused what would
-//! change what they have seen. Waiting goes from later to earlier timestamps, so it can't end in a circle.
+//! Source: Bernstein and Goodman 1981; Abyss 2.2. A record carries at most one write that is
+//! announced and not decided (`pending`), under a latch. A later transaction waits until that write
+//! is decided. An earlier transaction is refused an operation that would change what later ones
+//! have seen. Waits go from later to earlier timestamps only, so they form no deadlock cycle.
 
 use super::{
     announced_writes::Announces,
@@ -15,38 +16,39 @@ use txn::{Abort, AbortReason};
 
 /// A record that carries announced writes.
 pub trait Prewritten: Timed {
-    /// The latch over its timestamps.
+    /// Returns the latch over its timestamps.
     fn latch_word(&self) -> &Word;
-    /// Of the write that is announced and not decided; 0 if none.
+    /// Returns the timestamp of the write that is announced and not decided; 0 if there is none.
     fn pending(&self) -> &Word;
 }
 
-/// A session's timestamp, and its way to the latches.
+/// A session's timestamp and its access to the latches.
 pub struct Prewriter<M: Machine> {
-    /// Of the transaction.
+    /// Timestamp of the running transaction.
     pub timestamp: u64,
-    /// For other words under such latches.
+    /// Acquires and releases latches. Public for other words under latches of this kind.
     pub latcher: Latcher<M>,
 }
 
-/// The operation comes too late for its timestamp.
+/// Returns the abort of an operation that comes too late for its timestamp.
 pub fn too_late() -> Abort {
     Abort::because(AbortReason::TimestampOrder)
 }
 
 impl<M: Machine> Prewriter<M> {
-    /// For session `slot`, with no timestamp yet.
+    /// Creates the prewriter of session `slot`, with no timestamp yet.
     pub fn new(latches: &LatchNodes, slot: usize) -> Prewriter<M> {
         Prewriter { timestamp: 0, latcher: latches.latcher(slot) }
     }
 
-    /// Takes the record's latch.
+    /// Acquires the record's latch.
     pub fn latch<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         self.latcher.latch(core, record.line(), record.cc().latch_word());
     }
 
-    /// Latches the record once no earlier transaction's prewrite is undecided. Returns the timestamp of
-    /// the prewrite there is: none, the own, or a later one.
+    /// Waits until no earlier transaction's prewrite is undecided, and returns with the record
+    /// latched. Returns the timestamp of the prewrite that is there: 0 for none, the session's own,
+    /// or a later one.
     pub fn latch_decided<C: Prewritten>(
         &self,
         core: &M::Core,
@@ -64,7 +66,8 @@ impl<M: Machine> Prewriter<M> {
         }
     }
 
-    /// Latches the record for a write, or says that it comes too late.
+    /// Latches the record for a write. Returns an error without the latch if the write comes too
+    /// late.
     pub fn latch_for_write<C: Prewritten>(
         &self,
         core: &M::Core,
@@ -82,7 +85,7 @@ impl<M: Machine> Prewriter<M> {
         Ok(())
     }
 
-    /// Marks the record, whose latch is held, as read.
+    /// Raises the record's `rts` to the transaction's timestamp. Called with the record latched.
     pub fn mark_read<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         let (line, rts) = (record.line(), record.cc().rts());
         if core.load_relaxed(line, rts) < self.timestamp {

@@ -1,32 +1,42 @@
-//! A latch whose waiters queue, each waiting on a line of its own.
+//! A latch whose waiters queue, each waiting on a cache line of its own.
 //!
-//! Source: Mellor-Crummey and Scott, TOCS 1991 (MCS). Whoever waits on the latch word itself is woken with all
-//! others at each release, and all but one fetch the line for nothing: with a hundred cores at one record the
-//! holder then hardly gets at the words behind its own latch. (So it was: WAIT_DIE fell from millions of
-//! transactions a second to thousands between 64 and 128 simulated cores on four counters.) Here a
-//! release tells one successor, and a hand-over costs the same whatever the number of waiters.
+//! Source: Mellor-Crummey and Scott, TOCS 1991 (MCS).
 //!
-//! That is right where a core goes on when it is told to. Where it may have lost its processor meanwhile
-//! ([`Machine::PREEMPTS`]), a latch that is handed to one who does not run stands still for as long as that one is
-//! gone, and with it everybody who runs. There nobody queues: the latch is given back, one of those who sleep for it is woken, and
-//! the first to come takes it, who is mostly somebody that runs. Waiters look at the word for a moment only and then sleep, so few ever
-//! fetch its line at once.
+//! **Why waiters queue.** If waiters wait on the latch word itself, each release wakes all of them,
+//! and all but one fetch the line for nothing. With a hundred cores at one record the holder then
+//! hardly gets access to the words behind its own latch. (This was measured: WAIT_DIE fell from
+//! millions of transactions a second to thousands between 64 and 128 simulated cores on four
+//! counters.) With a queue a release tells one successor, and a hand-over costs the same whatever
+//! the number of waiters.
+//!
+//! A queued latch has these states. The latch word names the last node in the queue, or is 0 if the
+//! latch is free. The first node belongs to the holder. Each other node is linked from its
+//! predecessor's `next`, and its session waits until the predecessor clears `waits`.
+//!
+//! **Where waiters do not queue.** A queue is right where a core continues as soon as it is told.
+//! On some machines a session can be preempted while it waits ([`Machine::PREEMPTS`]). A latch that
+//! is handed to a preempted session is unused for as long as that session is gone, and all running
+//! sessions wait for it. So on these machines the latch is released, one of the sessions that sleep
+//! for it is woken, and the first session to come acquires it. That is mostly a running session.
+//! Waiters look at the word only for a moment and then sleep, so few sessions ever fetch its line
+//! at the same time.
 
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use std::{any::TypeId, marker::PhantomData};
 
-/// What a latch holds that is taken, where nobody queues.
+/// Value of a latch that is held, on machines where waiters do not queue.
 const TAKEN: u64 = 1;
 
-/// A session's place in a queue. A session holds one latch at a time, so it needs one.
+/// A session's place in a queue. A session waits for or holds at most one latch at a time, so it
+/// needs one node.
 #[repr(C, align(64))]
 struct Node<M: Machine> {
     line: M::Line,
-    /// Offset of the successor's node; 0 for none yet.
+    /// Offset of the successor's node; 0 if none is linked yet.
     next: Word,
-    /// 1 until the predecessor hands over.
+    /// 1 until the predecessor hands the latch over.
     waits: Word,
-    /// 1 while there is a latcher with this node.
+    /// 1 while a latcher with this node exists.
     taken: Word,
 }
 
@@ -38,32 +48,32 @@ pub struct LatchNodes {
     arena: Arc<Arena>,
     first: u64,
     count: usize,
-    /// Nodes differ from machine to machine.
+    /// Type of the machine that the nodes were made for. Nodes differ from machine to machine.
     machine: TypeId,
 }
 
 impl LatchNodes {
-    /// Nodes for `sessions` sessions on machine `M`.
+    /// Allocates nodes for `sessions` sessions on machine `M`.
     pub fn new<M: Machine>(arena: &Arc<Arena>, sessions: usize) -> Result<LatchNodes, OutOfMemory> {
         let count = sessions.max(1);
         let first = arena.allocate((size_of::<Node<M>>() * count) as u64, 64, Place::Any)?;
         Ok(LatchNodes { arena: arena.clone(), first, count, machine: TypeId::of::<M>() })
     }
 
-    /// The way in for session `slot`. There is one at a time: a second one panics, because two that
-    /// queue with one node would both have the latch.
+    /// Creates the latcher of session `slot`. Panics if that session has a latcher already: two
+    /// latchers that queue with one node would both acquire the latch.
     pub fn latcher<M: Machine>(&self, slot: usize) -> Latcher<M> {
         assert!(slot < self.count, "session {slot} of {}", self.count);
         assert_eq!(self.machine, TypeId::of::<M>(), "nodes of another machine");
         let node = self.first + (slot * size_of::<Node<M>>()) as u64;
-        // SAFETY: `new` has placed so many nodes of this machine.
+        // SAFETY: `new` has placed `count` nodes of this machine, and `slot` is below `count`.
         let taken = unsafe { self.arena.at::<Node<M>>(node) }.taken.take();
         assert!(taken, "session {slot} has a latcher already");
         Latcher { arena: self.arena.clone(), node, machine: PhantomData }
     }
 }
 
-/// One session's way to take latches, one at a time.
+/// One session's means to acquire latches, one at a time.
 pub struct Latcher<M: Machine> {
     arena: Arc<Arena>,
     node: u64,
@@ -73,11 +83,13 @@ pub struct Latcher<M: Machine> {
 impl<M: Machine> Latcher<M> {
     #[inline(always)]
     fn at(&self, node: u64) -> &Node<M> {
-        // SAFETY: offsets in latch words and in `next` come from `LatchNodes`, which placed nodes there.
+        // SAFETY: offsets in latch words and in `next` come from `LatchNodes`, which placed nodes
+        // there.
         unsafe { self.arena.at::<Node<M>>(node) }
     }
 
-    /// Takes the latch `tail`, which holds 0 when it is free and the last in the queue otherwise.
+    /// Acquires the latch `tail`. The word holds 0 when the latch is free, and the last node in the
+    /// queue otherwise.
     #[inline]
     pub fn latch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
         if M::PREEMPTS {
@@ -86,7 +98,7 @@ impl<M: Machine> Latcher<M> {
         let own = self.at(self.node);
         core.store_relaxed(&own.line, &own.next, 0);
         core.store_relaxed(&own.line, &own.waits, 1);
-        // Releases the node's words to the successor, acquires what the last holder wrote.
+        // Releases the node's words to the successor, and acquires the last holder's writes.
         let before = core.swap(line, tail, self.node);
         if before != 0 {
             let before = self.at(before);
@@ -96,7 +108,7 @@ impl<M: Machine> Latcher<M> {
         }
     }
 
-    /// Gives the latch back, to the successor if there is one.
+    /// Releases the latch, and hands it to the successor if there is one.
     #[inline]
     pub fn unlatch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
         if M::PREEMPTS {
@@ -109,7 +121,7 @@ impl<M: Machine> Latcher<M> {
             if core.cas(line, tail, self.node, 0).is_ok() {
                 return;
             }
-            // Somebody is in the queue and about to say so.
+            // A successor has swapped itself into `tail` and is about to link itself.
             core.wait_while(&own.line, &own.next, |next| next == 0);
         }
         let next = self.at(core.load(&own.line, &own.next));
@@ -117,24 +129,25 @@ impl<M: Machine> Latcher<M> {
         core.wake(&next.line, &next.waits);
     }
 
-    /// Gives the latch back, and wakes who waits for `word` on the same line, which has changed under it: where that takes
-    /// a while, when nobody needs the latch for it any more.
+    /// Releases the latch, and wakes the sessions that wait for `word`. That word is on the same
+    /// line and was changed under the latch. Where waking takes a while, it happens after the latch
+    /// is free.
     #[inline]
     pub fn unlatch_and_wake(&self, core: &M::Core, line: &M::Line, tail: &Word, word: &Word) {
         if M::PREEMPTS {
             core.store(line, tail, 0);
             core.wake_each([(line, tail), (line, word)].into_iter());
         } else {
-            // In this order: to give a latch back may take a wait.
+            // Wake first: `unlatch` can have to wait for the successor.
             core.wake(line, word);
             self.unlatch(core, line, tail);
         }
     }
 
-    /// Takes a latch that nobody queues for.
+    /// Acquires a latch without a queue.
     #[inline(always)]
     fn take(&self, core: &M::Core, line: &M::Line, latch: &Word) {
-        // Tried before it is looked at: it is free nearly always.
+        // Try before looking, because the latch is nearly always free.
         while core.cas(line, latch, 0, TAKEN).is_err() {
             core.wait_to_take(line, latch, |holder| holder != 0);
         }

@@ -1,20 +1,23 @@
-//! What timestamp ordering keeps of a range of keys, in the guard of its leaf.
+//! Timestamps of a range of keys for timestamp ordering, kept in the guard of the range's leaf.
 //!
-//! Scans of the range are the guard's reads (`rts`), records that left it its writes (`wts`): a record that is
-//! made for an absent key starts with both, so that whoever saw the absence is later than no write to it.
+//! A scan of the range is a read of the guard (`rts`). The removal of a record from the range is a
+//! write to the guard (`wts`). A record that is made for an absent key starts with both timestamps.
+//! So every write to the new record is later than each transaction that has seen the absence.
+//!
+//! Invariant: both timestamps only grow.
 
 use machine::{Core, Machine, Word, Zeroed};
 use storage::{GuardRef, RecordRef};
 
-/// Timestamps of a record, or of a range: `wts` of its last write, `rts` of its last read.
+/// Timestamps of a record or of a range: `wts` of its last write, `rts` of its last read.
 pub trait Timed: Zeroed + Send + Sync + 'static {
-    /// Of the last write installed.
+    /// Returns the timestamp of the last write installed.
     fn wts(&self) -> &Word;
-    /// The latest of any read.
+    /// Returns the latest timestamp of any read.
     fn rts(&self) -> &Word;
 }
 
-/// The word holds `timestamp` or more from here on.
+/// Raises the word to at least `timestamp`.
 pub fn raise<M: Machine>(core: &M::Core, line: &M::Line, word: &Word, timestamp: u64) {
     let mut now = core.load(line, word);
     while now < timestamp {
@@ -25,17 +28,17 @@ pub fn raise<M: Machine>(core: &M::Core, line: &M::Line, word: &Word, timestamp:
     }
 }
 
-/// The timestamps that a record has come to.
+/// Returns the present `wts` and `rts` of a record.
 pub fn times_of<M: Machine, C: Timed>(core: &M::Core, record: &RecordRef<'_, M, C>) -> (u64, u64) {
     (core.load(record.line(), record.cc().wts()), core.load(record.line(), record.cc().rts()))
 }
 
-/// The timestamps that a range has come to.
+/// Returns the present `wts` and `rts` of a range.
 pub fn times_in<M: Machine, C: Timed>(core: &M::Core, guard: GuardRef<'_, M, C>) -> (u64, u64) {
     (core.load(guard.line(), guard.cc().wts()), core.load(guard.line(), guard.cc().rts()))
 }
 
-/// Nothing may appear in the range below these timestamps any more.
+/// Raises both timestamps of a range, so that no record appears in it below them.
 pub fn raise_both<M: Machine, C: Timed>(
     core: &M::Core,
     guard: GuardRef<'_, M, C>,
@@ -45,14 +48,15 @@ pub fn raise_both<M: Machine, C: Timed>(
     raise::<M>(core, guard.line(), guard.cc().rts(), rts);
 }
 
-/// The range is about to be scanned at `timestamp`.
+/// Announces a scan of the range at `timestamp`, before the scan begins.
 pub fn announce<M: Machine, C: Timed>(core: &M::Core, guard: GuardRef<'_, M, C>, timestamp: u64) {
     raise::<M>(core, guard.line(), guard.cc().rts(), timestamp);
-    // An insertion either finds the timestamp, or has the leaf latched: then the scan finds the record.
+    // An insertion either sees the timestamp or has the leaf latched. In the second case the scan
+    // finds its record.
     core.fence();
 }
 
-/// What holds of the range of `from` holds of that of `to` as well.
+/// Raises the timestamps of `to` to at least those of `from`.
 pub fn pass_on<M: Machine, C: Timed>(
     core: &M::Core,
     from: GuardRef<'_, M, C>,
@@ -61,7 +65,7 @@ pub fn pass_on<M: Machine, C: Timed>(
     raise_both(core, to, times_in(core, from));
 }
 
-/// A record that nobody can find yet starts with `times`.
+/// Sets the first timestamps of a record that no other session can find yet.
 pub fn start<M: Machine, C: Timed>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,

@@ -1,16 +1,22 @@
-//! A list of records, in order of first access, that can be asked whether a record is in it.
+//! A list of records in order of first access, with a look-up by record.
 
 use machine::{Machine, Zeroed};
 use storage::RecordRef;
 
-/// Up to here a look-up walks the list; beyond, it hashes.
+/// Number of records up to which a look-up walks the list. Beyond it, a look-up hashes.
 const LINEAR: usize = 24;
 
-/// Records with a `T` each. Small sets cost a bit test for a miss and a walk for a hit; large ones a hash
-/// look-up. Cleared in time proportional to what was in it.
+/// Records with a `T` each. In a small set a miss costs a bit test and a hit costs a walk. In a
+/// large set a look-up costs a hash probe. Clearing takes time proportional to the set's size.
 pub struct RecordSet<'s, M: Machine, C, T> {
+    /// Records in order of first access, until [`RecordSet::sort`]. Invariant: no record is in it
+    /// twice.
     entries: Vec<(RecordRef<'s, M, C>, T)>,
+    /// A Bloom filter of 64 bits with one hash function. A clear bit proves that a record is not in
+    /// the set.
     filter: u64,
+    /// Hash table with open addressing: 0 for an empty slot, otherwise an index in `entries` plus
+    /// 1. Empty as long as the set is small.
     slots: Vec<u32>,
 }
 
@@ -26,7 +32,7 @@ impl<M: Machine, C, T> Default for RecordSet<'_, M, C, T> {
 }
 
 impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T> {
-    /// Where `record` is.
+    /// Returns the index of `record`, if it is in the set.
     #[inline(always)]
     pub fn find(&self, record: &RecordRef<'s, M, C>) -> Option<usize> {
         let hash = spread(record.identity());
@@ -53,7 +59,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         None
     }
 
-    /// Adds `record`, which is not in it yet, and says where.
+    /// Adds `record` and returns its index. The record must not be in the set yet.
     #[inline]
     pub fn push(&mut self, record: RecordRef<'s, M, C>, value: T) -> usize {
         let hash = spread(record.identity());
@@ -89,7 +95,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         }
     }
 
-    /// Sorts by name: table, then offset. The order in which locks are taken at commit.
+    /// Sorts by record name: table, then offset. Locks are acquired in this order at commit.
     pub fn sort(&mut self) {
         self.entries.sort_unstable_by_key(|(record, _)| record.name());
         if !self.slots.is_empty() {
@@ -97,7 +103,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         }
     }
 
-    /// Forgets everything.
+    /// Removes all records.
     #[inline]
     pub fn clear(&mut self) {
         self.entries.clear();
@@ -105,32 +111,32 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         self.slots.clear();
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True when there is none.
+    /// Returns true if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The record and value at `index`.
+    /// Returns the record and value at `index`.
     #[inline]
     pub fn get(&self, index: usize) -> (RecordRef<'s, M, C>, &T) {
         let (record, value) = &self.entries[index];
         (*record, value)
     }
 
-    /// The value at `index`.
+    /// Returns the value at `index`.
     #[inline]
     pub fn value_mut(&mut self, index: usize) -> &mut T {
         &mut self.entries[index].1
     }
 
-    /// All of them, in order.
+    /// Returns all records and values, in order.
     #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (RecordRef<'s, M, C>, &T)> {
         self.entries.iter().map(|(record, value)| (*record, value))

@@ -1,23 +1,30 @@
-//! A record's lock that readers do not wait for: they register beside a writer, and are asked about when it commits.
+//! A record's lock whose readers and writer do not wait for each other until the writer commits.
 //!
-//! Source: after Chen et al., SIGMOD 2022, as far as [`crate::plor`] knows it. The lock has two lists under one latch:
+//! Source: after Chen et al., SIGMOD 2022, as far as [`crate::plor`] knows it. The lock has two
+//! lists under one latch:
 //!
 //! ```text
-//! queue:   the writer, and those who wait to be (see cancellable_queue)
-//! readers: registered, registered and awaited, or waiting
+//! queue:   the writer, and the requests that wait to write (see cancellable_queue)
+//! readers: entries that are registered, registered and awaited, or waiting
 //! ```
 //!
-//! A writer that is about to install keeps readers out from a moment on: it marks the list exclusive. Of those
-//! that stand in it then, the younger are wounded and count no more: what becomes of one is decided by its *fate*,
-//! one word, and either it has passed its commit point already, before the writer does, or it will never. The
-//! older are awaited, until each has left the list. Who comes later stands in the list too, and waits until
-//! the mark is gone; if it is older than the writer, it wounds it first.
+//! A reader registers beside a writer. A writer that is about to install first excludes readers: it
+//! sets the mark `EXCLUSIVE` in the list of readers. Then it treats each reader in the list by its
+//! age:
 //!
-//! Readers that were wounded and do not know yet may see a row while it is installed, so each looks at its own
-//! fate when it has copied one.
+//! - A younger reader is wounded and no longer counts. The wound is a change of its *fate*, one
+//!   word. So the reader either passed its commit point before the writer does, or it never will.
+//! - An older reader is awaited until it has left the list.
 //!
-//! The paper's code keeps a bit per worker. Here thousands of sessions can be, so readers are listed, by
-//! entries in memory of their own: a registration that meets nobody costs the record's line and no other.
+//! A reader that comes later is in the list too, and waits until the mark is removed. If it is
+//! older than the writer, it wounds the writer first.
+//!
+//! A wounded reader that does not know it yet can read a row while it is installed. So every reader
+//! checks its own fate after it has copied a row, and discards the torn read if it was wounded.
+//!
+//! The paper's code keeps a bit for each worker. Here there can be thousands of sessions, so
+//! readers are entries in a list, in memory of their own. A registration at a record without other
+//! readers touches only the record's cache line and its own entry.
 
 use super::{
     cancellable_queue::{Claims, WAITING},
@@ -31,13 +38,14 @@ use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::AbortReason;
 
-/// A lock.
+/// A lock with a list of readers.
 #[repr(C)]
 pub struct RegisteringLock {
     queue: LockQueue,
-    /// Offset of the first entry in the list of readers; and the mark.
+    /// Offset of the first entry in the list of readers, and the mark [`EXCLUSIVE`].
     readers: Word,
-    /// Number of entries that the marking writer awaits.
+    /// Number of entries in state [`AWAITED`]. The writer that has set the mark is granted when it
+    /// becomes 0.
     awaited: Word,
 }
 
@@ -51,17 +59,18 @@ impl Queued for RegisteringLock {
     }
 }
 
-/// Set beside the first entry while a writer keeps readers out. Offsets of entries leave it free.
+/// Set beside the first entry's offset while a writer excludes readers. Offsets of entries leave
+/// this bit free.
 const EXCLUSIVE: u64 = 1;
 
-/// States of an entry: it is registered,
+/// State of an entry: it is registered.
 const REGISTERED: u64 = 0;
-/// the same, and the writer that has marked the list waits for it,
+/// State of an entry: it is registered, and the writer that has set the mark waits for it to leave.
 const AWAITED: u64 = 1;
-/// or it waits until the mark is gone.
+/// State of an entry: it waits until the mark is removed.
 const WAITS: u64 = 2;
 
-/// One session's entry in the list of one record.
+/// One session's entry in one record's list of readers.
 #[repr(C, align(16))]
 struct Entry<M: Machine> {
     line: M::Line,
@@ -69,7 +78,9 @@ struct Entry<M: Machine> {
     previous: Word,
     /// Offset of its session.
     session: Word,
+    /// Timestamp of the session's transaction.
     timestamp: Word,
+    /// [`REGISTERED`], [`AWAITED`] or [`WAITS`].
     state: Word,
 }
 
@@ -78,7 +89,8 @@ unsafe impl<M: Machine> Zeroed for Entry<M> {}
 
 const ENTRIES_PER_CHUNK: u64 = 32;
 
-/// Where each session's first entries are: a session that comes when memory is exhausted can read.
+/// The first entries of each session. They are allocated at the start, so that a session that
+/// starts when memory is exhausted can read.
 pub struct ReaderLists<M: Machine> {
     arena: Arc<Arena>,
     first: u64,
@@ -89,14 +101,14 @@ pub struct ReaderLists<M: Machine> {
 impl<M: Machine> ReaderLists<M> {
     const CHUNK_BYTES: u64 = size_of::<Entry<M>>() as u64 * ENTRIES_PER_CHUNK;
 
-    /// For `sessions` sessions.
+    /// Allocates the first entries for `sessions` sessions.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<ReaderLists<M>, OutOfMemory> {
         let count = sessions.max(1);
         let first = arena.allocate(Self::CHUNK_BYTES * count as u64, 64, Place::Any)?;
         Ok(ReaderLists { arena: arena.clone(), first, count, machine: PhantomData })
     }
 
-    /// The locks of session number `slot`, which makes these claims to be a writer.
+    /// Creates the reader of session number `slot`. `claims` are its requests to write.
     pub fn reader(&self, slot: usize, claims: Claims<M>) -> Reader<M> {
         assert!(slot < self.count, "session {slot} of {}", self.count);
         let entries = Entries { arena: self.arena.clone(), free: Vec::new(), machine: PhantomData };
@@ -112,29 +124,29 @@ pub struct Held {
     /// Offset of the entry among the readers; 0 for none.
     entry: u64,
     writer: Option<lock_queue::Held>,
-    /// Readers are kept out.
+    /// Set if readers are excluded.
     exclusive: bool,
 }
 
 impl Held {
-    /// Not at all.
+    /// The lock is not held.
     pub const NOT: Held = Held { entry: 0, writer: None, exclusive: false };
 
-    /// Whether it is held to write.
+    /// Returns true if it is held to write.
     #[inline(always)]
     pub fn writes(self) -> bool {
         self.writer.is_some()
     }
 }
 
-/// One session's entries.
+/// One session's free entries.
 struct Entries<M: Machine> {
     arena: Arc<Arena>,
     free: Vec<u64>,
     machine: PhantomData<fn() -> M>,
 }
 
-/// One session's locks.
+/// One session's access to the locks, as reader and as writer.
 pub struct Reader<M: Machine> {
     claims: Claims<M>,
     entries: Entries<M>,
@@ -154,6 +166,7 @@ impl<M: Machine> Entries<M> {
         unsafe { self.arena.at::<Entry<M>>(entry) }
     }
 
+    /// Takes a free entry, and allocates more if there is none.
     fn take(&mut self) -> Result<u64, OutOfMemory> {
         if self.free.is_empty() {
             let bytes = ReaderLists::<M>::CHUNK_BYTES;
@@ -194,7 +207,7 @@ impl<M: Machine> Entries<M> {
         core.store_relaxed(line, readers, entry | (before & EXCLUSIVE));
     }
 
-    /// Takes an entry out of the list.
+    /// Removes an entry from the list.
     fn unlink(&self, core: &M::Core, record: &Record<'_, M>, entry: u64) {
         let (line, readers) = (record.line(), &record.cc().readers);
         let own = self.at(entry);
@@ -211,7 +224,7 @@ impl<M: Machine> Entries<M> {
         }
     }
 
-    /// Lets readers in again: those that wait, and those that may come.
+    /// Removes the mark, and grants the readers that wait.
     fn unmark(&self, core: &M::Core, claims: &Claims<M>, record: &Record<'_, M>) {
         let (line, readers) = (record.line(), &record.cc().readers);
         core.store_relaxed(line, readers, core.load_relaxed(line, readers) & !EXCLUSIVE);
@@ -228,7 +241,8 @@ impl<M: Machine> Entries<M> {
         });
     }
 
-    /// A registered entry leaves the list.
+    /// Removes a registered entry from the list. Grants the writer if it has waited only for this
+    /// entry.
     fn leave(&self, core: &M::Core, claims: &Claims<M>, record: &Record<'_, M>, entry: u64) {
         let (line, lock) = (record.line(), record.cc());
         self.unlink(core, record, entry);
@@ -243,21 +257,23 @@ impl<M: Machine> Entries<M> {
 }
 
 impl<M: Machine> Reader<M> {
-    /// As a writer the session makes these claims.
+    /// Returns the session's requests to write.
     #[inline(always)]
     pub fn claims(&mut self) -> &mut Claims<M> {
         &mut self.claims
     }
 
-    /// Whether the attempt has been wounded: if so, what it has copied last may be of two versions.
+    /// Returns true if the attempt has been wounded. Then the row that it copied last can be a torn
+    /// read.
     #[inline(always)]
     pub fn is_wounded(&self, core: &M::Core) -> bool {
         core.fence_acquire();
         self.claims.is_called(core)
     }
 
-    /// Registers among the record's readers; beside a writer, but for one that keeps them out. `wounded` is why the
-    /// attempt aborts if it is wounded while it waits.
+    /// Registers the session among the record's readers. A writer does not delay this unless it
+    /// excludes readers. `wounded` is the reason of the abort if the attempt is wounded while it
+    /// waits.
     #[inline]
     pub fn read(
         &mut self,
@@ -284,7 +300,7 @@ impl<M: Machine> Reader<M> {
         Ok(Held { entry, ..Held::NOT })
     }
 
-    /// Takes the lock to write, beside readers.
+    /// Acquires the lock to write. Readers do not delay this.
     #[inline]
     pub fn write(
         &mut self,
@@ -300,7 +316,7 @@ impl<M: Machine> Reader<M> {
         Ok(())
     }
 
-    /// Waits until readers are let in. Called with the latch held, returns without it.
+    /// Waits until readers are admitted. Called with the latch held, returns without it.
     #[cold]
     fn wait_for_writer(
         &mut self,
@@ -331,6 +347,7 @@ impl<M: Machine> Reader<M> {
         })
     }
 
+    /// Removes the session's entry from the list, under the latch, and frees it.
     fn unregister(&mut self, core: &M::Core, record: &Record<'_, M>, entry: u64) {
         let (line, queue) = (record.line(), &record.cc().queue);
         self.claims.latch(core, line, queue);
@@ -339,8 +356,9 @@ impl<M: Machine> Reader<M> {
         self.entries.free.push(entry);
     }
 
-    /// Keeps other readers out of a record that is held to write, once those are gone that were there first; of
-    /// these `wounds` says by their timestamps which need not be awaited. On failure they are let in again.
+    /// Excludes other readers from a record that is held to write, and waits until the earlier
+    /// readers have left. `wounds` tells from a reader's timestamp whether the reader is wounded
+    /// instead of awaited. On failure readers are admitted again.
     pub fn exclude(
         &mut self,
         core: &M::Core,
@@ -356,7 +374,8 @@ impl<M: Machine> Reader<M> {
         let Reader { claims, entries } = self;
         let (line, lock) = (record.line(), record.cc());
         claims.latch(core, line, &lock.queue);
-        // What the session reads itself, nobody else can overwrite any more.
+        // The session's own reads of this record are safe now, because no other session can
+        // overwrite it.
         let own = std::mem::take(&mut held.entry);
         if own != 0 {
             entries.leave(core, claims, record, own);
@@ -383,7 +402,8 @@ impl<M: Machine> Reader<M> {
         });
         core.store_relaxed(line, &lock.awaited, awaited);
         if called {
-            // Who sees of a row what is installed later, sees that it was wounded.
+            // Orders the wounds before the installed writes. A reader that copies an installed byte
+            // also sees its wound.
             core.fence();
         }
         if awaited == 0 {
@@ -400,7 +420,7 @@ impl<M: Machine> Reader<M> {
         told.map_err(|(reason, _)| reason)
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     #[inline]
     pub fn release(&mut self, core: &M::Core, record: &Record<'_, M>, held: Held) {
         let Some(writer) = held.writer else {

@@ -1,11 +1,13 @@
-//! What retired writes show to others: an image each, laid over the record.
+//! The images of retired writes: how a transaction sees writes that are not committed yet.
 //!
-//! A record has what is committed. The image of a retired write has what it makes of its columns, the row's state
-//! and the version, in a slot as the table's records have them; a request sees the record with the images of all
-//! retired writes before it, in order. Where one hides all that is below it nothing below is looked at.
+//! A record holds its committed row. A retired write has an image in a slot that is laid out like
+//! the table's records. The image holds the columns that the write changes, the row's state and the
+//! version. A request sees the record, overlaid by the images of all retired writes ahead of it, in
+//! list order. An image that holds all requested columns hides everything below it, so nothing
+//! below is looked at.
 //!
-//! Records, images and the list are read and changed under the lock's latch, so an image's slot is used again as
-//! soon as its request has left the list.
+//! The record, the images and the list are read and changed only under the lock's latch. So an
+//! image's slot can be used again as soon as its request has left the list.
 
 use super::retiring_queue::{Record, RetiringLocks};
 use machine::{Core, Machine};
@@ -13,7 +15,8 @@ use storage::RowHead;
 use txn::ColumnSet;
 
 impl<M: Machine> RetiringLocks<M> {
-    /// Copies what `request` sees of the row, own writes apart. Call with the lock granted and latched.
+    /// Copies the row that `request` sees, without the transaction's own writes. Called with the
+    /// lock granted and latched.
     #[inline]
     pub fn copy_out(
         &self,
@@ -23,7 +26,7 @@ impl<M: Machine> RetiringLocks<M> {
         columns: ColumnSet,
         out: &mut [u8],
     ) -> RowHead {
-        // Back to the newest image that hides all that is below it.
+        // Go back to the newest image that hides everything below it.
         let mut at = self.previous(core, request);
         while at != 0 {
             match self.image(core, record, at) {
@@ -51,7 +54,8 @@ impl<M: Machine> RetiringLocks<M> {
         head
     }
 
-    /// What a retired write shows, and the columns of it.
+    /// Returns the image of a retired write and the columns that it holds. None if the write has no
+    /// image.
     #[inline(always)]
     fn image<'s>(
         &self,
@@ -65,7 +69,8 @@ impl<M: Machine> RetiringLocks<M> {
         let own = self.at(request);
         let image = core.load_relaxed(&own.line, &own.image);
         let columns = ColumnSet(core.load_relaxed(&own.line, &own.columns));
-        // SAFETY: images are slots made for this record's table; `RetiringLocks::retire` has been given one.
+        // SAFETY: images are slots of this record's table; `RetiringLocks::retire` was given each
+        // of them.
         (image != 0).then(|| (unsafe { record.slot_at(image) }, columns))
     }
 }

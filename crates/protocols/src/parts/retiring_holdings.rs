@@ -1,5 +1,5 @@
-//! What one session has locked by [`super::retiring_queue`]: records with the images of their writes, and the
-//! guard of a range for the instant of an insertion.
+//! The locks of one session in [`super::retiring_queue`]: records with the images of their writes,
+//! and the guard of a range for the duration of an insertion.
 
 use super::{
     record_set::RecordSet,
@@ -17,7 +17,7 @@ type Record<'s, M> = RecordRef<'s, M, RetiringLock>;
 struct Lock<'s, M: Machine> {
     request: u64,
     mode: Mode,
-    /// Where its write is shown to others, if it ever was.
+    /// Slot that shows the write to other sessions, if the write ever had one.
     image: Option<Record<'s, M>>,
 }
 
@@ -25,22 +25,25 @@ struct Lock<'s, M: Machine> {
 pub struct Holdings<'s, M: Machine> {
     locks: &'s RetiringLocks<M>,
     claims: Claims<M>,
+    /// Locks held until the end, one for each record.
     held: RecordSet<'s, M, RetiringLock, Lock<'s, M>>,
+    /// The guard that is locked only for an insertion, and its request.
     instant: Option<(Record<'s, M>, u64)>,
+    /// Free slots for images.
     images: VersionSlots<'s>,
 }
 
-/// A lock that has just been taken, latched.
+/// A lock that was just acquired and is latched.
 #[derive(Clone, Copy)]
 pub struct Taken {
-    /// Its place among those held.
+    /// Its index among the held locks.
     at: usize,
     /// Its request.
     pub request: u64,
 }
 
 impl<'s, M: Machine> Holdings<'s, M> {
-    /// Those of session `slot`, with images of its writes from `images`.
+    /// Creates the holdings of session `slot`, which takes slots for images from `images`.
     pub fn new(locks: &'s RetiringLocks<M>, images: &'s VersionPool, slot: usize) -> Self {
         Holdings {
             locks,
@@ -51,13 +54,14 @@ impl<'s, M: Machine> Holdings<'s, M> {
         }
     }
 
-    /// An attempt begins.
+    /// Begins an attempt.
     #[inline]
     pub fn begin(&self, core: &M::Core, is_new: bool) {
         self.locks.session_of(&self.claims).begin(core, is_new);
     }
 
-    /// As [`super::dependent_session::DependentSession::begin_commit`].
+    /// Begins the commit, as [`super::dependent_session::DependentSession::begin_commit`]. Aborts
+    /// if the attempt was called.
     #[inline]
     pub fn begin_commit(&self, core: &M::Core) -> Result<(), Abort> {
         match self.locks.session_of(&self.claims).begin_commit(core) {
@@ -66,13 +70,13 @@ impl<'s, M: Machine> Holdings<'s, M> {
         }
     }
 
-    /// Whether the record is locked.
+    /// Returns true if the session holds a lock on the record.
     #[inline]
     pub fn holds(&self, record: &Record<'s, M>) -> bool {
         self.held.find(record).is_some()
     }
 
-    /// A request for a lock, unless the attempt must abort.
+    /// Takes a request for a lock. Aborts if the attempt was called.
     fn request(&mut self, core: &M::Core) -> Result<u64, Abort> {
         if self.locks.session_of(&self.claims).is_called(core) {
             return Err(Abort::because(AbortReason::Wounded));
@@ -81,7 +85,8 @@ impl<'s, M: Machine> Holdings<'s, M> {
         taken.map_err(|_| Abort::because(AbortReason::OutOfMemory))
     }
 
-    /// Locks the record, unless it is locked as well already, and returns with its lock latched.
+    /// Acquires the record's lock, unless it is held in this mode or a stronger one. Returns with
+    /// the lock latched.
     #[inline]
     pub fn lock(
         &mut self,
@@ -109,7 +114,7 @@ impl<'s, M: Machine> Holdings<'s, M> {
         Ok(Taken { at, request })
     }
 
-    /// As [`Holdings::lock`], and gives the latch back.
+    /// Acquires the lock as [`Holdings::lock`], then releases its latch.
     pub fn lock_and_leave(
         &mut self,
         core: &M::Core,
@@ -121,7 +126,8 @@ impl<'s, M: Machine> Holdings<'s, M> {
         Ok(())
     }
 
-    /// Locks a guard alone, for an instant unless it is held already.
+    /// Locks a guard exclusively for an insertion. The lock lasts until [`Holdings::end_instant`],
+    /// unless it was held before.
     pub fn lock_for_insertion(
         &mut self,
         core: &M::Core,
@@ -137,7 +143,7 @@ impl<'s, M: Machine> Holdings<'s, M> {
         Ok(())
     }
 
-    /// The instant of an insertion is over.
+    /// Releases the guard that was locked only for an insertion.
     pub fn end_instant(&mut self, core: &M::Core) {
         if let Some((guard, request)) = self.instant.take() {
             self.latch(core, &guard);
@@ -145,7 +151,8 @@ impl<'s, M: Machine> Holdings<'s, M> {
         }
     }
 
-    /// A slot for the image of a write to the record that was just locked; none if there is no memory.
+    /// Returns a slot for the image of a write to the record that was just locked. None if there is
+    /// no memory.
     #[inline]
     pub fn slot(&mut self, record: &Record<'s, M>, taken: Taken) -> Option<Record<'s, M>> {
         let image = &mut self.held.value_mut(taken.at).image;
@@ -157,19 +164,20 @@ impl<'s, M: Machine> Holdings<'s, M> {
         self.locks.latch(core, &self.claims, record);
     }
 
-    /// Gives the latch of a lock back that was just taken.
+    /// Releases the latch of a lock that was just acquired.
     #[inline]
     pub fn unlatch(&self, core: &M::Core, record: &Record<'s, M>) {
         self.locks.unlatch(core, &self.claims, record);
     }
 
-    /// As [`RetiringLocks::leave`].
+    /// Does the same as [`RetiringLocks::leave`] for a lock that was just acquired.
     #[inline]
     pub fn leave(&self, core: &M::Core, record: &Record<'s, M>, taken: Taken) {
         self.locks.leave(core, &self.claims, record, taken.request);
     }
 
-    /// Gives all locks back, each after `last`, which is given the record, latched, and the request.
+    /// Releases all locks. Before each release `last` is called with the record, which is latched,
+    /// and the request.
     pub fn release(&mut self, core: &M::Core, mut last: impl FnMut(&Record<'s, M>, u64)) {
         for (record, lock) in self.held.iter() {
             self.locks.latch(core, &self.claims, &record);

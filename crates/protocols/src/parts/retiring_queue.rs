@@ -1,25 +1,31 @@
-//! A record's lock whose writes can be retired: given to others before their transaction has ended.
+//! A record's lock whose writes can be retired: granted to other requests before their transaction
+//! has ended.
 //!
-//! Source: Guo, Wu, Yan and Yu, SIGMOD 2021 (retired lists, commit semaphore, cascading aborts, and the
-//! optimizations 1, 3 and 4). The paper keeps owners, retired and waiters apart; here they stand in one list, in
-//! the order in which they are to commit, and a request says of itself what it is:
+//! Source: Guo, Wu, Yan and Yu, SIGMOD 2021 (retired lists, commit semaphore, cascading aborts, and
+//! the optimizations 1, 3 and 4). The paper keeps owners, retired and waiters apart. Here they are
+//! in one list, in the order in which they are to commit, and each request's state says what it is:
 //!
 //! ```text
 //! first -> retired write (with its image) -> retired reads -> owner -> waiters
 //! ```
 //!
-//! Requests that conflict stand by their timestamps, the older first, but behind any that is committing already.
-//! A requester is put where it belongs. Who is younger, has the lock and conflicts with it is called away; but
-//! a read does not call a write away, it stands before it and does not see it. A request is granted when all
-//! that stands before it and conflicts with it is retired, and its transaction may commit when nothing that
-//! conflicts with it stands before it any more. So whoever waits, for a lock or to commit, waits for
-//! older ones, for called ones and for committing ones: there are no circles.
+//! **Order.** Conflicting requests are ordered by their timestamps, the older first. But a new
+//! request stands behind every request that is committing already. The session puts its request
+//! where it belongs. It calls away each younger request that has the lock and conflicts with it.
+//! There is one exception: a read does not call a write away. The read stands before the write and
+//! does not see it.
 //!
-//! Guards of ranges are locked in the same lists, but their locks are not retired. A change of a range is
-//! made at once and not undone, so nobody stands before somebody who may be at it, called away or not.
+//! **Grant and commit.** A request is granted when every conflicting request before it is retired.
+//! Its transaction can commit when no conflicting request is before it any more. So a session that
+//! waits, for a lock or to commit, waits only for older requests, for called ones and for
+//! committing ones. Waits form no cycle.
 //!
-//! Most requesters are the youngest in the list, and find that out by a word of the lock: they are put at its end
-//! without a look at the others.
+//! **Ranges.** Guards of ranges are locked in the same lists, but their locks are not retired. A
+//! change of a range is made at once and is not undone. So no request stands before a request that
+//! can be changing the range, even if that one was called away.
+//!
+//! **Fast path.** Most new requests are the youngest in the list. A word of the lock shows that,
+//! and then the request is put at the end of the list without a look at the others.
 
 use super::{
     dependent_session::DependentSession,
@@ -36,30 +42,32 @@ use txn::{Abort, AbortReason, ColumnSet};
 #[repr(C)]
 pub struct RetiringLock {
     latch: Word,
-    /// The head of the list.
+    /// Offset of the first request in the list; 0 if the list is empty.
     first: Word,
-    /// Its end.
+    /// Offset of the last request.
     last: Word,
-    /// Number of requests in it that are exclusive, or want to be.
+    /// Number of requests in the list that are exclusive or wait to be exclusive.
     exclusives: Word,
-    /// No request in it is younger, and all have timestamps; 0 if that is not known.
+    /// Timestamp that no request in the list exceeds. If it is not 0, all requests have timestamps.
+    /// 0 if it is not known.
     youngest: Word,
 }
 
 // SAFETY: words.
 unsafe impl Zeroed for RetiringLock {}
 
-/// Exclusive, or waiting to be.
+/// Flag of a request: it is exclusive or waits to be exclusive.
 const EXCLUSIVE: u64 = 1;
-/// Has the lock.
+/// Flag of a request: it has the lock.
 const GRANTED: u64 = 2;
-/// Has the lock and keeps nobody else from having it.
+/// Flag of a request: it has the lock, and other requests can have it too.
 const RETIRED: u64 = 4;
-/// Counts among what its transaction waits for before it commits.
+/// Flag of a request: it counts among the requests for which its transaction waits before it
+/// commits.
 const BLOCKED: u64 = 8;
-/// Has the lock shared, and waits to have it exclusively.
+/// Flag of a request: it has the lock shared, and waits to have it exclusively.
 const UPGRADES: u64 = 16;
-/// Was called away because of what happened in this list.
+/// Flag of a request: its attempt was called away because of this list.
 const DOOMED: u64 = 32;
 
 /// One session's request for one lock.
@@ -70,9 +78,9 @@ pub(super) struct Request<M: Machine> {
     previous: Word,
     /// Offset of its session.
     session: Word,
-    /// Its session's timestamp, once it is needed here.
+    /// Timestamp of its session, copied here when it is first needed; 0 until then.
     timestamp: Word,
-    /// What it is: the flags above.
+    /// State of the request: the flags above.
     state: Word,
     /// Offset of the image; 0 if the write changes nothing.
     pub(super) image: Word,
@@ -85,20 +93,22 @@ unsafe impl<M: Machine> Zeroed for Request<M> {}
 
 const REQUESTS_PER_CHUNK: u64 = 32;
 
-/// What all locks share.
+/// State that all locks share: sessions, requests, latches and timestamps.
 pub struct RetiringLocks<M: Machine> {
     arena: Arc<Arena>,
     sessions: u64,
-    /// Where each session's first requests are: a session that comes when memory is exhausted can lock.
+    /// Offset of the first requests of each session. They are allocated at the start, so that a
+    /// session that starts when memory is exhausted can lock.
     requests: u64,
     latches: LatchNodes,
     allocator: TimestampAllocator<M>,
 }
 
-/// One session's side.
+/// One session's access to the locks.
 pub struct Claims<M: Machine> {
     latcher: Latcher<M>,
     session: u64,
+    /// Requests that are in no list.
     free: Vec<u64>,
     source: TimestampSource,
 }
@@ -109,7 +119,7 @@ impl<M: Machine> RetiringLocks<M> {
     const CHUNK_BYTES: u64 = size_of::<Request<M>>() as u64 * REQUESTS_PER_CHUNK;
     const SESSION_BYTES: u64 = size_of::<DependentSession<M>>() as u64;
 
-    /// For `sessions` sessions.
+    /// Allocates the shared state for `sessions` sessions.
     pub fn new(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
@@ -125,10 +135,10 @@ impl<M: Machine> RetiringLocks<M> {
         })
     }
 
-    /// The side of session number `slot`.
+    /// Creates the claims of session number `slot`.
     pub fn claims(&self, slot: usize) -> Claims<M> {
         let mut claims = Claims {
-            // Which checks the slot.
+            // Checks the slot.
             latcher: self.latches.latcher(slot),
             session: self.sessions + slot as u64 * Self::SESSION_BYTES,
             free: Vec::new(),
@@ -138,7 +148,7 @@ impl<M: Machine> RetiringLocks<M> {
         claims
     }
 
-    /// What others may know of the session.
+    /// Returns the claiming session's state that other sessions can see.
     #[inline(always)]
     pub fn session_of(&self, claims: &Claims<M>) -> &DependentSession<M> {
         self.session_at(claims.session)
@@ -146,7 +156,8 @@ impl<M: Machine> RetiringLocks<M> {
 
     #[inline(always)]
     fn session_at(&self, offset: u64) -> &DependentSession<M> {
-        // SAFETY: offsets of sessions are those that `claims` makes, in memory that `new` has allocated.
+        // SAFETY: offsets of sessions are those that `claims` makes, in memory that `new` has
+        // allocated.
         unsafe { self.arena.at::<DependentSession<M>>(offset) }
     }
 
@@ -195,13 +206,13 @@ impl<M: Machine> RetiringLocks<M> {
         claims.latcher.latch(core, record.line(), &record.cc().latch);
     }
 
-    /// Gives the latch back.
+    /// Releases the latch.
     #[inline]
     pub fn unlatch(&self, core: &M::Core, claims: &Claims<M>, record: &Record<'_, M>) {
         claims.latcher.unlatch(core, record.line(), &record.cc().latch);
     }
 
-    /// A request that stands in no list.
+    /// Takes a request that is in no list.
     pub fn take(&self, core: &M::Core, claims: &mut Claims<M>) -> Result<u64, OutOfMemory> {
         if claims.free.is_empty() {
             claims.supply(self.arena.allocate(Self::CHUNK_BYTES, 64, Place::Any)?);
@@ -214,8 +225,8 @@ impl<M: Machine> RetiringLocks<M> {
         Ok(offset)
     }
 
-    /// Puts `request` into the list and returns with the lock granted and latched. On failure the attempt has been
-    /// called, and the request stands in the list without being latched.
+    /// Puts `request` into the list and returns with the lock granted and latched. On failure the
+    /// attempt has been called away. Then the request is in the list, and the lock is not latched.
     #[inline]
     pub fn acquire(
         &self,
@@ -230,7 +241,7 @@ impl<M: Machine> RetiringLocks<M> {
         let alone = self.first(core, record) == 0;
         let exclusives = core.load_relaxed(record.line(), &record.cc().exclusives);
         if alone || (exclusive == 0 && exclusives == 0) {
-            // Nobody conflicts, so nobody's age matters.
+            // No request conflicts, so no timestamp is needed.
             self.set_state(core, request, exclusive | granted(record, exclusive));
             self.link(core, record, 0, request);
             self.count(core, record, exclusive);
@@ -241,7 +252,7 @@ impl<M: Machine> RetiringLocks<M> {
         self.until_granted(core, claims, record, request)
     }
 
-    /// As [`RetiringLocks::acquire`], of a request that has the lock shared.
+    /// Upgrades a request that has the lock shared, as [`RetiringLocks::acquire`].
     pub fn upgrade(
         &self,
         core: &M::Core,
@@ -262,8 +273,9 @@ impl<M: Machine> RetiringLocks<M> {
         self.until_granted(core, claims, record, request)
     }
 
-    /// Puts a request behind all others if it is the youngest, and grants it if nobody there keeps it from having
-    /// the lock.
+    /// Puts a request at the end of the list if it is the youngest, and grants it if no request
+    /// keeps it from the lock. Returns false, without a change, if it is not the youngest or that
+    /// is not known.
     fn append(
         &self,
         core: &M::Core,
@@ -281,9 +293,11 @@ impl<M: Machine> RetiringLocks<M> {
         }
         core.store_relaxed(record.line(), &record.cc().youngest, own);
         let last = self.last(core, record);
-        // Behind somebody who has not retired nobody has the lock but those who were called away.
+        // Behind a request that is not retired, only called requests have the lock. So this one is
+        // granted only if the last one is retired and was not called.
         if self.state(core, last) & (RETIRED | DOOMED) == RETIRED {
-            // It conflicts with one of them, or its age would not matter.
+            // The request conflicts with one ahead of it, because `acquire` places only requests
+            // that conflict.
             let mut state = self.state(core, request) & !UPGRADES;
             if state & BLOCKED == 0 && self.session_of(claims).block(core) {
                 state |= BLOCKED;
@@ -294,7 +308,7 @@ impl<M: Machine> RetiringLocks<M> {
         true
     }
 
-    /// Finds the request's place among others, calls away whom it may, and links it.
+    /// Finds the request's place in the list, calls away the requests that it can, and links it.
     fn place(&self, core: &M::Core, claims: &mut Claims<M>, record: &Record<'_, M>, request: u64) {
         let exclusive = self.state(core, request) & EXCLUSIVE;
         self.count(core, record, exclusive);
@@ -307,7 +321,8 @@ impl<M: Machine> RetiringLocks<M> {
             youngest = self.age(core, claims, at).max(youngest);
             at = self.next(core, at);
         }
-        // The last to be drawn, and known before it is compared: others may be drawing it elsewhere.
+        // Draw the own timestamp last, and before it is compared: another session can be drawing it
+        // in another list.
         let own = self.age(core, claims, request);
         core.store_relaxed(record.line(), &record.cc().youngest, own.max(youngest));
         let mut before = 0;
@@ -319,7 +334,8 @@ impl<M: Machine> RetiringLocks<M> {
             let stands = if self.age(core, claims, at) < own {
                 false
             } else if writes && record.is_guard() {
-                // It may be changing the range just now, called or not: that is not undone.
+                // It can be changing the range now, even if it was called away, and the change is
+                // not undone.
                 self.call(core, at);
                 false
             } else if exclusive != 0 && has {
@@ -337,7 +353,7 @@ impl<M: Machine> RetiringLocks<M> {
         self.link(core, record, before, request);
     }
 
-    /// Calls the request's attempt away; false if it commits.
+    /// Calls the request's attempt away. Returns false if the attempt is committing.
     fn call(&self, core: &M::Core, request: u64) -> bool {
         let called = self.session(core, request).call(core);
         if called {
@@ -346,7 +362,8 @@ impl<M: Machine> RetiringLocks<M> {
         called
     }
 
-    /// Lets a write that has the lock stand behind an older read that has just come; false if it commits.
+    /// Makes a write that has the lock wait, before it commits, for an older read that has just
+    /// come. Returns false if the write is committing.
     fn stands_behind(&self, core: &M::Core, request: u64, state: u64) -> bool {
         if state & BLOCKED != 0 {
             return true;
@@ -358,6 +375,7 @@ impl<M: Machine> RetiringLocks<M> {
         blocked
     }
 
+    /// Returns the timestamp of the request's session. Draws it if there is none.
     fn age(&self, core: &M::Core, claims: &mut Claims<M>, request: u64) -> u64 {
         let (line, known) = (&self.at(request).line, &self.at(request).timestamp);
         let mut age = core.load_relaxed(line, known);
@@ -369,7 +387,7 @@ impl<M: Machine> RetiringLocks<M> {
         age
     }
 
-    /// Waits for the request that has just been placed, unless it can be granted at once.
+    /// Waits until the request that was just placed is granted, unless it can be granted at once.
     fn until_granted(
         &self,
         core: &M::Core,
@@ -393,15 +411,15 @@ impl<M: Machine> RetiringLocks<M> {
         Ok(())
     }
 
-    /// Grants what can be granted, and tells who need not wait for others any more. `own` is a request whose
-    /// session does not wait.
+    /// Grants the requests that can be granted, and unblocks the requests that no longer stand
+    /// behind a conflicting one. `own` is a request whose session does not wait.
     fn refresh(&self, core: &M::Core, record: &Record<'_, M>, own: u64) {
         let first = self.first(core, record);
         self.refresh_from(core, record, first, false, own);
     }
 
-    /// As [`RetiringLocks::refresh`], from the request `at` on. What stands before it is retired, and `exclusive`
-    /// if there is anything.
+    /// Does the same as [`RetiringLocks::refresh`], from the request `at` on. All requests before
+    /// it are retired. `exclusive` is set if there are any.
     fn refresh_from(
         &self,
         core: &M::Core,
@@ -412,7 +430,8 @@ impl<M: Machine> RetiringLocks<M> {
     ) {
         let (mut any, mut kept) = (exclusive, false);
         let end = self.last(core, record);
-        // Nobody waits before one who has the lock and was not called away.
+        // No request waits ahead of one that has the lock and was not called away. So if the last
+        // is granted, all are.
         let granted_all = at != 0 && self.state(core, end) & (GRANTED | DOOMED) == GRANTED;
         while at != 0 && !(exclusive && granted_all) {
             let mut state = self.state(core, at);
@@ -421,7 +440,8 @@ impl<M: Machine> RetiringLocks<M> {
             if state & GRANTED == 0 && (wants == 0 || !kept) {
                 let session = self.session(core, at);
                 state = state & !UPGRADES | granted(record, wants);
-                // Before it is told that it has the lock, or it might commit in between.
+                // Block before the session is told of the grant. Otherwise it could commit in
+                // between.
                 if blocked && state & BLOCKED == 0 && session.block(core) {
                     state |= BLOCKED;
                 }
@@ -434,8 +454,8 @@ impl<M: Machine> RetiringLocks<M> {
                 self.session(core, at).unblock(core);
             }
             if wants != 0 && state & (RETIRED | DOOMED) != RETIRED {
-                // Who stands behind it waits, or has been called. What a called one has written is not worth
-                // seeing.
+                // Every request behind this one waits or has been called away. A doomed write is
+                // not worth reading.
                 return;
             }
             any = true;
@@ -445,8 +465,9 @@ impl<M: Machine> RetiringLocks<M> {
         }
     }
 
-    /// Lets others have the lock beside the request's exclusive one, and see `image`, which holds `columns`; none
-    /// if the write changes nothing. Call with the lock latched, and [`RetiringLocks::leave`] afterwards.
+    /// Retires a write: other requests can have the lock beside this exclusive one, and see
+    /// `image`. The image holds `columns`. It is none if the write changes nothing. Called with the
+    /// lock latched. The caller must call [`RetiringLocks::leave`] afterwards.
     pub fn retire(&self, core: &M::Core, request: u64, image: Option<(&Record<'_, M>, ColumnSet)>) {
         let own = self.at(request);
         let (image, columns) =
@@ -456,8 +477,8 @@ impl<M: Machine> RetiringLocks<M> {
         self.set_state(core, request, self.state(core, request) | RETIRED);
     }
 
-    /// Takes back a lock that was retired too early: who has seen what is about to change is called away. Call
-    /// with the lock latched.
+    /// Takes back a lock that was retired too early, because the write is about to change. Calls
+    /// away all requests that have seen it. Called with the lock latched.
     pub fn take_back(&self, core: &M::Core, request: u64) {
         let state = self.state(core, request);
         if state & RETIRED != 0 {
@@ -466,7 +487,7 @@ impl<M: Machine> RetiringLocks<M> {
         }
     }
 
-    /// Gives the latch back, and the lock to whoever may have it now.
+    /// Grants the requests that a retired write now admits, and releases the latch.
     pub fn leave(&self, core: &M::Core, claims: &Claims<M>, record: &Record<'_, M>, request: u64) {
         if self.is_retired_write(core, request) {
             let next = self.next(core, request);
@@ -475,8 +496,8 @@ impl<M: Machine> RetiringLocks<M> {
         self.unlatch(core, claims, record);
     }
 
-    /// Calls away all that have the lock behind `request`: they have seen what it has written. Call with the lock
-    /// latched.
+    /// Calls away all requests behind `request` that have the lock, because they have seen its
+    /// write. Called with the lock latched.
     pub fn call_behind(&self, core: &M::Core, request: u64) {
         let mut at = self.next(core, request);
         while at != 0 {
@@ -487,13 +508,14 @@ impl<M: Machine> RetiringLocks<M> {
         }
     }
 
-    /// Whether others may have seen what `request` has written.
+    /// Returns true if other requests can have seen the write of `request`.
     pub fn is_retired_write(&self, core: &M::Core, request: u64) -> bool {
         let both = EXCLUSIVE | RETIRED;
         self.state(core, request) & both == both
     }
 
-    /// Takes the request out of the list, gives the lock to whoever is next, and the latch back, which is held.
+    /// Removes the request from the list, grants the requests that can be granted, and releases the
+    /// latch. Called with the lock latched.
     pub fn release(
         &self,
         core: &M::Core,
@@ -505,7 +527,7 @@ impl<M: Machine> RetiringLocks<M> {
         let exclusive = self.state(core, request) & EXCLUSIVE;
         let exclusives = self.count(core, record, exclusive.wrapping_neg());
         if exclusives == 0 {
-            // From here on requests may come whose age nobody asks for.
+            // From here on requests without a timestamp can come into the list.
             core.store_relaxed(record.line(), &record.cc().youngest, 0);
         }
         if exclusive + exclusives != 0 {
@@ -515,7 +537,7 @@ impl<M: Machine> RetiringLocks<M> {
         claims.free.push(request);
     }
 
-    /// Adds to the number of exclusive requests, and returns it.
+    /// Adds `change` to the number of exclusive requests, and returns the new number.
     fn count(&self, core: &M::Core, record: &Record<'_, M>, change: u64) -> u64 {
         let (line, exclusives) = (record.line(), &record.cc().exclusives);
         let count = core.load_relaxed(line, exclusives).wrapping_add(change);
@@ -525,7 +547,7 @@ impl<M: Machine> RetiringLocks<M> {
         count
     }
 
-    /// Puts `request` behind `before`, or first if that is 0.
+    /// Puts `request` behind `before`, or first if `before` is 0.
     fn link(&self, core: &M::Core, record: &Record<'_, M>, before: u64, request: u64) {
         let after = match before {
             0 => self.first(core, record),
@@ -539,7 +561,7 @@ impl<M: Machine> RetiringLocks<M> {
         self.join(core, record, self.previous(core, request), self.next(core, request));
     }
 
-    /// Lets one request follow another; 0 for an end of the list.
+    /// Makes the request `after` follow `before`; 0 stands for an end of the list.
     fn join(&self, core: &M::Core, record: &Record<'_, M>, before: u64, after: u64) {
         let (line, next) = match before {
             0 => (record.line(), &record.cc().first),
@@ -555,14 +577,15 @@ impl<M: Machine> RetiringLocks<M> {
 }
 
 impl<M: Machine> Claims<M> {
-    /// Adds the requests placed at `first`, which nobody else uses.
+    /// Adds the requests placed at `first`, which no other session uses.
     fn supply(&mut self, first: u64) {
         let size = size_of::<Request<M>>() as u64;
         self.free.extend((0..REQUESTS_PER_CHUNK).rev().map(|i| first + i * size));
     }
 }
 
-/// The flags of a request that has the lock: reads of rows keep nobody from writing, those of ranges do.
+/// Returns the flags of a request that has the lock. Reads of rows are retired at once, so they do
+/// not delay writers. Reads of ranges are not.
 #[inline(always)]
 fn granted<M: Machine>(record: &Record<'_, M>, exclusive: u64) -> u64 {
     match exclusive == 0 && !record.is_guard() {

@@ -1,13 +1,16 @@
-//! How often transactions fail because of a record: an approximate counter.
+//! Temperature of a record: an approximate counter of the aborts that it causes.
 //!
-//! Source: Wang and Kimura, VLDB 2016 (the temperature of a page); Morris, CACM 1978 (approximate counting). Each
-//! failure raises the counter by one with a probability of 2 to the power of minus its value, so it is about the
-//! logarithm of the number of failures, hardly ever written where it is high, and a lost update does no harm. It
-//! holds for a window of epochs and counts anew in the next, so records cool down.
+//! Source: Wang and Kimura, VLDB 2016 (the temperature of a page); Morris, CACM 1978 (approximate
+//! counting).
+//!
+//! Each abort raises the counter `c` by 1 with probability 2^-c. So the counter is about the
+//! logarithm of the number of aborts. A hot record's counter is hardly ever written, and a lost
+//! update does no harm. The counter holds for a window of epochs and starts again from 0 in the
+//! next window, so records cool down.
 
 use machine::{Core, Machine, Word, Zeroed};
 
-/// `| window: 56 bits | counter: 8 bits |`
+/// The counter, with the window that it belongs to: `| window: 56 bits | counter: 8 bits |`
 #[repr(transparent)]
 pub struct Temperature(Word);
 
@@ -16,25 +19,26 @@ unsafe impl Zeroed for Temperature {}
 
 const COUNTER_BITS: u32 = 8;
 
-/// Epochs in a window: seconds, natively.
+/// Number of epochs in a window. On real hardware a window lasts seconds.
 const EPOCHS: u64 = 64;
 
-/// The window to which an epoch belongs.
+/// Returns the window to which an epoch belongs.
 pub fn window_of(epoch: u64) -> u64 {
     epoch / EPOCHS
 }
 
 impl Temperature {
-    /// About the logarithm, to the base of 2, of the failures in `window`. `line` is the line it lies on.
+    /// Returns about the binary logarithm of the number of aborts in `window`. `line` is the cache
+    /// line of the counter.
     #[inline]
     pub fn get<M: Machine>(&self, core: &M::Core, line: &M::Line, window: u64) -> u64 {
         let word = core.load_relaxed(line, &self.0);
         if word >> COUNTER_BITS == window { word & ((1 << COUNTER_BITS) - 1) } else { 0 }
     }
 
-    /// One failure more. `random` holds bits that change from call to call.
+    /// Counts an abort. `random` holds bits that change from call to call.
     pub fn raise<M: Machine>(&self, core: &M::Core, line: &M::Line, window: u64, random: &mut u64) {
-        // xorshift64: enough to toss coins, and the same on every machine.
+        // xorshift64: good enough to toss coins, and the same on every machine.
         *random ^= *random << 13;
         *random ^= *random >> 7;
         *random ^= *random << 17;

@@ -3,38 +3,42 @@
 //! ```text
 //! | epoch: 31 bits | sequence: 32 bits | locked: 1 bit |
 //! ```
+//!
+//! A reader copies a row without a lock: it reads the word before and after the copy. If the word
+//! is unlocked and the same, the copy is not torn. A committing writer sets the lock bit, installs,
+//! and stores a larger TID.
 
 use crate::CommitLocks;
 use machine::{Core, Machine, Word, Zeroed};
 use storage::{RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet};
 
-/// Set while a committing transaction owns the record.
+/// Lock bit of a TID word: set while a committing transaction has the record locked.
 pub const LOCKED: u64 = 1;
 
-/// The word and its line are found through the record.
+/// Words of a record with a TID word among them.
 pub trait TidRecord: Zeroed + Send + Sync + 'static {
-    /// The bit that is set while a committing transaction owns the record.
+    /// Lock bit of this protocol's word.
     const LOCKED: u64 = LOCKED;
 
-    /// The TID word.
+    /// Returns the TID word.
     fn word(&self) -> &Word;
 }
 
-/// The first TID of `epoch` that is larger than `last`.
+/// Returns the first TID of `epoch` that is larger than `last`.
 #[inline]
 pub fn next_tid(epoch: u64, last: u64) -> u64 {
     let next = (last & !LOCKED) + 2;
     next.max(epoch << 33)
 }
 
-/// The epoch of a TID.
+/// Returns the epoch of a TID.
 #[inline]
 pub fn epoch_of(tid: u64) -> u64 {
     tid >> 33
 }
 
-/// Copies a consistent row: waits while a writer has the record locked, copies, and begins again if the
+/// Copies a consistent row. Waits while a writer has the record locked, copies, and retries if the
 /// word has changed meanwhile. Returns the word, unlocked, under which the copy is valid.
 #[inline(always)]
 pub fn read_consistently<M: Machine, C: TidRecord>(
@@ -48,15 +52,15 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
         let before = core.wait_while(line, word, |w| w & C::LOCKED != 0);
         let head = record.copy_out(core, columns, out);
         core.fence_acquire();
-        // Relaxed is enough behind the fence: the copies above can't move below it.
+        // A relaxed load is enough behind the fence: the copies above cannot move below it.
         if core.load_relaxed(line, word) == before {
             return (before, head);
         }
     }
 }
 
-/// Locks the record to commit, or refuses if another has it and `commit_locks` says so. Returns the word
-/// from before.
+/// Locks the record to commit. With [`CommitLocks::Refuse`] aborts if another transaction has it
+/// locked. Returns the word as it was before.
 #[inline(always)]
 pub fn lock<M: Machine, C: TidRecord>(
     core: &M::Core,

@@ -1,4 +1,4 @@
-//! Unique, increasing timestamps, in the five ways that Abyss 4.3 compares.
+//! Unique, increasing timestamps, allocated in the five ways that Abyss 4.3 compares.
 
 use super::queue_latch::{LatchNodes, Latcher};
 use crate::TimestampAllocation;
@@ -6,16 +6,16 @@ use machine::{
     Arena, Category, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc,
 };
 
-/// What the counter holds before a clock was read.
+/// Value of the counter before the first reading of a clock.
 const UNSET: u64 = 1;
 
 #[repr(C, align(64))]
 struct Counter<M: Machine> {
     line: M::Line,
-    /// The next timestamp; under a clock, the reading from which the clock is counted.
+    /// The next timestamp. Under a clock: the reading from which the clock is counted.
     next: Word,
     latch_line: M::Line,
-    /// The queue for the counter, where it is under a latch.
+    /// The latch over the counter, used by [`TimestampAllocation::Mutex`].
     latch: Word,
 }
 
@@ -26,31 +26,34 @@ unsafe impl<M: Machine> Zeroed for Counter<M> {}
 pub struct TimestampAllocator<M: Machine> {
     counter: Shared<Counter<M>>,
     allocation: TimestampAllocation,
-    /// Each session's way to the latch, where there is one.
+    /// Each session's access to the latch. Empty if the allocation uses no latch.
     latchers: Box<[Latcher<M>]>,
-    /// Low bits of a clock timestamp that hold the session's number.
+    /// Number of low bits of a clock timestamp that hold the session's number.
     session_bits: u32,
 }
 
-/// One session's side: what is left of its batch, and its last clock reading.
+/// One session's side: the rest of its batch, or its last clock reading.
 #[derive(Debug)]
 pub struct TimestampSource {
-    /// Which session of the allocator's it is, wherever it runs.
+    /// The session's number in the allocator, independent of the core that it runs on.
     slot: usize,
+    /// Next timestamp of the batch. Under a clock: the last reading that was used.
     next: u64,
+    /// End of the batch.
     end: u64,
 }
 
 impl TimestampSource {
-    /// That of session `slot`.
+    /// Creates the source of session `slot`.
     pub fn new(slot: usize) -> TimestampSource {
         TimestampSource { slot, next: 0, end: 0 }
     }
 }
 
 impl<M: Machine> TimestampAllocator<M> {
-    /// An allocator of the given kind, for sessions numbered up to `sessions`. With a clock, its timestamps
-    /// last for 2^63 / 2^bits of that number ticks from the first one: 300 days with 64 sessions at 2.6 GHz.
+    /// Creates an allocator of the given kind, for sessions numbered up to `sessions`. With a
+    /// clock, its timestamps last for 2^63 / 2^b ticks from the first one, where b is the number of
+    /// bits of `sessions`. That is 300 days with 64 sessions at 2.6 GHz.
     pub fn new(
         arena: &Arc<Arena>,
         allocation: TimestampAllocation,
@@ -70,7 +73,8 @@ impl<M: Machine> TimestampAllocator<M> {
         Ok(TimestampAllocator { counter, allocation, latchers, session_bits })
     }
 
-    /// A timestamp that nobody else gets, larger than all that this session got before.
+    /// Returns a timestamp that no other session gets. It is larger than all earlier ones of this
+    /// session.
     #[inline]
     pub fn draw(&self, core: &M::Core, source: &mut TimestampSource) -> u64 {
         let before = core.account(Category::TimestampAllocation);
@@ -106,8 +110,8 @@ impl<M: Machine> TimestampAllocator<M> {
     fn draw_from_clock(&self, core: &M::Core, source: &mut TimestampSource) -> u64 {
         let counter = &*self.counter;
         let now = core.now();
-        // Counted from the first reading: a host that has been up for long has used up bits that the
-        // session's number needs.
+        // Counted from the first reading. On a host that has been up for long, the clock itself has
+        // used up bits that the session's number needs.
         let mut origin = core.load_relaxed(&counter.line, &counter.next);
         if origin == UNSET {
             let proposed = now.max(UNSET + 1);
@@ -116,7 +120,8 @@ impl<M: Machine> TimestampAllocator<M> {
                 Err(other) => other,
             };
         }
-        // The clock may not have moved since this session's last timestamp, so it is pushed.
+        // The clock can show the same value as at this session's last timestamp, so the reading is
+        // at least that plus 1.
         source.next = (now.saturating_sub(origin) + 1).max(source.next + 1);
         (source.next << self.session_bits) | source.slot as u64
     }
@@ -155,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Two that run in turn on a core, whose number is beyond theirs.
+    /// Two sessions share a core whose number is larger than both of theirs.
     #[test]
     fn sessions_of_one_core_get_timestamps_of_their_own() {
         for allocation in ["mutex", "atomic", "batch8", "clock"] {

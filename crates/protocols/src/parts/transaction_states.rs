@@ -1,18 +1,23 @@
-//! What becomes of transactions that others come across: the state of each, and its end timestamp.
+//! States of transactions: the state of each session's transaction, and its end timestamp.
 //!
-//! Source: Larson, Blanas, Diaconu, Freedman, Patel and Zwilling, VLDB 2011, 2.4 (states), 2.5 (how a version is read
-//! whose timestamps are not written yet). A version's begin or end is a timestamp, or names the session that is
-//! about to write one there, and the state of that session's transaction says how to take it:
+//! Source: Larson, Blanas, Diaconu, Freedman, Patel and Zwilling, VLDB 2011, 2.4 (states), 2.5 (how
+//! a version is read whose timestamps are not written yet).
+//!
+//! A version's begin or end is a timestamp, or it names the session that is about to write a
+//! timestamp there. The state of that session's transaction says how to treat the version:
 //!
 //! ```text
 //! active -> drawing -> preparing (end timestamp) -> committed (end timestamp)
 //!                                               \-> aborted
 //! ```
 //!
-//! The clock counts commits. A transaction shows that it is drawing before it draws, so whoever finds a name does
-//! not take a transaction for active whose timestamp is earlier than the clock at that time: it looks again
-//! when the timestamp is there, which nothing can delay. (The paper leaves that moment open.)
-//! Names are written and taken away under a record's latch: a name found there is that of the running transaction.
+//! The clock counts commits. A transaction shows the state *drawing* before it draws its end
+//! timestamp. So a session that finds its name does not take the transaction for active when its
+//! end timestamp is already earlier than the clock. That session looks again when the end timestamp
+//! is there, and no other session can delay it. (The paper leaves that moment open.)
+//!
+//! Names are written and removed under a record's latch. So a name found under the latch is that of
+//! the running transaction.
 
 use machine::{
     Arena, Category, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc,
@@ -27,15 +32,15 @@ struct Cell<M: Machine> {
 // SAFETY: a line and a word, both valid as zeros.
 unsafe impl<M: Machine> Zeroed for Cell<M> {}
 
-/// Set in a begin or an end that names a session. As a timestamp it is later than all.
+/// Set in a begin or an end that names a session. As a timestamp it is later than all others.
 const NAME: u64 = 1 << 63;
 
-/// The begin or end that names `session`.
+/// Returns the begin or end that names `session`.
 pub fn name_of(session: usize) -> u64 {
     NAME | session as u64
 }
 
-/// The session that a begin or an end names; none if it is a timestamp.
+/// Returns the session that a begin or an end names. None if it is a timestamp.
 #[inline]
 pub fn named(word: u64) -> Option<usize> {
     (word & NAME != 0).then_some((word & !NAME) as usize)
@@ -44,18 +49,20 @@ pub fn named(word: u64) -> Option<usize> {
 /// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It runs, or there is none. Its end timestamp will be later than any known now.
+    /// The session's transaction runs, or there is none. Its end timestamp will be later than any
+    /// known now.
     Active,
-    /// Its end timestamp is being drawn.
+    /// The end timestamp is being drawn.
     Drawing,
-    /// It is validated, or waits for what it depends on.
+    /// The transaction is being validated, or waits for the transactions that it depends on.
     Preparing(u64),
-    /// It has committed.
+    /// The transaction has committed.
     Committed(u64),
-    /// It is being rolled back.
+    /// The transaction is being rolled back.
     Aborted,
 }
 
+/// Bits of a session's word that hold the kind of state. The end timestamp is above them.
 const KIND: u64 = 7;
 const TIMESTAMP_SHIFT: u32 = 3;
 
@@ -89,17 +96,17 @@ pub struct TransactionStates<M: Machine> {
 }
 
 impl<M: Machine> TransactionStates<M> {
-    /// A clock at which only the loader has committed, and `sessions` sessions.
+    /// Creates a clock at which only the loader has committed, and `sessions` sessions.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<TransactionStates<M>, OutOfMemory> {
         let clock: Shared<Cell<M>> = arena.place(Place::Any)?;
-        // Timestamp 0 belongs to the loader, and nobody begins there.
+        // Timestamp 0 belongs to the loader, and no transaction begins there.
         clock.word.poke(1);
         let own = |slot| arena.place(arena.beside(slot));
         let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(TransactionStates { clock, sessions })
     }
 
-    /// The last end timestamp that was drawn.
+    /// Returns the last end timestamp that was drawn.
     #[inline]
     pub fn now(&self, core: &M::Core) -> u64 {
         let before = core.account(Category::TimestampAllocation);
@@ -108,14 +115,14 @@ impl<M: Machine> TransactionStates<M> {
         now
     }
 
-    /// The state of the transaction that `session` runs.
+    /// Returns the state of the transaction that `session` runs.
     #[inline]
     pub fn get(&self, core: &M::Core, session: usize) -> State {
         let cell = &self.sessions[session];
         State::of(core.load(&cell.line, &cell.word))
     }
 
-    /// Waits until `session` shows something else than `state`.
+    /// Waits until the state of `session` differs from `state`.
     pub fn wait_while(&self, core: &M::Core, session: usize, state: State) {
         let cell = &self.sessions[session];
         core.wait_while(&cell.line, &cell.word, |word| State::of(word) == state);
@@ -127,7 +134,8 @@ impl<M: Machine> TransactionStates<M> {
         core.wake(&cell.line, &cell.word);
     }
 
-    /// The transaction of `session` gets its end timestamp, and is preparing.
+    /// Draws the end timestamp of the transaction of `session`. The transaction is preparing from
+    /// here on.
     #[inline]
     pub fn prepare(&self, core: &M::Core, session: usize) -> u64 {
         self.show(core, session, State::Drawing);
@@ -138,13 +146,13 @@ impl<M: Machine> TransactionStates<M> {
         end
     }
 
-    /// It is committed, or aborted, for everybody who finds its name from here on.
+    /// Commits or aborts the transaction, for every session that finds its name from here on.
     #[inline]
     pub fn decide(&self, core: &M::Core, session: usize, outcome: State) {
         self.show(core, session, outcome);
     }
 
-    /// It is over, and its name is found nowhere any more.
+    /// Ends the transaction. Its name must be gone from every record.
     #[inline]
     pub fn end(&self, core: &M::Core, session: usize) {
         self.show(core, session, State::Active);

@@ -1,18 +1,22 @@
-//! Strict two-phase locking, around any way of taking and giving back a lock.
+//! Strict two-phase locking, for any way of acquiring and releasing locks.
 //!
-//! A lock is taken before a record is touched and kept until the transaction has ended (Abyss 2.1). What
-//! differs between NO_WAIT, WAIT_DIE and their kin is only what happens when a lock is taken by
-//! somebody else: that is [`Locks`]. Deviation from the papers' code: writes are buffered under the
-//! exclusive lock instead of made in place with a before-image; nobody else can see the difference.
+//! A transaction acquires a record's lock before it touches the record, and keeps the lock until
+//! the transaction has ended (Abyss 2.1). NO_WAIT, WAIT_DIE and similar protocols differ only in
+//! what happens when another transaction holds the lock. That part is [`Locks`].
 //!
-//! Ranges: a scan locks the guard of each leaf shared, and keeps it. Who makes a record in a leaf locks the
-//! guard exclusively for an instant: the record says nothing but that its row is absent, as it was, and what
-//! is done to the row later is locked by itself; it only must not appear in a range that somebody else has
-//! scanned. Who has scanned the leaf itself exchanges its lock for an exclusive one, and keeps that.
-//! (A next-key lock as in Gray and Reuter, with leaves for gaps.)
+//! Deviation from the papers' code: writes are buffered under the exclusive lock. They are not made
+//! in place with a before-image. No other transaction can see the difference.
 //!
-//! Read committed (degree 2 of Gray, Lorie, Putzolu and Traiger 1976): read locks are given back as soon as
-//! the row is copied, ranges are not locked. What is read for update, and so inserts and deletes, are locked as ever.
+//! **Ranges.** A scan locks the guard of each leaf shared, and keeps that lock. A transaction that
+//! makes a record in a leaf locks the guard exclusively, only for the insertion. The new record
+//! says only that its row is absent, as before. Later changes of the row are protected by the
+//! record's own lock. The insertion must only not add a record to a range that another transaction
+//! has scanned. A transaction that has scanned the leaf itself upgrades its shared lock and keeps
+//! the exclusive one. (This is next-key locking as in Gray and Reuter, with leaves as gaps.)
+//!
+//! **Read committed** (degree 2 of Gray, Lorie, Putzolu and Traiger 1976): read locks are released
+//! as soon as the row is copied, and ranges are not locked. Reads for update, and so inserts and
+//! deletes, lock as usual.
 
 use super::{record_set::RecordSet, write_set::WriteSet};
 use crate::{
@@ -23,70 +27,71 @@ use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent};
 
-/// How a lock is held.
+/// Mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Beside other readers.
+    /// Held beside other readers.
     Shared,
-    /// Alone.
+    /// Held by one transaction alone.
     Exclusive,
 }
 
 /// A way of locking records.
 pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
-    /// The lock in each record.
+    /// The words of the lock in each record.
     type Record: Zeroed + Send + Sync + 'static;
-    /// What a holder must remember of a lock.
+    /// State that a session keeps for each lock that it holds.
     type Held: Copy + Send;
-    /// What a session keeps between locks (its timestamp, its queue entries).
+    /// State that a session keeps between locks (its timestamp, its queue entries).
     type Owner: Send;
 
-    /// Exclusive locks admit readers until [`Locks::certify`] has been called.
+    /// Set if exclusive locks admit readers until [`Locks::certify`] has been called.
     const CERTIFIES: bool = false;
 
-    /// As [`Protocol::ONE_COPY`].
+    /// Same as [`Protocol::ONE_COPY`].
     const ONE_COPY: bool = false;
 
-    /// As [`Protocol::is_asked_for`].
+    /// Same as [`Protocol::is_asked_for`].
     fn is_asked_for(options: &ProtocolOptions) -> bool {
         let _ = options;
         false
     }
 
-    /// The protocol can acquire its write locks at commit.
+    /// Set if the protocol can acquire its write locks at commit.
     const DEFERS: bool = false;
 
-    /// Whether write locks are acquired at commit.
+    /// Returns true if write locks are acquired at commit.
     #[inline(always)]
     fn locks_writes_at_commit(&self) -> bool {
         false
     }
 
-    /// Write locks that are acquired at commit are acquired in the order of the records' names.
+    /// Set if write locks that are acquired at commit are acquired in the order of the records'
+    /// names.
     const IN_ORDER: bool = false;
 
-    /// What the protocol says of itself.
+    /// Returns the properties that the protocol declares.
     fn declare(options: &ProtocolOptions) -> Declaration;
 
-    /// The knobs that it heeds, beside those of timestamps.
+    /// Returns the knobs that the protocol heeds, besides those of timestamps.
     fn knobs() -> &'static [&'static str] {
         &[]
     }
 
-    /// Shared state.
+    /// Creates the shared state.
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// State for session `slot`.
+    /// Creates the state of session `slot`.
     fn owner(&self, slot: usize) -> Self::Owner;
 
-    /// An attempt begins.
+    /// Begins an attempt.
     fn begin(&self, core: &M::Core, owner: &mut Self::Owner, txn: Txn<'_>);
 
-    /// Takes the lock, or says why not.
+    /// Acquires the lock, or returns why not.
     fn acquire(
         &self,
         core: &M::Core,
@@ -95,7 +100,7 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         mode: Mode,
     ) -> Result<Self::Held, Abort>;
 
-    /// Makes a shared lock exclusive. On failure the shared lock is still held.
+    /// Upgrades a shared lock to an exclusive one. On failure the shared lock is still held.
     fn upgrade(
         &self,
         core: &M::Core,
@@ -104,8 +109,8 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         held: &mut Self::Held,
     ) -> Result<(), Abort>;
 
-    /// Makes an exclusive lock exclude everybody, or says why not: at commit, before its write is installed, or
-    /// before a range is changed. May be asked twice.
+    /// Makes an exclusive lock exclude readers too, or returns why not. Called at commit before the
+    /// write is installed, or before a range is changed. Can be called twice.
     #[inline(always)]
     fn certify(
         &self,
@@ -118,15 +123,15 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Asked when a row has been copied: says so if it may have been overwritten meanwhile, where a lock can be
-    /// broken.
+    /// Called after a row has been copied. Returns an error if the row can have been overwritten
+    /// meanwhile, for protocols in which a lock can be broken.
     #[inline(always)]
     fn confirm(&self, core: &M::Core, owner: &Self::Owner) -> Result<(), Abort> {
         let _ = (core, owner);
         Ok(())
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     fn release(
         &self,
         core: &M::Core,
@@ -135,17 +140,17 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         held: Self::Held,
     );
 
-    /// The last moment at which the transaction may still be told to abort.
+    /// Called at the last moment at which the transaction can still be told to abort.
     #[inline(always)]
     fn prepare(&self, core: &M::Core, owner: &mut Self::Owner) -> Result<(), Abort> {
         let _ = (core, owner);
         Ok(())
     }
 
-    /// How a lock is held.
+    /// Returns the mode in which a lock is held.
     fn mode(held: &Self::Held) -> Mode;
 
-    /// The owner's age, if it matters (smaller is older).
+    /// Returns the owner's age, if the protocol uses it (smaller is older).
     fn priority(owner: &Self::Owner) -> Option<u64> {
         let _ = owner;
         None
@@ -155,23 +160,26 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
 /// The protocol that locks with `L`.
 pub struct TwoPhaseLocking<L> {
     locks: L,
-    /// Read locks are given back at once.
+    /// Set if read locks are released at once.
     short_reads: bool,
 }
 
-/// A lock that is held beside the others, and given back before them.
+/// A lock that is held besides the others, and released before the transaction ends.
 type Instant<'s, M, L> = (RecordRef<'s, M, <L as Locks<M>>::Record>, <L as Locks<M>>::Held);
 
 /// A session's locks and writes.
 pub struct Worker<'s, M: Machine, L: Locks<M>> {
+    /// Locks held until the transaction's end. Invariant: every written record is in it before its
+    /// write is installed.
     held: RecordSet<'s, M, L::Record, L::Held>,
     pub(super) writes: WriteSet<'s, M, L::Record>,
-    /// The guard that is locked for the instant of an insertion.
+    /// The guard that is locked only for an insertion.
     instant: Option<Instant<'s, M, L>>,
     owner: L::Owner,
 }
 
 impl<L> TwoPhaseLocking<L> {
+    /// Acquires or upgrades the record's lock, unless it is held in this mode or a stronger one.
     #[inline(always)]
     fn lock<'s, M: Machine>(
         &self,
@@ -198,8 +206,8 @@ impl<L> TwoPhaseLocking<L> {
         Ok(())
     }
 
-    /// As an exclusive [`TwoPhaseLocking::lock`] that keeps readers out at once: of a range, which is changed
-    /// before the commit.
+    /// Acquires the lock as an exclusive [`TwoPhaseLocking::lock`] and excludes readers at once.
+    /// Used for ranges, which are changed before the commit.
     fn lock_out<'s, M: Machine>(
         &self,
         core: &M::Core,
@@ -214,7 +222,8 @@ impl<L> TwoPhaseLocking<L> {
         self.locks.certify(core, &mut worker.owner, &record, worker.held.value_mut(at))
     }
 
-    /// Whether records are locked to be written at commit: settled by the compiler where they never are.
+    /// Returns true if records are locked for their writes at commit. The compiler removes the
+    /// branch where they never are.
     #[inline(always)]
     fn defers<M: Machine>(&self) -> bool
     where
@@ -223,8 +232,9 @@ impl<L> TwoPhaseLocking<L> {
         if const { L::DEFERS } { self.locks.locks_writes_at_commit() } else { false }
     }
 
-    /// A blind update reads nothing: that its row exists is checked at commit. An absence that the caller is
-    /// told of has been read.
+    /// Locks the record shared if an update meets an absent row. A blind update of a present row
+    /// reads nothing, and its presence is checked at commit. But an absence that is reported to the
+    /// caller has been read.
     #[cold]
     fn lock_absence<'s, M: Machine>(
         &self,
@@ -244,7 +254,8 @@ impl<L> TwoPhaseLocking<L> {
         }
     }
 
-    /// Reads under a lock that is given back at once. None if one is held, or if there is a write of its own.
+    /// Reads under a lock that is released at once. None if a lock is held or the transaction has
+    /// written the record.
     #[cold]
     fn read_briefly<'s, M: Machine>(
         &self,
@@ -267,6 +278,7 @@ impl<L> TwoPhaseLocking<L> {
         confirmed.map(|()| Some(head))
     }
 
+    /// Releases the guard that was locked only for an insertion.
     fn end_instant<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
         L: Locks<M>,
@@ -276,6 +288,7 @@ impl<L> TwoPhaseLocking<L> {
         }
     }
 
+    /// Releases all locks and clears the write set.
     pub(super) fn let_go<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
         L: Locks<M>,
@@ -431,7 +444,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     ) -> Result<(), Abort> {
         match worker.held.find(&guard.record()) {
             Some(_) if core.is_planted(faults::PHANTOM_UNREAD_ABSENCE) => Ok(()),
-            // Free, so there is no wait.
+            // The lock is free, so this does not wait.
             Some(_) => self.lock(core, worker, record, Mode::Shared),
             None => Ok(()),
         }
@@ -454,8 +467,9 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         right: GuardRef<'s, M, L::Record>,
         _: u64,
     ) -> Result<(), Abort> {
-        // Nobody else can have scanned the leaf, as its guard is locked exclusively. If this transaction
-        // has, it has scanned the upper part as well; that guard is free, so there is no wait.
+        // The leaf's guard is locked exclusively, so no other transaction has scanned the leaf. If
+        // this transaction has scanned it, it has scanned the upper part too. That part's guard is
+        // free, so this does not wait.
         match worker.held.find(&guard.record()) {
             Some(_) => self.lock_out(core, worker, right.record()),
             None => Ok(()),

@@ -1,11 +1,15 @@
-//! Versions in their places before it is decided whether they have ever been.
+//! Versions that are placed before their transaction is decided.
 //!
-//! Source: Larson et al., VLDB 2011, 2.6, 3.1 and 3.3 (new versions, postprocessing). A transaction that is about to
-//! commit places its versions under its session's name instead of a begin, so that others may read them, and write
-//! over them, while it is not decided. When it has committed the names become timestamps, at the version's begin and
-//! at the end of the one before; when it has aborted the versions are taken back.
-//! The newest version lies in the record itself, so versions are taken back in the order opposite to that in which
-//! they were placed: who has written over what is taken back has believed it, must abort as well, and goes first.
+//! Source: Larson et al., VLDB 2011, 2.6, 3.1 and 3.3 (new versions, postprocessing).
+//!
+//! A transaction that is about to commit places its versions with its session's name instead of a
+//! begin. So other transactions can read them and overwrite them before the transaction is decided.
+//! When it has committed, the names become timestamps: the begin of its version and the end of the
+//! version before. When it has aborted, its versions are taken back.
+//!
+//! The newest version is in the record itself. So versions are taken back in the opposite order to
+//! that in which they were placed. A transaction that has overwritten an aborted version has
+//! believed it, so it must abort as well, and it takes its version back first.
 
 use super::{
     announced_writes::Announces,
@@ -22,23 +26,23 @@ use txn::{Abort, ColumnSet, Digest, Version};
 
 type Record<'s, M> = RecordRef<'s, M, Validity>;
 
-/// What was done for a write.
+/// How a write was placed.
 enum Placement<'s, M: Machine> {
     /// The version is in its place.
     Placed {
         /// When the version before it began.
         before: u64,
-        /// What was found, and what is left.
+        /// The head that the write found, and the state that it leaves.
         outcome: (RowHead, RowState),
-        /// The row that it holds.
+        /// Digest of the row that the version holds.
         values: Digest,
     },
-    /// It will be put there after the decision, or there is none. With the slot for the version before it, if that is
-    /// kept.
+    /// The version will be placed after the decision, or the write makes none. Holds the slot for
+    /// the version before it, if that version is kept.
     Deferred(Option<Record<'s, M>>),
 }
 
-/// What a transaction that is about to commit has done for its writes, in their order.
+/// Placements of a transaction that is about to commit, in the order of its write set.
 pub struct Placements<'s, M: Machine> {
     list: Vec<Placement<'s, M>>,
 }
@@ -51,23 +55,25 @@ impl<M: Machine> Default for Placements<'_, M> {
 
 /// A transaction that places versions, settles them, or takes them back.
 pub struct Placer<'a, 's, M: Machine> {
-    /// Its session.
+    /// The transaction's session.
     pub viewpoint: &'a Viewpoint<M>,
-    /// What it writes. Every record in it carries its announcement, or its version.
+    /// The write set. Every record in it carries the transaction's announcement or its version.
     pub writes: &'a WriteSet<'s, M, Validity>,
-    /// Where slots come from, and go.
+    /// Supplies slots, and takes them back.
     pub collector: &'a mut VersionCollector<'s, M, Validity>,
-    /// What becomes of others.
+    /// States of all transactions.
     pub states: &'a TransactionStates<M>,
 }
 
-/// A version is written: a retired record stands for the same absence as before.
+/// Returns true if the write makes a version. A retired record represents the same absence as
+/// before.
 fn is_version(outcome: &(RowHead, RowState)) -> bool {
     outcome.1 != RowState::RETIRED
 }
 
 impl<'s, M: Machine> Placer<'_, 's, M> {
-    /// Places the versions under the session's name, as far as there are slots for those before them.
+    /// Places the versions with the session's name, as far as there are slots for the versions
+    /// before them.
     pub fn place(&mut self, core: &M::Core, placements: &mut Placements<'s, M>, version: Version) {
         let Placer { viewpoint, writes, collector, states } = self;
         for at in 0..writes.len() {
@@ -79,7 +85,8 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
             let outcome = writes.outcome(core, at).filter(is_version);
             placements.list.push(match (slot, outcome) {
                 (Some(slot), Some(outcome)) => {
-                    // None if it has been believed and has aborted: then this one will never have been either.
+                    // None if that version's transaction was believed and has aborted. Then this
+                    // transaction aborts too, and the value is not used.
                     let before = begin_of(core, &record, states).unwrap_or(0);
                     let values = writes.left_by(at);
                     supersede(core, &record, writes.columns(at), &slot, viewpoint.session);
@@ -92,8 +99,8 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
         }
     }
 
-    /// Makes sure that the other versions can be put in their places: what is undecided before them must be decided.
-    /// `end` is the end timestamp.
+    /// Makes sure that the deferred versions can be placed after the decision. The undecided
+    /// versions before them must be decided by now. `end` is the end timestamp.
     pub fn reserve(
         &mut self,
         core: &M::Core,
@@ -113,8 +120,9 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
         Ok(())
     }
 
-    /// Tells a log of the writes. The transaction is about to commit, and has not said so yet: until then the versions
-    /// that its own have followed stay behind them, and nobody who has written over its own can commit.
+    /// Reports the writes to a log. Called when the transaction is about to commit, before its
+    /// state shows that. Until then the versions before its own stay in the chains, and no
+    /// transaction that has overwritten its versions can commit.
     pub fn tell_images(
         &self,
         core: &M::Core,
@@ -141,8 +149,8 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
         }
     }
 
-    /// The transaction has committed: puts its end timestamp where it is named, and the other versions in their places.
-    /// True when it is time to collect.
+    /// Called after the transaction has committed. Writes its end timestamp where its session is
+    /// named, and places the deferred versions. Returns true when it is time to collect.
     pub fn settle(
         &mut self,
         core: &M::Core,
@@ -181,7 +189,8 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
         due
     }
 
-    /// The transaction has aborted: takes back its versions, and the announcements of those that it had not placed.
+    /// Called after the transaction has aborted. Takes back its versions, and withdraws the
+    /// announcements of the writes that were not placed.
     pub fn take_back(&mut self, core: &M::Core, placements: &Placements<'s, M>) {
         for at in 0..self.writes.len() {
             let record = self.writes.record(at);
@@ -204,19 +213,20 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
 }
 
 impl<M: Machine> Placements<'_, M> {
-    /// True before anything was placed.
+    /// Returns true before anything was placed.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Forgets everything.
+    /// Removes all placements.
     pub fn clear(&mut self) {
         self.list.clear();
     }
 }
 
-/// Makes room for a version of the record, of which `columns` are going to be overwritten: keeps the present one in
-/// `slot`, and lets `session`'s begin, which takes the place of its announcement. Call with the record latched.
+/// Makes room for a new version of the record, which will overwrite `columns`. Keeps the present
+/// version in `slot`, and names `session` as the new begin. That name replaces the announcement.
+/// Called with the record latched.
 fn supersede<M: Machine>(
     core: &M::Core,
     record: &Record<'_, M>,
@@ -231,8 +241,8 @@ fn supersede<M: Machine>(
     core.store_relaxed(record.line(), &record.cc().end, 0);
 }
 
-/// Puts timestamps where sessions are named that have committed: below them nothing is undecided. Call with the
-/// record latched.
+/// Replaces names of committed sessions by timestamps. Stops at the first version without a name,
+/// because no version below it is undecided. Called with the record latched.
 fn settle<M: Machine>(core: &M::Core, record: &Record<'_, M>, states: &TransactionStates<M>) {
     let mut version = *record;
     while let Some(session) = named(version_chain::wts(core, &version)) {
@@ -246,7 +256,8 @@ fn settle<M: Machine>(core: &M::Core, record: &Record<'_, M>, states: &Transacti
     }
 }
 
-/// The version that was the newest before `session` placed its own, which is undecided. Call with the record latched.
+/// Returns the version that was the newest before `session` placed its own undecided one. Called
+/// with the record latched.
 fn followed<'s, M: Machine>(
     core: &M::Core,
     record: &Record<'s, M>,
@@ -263,8 +274,8 @@ fn followed<'s, M: Machine>(
     }
 }
 
-/// Takes back the version of the record that `viewpoint`'s session has placed, once all have gone that were placed
-/// above it. Returns the slot, to which nobody refers any more.
+/// Takes back the version that `viewpoint`'s session has placed, after all versions above it were
+/// taken back. Returns the slot, to which nothing refers any more.
 fn take_back<'s, M: Machine>(
     core: &M::Core,
     record: &Record<'s, M>,

@@ -1,4 +1,4 @@
-//! A word that says from when to when a version is valid.
+//! A word that holds the time in which a version is valid.
 //!
 //! Source: Yu, Pavlo, Sanchez and Devadas, SIGMOD 2016, section 4.1.
 //!
@@ -10,32 +10,33 @@ use super::tid_word::TidRecord;
 use machine::{Core, Machine};
 use storage::GuardRef;
 
-/// Set while a committing transaction owns the record.
+/// Lock bit: set while a committing transaction has the record locked.
 pub const LOCKED: u64 = 1 << 63;
 const WTS_BITS: u32 = 48;
 const WTS_MASK: u64 = (1 << WTS_BITS) - 1;
 const DELTA_MAX: u64 = (1 << 15) - 1;
 
-/// From when on the version is valid.
+/// Returns the time from which the version is valid.
 #[inline(always)]
 pub fn wts(word: u64) -> u64 {
     word & WTS_MASK
 }
 
-/// Up to when the version is known to be valid.
+/// Returns the time up to which the version is known to be valid.
 #[inline(always)]
 pub fn rts(word: u64) -> u64 {
     wts(word) + ((word >> WTS_BITS) & DELTA_MAX)
 }
 
-/// Both.
+/// Returns `wts` and `rts`.
 #[inline(always)]
 pub fn times(word: u64) -> (u64, u64) {
     (wts(word), rts(word))
 }
 
-/// `word` with `rts` raised to `timestamp`. Where the difference has no room `wts` moves up with it, which
-/// other readers take for a new version: a needless abort, never a missed one.
+/// Returns `word` with `rts` raised to `timestamp`. If the difference does not fit into its bits,
+/// `wts` is raised too. Other readers take that for a new version. This causes a needless abort,
+/// never a missed one.
 #[inline]
 pub fn extended(word: u64, timestamp: u64) -> u64 {
     let delta = timestamp - wts(word);
@@ -43,13 +44,14 @@ pub fn extended(word: u64, timestamp: u64) -> u64 {
     (word & LOCKED) | ((delta - shift) << WTS_BITS) | (wts(word) + shift)
 }
 
-/// The times of a leaf's range: `wts` of the last record that left it, `rts` of its last scan.
+/// Returns the times of a leaf's range: `wts` of the last record that left it, `rts` of its last
+/// scan.
 #[inline]
 pub fn load<M: Machine, C: TidRecord>(core: &M::Core, guard: GuardRef<'_, M, C>) -> u64 {
     core.load(guard.line(), guard.cc().word())
 }
 
-/// Raises both times of a range at least to these.
+/// Raises each of a range's times to at least that of `least`.
 pub fn raise<M: Machine, C: TidRecord>(
     core: &M::Core,
     guard: GuardRef<'_, M, C>,

@@ -1,32 +1,43 @@
-//! Older versions of a row, newest first.
+//! Chains of a row's versions, newest first.
 //!
 //! ```text
 //! record (newest version) -> version -> version -> ... (oldest)
 //! ```
 //!
-//! The newest version is the record itself, so whoever reads the present finds it where a single-version
-//! protocol has it. A write saves the columns that it is about to overwrite, and the row's state, in a slot. An
-//! older version is then what its own slot holds, and for the other columns what the next newer one has; so a
-//! version costs what its write changed, not the row. Slots are laid out like records of the same table, but
-//! no index leads to them, and they are never used as records.
+//! The newest version is the record itself. So a transaction that reads the present finds it where
+//! a single-version protocol keeps it.
 //!
-//! Chains are read and changed under the record's latch. A version goes when nobody can read it any more,
-//! from the middle of a chain too; what it held for older ones is handed down. Who could read it is for
-//! [`super::active_timestamps`] to say, and not for epochs: one long reader would keep all of them from ending.
+//! A write saves the columns that it is about to overwrite, and the row's state, in a slot. An
+//! older version then consists of the columns in its own slot, and of the next newer version's
+//! values for the other columns. So a version costs as much as its write changed, which can be less
+//! than the row. Slots are laid out like records of the same table, but no index leads to them, and
+//! they are never used as records.
+//!
+//! Invariants:
+//!
+//! - Chains are read and changed only under the record's latch.
+//! - The versions in a chain are in the order of their writers' timestamps, the latest first.
+//!   An undecided writer counts as later than every timestamp.
+//!
+//! A version is removed when no transaction can read it any more, also from the middle of a chain.
+//! Columns that it held for older versions are handed down to the next older one.
+//! [`super::active_timestamps`] knows which transactions could read a version. Epochs are not used
+//! for this, because one long reader would keep all of them from ending.
 
 use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Mutex};
 use storage::{RecordRef, RowHead, RowState};
 use txn::ColumnSet;
 
-/// What a version carries, as a part of its protocol's words.
+/// The words of a version's place in its chain, a part of its protocol's words.
 #[repr(C)]
 pub struct Chain {
-    /// The timestamp of its writer; 0 for the loader's.
+    /// Timestamp of the version's writer; 0 for the loader.
     pub wts: Word,
-    /// Offset of the next older version; 0 for none.
+    /// Offset of the next older version; 0 if there is none.
     older: Word,
-    /// In a record the number of older versions; in an older version the set of the columns that it holds.
+    /// In a record: the number of older versions. In an older version: the set of columns that it
+    /// holds.
     extent: Word,
 }
 
@@ -35,30 +46,30 @@ unsafe impl Zeroed for Chain {}
 
 /// A protocol's words in a record that has older versions.
 pub trait Versioned: Zeroed + Send + Sync + 'static {
-    /// The record's place in the chain.
+    /// Returns the record's place in the chain.
     fn chain(&self) -> &Chain;
-    /// Under which its chain changes, a [`super::queue_latch`].
+    /// Returns the latch under which its chain changes, a [`super::queue_latch`].
     fn latch(&self) -> &Word;
 }
 
-/// The timestamp of the version's writer.
+/// Returns the timestamp of the version's writer.
 #[inline(always)]
 pub fn wts<M: Machine, C: Versioned>(core: &M::Core, version: &RecordRef<'_, M, C>) -> u64 {
     core.load_relaxed(version.line(), &version.cc().chain().wts)
 }
 
-/// Number of versions older than the record itself.
+/// Returns the number of versions that are older than the record itself.
 #[inline(always)]
 pub fn length<M: Machine, C: Versioned>(core: &M::Core, record: &RecordRef<'_, M, C>) -> u64 {
     core.load_relaxed(record.line(), &record.cc().chain().extent)
 }
 
-/// The columns that an older version holds.
+/// Returns the columns that an older version holds.
 fn held<M: Machine, C: Versioned>(core: &M::Core, version: &RecordRef<'_, M, C>) -> ColumnSet {
     ColumnSet(core.load_relaxed(version.line(), &version.cc().chain().extent))
 }
 
-/// The next older version, if there is one. Call with the record latched.
+/// Returns the next older version, if there is one. Called with the record latched.
 pub fn older<'s, M: Machine, C: Versioned>(
     core: &M::Core,
     version: &RecordRef<'s, M, C>,
@@ -68,12 +79,13 @@ pub fn older<'s, M: Machine, C: Versioned>(
     (offset != 0).then(|| unsafe { version.slot_at(offset) })
 }
 
+/// Makes the version at offset `to` the next older one of `from`.
 fn link<M: Machine, C: Versioned>(core: &M::Core, from: &RecordRef<'_, M, C>, to: u64) {
     core.store_relaxed(from.line(), &from.cc().chain().older, to);
 }
 
-/// Copies what a transaction of this timestamp sees of `columns` into `out`. None if there is no version that
-/// old. Call with the record latched.
+/// Copies `columns` of the version that a transaction with this timestamp sees into `out`. None if
+/// no version is old enough. Called with the record latched.
 pub fn read<M: Machine, C: Versioned>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
@@ -91,7 +103,7 @@ pub fn read<M: Machine, C: Versioned>(
     Some(copy_version(core, record, &version, columns, out))
 }
 
-/// Copies `columns` of a version in the record's chain into `out`. Call with the record latched.
+/// Copies `columns` of a version in the record's chain into `out`. Called with the record latched.
 #[inline(always)]
 pub fn copy_version<M: Machine, C: Versioned>(
     core: &M::Core,
@@ -102,7 +114,8 @@ pub fn copy_version<M: Machine, C: Versioned>(
 ) -> RowHead {
     let head = version.head(core);
     if head.state.is_present() {
-        // From the newest down to it, each undoing what the next newer one had changed.
+        // Go from the newest version down to this one. Each step undoes what the next newer version
+        // changed.
         record.copy_held(core, columns, columns, out);
         let mut at = *record;
         while at.identity() != version.identity() {
@@ -113,9 +126,10 @@ pub fn copy_version<M: Machine, C: Versioned>(
     head
 }
 
-/// The version that a transaction of this timestamp sees, and when it was superseded; the newest is never. None if
-/// there is no version that old. Where versions were taken out that nobody can read, it may seem to have
-/// been superseded later than it was. Call with the record latched.
+/// Returns the version that a transaction with this timestamp sees, and the timestamp at which it
+/// was superseded (`u64::MAX` for the newest). None if no version is old enough. If unreadable
+/// versions were removed above it, the returned timestamp can be later than the real one. Called
+/// with the record latched.
 pub fn seen_at<'s, M: Machine, C: Versioned>(
     core: &M::Core,
     record: &RecordRef<'s, M, C>,
@@ -132,7 +146,7 @@ pub fn seen_at<'s, M: Machine, C: Versioned>(
     }
 }
 
-/// Hands `columns` of `from` down to an older version, as far as that does not hold them itself.
+/// Hands `columns` of `from` down to an older version, except those that it holds itself.
 fn hand_down<M: Machine, C: Versioned>(
     core: &M::Core,
     from: &RecordRef<'_, M, C>,
@@ -147,8 +161,8 @@ fn hand_down<M: Machine, C: Versioned>(
     }
 }
 
-/// Saves the newest version in `slot`, because `columns` of it are about to be overwritten. Without a slot it
-/// is lost, and only older ones are kept. Call with the record latched.
+/// Saves the newest version in `slot`, because `columns` of it are about to be overwritten. Without
+/// a slot that version is lost, and only older ones are kept. Called with the record latched.
 pub fn supersede<M: Machine, C: Versioned>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
@@ -164,7 +178,7 @@ pub fn supersede<M: Machine, C: Versioned>(
     };
     let (line, from, to) = (record.line(), record.cc().chain(), slot.cc().chain());
     record.copy_head_to(core, slot);
-    // Of an absence that has no history nobody reads a column.
+    // No transaction reads a column of an absent row that has no history.
     let nothing = next.is_none() && record.head(core).state == RowState::ABSENT;
     let columns = if nothing { ColumnSet::NONE } else { columns };
     record.copy_columns_to(core, slot, columns);
@@ -175,8 +189,8 @@ pub fn supersede<M: Machine, C: Versioned>(
     core.store_relaxed(line, &from.extent, core.load_relaxed(line, &from.extent) + 1);
 }
 
-/// Takes back the last [`supersede`] with a slot: the record is again what the slot holds, which is returned and
-/// which nobody refers to any more. Call with the record latched.
+/// Undoes the last [`supersede`] with a slot: the record becomes again what the slot holds. Returns
+/// the slot, to which nothing refers any more. Called with the record latched.
 pub fn restore<'s, M: Machine, C: Versioned>(
     core: &M::Core,
     record: &RecordRef<'s, M, C>,
@@ -194,9 +208,10 @@ pub fn restore<'s, M: Machine, C: Versioned>(
     slot
 }
 
-/// Takes out the versions that nobody can read, wherever in the chain they are. `needed` says so of the time
-/// from when to when a version was the newest. Those that go end up in `gone`, which must be empty before. True
-/// if the version written at `of` stays. Call with the record latched.
+/// Removes the versions that no transaction can read, wherever in the chain they are. `needed`
+/// tells this from the times between which a version was the newest. Removed versions are put into
+/// `gone`, which must be empty before. Returns true if the version written at `of` stays. Called
+/// with the record latched.
 pub fn prune<'s, M: Machine, C: Versioned>(
     core: &M::Core,
     record: &RecordRef<'s, M, C>,
@@ -210,8 +225,9 @@ pub fn prune<'s, M: Machine, C: Versioned>(
     while let Some(version) = at {
         let begin = wts(core, &version);
         at = older(core, &version);
-        // Where a version was taken out between two others, the one below seems to last longer than it
-        // does. Nobody reads in the time between, or it would have stayed.
+        // If a version was removed between two others, the lower one seems to last longer than it
+        // does. No transaction reads at a time in between, because then the removed version would
+        // have stayed.
         if needed(begin, end) {
             found |= begin == of;
             if first < gone.len() {
@@ -238,12 +254,13 @@ pub fn prune<'s, M: Machine, C: Versioned>(
     found
 }
 
-/// Slots that a session takes from the arena at a time, unless rows are very long.
+/// Number of slots that a session takes from the arena at a time, unless rows are very long.
 const SLOTS_PER_CHUNK: u64 = 16;
-/// Free slots of a table that a session keeps to itself: more are for those that write what it collects.
+/// Number of free slots of a table that a session keeps to itself. Further ones go to the pool, for
+/// the sessions that write the rows whose versions this session collects.
 const KEPT_SLOTS: usize = 64;
 
-/// Free slots of all tables that no session keeps to itself, by table.
+/// Free slots that belong to no session, by table.
 #[derive(Default)]
 pub struct VersionPool {
     surplus: Mutex<Vec<Vec<u64>>>,
@@ -256,7 +273,7 @@ pub struct VersionSlots<'s> {
 }
 
 impl<'s> VersionSlots<'s> {
-    /// None at first.
+    /// Creates an empty list of free slots.
     pub fn of(pool: &'s VersionPool) -> VersionSlots<'s> {
         VersionSlots { pool, free: Vec::new() }
     }
@@ -268,7 +285,7 @@ impl<'s> VersionSlots<'s> {
         &mut lists[at]
     }
 
-    /// A slot for an older version of `record`.
+    /// Takes a slot for an older version of `record`.
     #[inline]
     pub fn take<M: Machine, C: Zeroed + Send + Sync + 'static>(
         &mut self,
@@ -280,11 +297,13 @@ impl<'s> VersionSlots<'s> {
             Some(offset) => offset,
             None => self.fetch(at, table.stride(), table.arena())?,
         };
-        // SAFETY: a slot of this table: `fetch` took it with its stride, `give` took it back under its number.
+        // SAFETY: a slot of this table: `fetch` took it with its stride, `give` took it back under
+        // its number.
         Ok(unsafe { record.slot_at(offset) })
     }
 
-    /// Slots that others have left over, or fresh ones; all but one go to the free ones.
+    /// Fetches slots from the pool, or fresh ones from the arena. Returns one of them; the others
+    /// become free slots.
     #[cold]
     fn fetch(&mut self, at: usize, stride: u64, arena: &Arena) -> Result<u64, OutOfMemory> {
         let mut surplus = self.pool.surplus.lock();
@@ -299,7 +318,7 @@ impl<'s> VersionSlots<'s> {
         Ok(free.pop().expect("filled above"))
     }
 
-    /// Takes back a slot that nobody refers to any more.
+    /// Takes back a slot to which nothing refers any more.
     #[inline]
     pub fn give<M: Machine, C: Zeroed + Send + Sync + 'static>(
         &mut self,

@@ -1,12 +1,18 @@
-//! One session's part in old versions: it keeps those that it supersedes, and collects them.
+//! One session's part of garbage collection: it keeps the versions that it supersedes, and collects
+//! them.
 //!
-//! They gather in the order in which they ended. When a lot of them has, or a chain has become long, the session
-//! looks who is active and takes out of their chains what nobody can read. What somebody can read is looked at
-//! again when everybody has gone who began before its end. A chain that is written again sheds such
-//! versions earlier, as every visit prunes a chain as a whole; so, after each lot, it holds at most one
-//! version for each transaction that is older than its newest.
-//! When a session ends, what it has not collected stays until the record's next writer does. Where memory has
-//! come to its end, a writer waits for the readers of the version that it is to overwrite.
+//! The session gathers versions in the order in which they ended. When it has gathered many, or
+//! when a chain has become long, it looks which transactions are active. Then it removes from the
+//! chains the versions that no transaction can read.
+//!
+//! A version that a transaction can read is looked at again when every transaction that began
+//! before the version's end has gone. A chain that is written again loses such versions earlier,
+//! because each visit prunes the whole chain. So after each collection a chain holds at most one
+//! version for each transaction that is older than the chain's newest version.
+//!
+//! When a session ends, the versions that it has not collected stay until the record's next writer
+//! collects them. When memory is exhausted, a writer waits for the readers of the version that it
+//! is about to overwrite.
 
 use super::{
     active_timestamps::{ActiveTimestamps, Needed},
@@ -21,28 +27,30 @@ use std::collections::VecDeque;
 use storage::{RecordRef, RowState};
 use txn::{Abort, AbortReason};
 
-/// A wait for readers is given up after a second divided by this: longer than a busy computer keeps a thread
-/// from running, or writers would fail for want of memory that is about to be given back.
+/// A wait for readers times out after a second divided by this. That is longer than a busy computer
+/// keeps a thread from running. With a shorter wait, writers would abort for lack of memory that is
+/// about to be freed.
 const WAITS_PER_SECOND: u64 = 4;
 
-/// What the sessions of a multi-version protocol share: who reads, where old versions lie, and how to latch records.
+/// State that the sessions of a multi-version protocol share: active timestamps, free slots, and
+/// latches.
 pub struct Versions<M: Machine> {
-    /// Who reads, at which timestamps.
+    /// Timestamps of the transactions that read.
     pub active: ActiveTimestamps<M>,
     pool: VersionPool,
-    /// The way to latches.
+    /// Nodes of the latches.
     pub latches: LatchNodes,
 }
 
 impl<M: Machine> Versions<M> {
-    /// Room for `sessions` sessions, none of them active.
+    /// Creates the shared state for `sessions` sessions, none of them active.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let active = ActiveTimestamps::new(arena, sessions)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
         Ok(Versions { active, pool: VersionPool::default(), latches })
     }
 
-    /// For a session, which has nothing to collect yet.
+    /// Creates the collector of a session, with nothing to collect yet.
     pub fn collector<C>(&self) -> VersionCollector<'_, M, C> {
         VersionCollector {
             slots: VersionSlots::of(&self.pool),
@@ -65,23 +73,25 @@ struct Superseded<'s, M: Machine, C> {
 
 /// A session's superseded versions, and its free slots.
 pub struct VersionCollector<'s, M: Machine, C> {
-    /// Slots for versions to come.
+    /// Free slots for future versions.
     pub slots: VersionSlots<'s>,
     active: &'s ActiveTimestamps<M>,
+    /// The active timestamps, as the last look found them.
     needed: Needed,
-    /// Since the last look at the active timestamps.
+    /// Versions that were superseded since the last look.
     superseded: Vec<Superseded<'s, M, C>>,
-    /// Those that somebody could read at the last look, in order of their ends.
+    /// Versions that a transaction could read at the last look, in the order of their ends.
     kept: VecDeque<Superseded<'s, M, C>>,
-    /// Slots just taken out of a chain.
+    /// Slots that were just removed from a chain. Empty between calls.
     gone: Vec<RecordRef<'s, M, C>>,
-    /// For each prepared write the slot for the version that it supersedes, if there is to be one.
+    /// For each prepared write the slot for the version that it supersedes, if that version is
+    /// kept.
     reserved: Vec<Option<RecordRef<'s, M, C>>>,
 }
 
 impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
-    /// A slot for the newest version of `record`, at a time when `timestamp` has been drawn; if need be out of what
-    /// can be collected.
+    /// Returns a slot for the newest version of `record`. If memory is exhausted, it collects
+    /// first. `timestamp` is one that has been drawn.
     pub fn slot_for(
         &mut self,
         core: &M::Core,
@@ -96,8 +106,9 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         self.slots.take(record)
     }
 
-    /// A slot for the version of `record` that is to be superseded at `timestamp`, the running transaction's;
-    /// none if nobody can read that version. The caller keeps other writers out.
+    /// Reserves a slot for the version of `record` that is going to be superseded at `timestamp`,
+    /// the running transaction's. Returns `None` if no transaction can read that version. The
+    /// caller must exclude other writers.
     pub fn reserve(
         &mut self,
         core: &M::Core,
@@ -106,7 +117,8 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         record: &RecordRef<'s, M, C>,
     ) -> Result<Option<RecordRef<'s, M, C>>, OutOfMemory> {
         self.slot_for(core, latcher, timestamp, record).map(Some).or_else(|exhausted| {
-            // As memory is, one version must do. Who began earlier and could read it never waits for us.
+            // Without memory only one version can exist. Earlier transactions that can read it
+            // never wait for this one.
             let begin = version_chain::wts(core, record);
             let deadline = core.now() + core.ticks_per_second() / WAITS_PER_SECOND;
             let gone = self.active.wait_until_gone(core, begin, timestamp, deadline);
@@ -114,7 +126,8 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         })
     }
 
-    /// As [`VersionCollector::reserve`], for the version that the write at `at` supersedes, if it does.
+    /// Does the same as [`VersionCollector::reserve`] for the version that the write at `at`
+    /// supersedes, if it does.
     pub fn reserve_for(
         &mut self,
         core: &M::Core,
@@ -126,7 +139,8 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         let record = writes.record(at);
         match writes.outcome(core, at) {
             None => Ok(None),
-            // An absence that leaves with its record leaves no history behind: nobody may need it any more.
+            // A retired record takes its history along, so no transaction may need an older version
+            // of it.
             Some((_, RowState::RETIRED)) => {
                 let alone = self.forget_history(core, latcher, timestamp, &record);
                 if alone { Ok(None) } else { Err(too_late()) }
@@ -137,8 +151,9 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         }
     }
 
-    /// As [`VersionCollector::reserve`], for all versions that the writes supersede. They stay reserved until they are
-    /// used by [`VersionCollector::install`] or given back.
+    /// Does the same as [`VersionCollector::reserve`] for all versions that the writes supersede.
+    /// They stay reserved until [`VersionCollector::install`] uses them or
+    /// [`VersionCollector::give_back`] returns them.
     pub fn reserve_all(
         &mut self,
         core: &M::Core,
@@ -153,14 +168,14 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         Ok(())
     }
 
-    /// Gives back what was reserved.
+    /// Returns the reserved slots to the free ones.
     pub fn give_back(&mut self) {
         self.reserved.drain(..).flatten().for_each(|slot| self.slots.give(&slot));
     }
 
-    /// Installs the prepared writes at `timestamp`, above the versions that they supersede, and takes their announcements
-    /// away. Tells `installed` of each record under its latch, and where the version before is kept, if it is. True when
-    /// it is time to collect.
+    /// Installs the prepared writes at `timestamp`, above the versions that they supersede, and
+    /// removes their announcements. Calls `installed` for each record under its latch, with the
+    /// slot of the version before, if that is kept. Returns true when it is time to collect.
     pub fn install(
         &mut self,
         core: &M::Core,
@@ -189,8 +204,9 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         due
     }
 
-    /// Keeps the version in `slot`, if there is one, that the write at `at` supersedes as it is installed at
-    /// `timestamp`. True when it is time to collect. Call with the record latched.
+    /// Keeps the version that the write at `at` supersedes in `slot`, if there is one. The write is
+    /// installed at `timestamp`. Returns true when it is time to collect. Called with the record
+    /// latched.
     fn supersede(
         &mut self,
         core: &M::Core,
@@ -199,7 +215,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         slot: Option<RecordRef<'s, M, C>>,
         timestamp: u64,
     ) -> bool {
-        // A retired record stands for the same absence as before.
+        // A retired record represents the same absence as before.
         let makes_a_version = |(_, after)| after != RowState::RETIRED;
         if !writes.outcome(core, at).is_some_and(makes_a_version) {
             return false;
@@ -211,9 +227,10 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         slot.is_some() && self.superseded(core, record, begin, timestamp)
     }
 
-    /// This session has superseded the version of `record` that was the newest from `begin` to `end`. True
-    /// when it is time to collect: a look reads a line of every session, so there is one for that many
-    /// versions, unless chains become too long meanwhile. Call with the record latched.
+    /// Notes that this session has superseded the version of `record` that was the newest from
+    /// `begin` to `end`. Returns true when it is time to collect. A look at the active timestamps
+    /// reads a line of every session. So there is one look for as many versions as there are
+    /// sessions, unless a chain becomes too long earlier. Called with the record latched.
     #[inline]
     pub fn superseded(
         &mut self,
@@ -228,7 +245,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         long || self.superseded.len() >= sessions.clamp(2, 1024)
     }
 
-    /// Looks who is active, at a time when `timestamp` has been drawn, and collects.
+    /// Looks at the active timestamps and collects. `timestamp` is one that has been drawn.
     pub fn collect(&mut self, core: &M::Core, latcher: &Latcher<M>, timestamp: u64) {
         self.active.look(core, timestamp, &mut self.needed);
         let mut superseded = std::mem::take(&mut self.superseded);
@@ -238,7 +255,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
             }
         }
         self.superseded = superseded;
-        // The readers of all these have gone.
+        // The readers of all these versions have gone.
         let oldest = self.needed.oldest();
         while self.kept.front().is_some_and(|version| version.end <= oldest) {
             let Some(version) = self.kept.pop_front() else { break };
@@ -246,7 +263,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         }
     }
 
-    /// Takes out all older versions of `record`. False if somebody can read one of them.
+    /// Removes all older versions of `record`. Returns false if a transaction can read one of them.
     pub fn forget_history(
         &mut self,
         core: &M::Core,
@@ -261,8 +278,8 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         version_chain::length(core, record) == 0
     }
 
-    /// Takes out of the record's chain what nobody could read at the last look. True if the version
-    /// written at `of` stays.
+    /// Removes the versions that no transaction could read at the last look from the record's
+    /// chain. Returns true if the version written at `of` stays.
     fn prune(
         &mut self,
         core: &M::Core,

@@ -7,15 +7,15 @@ use super::{
 };
 use machine::{Word, Zeroed};
 
-/// Timestamps of a record, under a latch. Only the chain means something in older versions.
+/// Timestamps of a record, under a latch. In older versions only the chain is used.
 #[repr(C)]
 pub struct Times {
     latch: Word,
-    /// Older versions, and when the newest was written.
+    /// Older versions, and the timestamp at which the newest was written.
     pub chain: Chain,
-    /// The latest of any read of the newest version.
+    /// Latest timestamp of any read of the newest version.
     pub rts: Word,
-    /// Of the write that is announced and not decided; 0 if none.
+    /// Timestamp of the write that is announced and not decided; 0 if there is none.
     pub pending: Word,
 }
 

@@ -1,20 +1,26 @@
-//! Readers on versions beside writers that lock.
+//! Read-only transactions that read old versions, beside writers that lock.
 //!
-//! Source: Abyss 6.1 (DL_DETECT + MVCC, as MySQL has it: read-only transactions use multi-versioning, all others
-//! two-phase locking). A transaction that is declared read-only draws a timestamp when it begins and reads of
-//! each row the version that was the newest then; it locks nothing and nobody waits for it. All others
-//! lock as ever, whatever way of locking it is. One that has written draws its timestamp at commit, while it
-//! holds all its locks, so timestamps follow the order in which writers are serialized; what it overwrites
-//! goes into the row's [version chain](super::version_chain).
+//! Source: Abyss 6.1 (DL_DETECT + MVCC, as in MySQL: read-only transactions use multi-versioning,
+//! all others two-phase locking).
 //!
-//! A writer first marks its records as undecided, then draws, then installs. So a reader that finds no mark has
-//! a smaller timestamp than any writer to come, and one that finds a mark waits: for a commit, not for a lock.
-//! Every transaction is serialized at the moment at which it draws, within its life: the order is strict. For
-//! that the timestamps must come in the order of drawing: batches and clocks don't, one counter stands in
-//! for them.
+//! A transaction that is declared read-only draws a timestamp when it begins. Of each row it reads
+//! the version that was the newest at that timestamp. It acquires no lock, and no transaction waits
+//! for it. All other transactions lock as usual, by whatever way of locking. A transaction that has
+//! written draws its timestamp at commit, while it holds all its locks. So timestamps follow the
+//! order in which writers are serialized. The versions that it overwrites go into the rows'
+//! [version chains](super::version_chain).
 //!
-//! Deviations: a reader that looks for a key of which there is no record makes one, in an ordered table under
-//! the lock that that takes.
+//! **Why a snapshot is consistent.** A writer first marks its records as undecided, then draws,
+//! then installs. So a reader that finds no mark has a smaller timestamp than every later writer. A
+//! reader that finds a mark waits for that writer's commit. It never waits for a lock. The
+//! serialization point of every transaction is the moment at which it draws. That moment is between
+//! its begin and its end, so the order is strict.
+//!
+//! For this the timestamps must come in the order of drawing. Batches and clocks do not give that
+//! order, so one counter is used in their place.
+//!
+//! Deviations: a reader that looks for a key without a record makes a record. In an ordered table
+//! it makes the record under the lock that an insertion takes.
 
 use super::{
     lock_queue::{LockQueue, Queued},
@@ -32,12 +38,12 @@ use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
-/// The words of a record: a lock with its queue, and the row's versions. One latch for both.
+/// The words of a record: a lock with its queue, and the row's versions. One latch protects both.
 #[repr(C)]
 pub struct VersionedLock {
     queue: LockQueue,
     chain: Chain,
-    /// 1 while a writer commits.
+    /// 1 while a writer of the record commits.
     undecided: Word,
 }
 
@@ -63,7 +69,7 @@ impl Versioned for VersionedLock {
     }
 }
 
-/// The protocol around locks `L`.
+/// The protocol that locks with `L`, with readers on versions.
 pub struct ReadersOnVersions<M: Machine, L> {
     locking: TwoPhaseLocking<L>,
     allocator: TimestampAllocator<M>,
@@ -75,22 +81,24 @@ type Record<'s, M> = RecordRef<'s, M, VersionedLock>;
 /// A session's locks and writes, its snapshot, and the versions that it has superseded.
 pub struct Worker<'s, M: Machine, L: Locks<M, Record = VersionedLock>> {
     locking: two_phase_locking::Worker<'s, M, L>,
-    /// The timestamp of a transaction that is declared read-only.
+    /// Timestamp of a transaction that is declared read-only; none for other transactions.
     snapshot: Option<u64>,
     session: usize,
     source: TimestampSource,
     latcher: Latcher<M>,
     collector: VersionCollector<'s, M, VersionedLock>,
-    /// For each prepared write the slot for the version that it supersedes, if there is one.
+    /// For each prepared write the slot for the version that it supersedes, if that version is
+    /// kept.
     reserved: Vec<Option<Record<'s, M>>>,
+    /// Set while the records of the write set can be marked as undecided.
     marked: bool,
 }
 
 impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
-    /// A slot for the version that the write at `at` supersedes.
+    /// Takes a slot for the version that the write at `at` supersedes.
     fn reserve(&mut self, core: &M::Core, at: usize) -> Result<Option<Record<'s, M>>, Abort> {
         match self.locking.writes.outcome(core, at) {
-            // An absence that leaves with its record leaves no history behind.
+            // A retired record leaves no history behind.
             None | Some((_, RowState::RETIRED)) => Ok(None),
             Some(_) => match self.collector.slots.take(&self.locking.writes.record(at)) {
                 Ok(slot) => Ok(Some(slot)),
@@ -99,6 +107,7 @@ impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
         }
     }
 
+    /// Marks all records of the write set as undecided.
     fn mark(&mut self, core: &M::Core) {
         self.marked = true;
         for record in self.locking.writes.records() {
@@ -106,7 +115,8 @@ impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
         }
     }
 
-    /// A record whose absence leaves with it must have no versions that somebody may read.
+    /// Removes the older versions of every record that the writes retire. Aborts if a transaction
+    /// can read one of them.
     fn forget_histories(&mut self, core: &M::Core, timestamp: u64) -> Result<(), Abort> {
         for at in 0..self.locking.writes.len() {
             let outcome = self.locking.writes.outcome(core, at);
@@ -121,7 +131,8 @@ impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
         Ok(())
     }
 
-    /// Installs the write at `at`; true when it is time to collect.
+    /// Installs the write at `at` and removes the record's mark. Returns true when it is time to
+    /// collect.
     fn install(
         &mut self,
         core: &M::Core,
@@ -148,7 +159,8 @@ impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
 }
 
 impl<M: Machine, L: Locks<M, Record = VersionedLock>> ReadersOnVersions<M, L> {
-    /// What was the newest at `timestamp`.
+    /// Copies the version that was the newest at `timestamp`. Waits while a writer of the record
+    /// commits.
     fn read_at<'s>(
         core: &M::Core,
         latcher: &Latcher<M>,
@@ -172,7 +184,8 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> ReadersOnVersions<M, L> {
         head.expect("a version was collected although a transaction may read it")
     }
 
-    /// Nobody can find the record yet; its slot may have been another's.
+    /// Initializes a record that no session can find yet. Its slot can have been another record's
+    /// before.
     fn start(core: &M::Core, record: &Record<'_, M>) {
         core.store_relaxed(record.line(), &record.cc().chain.wts, 0);
     }
@@ -198,7 +211,7 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         L::knobs()
     }
 
-    // Not what the locks could give besides: a snapshot is read whole or not at all.
+    // Only serializable, although the locks support other levels: a snapshot has no weaker form.
     fn levels() -> &'static [Isolation] {
         &[Isolation::Serializable]
     }
@@ -277,7 +290,7 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
     ) -> Result<(), Abort> {
         match worker.snapshot {
             None => self.locking.scan(core, &mut worker.locking, guard),
-            // Whatever is made in the range from now on was absent at the snapshot.
+            // A record that is made in the range from now on was absent at the snapshot.
             Some(_) => Ok(()),
         }
     }

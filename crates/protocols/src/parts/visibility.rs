@@ -1,14 +1,20 @@
-//! Which version of a record a transaction sees, and whether it would see the same later.
+//! Visibility: which version of a record a transaction sees, and whether it would see the same
+//! version later.
 //!
-//! Source: Larson et al., VLDB 2011, 2.5 (tables 1 and 2), 2.6 (updates), 3.2 (validation). A version is valid from its
-//! begin until its end. Both are timestamps, or name the session whose transaction is about to put one there
-//! ([`transaction_states`]); the versions that are not decided yet stand above the others
-//! ([`undecided_versions`]). A transaction that is preparing is believed to commit: what it has written before the
-//! read time is read, and what it has overwritten is not, at the price of a commit dependency.
+//! Source: Larson et al., VLDB 2011, 2.5 (tables 1 and 2), 2.6 (updates), 3.2 (validation).
 //!
-//! The end of a record's newest version is infinite, or names the writer that has announced another one: the first
-//! writer wins. An announced version that is not placed until its writer has committed (it removes the record,
-//! or there was no memory to keep the old version beside it) can't be believed, and is waited for.
+//! A version is valid from its begin until its end. Both are timestamps, or name the session whose
+//! transaction is about to write a timestamp there ([`transaction_states`]). Versions that are not
+//! decided yet are above the others in the chain ([`undecided_versions`]).
+//!
+//! A preparing transaction is believed to commit. If its end timestamp is not after the read time,
+//! its versions are read and the versions that it has overwritten are not. The reader pays for this
+//! with a commit dependency.
+//!
+//! The end of a record's newest version is infinite, or names the writer that has announced another
+//! version. The first writer wins. Some announced versions are placed only after their writer has
+//! committed: those that remove the record, and those without memory to keep the old version beside
+//! them. Such a version cannot be believed, so the reader waits for it.
 //!
 //! [`transaction_states`]: super::transaction_states
 //! [`undecided_versions`]: super::undecided_versions
@@ -31,9 +37,9 @@ use txn::{Abort, AbortReason};
 #[repr(C)]
 pub struct Validity {
     latch: Word,
-    /// Older versions, and the begin of this one.
+    /// Older versions, and the begin of this version.
     pub chain: Chain,
-    /// Its end; zero for infinity.
+    /// End of this version: a timestamp or a name, and 0 for infinity.
     pub end: Word,
 }
 
@@ -54,22 +60,23 @@ impl Versioned for Validity {
 
 type Record<'s, M> = RecordRef<'s, M, Validity>;
 
-/// The read time of who reads nothing but the latest.
+/// Read time of a transaction that reads only the latest versions.
 pub const LATEST: u64 = u64::MAX;
 
-/// A session's read time, and its way to the latches.
+/// A session's read time, and its access to the latches.
 pub struct Viewpoint<M: Machine> {
-    /// The session's number.
+    /// Number of the session.
     pub session: usize,
-    /// What was committed by then is seen.
+    /// Read time: the transaction sees what was committed by then.
     pub time: u64,
-    /// Whom its transaction depends on.
+    /// The sessions that its transaction depends on.
     pub believed: Believed,
-    /// The way to latches.
+    /// Acquires and releases latches.
     pub latcher: Latcher<M>,
 }
 
-/// When the version began; none if it is not known whether it ever will have begun. Call with the record latched.
+/// Returns when the version began. None if it is not decided whether it will ever have begun.
+/// Called with the record latched.
 pub fn begin_of<M: Machine>(
     core: &M::Core,
     version: &Record<'_, M>,
@@ -83,15 +90,16 @@ pub fn begin_of<M: Machine>(
     }
 }
 
-/// What a look at a latched record comes to.
+/// Result of a look at a latched record.
 enum Look<T> {
+    /// The look has succeeded.
     Found(T),
-    /// Not before that session shows another state.
+    /// Look again after that session shows another state than this one.
     After(usize, State),
 }
 
 impl<M: Machine> Viewpoint<M> {
-    /// For session `session`, with no read time yet.
+    /// Creates the viewpoint of session `session`, with no read time yet.
     pub fn new(latches: &LatchNodes, session: usize) -> Viewpoint<M> {
         Viewpoint {
             session,
@@ -101,13 +109,13 @@ impl<M: Machine> Viewpoint<M> {
         }
     }
 
-    /// Takes the record's latch.
+    /// Acquires the record's latch.
     pub fn latch(&self, core: &M::Core, record: &Record<'_, M>) {
         self.latcher.latch(core, record.line(), record.cc().latch());
     }
 
-    /// Latches the record and says which version is visible, with its begin. Whoever has written it and is not decided
-    /// is believed.
+    /// Latches the record and returns the visible version, with its begin. A writer of that version
+    /// that is not decided yet is believed.
     pub fn latch_visible<'s>(
         &mut self,
         core: &M::Core,
@@ -127,6 +135,7 @@ impl<M: Machine> Viewpoint<M> {
         }
     }
 
+    /// Looks for the visible version. Called with the record latched.
     fn look<'s>(
         &mut self,
         core: &M::Core,
@@ -170,8 +179,8 @@ impl<M: Machine> Viewpoint<M> {
         }
     }
 
-    /// Latches the record for a write, or says that another was first: has announced one, or has written one that is
-    /// not visible.
+    /// Latches the record for a write. Returns an error without the latch if another writer was
+    /// first: it has announced a write, or its version is not visible.
     pub fn latch_for_write(
         &mut self,
         core: &M::Core,
@@ -190,8 +199,8 @@ impl<M: Machine> Viewpoint<M> {
         Err(refusal)
     }
 
-    /// The version of the record that has this begin must be valid at `time` still: the end timestamp of the session's
-    /// own transaction, which it has drawn.
+    /// Checks that the record's version with this begin is still valid at `time`. That is the end
+    /// timestamp of the session's own transaction, which it has drawn.
     pub fn validate(
         &self,
         core: &M::Core,
@@ -206,7 +215,8 @@ impl<M: Machine> Viewpoint<M> {
             let state = record.head(core).state;
             self.unlatch(core, record);
             match look {
-                // Its absence has been passed on, so nobody would be stopped here from writing over it.
+                // The absence of a retired record has been passed on. Later writes go to another
+                // record, so this one does not show them.
                 _ if state == RowState::RETIRED => {
                     return Err(Abort::because(AbortReason::RecordRetired));
                 }
@@ -217,6 +227,8 @@ impl<M: Machine> Viewpoint<M> {
         }
     }
 
+    /// Checks whether the version with this begin is valid at `time`. Called with the record
+    /// latched.
     fn is_valid(
         core: &M::Core,
         record: &Record<'_, M>,
@@ -232,7 +244,7 @@ impl<M: Machine> Viewpoint<M> {
             }
             match version_chain::older(core, &version) {
                 Some(older) => version = older,
-                // Superseded so long ago that nobody needs it, or written by somebody who has aborted.
+                // Superseded so long ago that no transaction needs it, or its writer has aborted.
                 None => return Look::Found(false),
             }
         }
@@ -242,7 +254,8 @@ impl<M: Machine> Viewpoint<M> {
             Some(other) => match states.get(core, other) {
                 state @ State::Drawing => return Look::After(other, state),
                 State::Preparing(end) | State::Committed(end) => end > time,
-                // Its end timestamp will be later; or it has never been.
+                // An active writer's end timestamp will be later. An aborted writer's version has
+                // never existed.
                 State::Active | State::Aborted => true,
             },
         })
@@ -265,8 +278,9 @@ impl<M: Machine> Announces<M, Validity> for Viewpoint<M> {
     }
 }
 
-/// Nobody is active who is older than an absence that leaves with its record (it had no history), so its begin need not be
-/// remembered.
+/// The rule for absences of retired records: they are not remembered. A record is retired only
+/// without a history. So no active transaction is older than its absence, and the begin of the
+/// absence is not needed.
 pub struct Unremembered;
 
 impl<M: Machine> Absences<M, Validity> for Unremembered {

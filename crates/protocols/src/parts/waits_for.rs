@@ -1,16 +1,20 @@
-//! Who waits for whom: a graph with a row for each session, searched for circles without locks.
+//! A waits-for graph with a row for each session, searched for deadlock cycles without locks.
 //!
-//! Source: Abyss 4.2. A session that begins to wait writes its edges into its own row and searches from there by
-//! reading the rows of others. An edge names a session *and the attempt* that it is about, and a row counts
-//! only while its attempt waits, so an edge of an attempt that has ended is never followed.
+//! Source: Abyss 4.2. A session that begins to wait writes its edges into its own row. Then it
+//! searches from there by reading the rows of other sessions. An edge names a session *and its
+//! attempt*, and a row counts only while its attempt waits. So an edge to an attempt that has ended
+//! is never followed.
 //!
-//! A circle was read piece by piece, so it is looked at again before anybody is made to abort: if every member
-//! is still in the very wait whose edges were read, then there was a moment at which all of them
-//! waited, and it is a deadlock. Edges stay true while both ends stay in their attempts, because locks
-//! are kept to the end. What is found is therefore exact; and a deadlock cannot be missed, because
-//! the last of its members to publish its edges finds those of all others in place.
+//! **Why every cycle found is a deadlock.** A search reads a cycle piece by piece, so it checks the
+//! cycle again before it chooses a victim. If every member is still in the same wait whose edges
+//! were read, there was a moment at which all of them waited. That is a deadlock. Edges stay true
+//! while both ends stay in their attempts, because locks are kept to the end.
 //!
-//! For comparison the whole graph can be put under one latch, which every change and every search then takes.
+//! **Why no deadlock is missed.** The last member of a cycle that publishes its edges finds the
+//! edges of all others in place.
+//!
+//! For comparison, the whole graph can be put under one latch (a central graph). Then every change
+//! and every search acquires that latch.
 
 use super::{
     cancellable_queue::{ATTEMPT_SHIFT, Session, Sessions, WAITING},
@@ -20,14 +24,14 @@ use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
 
-/// An edge holds the number of a session below its attempt; a row's word holds the number of edges
-/// below the number of the wait.
+/// Number of low bits of an edge and of a row's word. An edge holds the session's number in them,
+/// below the attempt. A row's word holds the number of edges in them, below the number of the wait.
 const LOW_BITS: u32 = 16;
 const LOW: u64 = (1 << LOW_BITS) - 1;
 
 const EDGES_PER_LINE: usize = 6;
 
-/// A line's worth of a row.
+/// A cache line of a row's edges.
 #[repr(C, align(64))]
 struct Edges<M: Machine> {
     line: M::Line,
@@ -47,7 +51,7 @@ struct CentralLatch<M: Machine> {
 // SAFETY: a line and a word.
 unsafe impl<M: Machine> Zeroed for CentralLatch<M> {}
 
-/// The name of an attempt: what edges say.
+/// Returns the name of an attempt, as edges hold it.
 #[inline(always)]
 pub fn attempt_name(slot: usize, attempt: u64) -> u64 {
     attempt << LOW_BITS | slot as u64
@@ -63,44 +67,52 @@ pub struct WaitsFor<M: Machine> {
     first: u64,
     lines_per_row: u64,
     sessions: usize,
+    /// Set for a central graph: offset of its latch, and the latch's nodes.
     central: Option<(u64, LatchNodes)>,
     machine: PhantomData<fn() -> M>,
 }
 
-/// What a session keeps for its own row and its own searches.
+/// A session's private state: its edges, and the state of its searches.
 pub struct Searcher<M: Machine> {
     slot: usize,
+    /// Number of the session's last published wait.
     wait: u64,
+    /// Names of the attempts that the session is about to wait for.
     edges: Vec<u64>,
     latcher: Option<Latcher<M>>,
-    /// By session: the last pass that came by.
+    /// For each session: the last search that visited it.
     seen: Vec<u64>,
+    /// Number of the running search.
     pass: u64,
+    /// The path from the searching session to the session under visit.
     path: Vec<Step>,
 }
 
-/// A session on the path from the searching one.
+/// A session on the path of a search.
 #[derive(Clone, Copy)]
 struct Step {
     name: u64,
-    /// Its row's word when the row was read.
+    /// The row's word at the time when the row was read.
     row: u64,
+    /// Index of the next edge to follow.
     next: u64,
 }
 
-/// What a search has come to.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The session is in no circle. Whoever closes one later will find it.
+    /// The session is in no cycle. A session that closes a cycle later will find it.
     Nothing,
-    /// A circle was seen that others were leaving at the same time: to be searched again.
+    /// A cycle was seen, but a member was leaving it at the same time. The session must search
+    /// again.
     Unsettled,
-    /// There is a deadlock, and this attempt must end: of its members the one with the fewest locks.
+    /// There is a deadlock, and this attempt must abort. It is the member that holds the fewest
+    /// locks.
     Victim(u64),
 }
 
 impl<M: Machine> WaitsFor<M> {
-    /// A graph for `sessions` sessions; `central` puts it under one latch.
+    /// Creates a graph for `sessions` sessions. `central` puts it under one latch.
     pub fn new(
         arena: &Arc<Arena>,
         sessions: usize,
@@ -122,7 +134,7 @@ impl<M: Machine> WaitsFor<M> {
         Ok(WaitsFor { arena, first, lines_per_row, sessions, central, machine: PhantomData })
     }
 
-    /// What session `slot` keeps.
+    /// Creates the private state of session `slot`.
     pub fn searcher(&self, slot: usize) -> Searcher<M> {
         Searcher {
             slot,
@@ -140,32 +152,33 @@ impl<M: Machine> WaitsFor<M> {
         let (line, at) = (at / EDGES_PER_LINE as u64, at as usize % EDGES_PER_LINE);
         assert!(slot < self.sessions && line < self.lines_per_row, "beyond the graph");
         let line = slot as u64 * self.lines_per_row + line;
-        // SAFETY: `new` has allocated the lines of every row.
+        // SAFETY: `new` has allocated the lines of every row, and the assertion has checked both
+        // indexes.
         let edges =
             unsafe { self.arena.at::<Edges<M>>(self.first + line * size_of::<Edges<M>>() as u64) };
         (&edges.line, &edges.edges[at])
     }
 
-    /// Takes the latch of a central graph.
+    /// Acquires the latch of a central graph.
     fn enter(&self, core: &M::Core, searcher: &Searcher<M>) {
         if let (Some((latch, _)), Some(latcher)) = (&self.central, &searcher.latcher) {
-            // SAFETY: `new` has placed it there.
+            // SAFETY: `new` has placed the latch there.
             let latch = unsafe { self.arena.at::<CentralLatch<M>>(*latch) };
             latcher.latch(core, &latch.line, &latch.tail);
         }
     }
 
-    /// Gives it back.
+    /// Releases the latch of a central graph.
     fn leave(&self, core: &M::Core, searcher: &Searcher<M>) {
         if let (Some((latch, _)), Some(latcher)) = (&self.central, &searcher.latcher) {
-            // SAFETY: `new` has placed it there.
+            // SAFETY: `new` has placed the latch there.
             let latch = unsafe { self.arena.at::<CentralLatch<M>>(*latch) };
             latcher.unlatch(core, &latch.line, &latch.tail);
         }
     }
 
     /// Publishes the edges that `searcher` has gathered, before its session is marked as waiting.
-    /// `locks` is what it would lose.
+    /// `locks` is the number of locks that the session would lose as a victim.
     pub fn publish(
         &self,
         core: &M::Core,
@@ -176,7 +189,7 @@ impl<M: Machine> WaitsFor<M> {
         self.enter(core, searcher);
         for (at, &name) in searcher.edges.iter().enumerate() {
             let (line, edge) = self.edge(searcher.slot, at as u64);
-            // A store that releases: who reads it, knows too that the wait before is over.
+            // Release: a session that reads this edge also sees that the previous wait is over.
             core.store(line, edge, name);
         }
         searcher.wait += 1;
@@ -187,7 +200,7 @@ impl<M: Machine> WaitsFor<M> {
         self.leave(core, searcher);
     }
 
-    /// The wait is over. A row of its own is void by then; a central graph has to be told.
+    /// Ends a wait. Without a central graph the row is void already. A central graph must be told.
     pub fn withdraw(&self, core: &M::Core, sessions: &Sessions<M>, searcher: &Searcher<M>) {
         if self.central.is_some() {
             self.enter(core, searcher);
@@ -197,7 +210,7 @@ impl<M: Machine> WaitsFor<M> {
         }
     }
 
-    /// Searches for a circle through the attempt `own` of the searching session, which waits.
+    /// Searches for a cycle through the attempt `own` of the searching session, which waits.
     pub fn search(
         &self,
         core: &M::Core,
@@ -205,7 +218,7 @@ impl<M: Machine> WaitsFor<M> {
         searcher: &mut Searcher<M>,
         own: u64,
     ) -> Found {
-        // The own edges are in place before those of others are read.
+        // The session's own edges must be visible before it reads the edges of other sessions.
         core.fence();
         self.enter(core, searcher);
         let found = self.walk(core, sessions, searcher, own);
@@ -213,6 +226,7 @@ impl<M: Machine> WaitsFor<M> {
         found
     }
 
+    /// Walks the graph depth-first from `own`.
     fn walk(
         &self,
         core: &M::Core,
@@ -242,7 +256,8 @@ impl<M: Machine> WaitsFor<M> {
             if seen[slot_of(to)] != *pass
                 && let Some(step) = self.step_to(core, sessions, to)
             {
-                // Only now: an edge to an ended attempt must not hide one to its session's next.
+                // Mark only now: an edge to an ended attempt must not hide an edge to its session's
+                // next attempt.
                 seen[slot_of(to)] = *pass;
                 path.push(step);
             }
@@ -250,20 +265,21 @@ impl<M: Machine> WaitsFor<M> {
         Found::Nothing
     }
 
-    /// A step to the attempt `name`, if that waits.
+    /// Returns a step to the attempt `name`, if that attempt waits.
     fn step_to(&self, core: &M::Core, sessions: &Sessions<M>, name: u64) -> Option<Step> {
         let session = sessions.at(slot_of(name));
         let row = core.load(&session.line, &session.published);
         waits(core, session, name).then_some(Step { name, row, next: 0 })
     }
 
-    /// Who of a circle has to go; none if somebody has left it.
+    /// Chooses the victim of a cycle. None if a member has left the cycle.
     fn victim(&self, core: &M::Core, sessions: &Sessions<M>, circle: &[Step]) -> Option<u64> {
         let stale = core.is_planted(faults::DL_DETECT_STALE_EDGES);
         let mut fewest = None;
         for step in circle {
             let session = sessions.at(slot_of(step.name));
-            // In this order: whoever waits again has published a new row before.
+            // Load the fate before the row: a session that waits again has published a new row
+            // before.
             let waits = waits(core, session, step.name);
             let row = core.load(&session.line, &session.published);
             if !stale && (!waits || row != step.row) {
@@ -276,14 +292,14 @@ impl<M: Machine> WaitsFor<M> {
         fewest.map(|(.., name)| name)
     }
 
-    /// Calls the waiting attempt `victim`; it may have been called already.
+    /// Calls the waiting attempt `victim`. It can have been called already.
     pub fn call(&self, core: &M::Core, sessions: &Sessions<M>, victim: u64) {
         let session = sessions.at(slot_of(victim));
         session.call_waiting(core, victim >> LOW_BITS);
     }
 }
 
-/// Whether the attempt `name` of `session` waits and has not been called away from it.
+/// Returns true if the attempt `name` of `session` waits and has not been called.
 #[inline(always)]
 fn waits<M: Machine>(core: &M::Core, session: &Session<M>, name: u64) -> bool {
     let fate = core.load(&session.line, &session.fate);
@@ -294,12 +310,12 @@ fn waits<M: Machine>(core: &M::Core, session: &Session<M>, name: u64) -> bool {
 }
 
 impl<M: Machine> Searcher<M> {
-    /// A wait may begin: no edges yet.
+    /// Removes all edges. Called before a wait can begin.
     pub fn clear(&mut self) {
         self.edges.clear();
     }
 
-    /// The wait is for the attempt `name`.
+    /// Adds an edge to the attempt `name`.
     pub fn add(&mut self, name: u64) {
         self.edges.push(name);
     }

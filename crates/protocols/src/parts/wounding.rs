@@ -1,32 +1,34 @@
-//! The older wounds the younger, and the younger waits.
+//! WOUND-WAIT: an older requester wounds a younger one, and a younger requester waits.
 //!
 //! Source: Rosenkrantz, Stearns and Lewis, TODS 1978 (WOUND-WAIT). Waiters stand oldest first, in a
-//! [`super::cancellable_queue`]; whoever waits is told when its turn has come or when it is wounded.
+//! [`super::cancellable_queue`]. A waiter is woken when it is granted the lock or when it is
+//! wounded. Waits go only from younger to older transactions, or end with a wound, so they form no
+//! deadlock cycle.
 
 use super::cancellable_queue::{CALLED, Policy, Session, WAITING};
 use machine::{Core, Machine};
 use txn::AbortReason;
 
-/// What a requester does to whom it meets.
+/// The rule by which a requester treats the requests that it meets.
 #[derive(Clone, Copy, Debug)]
 pub struct Wound {
     timestamp: u64,
 }
 
 impl Wound {
-    /// By a transaction of this timestamp.
+    /// Creates the rule of a transaction with this timestamp.
     #[inline(always)]
     pub fn by(timestamp: u64) -> Wound {
         Wound { timestamp }
     }
 
-    /// Its timestamp.
+    /// Returns the transaction's timestamp.
     #[inline(always)]
     pub fn timestamp(self) -> u64 {
         self.timestamp
     }
 
-    /// Whether it wounds a transaction of timestamp `other`.
+    /// Returns true if it wounds a transaction with timestamp `other`.
     #[inline(always)]
     pub fn wounds(self, other: u64) -> bool {
         self.timestamp < other

@@ -1,8 +1,12 @@
-//! Writes that are not installed yet.
+//! Writes of a transaction that are not installed yet.
 //!
-//! Every protocol here buffers a transaction's writes and installs them at commit, the locking ones too
-//! (they hold the lock, so nobody can tell): the same bytes are copied as with an in-place update and
-//! a before-image, an abort forgets instead of undoing, and reads of own writes are answered in one place.
+//! Every protocol here buffers a transaction's writes and installs them at commit. The locking
+//! protocols do so too. They hold the lock, so no other transaction can see the difference. This
+//! copies the same bytes as an in-place update with a before-image. An abort clears the set and
+//! undoes nothing. Reads of own writes are answered in one place.
+//!
+//! Several functions must be called with the record protected: no other transaction can change the
+//! record meanwhile.
 
 use super::record_set::RecordSet;
 use crate::{Change, CommitLog, Image, Images, faults};
@@ -14,21 +18,24 @@ use txn::{
     add_words,
 };
 
-/// The values of columns to which nothing is added yet.
+/// Values of columns to which nothing is added yet.
 static ZEROS: [u8; MAX_COLUMNS * 8] = [0; MAX_COLUMNS * 8];
 
-/// What is to be written to one record.
+/// The pending write to one record.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
+    /// Columns that the write changes.
     columns: ColumnSet,
-    /// Those of the columns whose values are to be added to what is there.
+    /// The columns whose values are added to the present ones. A subset of `columns`.
     added: ColumnSet,
+    /// State in which the write leaves the row. None for an update, which keeps the state.
     state: Option<RowState>,
+    /// Offset of the values in the set's buffer. They are packed in the order of the columns.
     start: usize,
 }
 
 impl Pending {
-    /// Where the value of `column` lies, one of its columns.
+    /// Returns the place of the value of `column`, which must be a column of the write.
     #[inline]
     fn place_of(&self, column: usize, layout: &RowLayout) -> Range<usize> {
         let from = self.start + layout.packed_bytes(below(self.columns, column));
@@ -49,20 +56,20 @@ impl<M: Machine, C> Default for WriteSet<'_, M, C> {
 }
 
 impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
-    /// Where the write to `record` is, if there is one.
+    /// Returns the index of the write to `record`, if there is one.
     #[inline(always)]
     pub fn find(&self, record: &RecordRef<'s, M, C>) -> Option<usize> {
         self.records.find(record)
     }
 
-    /// Announces a write to `record`, without changing anything yet.
+    /// Adds an empty write to `record`, which changes nothing yet. Returns its index.
     pub fn announce(&mut self, record: RecordRef<'s, M, C>) -> usize {
         let start = self.values.len();
         let none = ColumnSet::NONE;
         self.records.push(record, Pending { columns: none, added: none, state: None, start })
     }
 
-    /// Adds `change`, to the write at `at` if the record has one already.
+    /// Adds `change` to the set. `at` is the record's write if it has one already.
     pub fn put(
         &mut self,
         core: &M::Core,
@@ -84,7 +91,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         let columns = before.columns.with(change.columns);
         let mut start = before.start;
         if !before.columns.contains(change.columns) {
-            // More columns than before: a longer home for all of them, at the end.
+            // The write has more columns than before, so its values move to a larger place at the
+            // buffer's end.
             start = self.values.len();
             for column in columns.iter() {
                 let bytes = layout.span(column).bytes as usize;
@@ -109,8 +117,9 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         *self.records.value_mut(at) = Pending { columns, added, state, start };
     }
 
-    /// Adds `deltas` to `columns` of the write at `at`, if the record has one already: to the value where one is
-    /// to be written, else to what will be there.
+    /// Adds `deltas` to `columns` of the record. `at` is the record's write if it has one already.
+    /// A delta is added to the pending value of a column if there is one, and otherwise to the
+    /// value that will be there at commit.
     pub fn add(
         &mut self,
         core: &M::Core,
@@ -138,7 +147,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         }
     }
 
-    /// Turns what is to be added by the write at `at` into what is to be written. Call with the record protected.
+    /// Turns the additions of the write at `at` into plain values. Called with the record
+    /// protected.
     #[inline(always)]
     pub fn settle(&mut self, core: &M::Core, at: usize) {
         if !self.records.get(at).1.added.is_empty() {
@@ -159,13 +169,14 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         self.records.value_mut(at).added = ColumnSet::NONE;
     }
 
-    /// What the transaction itself sees of the row's state, given what lies below its own write.
+    /// Returns the row's state as the transaction sees it. `below` is the state without its own
+    /// write.
     #[inline]
     pub fn state_over(&self, at: Option<usize>, below: RowState) -> RowState {
         at.and_then(|at| self.records.get(at).1.state).unwrap_or(below)
     }
 
-    /// Lays the write at `at` over a row that was read as `head` into `out`.
+    /// Overlays the write at `at` on a row that was read into `out` as `head`.
     pub fn overlay(&self, at: usize, columns: ColumnSet, out: &mut [u8], head: RowHead) -> RowHead {
         let (record, pending) = self.records.get(at);
         let layout = record.table().layout();
@@ -183,14 +194,15 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
                 to += bytes;
             }
         }
-        // What shows something of the row below is a read of that, whatever else the transaction writes to it.
+        // A result that shows part of the row below is a read of that row, even if the transaction
+        // writes other columns.
         let written = pending.columns.without(pending.added);
         let own = pending.state.is_some() || !columns.is_empty() && written.contains(columns);
         RowHead { state, version: head.version, own }
     }
 
-    /// An update needs its row still to be there when the transaction commits. Call with the record
-    /// protected.
+    /// Aborts if the write is an update and its row is not present any more. Called at commit with
+    /// the record protected.
     #[inline]
     pub fn check_presence(&self, core: &M::Core, at: usize) -> Result<(), Abort> {
         let (record, pending) = self.records.get(at);
@@ -200,8 +212,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         Ok(())
     }
 
-    /// What the write at `at` finds and the state in which it leaves its row; none if it changes nothing.
-    /// Call with the record protected.
+    /// Returns the head that the write at `at` finds and the state in which it leaves the row. None
+    /// if it changes nothing. Called with the record protected.
     #[inline]
     pub fn outcome(&self, core: &M::Core, at: usize) -> Option<(RowHead, RowState)> {
         let (record, pending) = self.records.get(at);
@@ -210,12 +222,12 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         }
         let before = record.head(core);
         let after = pending.state.unwrap_or(before.state);
-        // Inserted and deleted again: nothing happened.
+        // The row was inserted and deleted again, so nothing changes.
         let undone = before.state == RowState::ABSENT && after == RowState::ABSENT;
         (!undone).then_some((before, after))
     }
 
-    /// Installs the write at `at` and tells the log. Call with the record protected.
+    /// Installs the write at `at` and reports it to the log. Called with the record protected.
     #[inline]
     pub fn install(&self, core: &M::Core, at: usize, log: &mut CommitLog<'_>) {
         let Some(outcome) = self.outcome(core, at) else { return };
@@ -226,8 +238,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         self.place(core, at, log.version);
     }
 
-    /// What the write at `at` will make of the row, for who records it. Call with the record protected, and what it is to
-    /// overwrite still in it.
+    /// Returns the digest of the row that the write at `at` will leave, for the recorded history.
+    /// Called with the record protected and before the write is installed.
     pub fn left_by(&self, at: usize) -> Digest {
         let (record, pending) = self.records.get(at);
         if !record.table().keeps_digests() {
@@ -239,7 +251,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         Digest::of(&row)
     }
 
-    /// Tells the log of the write at `at`, which has this [`WriteSet::outcome`], and leaves a row of these `values`.
+    /// Reports the write at `at` to the log. It has this [`WriteSet::outcome`] and leaves a row
+    /// with these `values`.
     #[inline]
     pub fn tell(
         &self,
@@ -251,7 +264,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     ) {
         let record = self.record(at);
         if before.state == RowState::ABSENT && after == RowState::RETIRED {
-            // It stands for the same absence as before.
+            // A retired record represents the same absence as before.
             return;
         }
         if let Some(writes) = log.writes.as_deref_mut() {
@@ -263,7 +276,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         }
     }
 
-    /// Tells a log what will be installed. Call with all records protected.
+    /// Reports all writes that will be installed to a log. Called with all records protected.
     pub fn tell_images(&self, core: &M::Core, log: &mut Images<'_, 's, M>) {
         for at in 0..self.len() {
             if let Some(outcome) = self.outcome(core, at) {
@@ -275,8 +288,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         }
     }
 
-    /// Tells a log of the write at `at`, which has this [`WriteSet::outcome`] and nothing to add any more. `overwritten`
-    /// copies columns of the row that it finds.
+    /// Reports the write at `at` to a log. It has this [`WriteSet::outcome`] and no additions left.
+    /// `overwritten` copies columns of the row that it finds.
     pub fn tell_image(
         &self,
         at: usize,
@@ -285,7 +298,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         log: &mut Images<'_, 's, M>,
     ) {
         if !found.state.is_present() && !left.is_present() {
-            // A record is retired, and stands for the same absence as before.
+            // The record is retired, and represents the same absence as before.
             return;
         }
         let (record, pending) = self.records.get(at);
@@ -309,7 +322,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         log(Image { record: record.record(), kind, columns, before: &before, after });
     }
 
-    /// Writes the row's columns and state, as `version`, and tells nobody. Call with the record protected.
+    /// Writes the row's columns and state as `version`, without a report to a log. Called with the
+    /// record protected.
     #[inline]
     pub fn place(&self, core: &M::Core, at: usize, version: Version) {
         let (record, pending) = self.records.get(at);
@@ -318,8 +332,9 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         record.install(core, pending.columns, values, pending.state, version);
     }
 
-    /// Puts what the write at `at` makes of a row in state `below` into `slot`, for others to see before it is
-    /// installed. The columns that it overwrites; none if it changes nothing, and the slot stays as it is.
+    /// Writes the result of the write at `at` on a row in state `below` into `slot`. Needed by
+    /// protocols that expose uncommitted writes. Returns the columns that it overwrites. Returns
+    /// `None` and leaves the slot unchanged if the write changes nothing.
     pub fn show_in(
         &self,
         core: &M::Core,
@@ -340,42 +355,42 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         Some(pending.columns)
     }
 
-    /// The records to be written, in order.
+    /// Returns the records of the writes, in order.
     #[inline]
     pub fn records(&self) -> impl DoubleEndedIterator<Item = RecordRef<'s, M, C>> {
         self.records.iter().map(|(record, _)| record)
     }
 
-    /// The columns that the write at `at` overwrites.
+    /// Returns the columns that the write at `at` overwrites.
     #[inline]
     pub fn columns(&self, at: usize) -> ColumnSet {
         self.records.get(at).1.columns
     }
 
-    /// The record at `at`.
+    /// Returns the record at `at`.
     #[inline]
     pub fn record(&self, at: usize) -> RecordRef<'s, M, C> {
         self.records.get(at).0
     }
 
-    /// Sorts by name, the order in which optimistic protocols lock.
+    /// Sorts by record name, the order in which optimistic protocols lock.
     pub fn sort(&mut self) {
         self.records.sort();
     }
 
-    /// Number of records to be written.
+    /// Returns the number of records with a write.
     #[inline]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// True when nothing is to be written.
+    /// Returns true if there are no writes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// Forgets everything.
+    /// Removes all writes.
     #[inline]
     pub fn clear(&mut self) {
         self.records.clear();
@@ -383,8 +398,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     }
 }
 
-/// Writes to the shared record at once, past every write set: planted bugs do. False, with nothing written, when an
-/// update meets an absent row.
+/// Writes to the shared record at once, without a write set. Used by planted bugs. Returns false
+/// and writes nothing if an update meets an absent row.
 pub(crate) fn write_through<M: Machine, C: Zeroed + Send + Sync + 'static>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
@@ -397,7 +412,7 @@ pub(crate) fn write_through<M: Machine, C: Zeroed + Send + Sync + 'static>(
     there
 }
 
-/// What was done as a whole: a delete and an insert of one key make an update.
+/// Returns the kind of the whole change: a delete and an insert of the same key make an update.
 fn kind_of(before: RowState, after: RowState) -> WriteKind {
     match (before.is_present(), after.is_present()) {
         (false, true) => WriteKind::Insert,

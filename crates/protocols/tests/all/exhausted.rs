@@ -1,5 +1,5 @@
-//! Multi-version protocols where memory for old versions is short, or there is none at all: transactions still commit,
-//! and still in an order as if one by one.
+//! Tests of multi-version protocols with little or no memory for old versions. Transactions must still commit, and
+//! must still be serializable.
 
 use machine::{
     Body, Core, Explored, ExploredOptions, Machine, Schedule, Word,
@@ -18,7 +18,7 @@ use txn::{
 const TABLE: TableId = TableId(0);
 const ROWS: u64 = 2;
 const WORKERS: usize = 3;
-/// What is in each row at first.
+/// Initial value of each row.
 const FUNDS: i64 = 3;
 const NO_LOG: CommitLog<'static> = CommitLog { version: Version::INITIAL, writes: None };
 
@@ -29,7 +29,7 @@ struct Rig<P: Protocol<Explored>> {
 }
 
 impl<P: Protocol<Explored>> Rig<P> {
-    /// Slots for `versions` old versions can be had, if any can, in lots.
+    /// Creates a database with memory for `versions` old versions. Slots for them come in lots.
     fn new(seed: u64, versions: u64) -> Self {
         let schedule =
             if seed.is_multiple_of(2) { Schedule::Random } else { Schedule::Pct { depth: 3 } };
@@ -85,7 +85,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         self.protocol.write(core, worker, record, change).map(|_| ())
     }
 
-    /// One transaction: what `body` returns if it commits.
+    /// Runs one transaction. Returns the result of `body` if it commits.
     fn transact<'s>(
         &'s self,
         core: &<Explored as Machine>::Core,
@@ -109,7 +109,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         attempt
     }
 
-    /// Takes one from row `key` if there is anything in the rows together; what was in them.
+    /// Takes one from row `key` if the sum of both rows is positive. Returns the sum.
     fn withdraw<'s>(
         &'s self,
         core: &<Explored as Machine>::Core,
@@ -126,7 +126,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         })
     }
 
-    /// Moves one from row to row.
+    /// Moves one from the first row to the second.
     fn move_one<'s>(
         &'s self,
         core: &<Explored as Machine>::Core,
@@ -141,7 +141,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         })
     }
 
-    /// What is in both rows.
+    /// Returns the sum of both rows.
     fn look<'s>(
         &'s self,
         core: &<Explored as Machine>::Core,
@@ -153,7 +153,8 @@ impl<P: Protocol<Explored>> Rig<P> {
         })
     }
 
-    /// Everybody withdraws, moves and looks until there is nothing left. What withdrawals have found, and how much memory that took.
+    /// All workers withdraw, move and look until nothing is left. Returns the sums that the withdrawals have found,
+    /// and the memory used.
     fn run(&self) -> (Vec<i64>, u64) {
         let before = self.machine.arena().used();
         let withdrawn = Mutex::new(Vec::new());
@@ -190,7 +191,7 @@ impl<P: Protocol<Explored>> Rig<P> {
 fn nobody_takes_what_is_not_there<P: Protocol<Explored>>() {
     let all: Vec<i64> = (1..=2 * FUNDS).collect();
     for seed in 0..3000 {
-        // None, one session's lot, or enough.
+        // No version, one session's lot, or enough.
         let versions = [0, 16, 1000][seed as usize % 3];
         let rig = Rig::<P>::new(seed, versions);
         let (withdrawn, grown) = rig.run();

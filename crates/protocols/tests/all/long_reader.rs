@@ -1,5 +1,5 @@
-//! One long reader against thousands of updates: it goes on seeing what it saw, and neither the chains nor the
-//! memory behind them grow with the number of updates.
+//! Tests of one long reader against thousands of updates. The reader must keep seeing the same values. Neither the
+//! chains nor the memory behind them may grow with the number of updates.
 
 use machine::{
     Body, Core, Explored, ExploredOptions, Machine, Native, NativeOptions, Place, Schedule, Shared,
@@ -23,17 +23,17 @@ use txn::{
 
 const TABLE: TableId = TableId(0);
 const ROWS: u64 = 3;
-/// Two counts to a row, in columns that are written apart.
+/// Each row has two counts, in columns that are written separately.
 const COLUMNS: usize = 2;
 const BYTES: usize = 40;
 const WRITERS: usize = 3;
 const SESSIONS: usize = WRITERS + 1;
-/// A session collects when it meets a chain of twice its sessions, or has superseded as many versions as
-/// there are sessions; until it does, each of the others may add some.
+/// Longest chain allowed. A session collects when it meets a chain of twice the number of sessions, or when it has
+/// superseded as many versions as there are sessions. Until then, each of the other sessions can add some versions.
 const LONGEST: u64 = 3 * SESSIONS as u64;
 const NO_LOG: CommitLog<'static> = CommitLog { version: Version::INITIAL, writes: None };
 
-/// The value of a column that counts to `count`: the same in every word.
+/// Returns the value of a column that counts to `count`. Every word of it is the same.
 fn bytes(count: u64) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     bytes.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&count.to_le_bytes()));
@@ -43,7 +43,7 @@ fn bytes(count: u64) -> [u8; BYTES] {
 /// A record and the counts in it.
 type Counted<'s, M, C> = (RecordRef<'s, M, C>, [u64; COLUMNS]);
 
-/// Does something when it goes, in a panic too: nobody shall wait for ever for somebody who has failed.
+/// Runs a closure when it is dropped, also in a panic. So no core waits for ever for one that has failed.
 struct Finally<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for Finally<F> {
@@ -52,7 +52,7 @@ impl<F: FnMut()> Drop for Finally<F> {
     }
 }
 
-/// How far the run is, waited for; and the longest chain that a writer has met.
+/// Progress of the run, on which cores wait, and the longest chain that a writer has met.
 #[repr(C)]
 struct Progress<M: Machine> {
     line: M::Line,
@@ -62,7 +62,7 @@ struct Progress<M: Machine> {
     longest: Word,
 }
 
-// SAFETY: a line and words.
+// SAFETY: the fields are a line and words, for which zeros are a valid value.
 unsafe impl<M: Machine> Zeroed for Progress<M> {}
 
 struct Rig<M: Machine, P: Protocol<M>> {
@@ -152,7 +152,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         Ok(record)
     }
 
-    /// Adds one to a count, the rows and their columns in turn, however many attempts it takes.
+    /// Adds one to a count, in as many attempts as it takes. The turns go through the rows and then their columns.
     fn add_one<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, turn: u64) {
         let (key, column) = (turn % ROWS, (turn / ROWS) as usize % COLUMNS);
         let record = loop {
@@ -165,13 +165,14 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         };
         let (line, longest) = (&self.progress.line, &self.progress.longest);
         let length = version_chain::length(core, &record);
-        // Two writers at once may lose one of their findings; the next ones make up for it.
+        // Two concurrent writers may lose one of their findings. Later findings make up for it.
         if length > core.load(line, longest) {
             core.store(line, longest, length);
         }
     }
 
-    /// Begins, and reads until all is written. It must see what was loaded, and nothing may refuse it.
+    /// Begins a transaction, and reads until all updates are written. It must see the loaded values, and no read
+    /// may be refused.
     fn long_reader(&self, core: &M::Core) {
         let progress = &*self.progress;
         let _read = Finally(|| {
@@ -192,7 +193,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         self.commit(core, &mut worker).expect("it has only read");
     }
 
-    /// Updates all rows in turn, then, when the reader has gone, the first one only.
+    /// Updates all rows in turn. When the reader has ended, updates only the first row.
     fn writer(&self, core: &M::Core, session: usize, updates: u64) {
         let progress = &*self.progress;
         let mut worker = self.protocol.worker(self.store.epochs(), session);
@@ -210,7 +211,8 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         }
     }
 
-    /// Runs it all; returns the longest chain, what is left of the chains, and by how much the arena grew.
+    /// Runs the reader and the writers. Returns the longest chain, the lengths of the chains at the end, and the
+    /// growth of the arena.
     fn run(&self, updates: u64) -> (u64, Vec<u64>, u64) {
         let before = self.machine.arena().used();
         let mut bodies: Vec<Body<'_, M>> = Vec::new();
@@ -242,7 +244,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         assert!(longest <= LONGEST, "a chain of {longest} versions");
         assert!(longest > 0, "the reader has kept a version of each row");
         assert_eq!(left[1..], [0; ROWS as usize - 1], "kept for nobody");
-        // What a session may hold: free slots, and what it has superseded since it looked.
+        // A session may hold free slots, and the versions that it has superseded since its last collection.
         let slots = SESSIONS as u64 * (2 * 64 + 16 + LONGEST);
         let allowed = slots * self.table().stride();
         assert!(grown <= allowed, "{grown} bytes, {allowed} allowed");
@@ -281,7 +283,7 @@ fn natively() {
     Rig::<_, Cicada<_>>::new(native()).stays_bounded(20_000);
 }
 
-/// Collection as the papers' code does it: up to the oldest transaction, and there it stops.
+/// Garbage collection as in the papers' code stops at the oldest transaction.
 #[test]
 fn collection_up_to_the_oldest_does_not_stay_bounded() {
     let fault = Some(faults::COLLECTS_UP_TO_THE_OLDEST);

@@ -1,4 +1,5 @@
-//! Protocols and their parts, from outside. One binary for all, as each takes long to link.
+//! Tests of protocols and their parts through their public interface. They are one binary, because each binary
+//! takes long to link.
 
 mod exhausted;
 mod long_reader;

@@ -1,4 +1,4 @@
-//! Readers beside writers: what they see, and what becomes of them when a writer commits.
+//! Tests of readers beside writers: what they see, and what happens to them when a writer commits.
 
 use crate::rig::Rig;
 use machine::Native;
@@ -31,7 +31,7 @@ fn a_writer_that_commits_wounds_younger_readers_and_does_not_await_them() {
             assert_eq!((reader.read(0), at_its_end.read(0)), (Ok(Some(100)), Ok(Some(100))));
             writer.write(0, 7);
             assert_eq!(writer.commit(), Ok(()));
-            // One notices when it reads on, the other when it commits.
+            // One reader notices the wound when it reads on, the other when it commits.
             assert_eq!(reader.read(1).map_err(|abort| abort.reason), Err(WOUNDED));
             reader.abort();
             assert_eq!(at_its_end.commit(), Err(WOUNDED));

@@ -1,5 +1,5 @@
-//! Writes that others see before they are committed: who sees them, and what becomes of those when they are
-//! taken back.
+//! Tests of writes that others see before they are committed: who sees them, and what happens to the readers when a
+//! write is taken back.
 
 use crate::rig::Rig;
 use machine::Native;
@@ -46,13 +46,14 @@ fn an_abort_reaches_all_that_have_seen_a_write() {
 #[test]
 fn an_older_read_stands_before_a_younger_write() {
     rig().play(|[mut old, mut middle, mut young, _]| {
-        // Their first conflict makes the one older than the other, and both older than who comes later.
+        // The first conflict makes `old` older than `middle`, and both older than any transaction that comes later.
         old.write(2, 1);
         assert_eq!(middle.read(2), Ok(Some(1)));
         young.write(0, 3);
         assert_eq!(old.read(0), Ok(Some(100)));
         assert_eq!(young.read(0), Ok(Some(3)));
-        // An older write does not stand before what has been seen already: it wounds.
+        // An older write is not placed before a younger write that has been seen already: it wounds the younger
+        // writer.
         middle.write(0, 2);
         assert_eq!(old.read(0), Ok(Some(100)));
         assert_eq!(young.commit(), Err(AbortReason::Wounded));

@@ -1,4 +1,4 @@
-//! Machine files that come with the program, and loading by name or path.
+//! Machine files that are part of the program, and loading by name or path.
 
 use super::{DescriptionError, MachineDescription};
 
@@ -7,18 +7,18 @@ const BUILTIN: [(&str, &str); 2] = [
     ("superdome-flex", include_str!("../../machines/superdome-flex.toml")),
 ];
 
-/// Names of the machines that come with the program.
+/// Returns the names of the built-in machines.
 pub fn builtin_names() -> Vec<&'static str> {
     BUILTIN.iter().map(|(name, _)| *name).collect()
 }
 
 impl MachineDescription {
-    /// The text of a built-in machine file, comments and sources included.
+    /// Returns the text of a built-in machine file, comments and sources included.
     pub fn builtin_text(name: &str) -> Option<&'static str> {
         BUILTIN.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
     }
 
-    /// A built-in machine by its name, or a machine file by its path.
+    /// Loads a built-in machine by its name, or a machine file by its path.
     pub fn load(name_or_path: &str) -> Result<MachineDescription, DescriptionError> {
         if let Some(text) = Self::builtin_text(name_or_path) {
             return Self::parse(text, &format!("{name_or_path}.toml"));
@@ -41,13 +41,13 @@ impl MachineDescription {
     }
 }
 
-/// The built-in name with the fewest letters to change.
+/// Returns the built-in name that differs from `name` in the fewest letters.
 fn nearest(name: &str) -> &'static str {
     let names = BUILTIN.iter().map(|(known, _)| *known);
     names.min_by_key(|known| distance(name.as_bytes(), known.as_bytes())).unwrap_or("")
 }
 
-/// Levenshtein's distance, one row at a time.
+/// Returns Levenshtein's distance, computed one row at a time.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Parsing a machine file, and finding the line that is to blame when it is wrong.
+//! Parses a machine file, and finds the line that causes an error.
 
 use super::{DescriptionError, MachineDescription};
 
 impl MachineDescription {
-    /// Parses the text of a machine file; `file` names it in errors.
+    /// Parses the text of a machine file. `file` is its name in errors.
     pub fn parse(text: &str, file: &str) -> Result<MachineDescription, DescriptionError> {
         let description: MachineDescription =
             toml::from_str(text).map_err(|error| explain(&error, text, file))?;
@@ -119,7 +119,7 @@ impl MachineDescription {
         if let Some(level) = s.same_position {
             whole("sockets.same_position", level, 1, last)?;
         }
-        // What memory takes includes the caches that were searched before it.
+        // The latency of memory includes the caches that were searched before.
         let l2 = self.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let searched = (l2.max(self.l1.latency_cycles) + self.shared_cache.latency_cycles) as f64;
         let mut least = searched * 1000.0 / self.clock_mhz as f64;
@@ -158,7 +158,8 @@ fn real(key: &str, value: f64, least: f64, most: f64) -> Result<(), Fault> {
     Err(fault(key, &format!("{value} is not allowed; allowed: {least} to {most}")))
 }
 
-/// Turns the parser's error into ours: the key of the line it points at, and words for its types.
+/// Turns the parser's error into ours: finds the key of the line at which it points, and replaces the names of types
+/// by words.
 fn explain(error: &toml::de::Error, text: &str, file: &str) -> DescriptionError {
     let at = error.span().map_or(0, |span| span.start).min(text.len());
     let line = text[..at].matches('\n').count() + 1;
@@ -183,7 +184,7 @@ fn explain(error: &toml::de::Error, text: &str, file: &str) -> DescriptionError 
     DescriptionError::Invalid { file: file.to_owned(), line, key, problem }
 }
 
-/// The table and the key that line number `line` of `text` stands in.
+/// Returns the table and the key to which line number `line` of `text` belongs.
 fn key_of_line(text: &str, line: usize) -> (String, String) {
     let mut table = String::new();
     let mut key = String::new();
@@ -205,7 +206,7 @@ fn key_of_line(text: &str, line: usize) -> (String, String) {
     (table, key)
 }
 
-/// The line on which `key` (`table.name`, `table[2].name`) stands; its table's where it is missing.
+/// Returns the line of `key` (`table.name`, `table[2].name`). If the key is missing, returns the line of its table.
 fn line_of_key(text: &str, key: &str) -> usize {
     let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
     let (table, skipped) = match table.split_once('[') {
@@ -229,7 +230,7 @@ fn line_of_key(text: &str, key: &str) -> usize {
     found
 }
 
-/// The name in a table's header line.
+/// Returns the name in a table's header line.
 fn header(line: &str) -> Option<&str> {
     let line = line.trim();
     let end = line.find(']').filter(|_| line.starts_with('['))?;

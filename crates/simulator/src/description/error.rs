@@ -1,35 +1,35 @@
-//! What is wrong with a machine file, in one line.
+//! Errors of machine files, each in one line.
 
 use std::fmt;
 
-/// A machine file that can't be used. Displays as one line: file, line, key, what is allowed.
+/// Reason why a machine file cannot be used. It is displayed as one line: file, line, key, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DescriptionError {
-    /// No machine of this name is built in, and no such file exists.
+    /// No machine of this name is built in, and no file with this name exists.
     Unknown {
-        /// What was asked for.
+        /// Name that was requested.
         name: String,
-        /// The built-in machine whose name comes closest.
+        /// Built-in machine with the most similar name.
         nearest: &'static str,
         /// Names of the built-in machines.
         known: Vec<&'static str>,
     },
-    /// The file can't be read.
+    /// The file cannot be read.
     Unreadable {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
     /// A value is missing, unknown, or outside of what is allowed.
     Invalid {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The line, counted from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// The key, with its table, for example `l1.size_kib`.
+        /// Key, with its table, for example `l1.size_kib`.
         key: String,
-        /// What is wrong, and what is allowed.
+        /// What is wrong, and which values are allowed.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A machine's figures as a person reads them.
+//! Listing of a machine's figures for human readers.
 
 use super::{MachineDescription, MeshDescription, SocketsDescription};
 use std::fmt::Write;
@@ -12,7 +12,7 @@ impl Listing {
         self.0.push((name.to_owned(), value));
     }
 
-    /// One figure a line, the values below each other.
+    /// Returns the listing as text, with one figure per line and the values in one column.
     fn text(&self) -> String {
         let width = self.0.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let mut text = String::new();
@@ -24,7 +24,7 @@ impl Listing {
 }
 
 impl MachineDescription {
-    /// A listing of everything that the model knows about the machine, one figure a line.
+    /// Returns a listing of everything that the model knows about the machine, with one figure per line.
     pub fn describe(&self) -> String {
         let mut list = Listing::default();
         list.line("name", self.name.clone());
@@ -46,7 +46,7 @@ impl MachineDescription {
         list.text()
     }
 
-    /// A core, and the caches that are its own.
+    /// Lists the figures of a core and of its private caches.
     fn list_core(&self, list: &mut Listing) {
         list.line("memory parallelism", format!("{} lines", self.core.memory_parallelism));
         list.line("atomic on an owned line", format!("{} cycles", self.core.atomic_cycles));

@@ -1,4 +1,4 @@
-//! What one thread can measure: its clock, and how long loads of lines take that lie farther and farther.
+//! Measurements with one thread: the clock, and the latencies of loads from lines that lie farther and farther away.
 
 use std::{
     hint::black_box,
@@ -8,11 +8,12 @@ use std::{
 
 const LINE_WORDS: usize = 8;
 
-/// Short stretches of which an attempt is made: shorter than the time that a busy system leaves a thread.
+/// Number of short stretches of an attempt. A stretch is shorter than the time for which a busy system lets a thread
+/// run.
 const STRETCHES: usize = 64;
 
-/// Nanoseconds for each of `count` steps, of which `work` does as many as it is told: what a quarter of
-/// many short stretches did not exceed, since disturbances only ever slow things down.
+/// Returns the nanoseconds of each of `count` steps. `work` does as many steps as it is told. The result is the first
+/// quartile of many short stretches, because disturbances only ever slow the machine down.
 fn ns_each(attempts: usize, count: usize, mut work: impl FnMut(usize)) -> f64 {
     let steps = (count / STRETCHES).max(1);
     let mut times: Vec<u64> = (0..attempts * STRETCHES)
@@ -26,7 +27,7 @@ fn ns_each(attempts: usize, count: usize, mut work: impl FnMut(usize)) -> f64 {
     times[times.len() / 4] as f64 / steps as f64
 }
 
-/// The clock, by a chain of shifts, exclusive ors and additions, which take a cycle each.
+/// Measures the clock, with a chain of shifts, exclusive ors and additions that take a cycle each.
 pub(super) fn clock_mhz(attempts: usize) -> f64 {
     let mut x = black_box(1u64);
     let ns = ns_each(attempts, 1_000_000, |steps| {
@@ -38,15 +39,15 @@ pub(super) fn clock_mhz(attempts: usize) -> f64 {
     3000.0 / ns
 }
 
-/// A buffer whose lines point at each other, in one cycle through all of them that no prefetcher guesses.
+/// Buffer whose lines point at each other, in a single cycle through all of them that no prefetcher can predict.
 pub(super) struct Chase {
     words: Vec<u64>,
 }
 
 impl Chase {
     pub(super) fn new(bytes: usize) -> Chase {
-        // A linear congruential generator of full period names the line after each; it needs a power of
-        // two, an odd increment, and a factor that is 1 modulo 4.
+        // A linear congruential generator of full period gives the line after each line. It needs a power of two, an
+        // odd increment, and a factor that is 1 modulo 4.
         let lines = 1usize << (bytes / 64).max(2).ilog2();
         let next = |line: usize| {
             line.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7F) % lines
@@ -60,7 +61,7 @@ impl Chase {
         Chase { words }
     }
 
-    /// Nanoseconds from load to use.
+    /// Measures the nanoseconds from load to use.
     pub(super) fn ns(&self, attempts: usize) -> f64 {
         let lines = self.words.len() / LINE_WORDS;
         let steps = lines.clamp(100_000, 300_000);
@@ -77,12 +78,12 @@ impl Chase {
     }
 }
 
-/// Nanoseconds from load to use in a buffer of `bytes`.
+/// Measures the nanoseconds from load to use in a buffer of `bytes`.
 pub(super) fn chase_ns(bytes: usize, attempts: usize) -> f64 {
     Chase::new(bytes).ns(attempts)
 }
 
-/// How many misses on neighbouring lines overlap: ten lines in a row against one.
+/// Measures how many misses on neighbouring lines overlap: it compares ten lines in a row with one line.
 pub(super) fn parallelism(chase: &Chase, attempts: usize) -> f64 {
     const ROW: usize = 10;
     let lines = chase.words.len() / LINE_WORDS;
@@ -101,7 +102,7 @@ pub(super) fn parallelism(chase: &Chase, attempts: usize) -> f64 {
     (ROW - 1) as f64 * one / (many - one).max(one / 16.0)
 }
 
-/// Nanoseconds of a read-modify-write on a line that the core owns.
+/// Measures the nanoseconds of a read-modify-write on a line that the core owns.
 pub(super) fn atomic_ns(attempts: usize) -> f64 {
     let word = AtomicU64::new(0);
     ns_each(attempts, 200_000, |steps| {
@@ -111,7 +112,7 @@ pub(super) fn atomic_ns(attempts: usize) -> f64 {
     })
 }
 
-/// Bytes that a copy within the first-level cache moves in a cycle.
+/// Measures the bytes that a copy within the first-level cache moves in a cycle.
 pub(super) fn copy_bytes_per_cycle(mhz: f64, attempts: usize) -> u64 {
     const BYTES: usize = 4096;
     let (from, mut into) = (vec![1u8; BYTES], vec![0u8; BYTES]);
@@ -123,13 +124,13 @@ pub(super) fn copy_bytes_per_cycle(mhz: f64, attempts: usize) -> u64 {
     ((BYTES as f64 / (ns * mhz / 1000.0)).round() as u64).clamp(1, 1024)
 }
 
-/// Asks for huge pages, so that a chase measures caches rather than translation of addresses.
+/// Asks for huge pages, so that a chase measures caches and not the translation of addresses.
 fn advise_huge(words: &Vec<u64>) {
     let bytes = words.capacity() * 8;
     let start = (words.as_ptr() as usize).next_multiple_of(4096);
     if bytes > 4 << 20 {
         #[cfg(target_os = "linux")]
-        // SAFETY: advice on memory that the vector has reserved; it changes nothing but speed.
+        // SAFETY: this is advice on memory that the vector has reserved. It changes only speed.
         unsafe {
             libc::madvise(start as *mut _, (bytes - 4096) & !4095, libc::MADV_HUGEPAGE);
         }

@@ -1,5 +1,5 @@
-//! Describing the machine at hand: what the system says about its topology, and what a few seconds of
-//! measuring say about its speed.
+//! Probe: describes the machine on which it runs, from the topology that the system reports and from a few seconds of
+//! measurements.
 
 mod memory;
 mod threads;
@@ -12,12 +12,13 @@ use crate::description::{
 use std::path::Path;
 use topology::Topology;
 
-/// How thorough a probe is.
+/// Options that say how thorough a probe is.
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
-    /// No buffer is larger, in bytes. Memory is only seen by buffers larger than the last-level cache.
+    /// Largest size of a buffer, in bytes. Memory can be measured only with buffers that are larger than the
+    /// last-level cache.
     pub largest_buffer: usize,
-    /// Each figure is the best of so many attempts: disturbances only ever slow things down.
+    /// Number of attempts per figure. The best one counts, because disturbances only ever slow the machine down.
     pub attempts: usize,
 }
 
@@ -27,17 +28,17 @@ impl Default for ProbeOptions {
     }
 }
 
-/// What a probe found.
+/// Result of a probe.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// The machine.
+    /// Description of the machine.
     pub description: MachineDescription,
-    /// What was assumed rather than measured, and why.
+    /// Notes on what was assumed instead of measured, and why.
     pub notes: Vec<String>,
 }
 
 impl Probe {
-    /// A machine file: the notes as comments, then the figures.
+    /// Returns a machine file: the notes as comments, then the figures.
     pub fn to_toml(&self) -> String {
         let mut text = String::from("# Measured by a probe of the machine at hand.\n");
         for note in &self.notes {
@@ -49,9 +50,9 @@ impl Probe {
     }
 }
 
-/// Measures the machine at hand in a few seconds.
+/// Measures the machine on which it runs, in a few seconds.
 pub fn probe(options: &ProbeOptions) -> Result<Probe, DescriptionError> {
-    // On a thread of its own, because it pins itself.
+    // The measurement runs on a thread of its own, because it pins its thread.
     threads::apart(|| measure(options))
 }
 
@@ -66,21 +67,21 @@ fn measure(options: &ProbeOptions) -> Result<Probe, DescriptionError> {
     Measuring { topology, attempts, limit, mhz, notes }.run()
 }
 
-/// A probe under way.
+/// State of a probe that is running.
 struct Measuring {
     topology: Topology,
     attempts: usize,
-    /// No buffer is larger, in bytes.
+    /// Largest size of a buffer, in bytes.
     limit: usize,
     mhz: f64,
     notes: Vec<String>,
 }
 
-/// What the caches take, in cycles.
+/// Latencies of the caches, in cycles.
 struct CacheLatencies {
     l1: u64,
     l2: Option<u64>,
-    /// Until the private caches have been searched.
+    /// Time until the private caches have been searched.
     lookup: u64,
     shared: u64,
 }
@@ -123,7 +124,7 @@ impl Measuring {
             sockets: Some(self.sockets(level)),
             hardware_counter: None,
         };
-        // Whatever was measured has to be a machine file that loads.
+        // The result must be a machine file that loads, so it is parsed here.
         let description = MachineDescription::parse(&description.to_toml(), "probed.toml")?;
         Ok(Probe { description, notes: self.notes })
     }
@@ -138,13 +139,13 @@ impl Measuring {
         let l1 = self.cycles(chase(caches.l1 / 2)).max(1);
         let l2 = caches.l2.map(|bytes| self.cycles(chase(bytes / 2)).max(l1));
         let lookup = l2.unwrap_or(l1);
-        // Far beyond the second level, well inside of the third.
+        // The size is far beyond the second level and well inside the third.
         let inside = (caches.shared / 4).min(caches.l2.unwrap_or(caches.l1) * 16);
         let shared = self.cycles(chase(inside)).max(lookup + 1);
         CacheLatencies { l1, l2, lookup, shared }
     }
 
-    /// Memory by its distance, the nearest first, and how many lines of it come at a time.
+    /// Measures memory by its distance, the nearest first, and how many lines of it are fetched at the same time.
     fn levels(&mut self, shared_cycles: u64) -> (Vec<LevelDescription>, f64) {
         let shared_bytes = self.topology.caches.shared;
         let large = (shared_bytes * 4).min(self.limit);
@@ -177,7 +178,7 @@ impl Measuring {
                 bandwidth_gbps: tenths(gbps).max(0.1),
             });
         }
-        // Farther memory that measured as nearer is noise; the model wants distances to be ordered.
+        // If farther memory was measured as nearer, this is noise. The model needs ordered distances.
         let local = level[0].latency_ns;
         for far in &mut level {
             far.latency_ns = far.latency_ns.max(local);
@@ -185,7 +186,7 @@ impl Measuring {
         (level, memory_parallelism)
     }
 
-    /// How much longer than a line of the shared cache one takes that another core has.
+    /// Measures how many cycles longer a line takes that another core holds, compared with a line of the shared cache.
     fn owner_cycles(&mut self, shared_cycles: u64) -> u64 {
         let neighbours = self.topology.neighbours();
         let transfer = neighbours.map(|(a, b)| threads::transfer_ns(a, b, self.attempts));

@@ -1,4 +1,4 @@
-//! What takes several pinned threads to measure: bandwidth, and lines that go from core to core.
+//! Measurements with several pinned threads: bandwidth, and the transfer of lines from core to core.
 
 use super::memory::Chase;
 use std::{
@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Pins the calling thread to a processor, where the system lets it.
+/// Pins the calling thread to a processor, if the system allows it.
 pub(super) fn pin(cpu: usize) {
     #[cfg(target_os = "linux")]
-    // SAFETY: a set of processors is plain bits, zeros being the empty set, and the call only reads it.
+    // SAFETY: a set of processors is plain bits, and zeros are the empty set. The call only reads the set.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         if cpu < libc::CPU_SETSIZE as usize {
@@ -25,12 +25,12 @@ pub(super) fn pin(cpu: usize) {
     let _ = cpu;
 }
 
-/// Does `work` on a thread of its own.
+/// Runs `work` on a thread of its own.
 pub(super) fn apart<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| scope.spawn(work).join().expect("measuring does not panic"))
 }
 
-/// Does `work` on a thread of its own, pinned to `cpu`; memory that it touches first lies near it.
+/// Runs `work` on a thread of its own, pinned to `cpu`. Memory that it touches first lies near this processor.
 pub(super) fn on<R: Send>(cpu: usize, work: impl FnOnce() -> R + Send) -> R {
     apart(move || {
         pin(cpu);
@@ -38,8 +38,8 @@ pub(super) fn on<R: Send>(cpu: usize, work: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// What all of `cpus` together read, in GB/s, from memory first touched by `owner` or, where not `far`,
-/// by each reader itself. `total` bytes are read once.
+/// Measures the bandwidth, in GB/s, with which all of `cpus` together read `total` bytes once. The memory is first
+/// touched by `owner` if `far` is set, otherwise by each reader itself.
 pub(super) fn bandwidth_gbps(cpus: &[usize], owner: usize, far: bool, total: usize) -> f64 {
     let share = (total / cpus.len()).max(1 << 16);
     let ready = Barrier::new(cpus.len());
@@ -64,17 +64,18 @@ pub(super) fn bandwidth_gbps(cpus: &[usize], owner: usize, far: bool, total: usi
     gbps.into_iter().sum()
 }
 
-/// Bytes of a stretch of reading that is timed on its own, so that what interrupts it can be told apart.
+/// Number of bytes of a stretch of reading. Each stretch is timed separately, so that interrupted stretches can be
+/// left out.
 const STRETCH_BYTES: usize = 1 << 20;
 
-/// How fast `words` are read, in GB/s.
+/// Returns how fast `words` are read, in GB/s.
 fn rate(words: &[u64]) -> f64 {
     let start = Instant::now();
     black_box(words.iter().fold(0u64, |sum, word| sum.wrapping_add(*word)));
     (words.len() * 8) as f64 / start.elapsed().as_nanos().max(1) as f64
 }
 
-/// Nanoseconds until a line that one core wrote is with another that waits for it.
+/// Measures the nanoseconds until a line that one core wrote has arrived at another core that waits for it.
 pub(super) fn transfer_ns(a: usize, b: usize, attempts: usize) -> f64 {
     const ROUNDS: u64 = 10_000;
     const STRETCH: u64 = 100;
@@ -105,12 +106,13 @@ pub(super) fn transfer_ns(a: usize, b: usize, attempts: usize) -> f64 {
                     }
                     std::hint::spin_loop();
                     spins += 1;
-                    // Where both threads share a core, the other one must get it.
+                    // If both threads share a core, the other thread must get it.
                     if spins.is_multiple_of(1 << 14) {
                         std::thread::yield_now();
                     }
                 }
-                // On a busy system the two seldom run at once: enough is enough.
+                // On a busy system the two threads seldom run at the same time, so the measurement ends after a limit
+                // of time.
                 if mine == 0 && start - begin > PATIENCE {
                     ball.0.store(OVER, Ordering::Release);
                     return quartile(times);
@@ -130,20 +132,20 @@ pub(super) fn transfer_ns(a: usize, b: usize, attempts: usize) -> f64 {
     best
 }
 
-/// What a quarter of the times don't exceed.
+/// Returns the first quartile of the times.
 fn quartile(mut times: Vec<f64>) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times.get(times.len() / 4).copied().unwrap_or(f64::INFINITY)
 }
 
-/// Size of a page.
+/// Returns the size of a page.
 pub(super) fn page_bytes() -> u64 {
-    // SAFETY: asks for a constant of the system.
+    // SAFETY: the call asks for a constant of the system and accesses no memory of ours.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).unwrap_or(4096).max(4096)
 }
 
-// A chase is built by one thread and followed by another.
+// A chase is built by one thread and followed by another, so it must be `Send` and `Sync`.
 const _: fn() = || {
     fn sent<T: Send + Sync>() {}
     sent::<Chase>();

@@ -1,4 +1,4 @@
-//! What the system says: memory nodes, cores, SMT siblings, caches, distances.
+//! Topology that the system reports: memory nodes, cores, SMT siblings, caches, distances.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,24 +10,26 @@ use std::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Caches {
     pub l1: usize,
-    /// Private to a core; None where the second level is the shared one.
+    /// Second level, if it is private to a core. None if the second level is the shared one.
     pub l2: Option<usize>,
     pub shared: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Topology {
+    /// Name of the processor model.
     pub model: String,
     pub caches: Caches,
+    /// Notes on what was assumed, and why.
     pub notes: Vec<String>,
-    /// Per memory node with processors: per core, its hardware threads.
+    /// Hardware threads, for each memory node with processors and each core of it.
     nodes: Vec<Vec<Vec<usize>>>,
     /// Firmware distances between these nodes.
     distances: Vec<Vec<u64>>,
 }
 
 impl Topology {
-    /// Reads what lies under `system` (`/sys/devices/system`); what is not there is assumed, and noted.
+    /// Reads the topology from `system` (`/sys/devices/system`). Missing figures are assumed and noted.
     pub(super) fn read(system: &Path) -> Topology {
         let mut notes = Vec::new();
         let text = |path: String| fs::read_to_string(system.join(path)).ok();
@@ -37,7 +39,7 @@ impl Topology {
             notes.push("the system does not list its processors: one is assumed".to_owned());
             online.push(0);
         }
-        // Nodes in order of their number; those without processors have nobody to measure from.
+        // Nodes come in order of their number. On a node without processors no thread can measure, so it is left out.
         let mut members: Vec<(usize, Vec<usize>)> = Vec::new();
         for node in text("node/online".to_owned()).map(|t| list(&t)).unwrap_or_default() {
             let cpus =
@@ -94,23 +96,24 @@ impl Topology {
         self.nodes.iter().flatten().map(Vec::len).max().unwrap_or(1).min(8)
     }
 
-    /// The first hardware thread of a core.
+    /// Returns the first hardware thread of a core.
     pub(super) fn cpu(&self, node: usize, core: usize) -> usize {
         self.nodes[node][core][0]
     }
 
-    /// Every hardware thread of a node.
+    /// Returns all hardware threads of a node.
     pub(super) fn cpus_of(&self, node: usize) -> Vec<usize> {
         self.nodes[node].iter().flatten().copied().collect()
     }
 
-    /// Two cores of one node.
+    /// Returns two cores of the same node.
     pub(super) fn neighbours(&self) -> Option<(usize, usize)> {
         let node = self.nodes.iter().find(|cores| cores.len() > 1)?;
         Some((node[0][0], node[1][0]))
     }
 
-    /// The different distances, a node's own first, each with a pair of nodes that is so far apart.
+    /// Returns the different distances, with a node's own distance first, each with a pair of nodes that has this
+    /// distance.
     pub(super) fn levels(&self) -> Vec<(u64, usize, usize)> {
         let mut levels = vec![(self.distances[0][0], 0, 0)];
         let mut far: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
@@ -123,7 +126,7 @@ impl Topology {
         levels
     }
 
-    /// The number in [`Topology::levels`] between each two nodes.
+    /// Returns the number in [`Topology::levels`] of the distance between each two nodes.
     pub(super) fn level_matrix(&self) -> Vec<Vec<u64>> {
         let far: BTreeSet<u64> =
             self.levels()[1..].iter().map(|(distance, ..)| *distance).collect();
@@ -170,7 +173,7 @@ fn caches(system: &Path, notes: &mut Vec<String>) -> Caches {
     }
 }
 
-/// `48K`, `2048K`, `32M` in bytes.
+/// Parses a size like `48K`, `2048K` or `32M` and returns it in bytes.
 fn size(text: &str) -> Option<usize> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -183,7 +186,7 @@ fn size(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok().filter(|n| *n > 0).map(|n| n * unit)
 }
 
-/// `0-3,8,10-11` as numbers.
+/// Parses a list like `0-3,8,10-11` and returns its numbers.
 fn list(text: &str) -> Vec<usize> {
     let mut numbers = Vec::new();
     for part in text.trim().split(',') {

@@ -1,4 +1,4 @@
-//! Machine files: what is shipped loads, what is wrong is explained in one line.
+//! Tests of machine files: the built-in files load, and errors are explained in one line.
 
 use simulator::{MachineDescription, builtin_names};
 

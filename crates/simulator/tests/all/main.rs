@@ -1,4 +1,4 @@
-//! The simulator, from outside. One binary for all, as each takes long to link.
+//! Tests of the simulator from outside. All of them are in a single binary, because each binary takes long to link.
 
 mod machine_files;
 mod shapes;

@@ -1,4 +1,4 @@
-//! Known hardware behaviour that the model must show.
+//! Tests of known hardware behaviour that the model must show.
 
 use machine::{Body, Core, Machine, Place, Word, Zeroed};
 use simulator::{Homes, MachineDescription, SimLine, Simulated, SimulatedOptions};
@@ -10,7 +10,7 @@ struct Cell {
     word: Word,
 }
 
-// SAFETY: a line and a word, for both of which zeros are valid, and nothing to drop.
+// SAFETY: the type consists of a line and a word. Zeros are valid for both, and there is nothing to drop.
 unsafe impl Zeroed for Cell {}
 
 fn machine(name: &str, homes: Homes) -> Simulated {
@@ -19,7 +19,7 @@ fn machine(name: &str, homes: Homes) -> Simulated {
     Simulated::new(description, options).unwrap()
 }
 
-/// Increments a second of one shared counter, in millions.
+/// Returns the rate of increments of one shared counter, in millions per second.
 fn counter_rate(cores: usize, hardware: bool) -> f64 {
     let machine = machine("graphite", Homes::default());
     let cell = machine.arena().place::<Cell>(Place::Any).unwrap();
@@ -41,7 +41,7 @@ fn counter_rate(cores: usize, hardware: bool) -> f64 {
 
 #[test]
 fn a_global_counter_saturates_as_on_graphite() {
-    // Abyss 4.3: about 30 million a second on few cores, 8 to 10 at 1024; the hardware counter scales.
+    // Abyss 4.3: about 30 million per second on few cores, 8 to 10 million at 1024 cores. The hardware counter scales.
     let rates: Vec<f64> = [4, 16, 64, 256, 1024].map(|n| counter_rate(n, false)).to_vec();
     println!("atomic, 4 to 1024 cores: {rates:?}");
     assert!((20.0..60.0).contains(&rates[1]), "{rates:?}");
@@ -52,7 +52,7 @@ fn a_global_counter_saturates_as_on_graphite() {
     assert!(hardware > 20.0 * rates[4]);
 }
 
-/// Mean cycles of a load of memory on `node`, by one core of socket 0, that nobody has touched.
+/// Returns the mean cycles of a load of untouched memory on `node`, by one core of socket 0.
 fn memory_cycles(node: u16) -> u64 {
     let machine = machine("superdome-flex", Homes::ByNode);
     let cells = machine.arena().place::<[Cell; 1000]>(Place::Node(node)).unwrap();
@@ -67,7 +67,7 @@ fn memory_cycles(node: u16) -> u64 {
 
 #[test]
 fn memory_is_as_far_as_was_measured() {
-    // 97, 242.5, 259 and 382.7 ns at 2.5 GHz.
+    // Measured: 97, 242.5, 259 and 382.7 ns, at 2.5 GHz.
     for (node, expected) in [(0, 242), (1, 606), (3, 647), (27, 956)] {
         let cycles = memory_cycles(node);
         assert!(
@@ -89,7 +89,7 @@ fn what_belongs_to_a_session_lies_beside_its_worker() {
             (0..112).map(|slot| arena.place::<Cell>(arena.beside(slot)).unwrap()).collect();
         let nodes = [0, 55, 56, 111].map(|slot: usize| arena.node_of(cells[slot].offset()));
         assert_eq!(nodes, if sessions_at_home { [0, 0, 1, 1] } else { [0; 4] });
-        // The first session of the second socket.
+        // This is the first session of the second socket.
         let cycles = Word::new(0);
         let body = |core: &simulator::SimCore| {
             if core.id() == 56 {
@@ -107,7 +107,8 @@ fn what_belongs_to_a_session_lies_beside_its_worker() {
 
 #[test]
 fn memory_bandwidth_is_shared() {
-    // 56 threads of socket 0 stream from one remote socket: 12.5 GB/s, whatever they could do alone.
+    // 56 threads of socket 0 stream from one remote socket. Together they get 12.5 GB/s, although alone they could
+    // read more.
     let machine = machine("superdome-flex", Homes::ByNode);
     let cells = machine.arena().place::<[Cell; 56 * 500]>(Place::Node(27)).unwrap();
     let body = |core: &simulator::SimCore| {
@@ -138,7 +139,7 @@ fn a_working_set_beyond_a_cache_misses_it() {
         machine.run(vec![body], vec![]).unwrap();
         cycles.push((machine.clock() - start) as f64 / (lines * rounds) as f64);
     }
-    // First-level hits mostly, then second-level ones; a direct-mapped model conflicts a little.
+    // The accesses are mostly first-level hits, then second-level hits. A direct-mapped model has a few conflicts.
     assert!((4.0..25.0).contains(&cycles[0]), "{cycles:?}");
     assert!((14.0..70.0).contains(&cycles[1]), "{cycles:?}");
 }

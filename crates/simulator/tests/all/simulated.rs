@@ -1,4 +1,4 @@
-//! The simulated machine keeps the promises of the traits, and the same seed gives the same bits.
+//! Tests that the simulated machine keeps the promises of the traits, and that the same seed gives the same bits.
 
 use machine::{
     Body, Category, Core, Machine, NEVER, Place, RunError, Service, TimedOut, Word, Zeroed,
@@ -12,14 +12,14 @@ use std::{
     },
 };
 
-/// A line with words on it.
+/// Cache line with words on it.
 #[repr(C, align(64))]
 struct Cell {
     line: SimLine,
     words: [Word; 4],
 }
 
-// SAFETY: a line and words, for both of which zeros are valid, and nothing to drop.
+// SAFETY: the type consists of a line and words. Zeros are valid for all of them, and there is nothing to drop.
 unsafe impl Zeroed for Cell {}
 
 fn machine(name: &str, options: SimulatedOptions) -> Simulated {
@@ -41,7 +41,8 @@ fn run<'a>(
     machine.run(bodies, vec![])
 }
 
-/// A small workload with contention: hot and cold lines, latches, bodies, waiting.
+/// Runs a small workload with contention: hot and cold lines, latches, bodies, waiting. Returns the cores' clocks, the
+/// number of operations and the machine's clock.
 fn workload(seed: u64, lookahead: bool, name: &str, cores: usize) -> (Vec<u64>, u64, u64) {
     let options = SimulatedOptions { seed, lookahead, ..SimulatedOptions::default() };
     let machine = machine(name, options);
@@ -104,7 +105,7 @@ fn a_contended_counter_counts_and_serialises() {
     })
     .unwrap();
     assert_eq!(cell.words[0].peek(), 6400);
-    // Each transfer takes at least the directory and the owner's answer.
+    // Each transfer takes at least the time of the directory and of the owner's answer.
     assert!(machine.clock() > 6400 * 12, "{}", machine.clock());
     assert_eq!(machine.operations(), Some(6400));
 }
@@ -152,7 +153,7 @@ fn a_wait_ends_at_its_deadline() {
         let result = core.wait_while_until(&cell.line, &cell.words[0], deadline, |v| v == 0);
         assert_eq!(result, Err(TimedOut));
         assert_eq!(core.now(), deadline);
-        // Who gave up can wait again, and be woken.
+        // A core whose wait has timed out can wait again and be woken.
         if core.id() == 0 {
             core.pause(20_000);
             core.store(&cell.line, &cell.words[0], 9);
@@ -229,7 +230,7 @@ fn a_panic_reaches_the_caller_after_the_others_ended() {
             core.pause(1000);
             core.fetch_add(&cell.line, &cell.words[0], 1);
             if core.id() == 3 {
-                // Nobody will ever write it: the run is torn down around this core.
+                // No core will ever write the word: the run is torn down around this core.
                 let _guard = Unlatch(core, &cell);
                 core.wait_while(&cell.line, &cell.words[1], |v| v == 0);
             }
@@ -239,7 +240,7 @@ fn a_panic_reaches_the_caller_after_the_others_ended() {
     assert_eq!((cell.words[0].peek(), cell.words[2].peek()), (7, 1));
 }
 
-/// Touches shared memory while it is unwound.
+/// Guard that accesses shared memory while its core is unwound.
 struct Unlatch<'a>(&'a SimCore, &'a Cell);
 
 impl Drop for Unlatch<'_> {

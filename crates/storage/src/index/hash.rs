@@ -1,17 +1,31 @@
-//! A hash index of cache-line buckets.
+//! A hash index whose buckets are cache lines.
 //!
-//! A bucket is one line: a header word (a latch bit and the offset of an overflow bucket) and seven
-//! slots, each with 16 bits of the hash and a 48-bit record offset; so a probe that misses mostly costs
-//! one line, and one that hits two. Readers take no latch. The number of buckets is fixed by the
-//! expected rows; more rows make chains longer, not wrong.
+//! A bucket is one line: a header word (a latch bit and the offset of an overflow bucket) and seven slots. Each slot
+//! holds 16 bits of the hash and a 48-bit record offset:
+//!
+//! ```text
+//!  header: | offset of the overflow bucket, 0 if none | latch bit |
+//!  slot:   | 16 bits of the hash | 48 bits of record offset       |    0 if free
+//! ```
+//!
+//! So a probe that misses mostly costs one line, and a probe that hits costs two. The number of buckets is fixed by
+//! the expected rows. More rows make chains longer, but the index stays correct.
+//!
+//! Readers take no latch. Writers hold the latch of the chain's first bucket. Invariants:
+//! - A slot changes only from 0 to an entry or from an entry to 0, with one store. A reader sees either.
+//! - An entry keeps its slot as long as its record is in the index.
+//! - A chain only grows. An overflow bucket is linked while it is empty.
 
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 
+/// Number of slots of a bucket.
 const SLOTS: usize = 7;
+/// Set in a bucket's header while a writer changes its chain.
 const LATCHED: u64 = 1;
+/// Bits of a slot that hold the record offset. The rest holds bits of the hash.
 const OFFSET_BITS: u32 = 48;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
-/// Rows a bucket is meant for; seven would leave no room for chance.
+/// Rows that a bucket is sized for. With seven there would be no room for chance.
 const ROWS_PER_BUCKET: u64 = 4;
 
 #[repr(C)]
@@ -21,20 +35,22 @@ struct Bucket<M: Machine> {
     slots: [Word; SLOTS],
 }
 
-// SAFETY: a line and words, all valid as zeros.
+// SAFETY: the type consists of a line and words, and zeros are valid for all of them.
 unsafe impl<M: Machine> Zeroed for Bucket<M> {}
 
-/// The index. It knows offsets and hashes; what the key of a record is, the caller tells.
+/// Hash index. It holds offsets and bits of hashes. The caller tells it whether a record has a key.
 pub struct HashIndex<M: Machine> {
     arena: Arc<Arena>,
+    /// Offset of the first bucket.
     buckets: u64,
+    /// Right shift that turns a hash into the number of a bucket.
     shift: u32,
     machine: std::marker::PhantomData<fn() -> M>,
 }
 
 #[inline(always)]
 fn hash(key: u64) -> u64 {
-    // Two rounds of multiply and fold: enough to spread both dense and strided keys.
+    // Two rounds of multiply and fold are enough to spread both dense and strided keys.
     let folded = (key ^ (key >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (folded ^ (folded >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
@@ -45,7 +61,7 @@ fn slot_of(hash: u64, offset: u64) -> u64 {
 }
 
 impl<M: Machine> HashIndex<M> {
-    /// Bytes that an index for `rows` rows reserves.
+    /// Returns the bytes that an index for `rows` rows reserves.
     pub fn bytes_for(rows: u64) -> u64 {
         Self::bucket_count(rows) * size_of::<Bucket<M>>() as u64
     }
@@ -54,7 +70,7 @@ impl<M: Machine> HashIndex<M> {
         (rows / ROWS_PER_BUCKET).max(2).next_power_of_two()
     }
 
-    /// An empty index meant for `rows` rows.
+    /// Makes an empty index that is sized for `rows` rows.
     pub fn new(arena: &Arc<Arena>, rows: u64) -> Result<HashIndex<M>, OutOfMemory> {
         let count = Self::bucket_count(rows);
         let buckets = arena.allocate(Self::bytes_for(rows), 64, Place::Any)?;
@@ -67,7 +83,7 @@ impl<M: Machine> HashIndex<M> {
 
     #[inline(always)]
     fn bucket_at(&self, offset: u64) -> &Bucket<M> {
-        // SAFETY: offsets come from this index's allocations, which are made of buckets.
+        // SAFETY: offsets come from this index's allocations, which consist of buckets.
         unsafe { self.arena.at::<Bucket<M>>(offset) }
     }
 
@@ -90,7 +106,7 @@ impl<M: Machine> HashIndex<M> {
         core.prefetch(bucket.cast(), size_of::<Bucket<M>>());
     }
 
-    /// The likely offset of the record of `key`: by hash alone, to prefetch it.
+    /// Returns the likely offset of the record of `key`, by bits of the hash alone. It is used to prefetch the record.
     #[inline(always)]
     pub fn guess(&self, core: &M::Core, key: u64) -> Option<u64> {
         let hash = hash(key);
@@ -101,7 +117,7 @@ impl<M: Machine> HashIndex<M> {
         })
     }
 
-    /// The offset of the record of `key`. `is_key` says whether the record at an offset has the key.
+    /// Returns the offset of the record of `key`. `is_key` returns whether the record at an offset has the key.
     #[inline(always)]
     pub fn find(
         &self,
@@ -129,8 +145,9 @@ impl<M: Machine> HashIndex<M> {
         }
     }
 
-    /// Makes `offset` the record of `key`, unless there is one: then that one is returned. `prepare` runs
-    /// just before the record can be found, and after any earlier record of the key was taken out.
+    /// Makes `offset` the record of `key`. If the key already has a record, that record is returned as the inner
+    /// error. `prepare` runs just before other sessions can find the record, and after any earlier record of the key
+    /// was removed.
     pub fn insert(
         &self,
         core: &M::Core,
@@ -154,7 +171,7 @@ impl<M: Machine> HashIndex<M> {
         done
     }
 
-    /// As [`HashIndex::insert`] of a key that is not there yet, without a core: nothing else runs.
+    /// Like [`HashIndex::insert`] of a key that is not in the index, without a core. No other thread runs.
     pub fn insert_alone(&self, key: u64, offset: u64) -> Result<(), OutOfMemory> {
         let hash = hash(key);
         let mut bucket = self.first_bucket(hash);
@@ -171,7 +188,8 @@ impl<M: Machine> HashIndex<M> {
         }
     }
 
-    /// Takes the record `offset` of `key` out. Who has found it before may still be using it.
+    /// Removes the record `offset` of `key`. A session that found it before can still be using it. Returns false if
+    /// the record was not in the index.
     pub fn remove(&self, core: &M::Core, key: u64, offset: u64) -> bool {
         let hash = hash(key);
         let first = self.first_bucket(hash);
@@ -194,8 +212,8 @@ impl<M: Machine> HashIndex<M> {
         removed
     }
 
-    /// Hands over the offsets of the records in `count` buckets from number `first` on; the number of the next bucket,
-    /// if there is one. A record keeps its slot as long as it is in the index.
+    /// Calls `visit` with the offsets of the records in `count` buckets from number `first` on. Returns the number of
+    /// the next bucket, if there is one. A record keeps its slot as long as it is in the index.
     pub fn walk(
         &self,
         core: &M::Core,
@@ -235,7 +253,8 @@ impl<M: Machine> HashIndex<M> {
                 0 => {
                     let bytes = size_of::<Bucket<M>>() as u64;
                     let offset = self.arena.allocate(bytes, 64, Place::Any)?;
-                    // Linked while still empty: readers find nothing in it until the entry is stored.
+                    // The bucket is linked while it is still empty: readers find nothing in it until the entry is
+                    // stored.
                     core.store(&bucket.line, &bucket.header, header | offset);
                     self.bucket_at(offset)
                 }

@@ -1,56 +1,58 @@
-//! Keys of the trees: what a node compares, and where it keeps what.
+//! Keys of the trees: how a node compares keys, and where it keeps them.
 //!
-//! A node holds one word of each key, its prefix, beside the others' prefixes, so a search compares words that lie
-//! together. A key of one word is nothing else. Of a longer key the other words, its rest, lie behind the node, and
-//! are looked at only where prefixes are equal. Keys are copied into the nodes, the separators too: none can be
-//! freed while a reader is on its way, whatever becomes of the record that it once belonged to.
+//! A node holds the first word of each key, its prefix. The prefixes of a node lie together, so a search reads
+//! neighbouring words. A key of one word consists of its prefix only. The other words of a longer key, its rest, lie
+//! behind the node. A search reads rests only where prefixes are equal.
+//!
+//! Keys are copied into the nodes, and so are the separators. So no key can be freed while a reader descends, even if
+//! the record that the key once belonged to is gone.
 
 use machine::{Arena, Core, Machine, Word, Zeroed};
 use std::{cmp::Ordering, fmt, marker::PhantomData};
 use txn::MAX_KEY_BYTES;
 
-/// Words of a cache line.
+/// Number of words of a cache line.
 pub(super) const LINE_WORDS: usize = 8;
 
-/// The most words of a key.
+/// Largest number of words of a key.
 const MOST_WORDS: usize = words_for(MAX_KEY_BYTES);
 
-/// A line of words.
+/// Cache line of words.
 #[repr(C)]
 pub(super) struct WordLine<M: Machine> {
     pub line: M::Line,
     pub words: [Word; LINE_WORDS],
 }
 
-// SAFETY: a line and words, all valid as zeros.
+// SAFETY: the type consists of a line and words, and zeros are valid for all of them.
 unsafe impl<M: Machine> Zeroed for WordLine<M> {}
 
-/// A kind of key, ordered.
+/// Type of key that has an order.
 pub trait TreeKey: Copy + Ord + fmt::Debug + Send + Sync + 'static {
-    /// What the keys of one tree have in common.
+    /// Size that all keys of one tree have in common.
     type Width: Copy + fmt::Debug + Send + Sync + 'static;
-    /// Where a node keeps the rests of its keys.
+    /// Place where a node keeps the rests of its keys.
     type Rest<'n, M: Machine>: Copy;
 
-    /// The least key, whether or not there can be a row.
+    /// Returns the least key, whether or not a row can have it.
     fn least(width: Self::Width) -> Self;
 
-    /// The greatest key.
+    /// Returns the greatest key, whether or not a row can have it.
     fn greatest(width: Self::Width) -> Self;
 
-    /// The key just before, if this is not the least.
+    /// Returns the key just before this one. Returns none if this is the least key.
     fn before(self, width: Self::Width) -> Option<Self>;
 
-    /// The key just behind, if this is not the greatest.
+    /// Returns the key just behind this one. Returns none if this is the greatest key.
     fn after(self, width: Self::Width) -> Option<Self>;
 
-    /// Its first word, which decides unless it is equal.
+    /// Returns the first word. It decides the order of two keys unless their first words are equal.
     fn prefix(self) -> u64;
 
-    /// Bytes for the rests of `keys` keys.
+    /// Returns the bytes for the rests of `keys` keys.
     fn rest_bytes<M: Machine>(width: Self::Width, keys: usize) -> u64;
 
-    /// The rests that lie at `offset`.
+    /// Returns the rests that lie at `offset`.
     ///
     /// # Safety
     /// There must be [`TreeKey::rest_bytes`] bytes at `offset` that were allocated for rests of `keys` keys and never
@@ -62,10 +64,10 @@ pub trait TreeKey: Copy + Ord + fmt::Debug + Send + Sync + 'static {
         keys: usize,
     ) -> Self::Rest<'_, M>;
 
-    /// Key number `at`, whose prefix is given.
+    /// Returns key number `at`, whose prefix is `prefix`.
     fn load<M: Machine>(core: &M::Core, prefix: u64, rests: Self::Rest<'_, M>, at: usize) -> Self;
 
-    /// How key number `at`, whose prefix is equal to that of `key`, compares with it.
+    /// Compares key number `at`, whose prefix is equal to the prefix of `key`, with `key`.
     fn compare<M: Machine>(
         core: &M::Core,
         rests: Self::Rest<'_, M>,
@@ -73,10 +75,10 @@ pub trait TreeKey: Copy + Ord + fmt::Debug + Send + Sync + 'static {
         key: Self,
     ) -> Ordering;
 
-    /// Sets the rest of key number `at`.
+    /// Sets the rest of key number `at` to the rest of this key.
     fn store<M: Machine>(self, core: &M::Core, rests: Self::Rest<'_, M>, at: usize);
 
-    /// As [`TreeKey::store`], without a core: nothing else runs.
+    /// Like [`TreeKey::store`], without a core. No other thread runs.
     fn poke<M: Machine>(self, rests: Self::Rest<'_, M>, at: usize);
 }
 
@@ -114,7 +116,7 @@ impl TreeKey for u64 {
         0
     }
 
-    // SAFETY: there are no rests, and nothing is done.
+    // SAFETY: a key of one word has no rest, so this function accesses no memory.
     #[inline(always)]
     unsafe fn rests<M: Machine>(_: &Arena, _: u64, (): (), _: usize) {}
 
@@ -135,16 +137,17 @@ impl TreeKey for u64 {
     fn poke<M: Machine>(self, (): (), _: usize) {}
 }
 
-/// Words of keys of `most` bytes at most, and of their length.
+/// Returns the words of a key that has at most `most` bytes, its length included.
 pub(crate) const fn words_for(most: usize) -> usize {
     (most + 1).div_ceil(8)
 }
 
-/// A key of bytes, ordered as they are: the first bytes first in each word, zeros behind the last one, and in the last
-/// byte of all the length, which decides between keys that differ in zeros at their ends.
+/// Key of bytes, in the order of the bytes. In each word the first bytes are the most significant. Zeros follow the
+/// last byte of the key. The last byte of the last word holds the length, which decides between keys that differ only
+/// in zeros at their ends.
 ///
-/// Not every value is a key of bytes: before and behind each there are values that only bound ranges. A tree of keys
-/// of few bytes uses the first words alone; the others are zeros.
+/// Not every value is a key of bytes: before and behind each key there are values that only bound ranges. A tree whose
+/// keys have few bytes uses only the first words, and the others are zeros.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteKey([u64; MOST_WORDS]);
 
@@ -155,10 +158,10 @@ impl fmt::Debug for ByteKey {
 }
 
 impl ByteKey {
-    /// The key `key` of a table whose keys take `width` words.
+    /// Returns the key `key` of a table whose keys take `width` words.
     ///
     /// # Panics
-    /// If it is too long.
+    /// If the key is too long.
     pub fn new(key: &[u8], width: usize) -> ByteKey {
         assert!(key.len() < width * 8, "a key of {} bytes in {width} words", key.len());
         let mut words = [0; MOST_WORDS];
@@ -171,7 +174,7 @@ impl ByteKey {
         ByteKey(words)
     }
 
-    /// The bytes that it was made of.
+    /// Returns the bytes of which the key was made.
     pub fn bytes(self, width: usize, buffer: &mut [u8; MOST_WORDS * 8]) -> &[u8] {
         for (place, word) in buffer.chunks_exact_mut(8).zip(self.0) {
             place.copy_from_slice(&word.to_be_bytes());
@@ -180,17 +183,18 @@ impl ByteKey {
     }
 }
 
-/// Room for the bytes of any key.
+/// Buffer with room for the bytes of any key.
 pub(crate) type KeyBuffer = [u8; MOST_WORDS * 8];
 
-/// Room for the bytes of any key, zeros still.
+/// Empty buffer with room for the bytes of any key.
 pub(crate) const KEY_BUFFER: KeyBuffer = [0; MOST_WORDS * 8];
 
-/// The words of a node's keys behind their prefixes, key after key.
+/// Words of a node's keys behind their prefixes, key after key.
 pub struct RestWords<'n, M: Machine> {
+    /// First of the lines that hold the rests of `keys` keys of `words` words each.
     lines: *const WordLine<M>,
     keys: usize,
-    /// Words of each key.
+    /// Number of words of each key's rest.
     words: usize,
     node: PhantomData<&'n WordLine<M>>,
 }
@@ -204,19 +208,20 @@ impl<M: Machine> Clone for RestWords<'_, M> {
 impl<M: Machine> Copy for RestWords<'_, M> {}
 
 impl<'n, M: Machine> RestWords<'n, M> {
-    /// Word number `word` of the rest of key number `at`, and its line.
+    /// Returns word number `word` of the rest of key number `at`, and its line.
     #[inline(always)]
     fn word(&self, at: usize, word: usize) -> (&'n M::Line, &'n Word) {
         assert!(at < self.keys && word < self.words, "a key's rest beyond its node");
         let number = at * self.words + word;
-        // SAFETY: `TreeKey::rests` was promised lines for so many keys of so many words.
+        // SAFETY: the caller of `TreeKey::rests` has promised lines for `keys` rests of `words` words each, and the
+        // assertion above keeps the number within them.
         let line = unsafe { &*self.lines.add(number / LINE_WORDS) };
         (&line.line, &line.words[number % LINE_WORDS])
     }
 }
 
 impl TreeKey for ByteKey {
-    /// Words of a key.
+    /// Number of words of a key.
     type Width = usize;
     type Rest<'n, M: Machine> = RestWords<'n, M>;
 
@@ -262,7 +267,7 @@ impl TreeKey for ByteKey {
         (lines * size_of::<WordLine<M>>()) as u64
     }
 
-    // SAFETY: the caller promises the lines; they are looked at within their number only, in `RestWords::word`.
+    // SAFETY: the caller promises the lines. `RestWords::word` accesses them only within their number.
     #[inline(always)]
     unsafe fn rests<M: Machine>(
         arena: &Arena,

@@ -1,4 +1,4 @@
-//! From keys to records.
+//! Indexes: they map keys to records.
 
 mod hash;
 pub(crate) mod key;

@@ -1,15 +1,18 @@
-//! A direct-addressed index: the word number `k` of an array names the record of key `k`.
+//! A direct-addressed index: word number `k` of an array holds the offset of the record of key `k`.
 //!
-//! The "perfect" hash of the studies of index structures ("A Methodology for OLTP Micro-architectural Analysis",
-//! 2021): for keys `0..keys`, declared when the table is made, a look-up costs one word of one line and
-//! compares nothing. A key beyond has no place, ever. Readers take no latch; a bit of the word itself is the
-//! latch of who makes a record, so that two never prepare one at the same time.
+//! This is the "perfect" hash of the studies of index structures ("A Methodology for OLTP Micro-architectural
+//! Analysis", 2021). The keys are `0..keys`, declared when the table is made. A look-up reads one word of one line and
+//! compares nothing. A key beyond `keys` never has a place.
+//!
+//! Readers take no latch. A word has three states: 0 (no record), [`LATCHED`] (a session prepares a record), or the
+//! offset of the record. Only a session that has changed the word from 0 to `LATCHED` can store an offset. So two
+//! sessions never prepare a record of the same key at the same time.
 
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 
-/// Words of a line.
+/// Number of words of a line.
 const WORDS: u64 = 8;
-/// Set in a word, offsets being even, while somebody prepares a record for the key.
+/// Set in a word while a session prepares a record for the key. Offsets are even, so this bit is free.
 const LATCHED: u64 = 1;
 
 #[repr(C)]
@@ -18,24 +21,26 @@ struct Words<M: Machine> {
     words: [Word; WORDS as usize],
 }
 
-// SAFETY: a line and words, all valid as zeros.
+// SAFETY: the type consists of a line and words, and zeros are valid for all of them.
 unsafe impl<M: Machine> Zeroed for Words<M> {}
 
-/// The index.
+/// Direct-addressed index of the keys `0..keys`.
 pub struct PerfectIndex<M: Machine> {
     arena: Arc<Arena>,
+    /// Offset of the first line. Line number `i` holds the words of the keys from `8 * i` on.
     lines: u64,
+    /// Number of keys that have a place.
     keys: u64,
     machine: std::marker::PhantomData<fn() -> M>,
 }
 
 impl<M: Machine> PerfectIndex<M> {
-    /// Bytes that an index of `keys` keys takes.
+    /// Returns the bytes that an index of `keys` keys takes.
     pub fn bytes_for(keys: u64) -> u64 {
         keys.div_ceil(WORDS).max(1).saturating_mul(size_of::<Words<M>>() as u64)
     }
 
-    /// An empty index of the keys `0..keys`.
+    /// Makes an empty index of the keys `0..keys`.
     pub fn new(arena: &Arc<Arena>, keys: u64) -> Result<PerfectIndex<M>, OutOfMemory> {
         let lines = arena.allocate(Self::bytes_for(keys), 64, Place::Any)?;
         if M::MODELLED && keys < 1 << 25 {
@@ -44,13 +49,13 @@ impl<M: Machine> PerfectIndex<M> {
         Ok(PerfectIndex { arena: arena.clone(), lines, keys, machine: std::marker::PhantomData })
     }
 
-    /// How many keys it has a place for.
+    /// Returns the number of keys that have a place.
     #[inline(always)]
     pub fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// The line of `key`, which it has a place for, and the key's word there.
+    /// Returns the line of `key`, which must have a place, and the key's word there.
     #[inline(always)]
     fn place(&self, key: u64) -> (&M::Line, &Word) {
         let offset = self.lines + key / WORDS * size_of::<Words<M>>() as u64;
@@ -74,7 +79,7 @@ impl<M: Machine> PerfectIndex<M> {
         }
     }
 
-    /// The offset of the record of `key`.
+    /// Returns the offset of the record of `key`.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: u64) -> Option<u64> {
         if key >= self.keys {
@@ -85,7 +90,8 @@ impl<M: Machine> PerfectIndex<M> {
         (offset != 0).then_some(offset)
     }
 
-    /// Hands over the offsets of the records of `count` keys from `first` on; the next key, if there is one.
+    /// Calls `visit` with the offsets of the records of `count` keys from `first` on. Returns the next key, if there
+    /// is one.
     pub fn walk(
         &self,
         core: &M::Core,
@@ -98,9 +104,9 @@ impl<M: Machine> PerfectIndex<M> {
         (end < self.keys).then_some(end)
     }
 
-    /// Makes `offset` the record of `key`, which must have a place, unless there is one: then that one is
-    /// returned. `prepare` runs just before the record can be found, and after any earlier record of the key
-    /// was taken out.
+    /// Makes `offset` the record of `key`, which must have a place. If the key already has a record, that record is
+    /// returned as the error. `prepare` runs just before other sessions can find the record, and after any earlier
+    /// record of the key was removed.
     pub fn insert(
         &self,
         core: &M::Core,
@@ -125,13 +131,14 @@ impl<M: Machine> PerfectIndex<M> {
         Ok(())
     }
 
-    /// As [`PerfectIndex::insert`] of a key that is not there yet, without a core: nothing else runs.
+    /// Like [`PerfectIndex::insert`] of a key that is not in the index, without a core. No other thread runs.
     pub fn insert_alone(&self, key: u64, offset: u64) {
         assert!(key < self.keys, "key {key} has no place among {}", self.keys);
         self.place(key).1.poke(offset);
     }
 
-    /// Takes the record `offset` of `key` out. Who has found it before may still be using it.
+    /// Removes the record `offset` of `key`. A session that found it before can still be using it. Returns false if
+    /// the record was not in the index.
     pub fn remove(&self, core: &M::Core, key: u64, offset: u64) -> bool {
         if key >= self.keys {
             return false;
@@ -169,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Several cores want to make the record of one key and to take it out again: one at a time prepares.
+    /// Several cores make the record of one key and remove it again. Only one core at a time prepares a record.
     #[test]
     fn one_core_prepares_a_key_at_a_time() {
         for schedule in [Schedule::Random, Schedule::Pct { depth: 3 }] {

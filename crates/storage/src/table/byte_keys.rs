@@ -1,4 +1,4 @@
-//! Tables whose keys are bytes: how their records are found and made.
+//! Tables whose keys are bytes: finding and making their records.
 
 use super::{Index, Table};
 use crate::{
@@ -13,16 +13,16 @@ use machine::{Core, Machine, OutOfMemory};
 use txn::KeyKind;
 
 impl<M: Machine> Table<M> {
-    /// True when keys are bytes, and ranges of them can be scanned.
+    /// Returns true if keys are bytes and ranges of them can be scanned.
     #[inline(always)]
     pub fn orders_bytes(&self) -> bool {
         matches!(&self.index, Index::OrderedBytes(_))
     }
 
-    /// `key` as a key of a table in order of bytes. Charged by its bytes.
+    /// Returns `key` as a key of a table in order of bytes. The time is charged by the number of bytes.
     ///
     /// # Panics
-    /// If the table has other keys, or none so long.
+    /// If the table's keys are not bytes, or cannot be as long.
     pub fn byte_key(&self, core: &M::Core, key: &[u8]) -> ByteKey {
         core.copied(key.len());
         self.byte_key_alone(key)
@@ -33,15 +33,16 @@ impl<M: Machine> Table<M> {
         ByteKey::new(key, self.width::<ByteKey>())
     }
 
-    /// Room for [`Shape::bytes_of`](crate::Shape::bytes_of).
+    /// Returns a buffer for [`Shape::bytes_of`](crate::Shape::bytes_of).
     pub const fn key_buffer() -> KeyBuffer {
         KEY_BUFFER
     }
 
-    /// What stands for `key` wherever a number has to. Charged by its bytes.
+    /// Returns the digest of `key`, which represents it wherever a number is needed. The time is charged by the number
+    /// of bytes.
     ///
     /// # Panics
-    /// If the table has other keys, or none so long.
+    /// If the table's keys are not bytes, or cannot be as long.
     pub fn digest(&self, core: &M::Core, key: &[u8]) -> u64 {
         core.copied(key.len());
         self.digest_alone(key)
@@ -64,14 +65,14 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// The record of `key`, whose digest is given, if the index has one.
+    /// Returns the record of `key`, whose digest is `digest`, if the index has one.
     #[inline]
     pub fn find_bytes(&self, core: &M::Core, digest: u64, key: &[u8]) -> Option<Record<'_, M>> {
         let is_key = |offset| self.record_at(offset).has_key_bytes(core, digest, key);
         Some(self.record_at(self.bytes_index().find(core, digest, is_key)?))
     }
 
-    /// As [`Table::find_or_make`].
+    /// Like [`Table::find_or_make`], for a key of bytes with its digest.
     pub fn find_or_make_bytes(
         &self,
         core: &M::Core,
@@ -97,7 +98,7 @@ impl<M: Machine> Table<M> {
         })
     }
 
-    /// Puts a row into a fresh slot and the index; nothing else runs.
+    /// Stores a row in a new slot and adds it to the index. No other thread runs.
     pub(crate) fn load_bytes_alone(&self, key: &[u8], row: &[u8]) -> Result<(), OutOfMemory> {
         let mut space = self.take_space();
         let offset = self.take_slot(&mut space);
@@ -150,7 +151,7 @@ mod tests {
             let Found::Made(record) = found else { panic!("{key:?} is there already") };
             made.push(record.name());
         }
-        // Of one digest, too: here all are looked for under one.
+        // Keys with the same digest are distinguished too: here all keys are looked up with one digest.
         for (key, name) in keys.iter().zip(&made) {
             let digest = table.digest(&core, key);
             assert_eq!(table.find_bytes(&core, digest, key).unwrap().name(), *name);

@@ -1,4 +1,9 @@
 //! A table: its layout, its index, and the slots of its records.
+//!
+//! A record is found through the index, which maps a key to the offset of a slot. If a transaction looks up a key
+//! without a record, the table makes a record whose row is absent. So an absence can be locked and validated like a
+//! row. When this record is no longer needed, it retires: a session marks it, removes it from the index, and its slot
+//! is reused two epochs later.
 
 mod byte_keys;
 mod ordered;
@@ -23,34 +28,36 @@ use machine::{
 };
 use txn::{ColumnSet, IndexKind, KeyKind, RowLayout, TableId, TableSchema};
 
-/// Slots that a session takes from the arena at a time, unless records are very long.
+/// Number of slots that a session takes from the arena at a time, unless records are very long.
 const SLOTS_PER_CHUNK: u64 = 64;
 
-/// Rows by rule up to this many bytes will soon be touched all over, so they get huge pages, where a page
-/// fault is paid once in 2 MiB; larger tables stay sparse.
+/// Largest number of bytes of rows by rule that get huge pages. Rows in a table of this size will soon all be touched,
+/// and with huge pages a page fault is paid once in 2 MiB. Larger tables stay sparse.
 const MOSTLY_TOUCHED: u64 = 2 << 30;
 
-/// One table of a store: how its records lie, how they are found, and where new ones go.
+/// One table of a store: how its records lie, how they are found, and where new records go.
 pub struct Table<M: Machine> {
     shape: Shape<M>,
     index: Index<M>,
+    /// Columns that are in a secondary index.
     indexed_columns: ColumnSet,
-    /// Keys are numbers, and rows one record each.
+    /// Set if keys are numbers and each row is one record.
     whole_rows: bool,
+    /// Slots that sessions have left to other sessions.
     spaces: Mutex<Vec<Space>>,
-    /// Of tables without order, by key and, where they are bytes, by those.
+    /// Absences of tables without order, by key. A key of bytes is stored as its digest and its bytes.
     aside: Aside<(u64, Vec<u8>)>,
 }
 
-/// The outcome of a look-up that makes absent keys present as absences.
+/// Outcome of a look-up that makes a record for an absent key.
 pub enum Found<'s, M: Machine> {
-    /// There was a record.
+    /// The key had a record.
     Existing(Record<'s, M>),
-    /// There was none; this one was made, its row absent.
+    /// The key had no record. This record was made, and its row is absent.
     Made(Record<'s, M>),
 }
 
-/// How a table's records are found. Named by nobody outside.
+/// Index of a table. It is public only for the trait `OrderedKey`, and no code outside this crate names it.
 pub enum Index<M: Machine> {
     Hash(HashIndex<M>),
     Perfect(PerfectIndex<M>),
@@ -59,7 +66,7 @@ pub enum Index<M: Machine> {
 }
 
 impl<M: Machine> Index<M> {
-    /// An empty index meant for `rows` rows of table `id`, whose records have `extras`.
+    /// Makes an empty index, sized for `rows` rows of table `id`, whose records have `extras`.
     fn new(
         arena: &Arc<Arena>,
         id: TableId,
@@ -88,7 +95,7 @@ impl<M: Machine> Index<M> {
         })
     }
 
-    /// Bytes of an index for `rows` rows.
+    /// Returns the bytes of an index for `rows` rows.
     fn bytes_for(schema: &TableSchema, rows: u64, words: &ProtocolWords) -> u64 {
         match schema.index {
             IndexKind::Hash => HashIndex::<M>::bytes_for(rows),
@@ -107,13 +114,13 @@ impl<M: Machine> Index<M> {
 }
 
 impl<M: Machine> Table<M> {
-    /// Bytes that `rows` rows of `schema` need, index included.
+    /// Returns the bytes that `rows` rows of `schema` need, index included.
     pub(crate) fn bytes_for(schema: &TableSchema, rows: u64, extras: &Extras) -> u64 {
         let index = Index::<M>::bytes_for(schema, rows, &extras.words);
         rows.saturating_mul(Shape::<M>::stride_of(schema, extras)).saturating_add(index)
     }
 
-    /// An empty table meant for `rows` rows.
+    /// Makes an empty table that is sized for `rows` rows.
     pub(crate) fn new(
         arena: &Arc<Arena>,
         id: TableId,
@@ -132,42 +139,42 @@ impl<M: Machine> Table<M> {
         })
     }
 
-    /// The same table with secondary indexes on `columns`.
+    /// Returns the same table with secondary indexes on `columns`.
     pub(crate) fn with_indexed_columns(mut self, columns: ColumnSet) -> Self {
         self.indexed_columns = columns;
         self
     }
 
-    /// The columns that are in a secondary index.
+    /// Returns the columns that are in a secondary index.
     #[inline(always)]
     pub fn indexed_columns(&self) -> ColumnSet {
         self.indexed_columns
     }
 
-    /// How its records lie.
+    /// Returns the shape of the table's records.
     #[inline(always)]
     pub fn shape(&self) -> &Shape<M> {
         &self.shape
     }
 
-    /// The two parts of its rows, if they have two.
+    /// Returns the two parts of the rows, if they have two.
     #[inline(always)]
     pub fn split(&self) -> Option<&Split<M>> {
         self.shape.split()
     }
 
-    /// Where the columns of a whole row lie when they are packed.
+    /// Returns the layout of the columns of a whole row when they are packed.
     pub fn row_layout(&self) -> &RowLayout {
         self.shape.row_layout()
     }
 
-    /// True when keys are numbers and each row is one record: then [`Table::find`] leads to all of it.
+    /// Returns true if keys are numbers and each row is one record. Then [`Table::find`] leads to the whole row.
     #[inline(always)]
     pub fn has_whole_rows(&self) -> bool {
         self.whole_rows
     }
 
-    /// False for a key that has no place in the index, so that there can never be such a row.
+    /// Returns false for a key that has no place in the index, so that a row with this key can never exist.
     #[inline]
     pub fn has_place_for(&self, key: u64) -> bool {
         match &self.index {
@@ -181,42 +188,42 @@ impl<M: Machine> Table<M> {
         panic!("table {:?} has neither a hash index nor a perfect one", self.schema().name)
     }
 
-    /// Its number.
+    /// Returns the table's number.
     #[inline(always)]
     pub fn id(&self) -> TableId {
         self.shape.id()
     }
 
-    /// Its schema.
+    /// Returns the table's schema.
     #[inline(always)]
     pub fn schema(&self) -> &TableSchema {
         self.shape.schema()
     }
 
-    /// Where the columns lie in a record, in the first one of rows in two parts.
+    /// Returns the layout of the columns in a record. If rows have two parts: in the first part.
     #[inline(always)]
     pub fn layout(&self) -> &RowLayout {
         self.shape.layout()
     }
 
-    /// Bytes of one record slot, header and padding included.
+    /// Returns the bytes of one record slot, header and padding included.
     pub fn stride(&self) -> u64 {
         self.shape.stride()
     }
 
-    /// The arena in which its records lie.
+    /// Returns the arena in which the records lie.
     #[inline(always)]
     pub fn arena(&self) -> &Arc<Arena> {
         self.shape.arena()
     }
 
-    /// False when values are charged for but not kept (opaque tables on a simulated machine).
+    /// Returns false if values are charged for but not kept (opaque tables on a simulated machine).
     #[inline(always)]
     pub fn keeps_columns(&self) -> bool {
         self.shape.keeps_columns()
     }
 
-    /// True when keys are bytes.
+    /// Returns true if keys are bytes.
     #[inline(always)]
     pub fn has_byte_keys(&self) -> bool {
         self.shape.has_byte_keys()
@@ -224,11 +231,12 @@ impl<M: Machine> Table<M> {
 
     #[inline(always)]
     pub(crate) fn record_at(&self, offset: u64) -> Record<'_, M> {
-        // SAFETY: offsets come from this table's index, its spaces or its dense range: all slots of it.
+        // SAFETY: offsets come from this table's index, its spaces or its dense range. All of them are slots of this
+        // table.
         unsafe { self.shape.slot_at(offset) }
     }
 
-    /// The record of `key`, if the index has one.
+    /// Returns the record of `key`, if the index has one.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
         if let Some(dense) = self.shape.dense()
@@ -250,9 +258,9 @@ impl<M: Machine> Table<M> {
         Some(self.record_at(offset))
     }
 
-    /// The record of `key`; where there is none, one whose row is absent, so that the absence can be
-    /// locked and validated like a row. `prepare` sets up the protocol's words of a fresh record just
-    /// before others can find it. Of tables without order, and keys that have a place.
+    /// Returns the record of `key`. If there is none, makes a record whose row is absent, so that the absence can be
+    /// locked and validated like a row. `prepare` sets up the protocol's words of a new record just before other
+    /// sessions can find it. Only for tables without order, and for keys that have a place.
     pub fn find_or_make(
         &self,
         core: &M::Core,
@@ -302,7 +310,7 @@ impl<M: Machine> Table<M> {
         Ok(space.records.pop(self.stride()).expect("just filled"))
     }
 
-    /// A slot that another session has left over.
+    /// Returns a slot that another session has left over.
     #[cold]
     pub(crate) fn take_surplus(
         &self,
@@ -320,7 +328,7 @@ impl<M: Machine> Table<M> {
         None
     }
 
-    /// Bytes of a node of its index, if that has nodes.
+    /// Returns the bytes of a node of the index, if the index has nodes.
     fn node_stride(&self) -> u64 {
         match &self.index {
             Index::Ordered(rows) => rows.tree.slot_bytes(),
@@ -329,8 +337,8 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// Makes the slots of a session usable again that nobody can see in epoch `now`, and leaves all but
-    /// `keep` of the free ones to other sessions, if it has twice as many.
+    /// Frees the retired slots of a session that no session can see in epoch `now`. If the session then has more than
+    /// twice `keep` free slots, all but `keep` of them are left to other sessions.
     pub fn reclaim(
         &self,
         space: &mut Space,
@@ -355,13 +363,13 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// True when `record` can be taken out of the index (records that exist by rule cannot).
+    /// Returns true if `record` can be removed from the index. Records that exist by rule cannot.
     pub fn is_unlinkable(&self, record: &Record<'_, M>) -> bool {
         self.shape.dense_key(record.identity() as *const u8).is_none()
     }
 
-    /// Takes a retired record out of the index. Its slot may be used again two epochs later.
-    /// Of tables without order.
+    /// Removes a retired record from the index. Its slot can be reused two epochs later. Only for tables without
+    /// order.
     pub fn unlink(&self, core: &M::Core, record: &Record<'_, M>) -> bool {
         let (key, offset) = (record.key(core), record.name().offset);
         self.aside.put(|| (key, record.kept_key_bytes()), record);
@@ -372,7 +380,7 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// Space for a session, with whatever earlier sessions left over.
+    /// Returns space for a session, with the slots that earlier sessions left over.
     pub fn take_space(&self) -> Space {
         self.spaces.lock().pop().unwrap_or_default()
     }
@@ -392,7 +400,7 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// The record that `key` most likely has, judged by its bucket alone: to prefetch it.
+    /// Returns the record that `key` most likely has, judged by its bucket alone. It is used to prefetch the record.
     #[inline(always)]
     pub fn guess(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
         match &self.index {
@@ -419,19 +427,19 @@ impl<M: Machine> Table<M> {
         Ok(())
     }
 
-    /// A loader gives a table no keys but those that it was declared for.
+    /// Checks that a loader gives the table only keys for which it was declared.
     fn must_have_place_for(&self, count: u64) {
         let name = &self.schema().name;
         let fits = count == 0 || self.has_place_for(count - 1);
         assert!(fits, "table {name:?} is loaded with key {}, beyond its index", count - 1);
     }
 
-    /// Consecutive slots for `count` records.
+    /// Takes consecutive slots for `count` records.
     pub(crate) fn take_extent(&self, count: u64) -> Result<u64, OutOfMemory> {
         self.arena().allocate((count * self.stride()).max(1), 64, Place::Any)
     }
 
-    /// Puts a row into a fresh slot and the index, while others load other keys.
+    /// Stores a row in the slot at `offset` and adds it to the index, while other threads load other keys.
     pub(crate) fn load_at(
         &self,
         core: &M::Core,
@@ -443,7 +451,7 @@ impl<M: Machine> Table<M> {
         record.initialise(key, RowState::PRESENT);
         record.fill(row);
         if self.is_ordered() {
-            // Goes into the index with all others, when they are there.
+            // An ordered index is built later, from all rows together.
             return Ok(());
         }
         let is_key = |o| self.record_at(o).has_key(core, key);
@@ -456,7 +464,7 @@ impl<M: Machine> Table<M> {
         Ok(())
     }
 
-    /// As [`Table::load_at`], in a slot of its own and without a core: nothing else runs.
+    /// Like [`Table::load_at`], in a slot of its own and without a core. No other thread runs.
     pub(crate) fn load_alone(&self, key: u64, row: &[u8]) -> Result<(), OutOfMemory> {
         let mut space = self.take_space();
         let offset = self.take_slot(&mut space);
@@ -479,7 +487,7 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// Sets the columns of a row that exists by rule; nothing else runs.
+    /// Sets the columns of a row that exists by rule. No other thread runs.
     pub(crate) fn fill_dense(&self, key: u64, row: &[u8]) {
         let dense = self.shape.dense().expect("loaded densely before");
         self.record_at(dense.first + key * self.stride()).fill(row);

@@ -1,4 +1,4 @@
-//! What a session does with a table in key order: seeking, making records in leaves, splitting and unlinking leaves.
+//! Operations of a session on a table in key order: seeking, making records in leaves, splitting and unlinking leaves.
 
 use super::{Index, Table};
 use crate::{
@@ -15,15 +15,15 @@ use crate::{
 use machine::{Core, Machine, OutOfMemory};
 use txn::{Abort, AbortReason, LoadedTable};
 
-/// Nodes that a session takes from the arena at a time.
+/// Number of nodes that a session takes from the arena at a time.
 const NODES_PER_CHUNK: u64 = 16;
 
-/// A kind of key that tables in key order may have.
+/// Type of key that tables in key order can have.
 pub trait OrderedKey: TreeKey {
-    /// The index of a table with such keys, if it is in their order.
+    /// Returns the index of a table with keys of this type, if the table is in their order.
     fn rows<M: Machine>(index: &Index<M>) -> Option<&OrderedRows<M, Self>>;
 
-    /// What stands for the key in its record, and wherever a number has to.
+    /// Returns the number that represents the key in its record, and wherever else a number is needed.
     fn number<M: Machine>(self, core: &M::Core, width: Self::Width) -> u64;
 }
 
@@ -58,10 +58,11 @@ impl OrderedKey for ByteKey {
     }
 }
 
-/// A session's slots for nodes of one table.
+/// Slots of a session for nodes of one table.
 struct Nodes<'t, M: Machine> {
     table: &'t Table<M>,
     space: &'t mut Space,
+    /// Bytes of one node's slot.
     bytes: u64,
 }
 
@@ -83,7 +84,7 @@ impl<M: Machine> NodeSource for Nodes<'_, M> {
     }
 }
 
-/// Why a record could not be made or a leaf not be split.
+/// Reason why a record could not be made or a leaf could not be split.
 struct NotMade(Abort);
 
 impl From<OutOfMemory> for NotMade {
@@ -92,9 +93,9 @@ impl From<OutOfMemory> for NotMade {
     }
 }
 
-/// Tables in key order. A session stays pinned from the look-up of a leaf to its last use.
+/// Operations on tables in key order. A session stays pinned from the look-up of a leaf to its last use.
 impl<M: Machine> Table<M> {
-    /// True when ranges of the table can be scanned, by keys of 64 bits.
+    /// Returns true if ranges of the table can be scanned, by keys of 64 bits.
     #[inline(always)]
     pub fn is_ordered(&self) -> bool {
         matches!(&self.index, Index::Ordered(_))
@@ -108,16 +109,16 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// What its keys have in common.
+    /// Returns the size that all keys of the table have in common.
     ///
     /// # Panics
-    /// If it is not in order of such keys; so do the methods below.
+    /// If the table is not in order of keys of this type. The methods below panic in the same case.
     #[inline(always)]
     pub fn width<K: OrderedKey>(&self) -> K::Width {
         self.ordered::<K>().tree.width()
     }
 
-    /// The record of `key`, or the leaf into which it belongs.
+    /// Returns the record of `key`, or the leaf to which the key belongs.
     #[inline]
     pub fn seek<K: OrderedKey>(&self, core: &M::Core, key: K) -> Sought<'_, M> {
         let rows = self.ordered::<K>();
@@ -127,13 +128,13 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// The leaf into which `key` belongs.
+    /// Returns the leaf to which `key` belongs.
     pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M> {
         let rows = self.ordered::<K>();
         rows.leaf(rows.tree.seek(core, key).0)
     }
 
-    /// What `leaf` holds just now; none if `key` does not belong into it any more.
+    /// Returns what `leaf` holds now, or none if `key` no longer belongs to it.
     pub fn read_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
@@ -141,16 +142,18 @@ impl<M: Machine> Table<M> {
         key: K,
     ) -> Option<LeafRows<'_, M, K>> {
         let (rows, mut aside) = (self.ordered::<K>(), Vec::new());
-        // Records retire, and are made, under the leaf's latch: what is aside goes with what is in the leaf.
+        // Records are made and removed under the leaf's latch. So the absences that are set aside are consistent with
+        // the copy of the leaf.
         let copy = rows.tree.read_leaf(core, leaf.offset, key, &mut |first, last| {
             aside = rows.aside.within(first..=last);
         })?;
         Some(LeafRows::new(self.shape(), copy, aside))
     }
 
-    /// Makes a record for `key`, its row absent, if the key still belongs into `leaf`. `prepare` sets up the
-    /// protocol's words of it just before others can find it; by then the leaf's guard has counted it, and
-    /// `prepare` is told how many insertions it had counted before. If it refuses, there is no record.
+    /// Makes a record for `key`, with an absent row, if the key still belongs to `leaf`. `prepare` sets up the
+    /// record's protocol words just before other sessions can find the record. At that moment the leaf's guard has
+    /// already counted the insertion. `prepare` gets the number of insertions that the guard had counted before. If
+    /// `prepare` returns an error, no record is made.
     pub fn make_in<'s, K: OrderedKey>(
         &'s self,
         core: &M::Core,
@@ -180,9 +183,10 @@ impl<M: Machine> Table<M> {
         })
     }
 
-    /// Makes room for `key` in a full `leaf`. `announce` is told the guard of the leaf that is to take over
-    /// the upper part of the range, and how many insertions the leaf's guard had counted; by then it has
-    /// counted one more. Nobody else can reach either range then. If it refuses, nothing has happened.
+    /// Splits a full `leaf` to make room for `key`. `announce` gets the guard of the new leaf that takes over the
+    /// upper part of the range, and the number of insertions that the leaf's guard had counted. At that moment the
+    /// leaf's guard has counted one more. No other session can reach either range then. If `announce` returns an
+    /// error, the leaf is not split.
     pub fn split_leaf<'s, K: OrderedKey>(
         &'s self,
         core: &M::Core,
@@ -201,8 +205,9 @@ impl<M: Machine> Table<M> {
         split.map_err(|NotMade(abort)| abort)
     }
 
-    /// Takes the retired record of `key` out of the index. `remember` is told the guard of its leaf before; nobody else
-    /// changes the leaf meanwhile. False if it was not there. The slot may be used again two epochs later.
+    /// Removes the retired record of `key` from the index. Before that, `remember` gets the guard of its leaf, and no
+    /// other session changes the leaf meanwhile. Returns false if the record was not in the index. The slot can be
+    /// reused two epochs later.
     pub fn unlink_from_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
@@ -217,16 +222,16 @@ impl<M: Machine> Table<M> {
         removed.is_some()
     }
 
-    /// The leaf into which `key` belongs, if nothing is in there.
+    /// Returns the leaf to which `key` belongs, if the leaf is empty.
     pub fn empty_leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Option<Leaf<'_, M>> {
         let leaf = self.leaf_of(core, key);
         let copy = self.ordered::<K>().tree.read_leaf(core, leaf.offset, key, &mut |_, _| ())?;
         copy.entries().is_empty().then_some(leaf)
     }
 
-    /// Takes an empty leaf, into which `key` belongs, out of the index. `bequeath` is told its guard and that
-    /// of the leaf that takes over its range; by then the first has counted an insertion. False if others
-    /// were in the way. The slots go to `space`, to be used again two epochs later.
+    /// Removes an empty leaf, to which `key` belongs, from the index. `bequeath` gets its guard and the guard of the
+    /// leaf that takes over its range. At that moment the first guard has counted an insertion. Returns false if other
+    /// sessions were in the way. The slots go to `space`, and can be reused two epochs later.
     pub fn unlink_leaf<K: OrderedKey>(
         &self,
         core: &M::Core,
@@ -246,7 +251,8 @@ impl<M: Machine> Table<M> {
             Unlinking::Busy => return false,
             Unlinking::Unneeded => {}
             Unlinking::Done(slots) => {
-                // Read after the unlinking: who still found the leaf was pinned by then.
+                // The epoch is read after the unlinking, so every session that still found the leaf had pinned an
+                // epoch by then.
                 let epoch = current_epoch();
                 slots.into_iter().for_each(|slot| space.nodes.retire(epoch, slot));
             }
@@ -254,12 +260,12 @@ impl<M: Machine> Table<M> {
         true
     }
 
-    /// Rows `key..` were loaded at consecutive slots.
+    /// Notes that `count` rows, with the keys from `key` on, were loaded at consecutive slots.
     pub(crate) fn note_loaded(&self, key: u64, offset: u64, count: u64) {
         self.ordered::<u64>().note_loaded((key, key + (count - 1)), offset, count);
     }
 
-    /// The rows that have been loaded, if the run is recorded and the table in order.
+    /// Returns the rows that have been loaded, if the run is recorded and the table is in key order.
     pub fn loaded(&self) -> Option<LoadedTable> {
         let (mut extents, mut spelled, mut buffer) = (Vec::new(), Vec::new(), Self::key_buffer());
         match &self.index {
@@ -278,7 +284,7 @@ impl<M: Machine> Table<M> {
         Some(LoadedTable { table: self.id(), extents, spelled })
     }
 
-    /// Builds the index of the rows that were loaded, if it is in order.
+    /// Builds the index of the rows that were loaded, if the table is in key order.
     pub(crate) fn finish_loading(&self) -> Result<(), OutOfMemory> {
         match &self.index {
             Index::Ordered(rows) => rows.finish_loading(self.stride()),

@@ -1,4 +1,5 @@
-//! Walks through all records of a table while others change it: what a checkpoint of a running database is made of.
+//! Walks through all records of a table while other sessions change it. A checkpoint of a running database is made of
+//! these walks.
 
 use super::{Index, Table};
 use crate::{
@@ -8,21 +9,22 @@ use crate::{
 use machine::Machine;
 use txn::{Key, MAX_KEY_BYTES};
 
-/// Rows by rule, buckets or words of an index that a piece has, if the table is not in key order.
+/// Number of rows by rule, of buckets or of words of an index that a piece has, if the table is not in key order.
 const LOT: u64 = 8;
 
-/// A piece of a table: a few of its records, those of a leaf if the table is in key order. By default the first.
+/// Piece of a table: a few of its records, or those of a leaf if the table is in key order. The default is the first
+/// piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Piece(At);
 
-/// Where a piece begins.
+/// Place where a piece begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     #[default]
     Start,
-    /// The row by rule of this key.
+    /// The row by rule with this key.
     Dense(u64),
-    /// This bucket, or this word.
+    /// The bucket, or the word of a direct-addressed index, with this number.
     Index(u64),
     /// The leaf of this key.
     Number(u64),
@@ -31,12 +33,13 @@ enum At {
 }
 
 impl<M: Machine> Table<M> {
-    /// Hands over the records in a piece of the table, with their keys, and returns the next piece. The session stays
-    /// pinned while it uses them.
+    /// Calls `visit` for the records in a piece of the table, with their keys, and returns the next piece. The session
+    /// stays pinned while it uses the records.
     ///
-    /// A walk through all pieces meets a record once that is in the index from its begin to its end: hash buckets and
-    /// places keep their records, and the keys of leaves only ever ascend, whatever is split or merged meanwhile. A record
-    /// that is made or taken out during the walk it may meet or not.
+    /// If a record is in the index from the begin of a walk through all pieces to its end, the walk meets it exactly
+    /// once. Hash buckets and places of a direct-addressed index keep their records. The keys of the leaves visited
+    /// only ascend, even if leaves are split or merged meanwhile. A record that is made or removed during the walk can
+    /// be met or missed.
     pub fn walk<'s>(
         &'s self,
         core: &M::Core,
@@ -115,7 +118,8 @@ impl<M: Machine> Table<M> {
         self.walk_leaf(core, at, &mut visit).map(At::Bytes)
     }
 
-    /// Hands over the records of the leaf of `at` from that key on; the first key behind the leaf, if there is one.
+    /// Calls `visit` for the records of the leaf of `at`, from that key on. Returns the first key behind the leaf, if
+    /// there is one.
     fn walk_leaf<'s, K: OrderedKey>(
         &'s self,
         core: &M::Core,
@@ -124,14 +128,14 @@ impl<M: Machine> Table<M> {
     ) -> Option<K> {
         let rows = loop {
             let leaf = self.leaf_of(core, at);
-            // Others may have split or unlinked it meanwhile.
+            // Another session can have split or unlinked the leaf meanwhile.
             if let Some(rows) = self.read_leaf(core, leaf, at) {
                 break rows;
             }
         };
         for number in 0..rows.len() {
             let (key, record) = rows.get(number);
-            // A leaf that has taken over a neighbour's range may begin with what was visited there.
+            // A leaf that has taken over a neighbour's range can begin with keys that were visited there.
             if key >= at {
                 visit(key, record);
             }

@@ -1,14 +1,14 @@
-//! Keys and values: so many random rows of a table with two columns.
+//! Keys and values: a number of random rows of a table with two columns.
 //!
-//! "A Methodology for OLTP Micro-architectural Analysis" (2021), sections 3 and 4: a table of random keys and values of
-//! 8 bytes, of 1 MB to 100 GB; a transaction reads or updates 1, 10 or 100 random rows, each found by its key through an index.
-//! In section 6.2 both columns are strings of 50 bytes.
+//! Source: "A Methodology for OLTP Micro-architectural Analysis" (2021), sections 3 and 4. A table holds
+//! random keys and values of 8 bytes each, from 1 MB to 100 GB. A transaction reads or updates 1, 10 or 100
+//! random rows, each found by its key through an index. In section 6.2 both columns are strings of 50 bytes.
 //!
 //! Deviations:
-//! - The keys are the numbers from 0 in no order that an index could notice, as a hash index spreads them; no row comes
-//!   twice in a transaction.
-//! - Of the strings only the values are: keys are 64-bit numbers so far.
-//! - A size counts keys and values and nothing else. The two large ones fit into a simulated machine's memory only.
+//! - The keys are the numbers from 0. A hash index spreads them, so it cannot exploit their order. No row
+//!   comes twice in a transaction.
+//! - Only values can be strings: keys are 64-bit numbers so far.
+//! - A size counts only keys and values. The two large sizes fit only into a simulated machine's memory.
 //! - An update reads a number at the beginning of the value, increments it, and writes the whole value.
 
 use super::row_set::{RowSet, TABLE, law};
@@ -23,22 +23,22 @@ use txn::{
     Workload,
 };
 
-/// Bytes of a key, and of a value that is a number.
+/// Length in bytes of a key, and of a value that is a number.
 const NUMBER_BYTES: u64 = 8;
 
-/// Bytes of a value that is a string.
+/// Length in bytes of a value that is a string.
 const STRING_BYTES: u64 = 50;
 
-/// All that can be set. [`KeyValue::new`] checks it.
+/// Options of the workload. [`KeyValue::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValueOptions {
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub records: u64,
-    /// Rows of a transaction.
+    /// Number of rows that a transaction accesses.
     pub accesses: u64,
-    /// Rows are updated; else read.
+    /// Set if rows are updated. Otherwise they are read.
     pub updates: bool,
-    /// Values are strings of 50 bytes; else numbers.
+    /// Set if values are strings of 50 bytes. Otherwise they are numbers.
     pub strings: bool,
 }
 
@@ -55,7 +55,7 @@ impl Options for KeyValueOptions {
         option("updates", "Update the rows; else they are read", |o| &mut o.updates),
         option("strings", "Values are strings of 50 bytes; else numbers of 8", |o| &mut o.strings),
     ];
-    // Sizes as in section 4.2, work as in section 4.3; a pair takes 16 bytes.
+    // Sizes follow section 4.2, work follows section 4.3. A pair takes 16 bytes.
     const PRESETS: &'static [Bundle] = &[
         bundle("1mb", "one read of 1 MB", "--records 62500"),
         bundle("10mb", "one read of 10 MB", "--records 625k"),
@@ -85,18 +85,18 @@ pub struct KeyValue {
 }
 
 impl KeyValue {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: KeyValueOptions) -> Result<KeyValue, OptionError> {
         options.validate()?;
         Ok(KeyValue { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &KeyValueOptions {
         &self.options
     }
 
-    /// Few pairs, all updated and counted, their values numbers or strings.
+    /// Returns a few pairs that are all updated and counted. Their values are numbers or strings.
     pub fn varied(seed: u64) -> KeyValue {
         let options = KeyValueOptions {
             records: if seed.is_multiple_of(3) { 3 } else { 6 },
@@ -175,12 +175,12 @@ pub struct KeyValueClient {
 }
 
 impl KeyValueClient {
-    /// The keys of the drawn transaction, in the order in which they are accessed.
+    /// Returns the keys of the drawn transaction, in access order.
     pub fn keys(&self) -> &[u64] {
         &self.rows.keys
     }
 
-    /// A digest of what was read so far, aborted attempts included.
+    /// Returns a digest of everything read so far, including aborted attempts.
     pub fn checksum(&self) -> u64 {
         self.rows.checksum()
     }

@@ -1,4 +1,5 @@
-//! Micro-benchmarks: small transactions made to show, or to break, one thing.
+//! Micro-benchmarks: small transactions, each of which isolates a single effect or exposes a single kind of
+//! error.
 
 pub mod counters;
 pub mod hot_cold;

@@ -1,7 +1,8 @@
-//! The transaction of several micro-benchmarks: so many rows of one table, each read or incremented.
+//! Implements the transaction of several micro-benchmarks: a number of rows of one table, each read or
+//! incremented.
 //!
-//! An update reads a row's counter and writes it back one higher, so that every sequence of updates leaves its trace: all
-//! counters together are the updates that have committed.
+//! An update reads a row's counter and writes it back incremented by one. So every update leaves a trace: the
+//! sum of all counters is the number of updates that have committed.
 
 use crate::cell::cell;
 use txn::{Abort, Access, ColumnSet, Intent, TableId};
@@ -9,13 +10,13 @@ use txn::{Abort, Access, ColumnSet, Intent, TableId};
 /// The only table of these benchmarks.
 pub(super) const TABLE: TableId = TableId(0);
 
-/// Its first column, which counts.
+/// The table's first column, which counts.
 const COUNTER: ColumnSet = ColumnSet::one(0);
 
-/// One worker's rows of one transaction.
+/// The rows of one worker's transaction.
 #[derive(Clone, Debug)]
 pub(super) struct RowSet {
-    /// The rows, in the order in which they are accessed.
+    /// Keys of the rows, in access order.
     pub keys: Vec<u64>,
     updates: bool,
     columns: ColumnSet,
@@ -24,20 +25,21 @@ pub(super) struct RowSet {
 }
 
 impl RowSet {
-    /// No rows so far. A read copies the first `columns` columns, which are `bytes` long together; an update reads
-    /// and writes the first, whose first 8 bytes count.
+    /// Creates an empty set. A read copies the first `columns` columns, which are `bytes` long together. An
+    /// update reads and writes the first column, whose first 8 bytes are the counter.
     pub(super) fn new(updates: bool, columns: usize, bytes: usize) -> RowSet {
         let columns = if updates { COUNTER } else { ColumnSet::first(columns) };
         RowSet { keys: Vec::new(), updates, columns, row: vec![0; bytes], checksum: 0 }
     }
 
-    /// A digest of what was read so far, aborted attempts included. It exists so that reads happen.
+    /// Returns a digest of everything read so far, including aborted attempts. It exists so that the compiler
+    /// keeps the reads.
     pub(super) fn checksum(&self) -> u64 {
         self.checksum
     }
 
-    /// Replaces the rows by `count` different ones that `draw` gives; it is told which number is drawn, and asked
-    /// again for a row that is there already.
+    /// Replaces the rows by `count` distinct rows that `draw` returns. `draw` receives the number of the row
+    /// to draw, and is called again if the row is already present.
     pub(super) fn draw(&mut self, count: usize, mut draw: impl FnMut(usize) -> u64) {
         self.keys.clear();
         while self.keys.len() < count {
@@ -61,7 +63,7 @@ impl RowSet {
             }
             if self.updates {
                 let count = u64::from_le_bytes(words[0]).wrapping_add(1);
-                // The bytes that do not count change all the same: a string is written as a whole.
+                // The bytes after the counter change too, because a string is written as a whole.
                 words.iter_mut().for_each(|word| *word = count.to_le_bytes());
                 rest.iter_mut().for_each(|byte| *byte = count as u8);
                 access.update(TABLE, key.into(), self.columns, row)?;
@@ -71,7 +73,8 @@ impl RowSet {
     }
 }
 
-/// All counters of `rows` rows together are `expected`; `bytes` is the length of the first column.
+/// Checks that the sum of the counters of all `rows` rows is `expected`. `bytes` is the length of the first
+/// column.
 pub(super) fn law(
     access: &mut dyn Access,
     rows: u64,

@@ -1,7 +1,7 @@
-//! Each transaction draws one timestamp: the cost of the allocator and of nothing else.
+//! Each transaction allocates one timestamp: measures only the cost of the allocator.
 //!
-//! "Staring into the Abyss" (2014), section 4.3, figure 6. Run it with a protocol that draws no
-//! timestamp of its own, or every transaction draws more than one.
+//! Source: "Staring into the Abyss" (2014), section 4.3, figure 6. Run it with a protocol that allocates no
+//! timestamp of its own. Otherwise every transaction allocates more than one.
 
 use crate::options::OptionError;
 use crate::registry::Listed;
@@ -49,7 +49,7 @@ pub struct TimestampsClient {
 }
 
 impl TimestampsClient {
-    /// The timestamp that was drawn last; 0 before the first.
+    /// Returns the timestamp that was allocated last. It is 0 before the first.
     pub fn last(&self) -> u64 {
         self.last
     }

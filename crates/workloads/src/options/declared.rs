@@ -1,9 +1,9 @@
-//! Options that declare themselves: a table for each workload says what there is to set. Help texts, what the
-//! command line understands, records and presets follow from it.
+//! Lets options declare themselves: a table for each workload lists its options. Help texts, the command-line
+//! syntax, records and presets are derived from it.
 
 use super::{OptionError, OptionKind, OptionValue};
 
-/// An option of the options `O`. [`option`] makes one.
+/// An option of the options `O`. [`option`] creates it.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionOf<O> {
     word: &'static str,
@@ -11,8 +11,8 @@ pub struct OptionOf<O> {
     place: fn(&mut O) -> &mut dyn OptionKind,
 }
 
-/// The option that the command line calls `word`, and where it is kept. A switch whose word begins with `no-`
-/// turns off what is on by default.
+/// Declares an option with the command-line name `word`, and the field that holds it. A switch whose word
+/// begins with `no-` turns off a setting that is on by default.
 pub const fn option<O>(
     word: &'static str,
     help: &'static str,
@@ -21,43 +21,43 @@ pub const fn option<O>(
     OptionOf { word, help, place }
 }
 
-/// Several options under one name: a preset, or a switch for some that go together.
+/// Several options under one name: a preset, or a switch for options that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// Its name.
+    /// Name of the bundle.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// What it sets, as on the command line.
+    /// Options that the bundle sets, as on the command line.
     pub sets: &'static str,
 }
 
-/// The options that `sets` lists as on the command line, under one name.
+/// Creates a bundle of the options in `sets`, which are written as on the command line.
 pub const fn bundle(name: &'static str, summary: &'static str, sets: &'static str) -> Bundle {
     Bundle { name, summary, sets }
 }
 
-/// All that can be set of a workload.
+/// The options of a workload.
 pub trait Options: Clone + Default + 'static {
-    /// Each single one, in the order of help texts.
+    /// All individual options, in the order of help texts.
     const OPTIONS: &'static [OptionOf<Self>];
-    /// Settings by name (`--preset NAME`), over the defaults.
+    /// Settings by name (`--preset NAME`), applied over the defaults.
     const PRESETS: &'static [Bundle] = &[];
-    /// Switches for several options at once, each of which excludes those that it sets.
+    /// Switches for several options at once. Each switch excludes the options that it sets.
     const SWITCHES: &'static [Bundle] = &[];
-    /// What is set, as on the command line, to compare protocols, where with the defaults there is nothing to
-    /// compare.
+    /// Options to set, as on the command line, when protocols are compared. It is needed if a comparison with
+    /// the defaults would show nothing.
     const COMPARED: &'static str = "";
 
-    /// Says which option is wrong, if one is.
+    /// Returns an error that names a wrong option, if there is one.
     fn validate(&self) -> Result<(), OptionError>;
 
-    /// Names and values, for a run's record.
+    /// Returns names and values, for a run's record.
     fn list(&self) -> Vec<(&'static str, OptionValue)> {
         Self::OPTIONS.iter().map(|option| (option.name(), option.value(self))).collect()
     }
 
-    /// Sets what the command line calls `word`; switches need no `text`.
+    /// Sets the option with the command-line name `word`. Switches need no `text`.
     fn set(&mut self, word: &str, text: &str) -> Result<(), OptionError> {
         if let Some(bundle) = Self::SWITCHES.iter().find(|bundle| bundle.name == word) {
             *self = self.clone().changed(bundle.sets)?;
@@ -73,7 +73,7 @@ pub trait Options: Clone + Default + 'static {
         }
     }
 
-    /// These with changes, as on the command line: `--records 1M --key-order`.
+    /// Returns these options with changes, written as on the command line: `--records 1M --key-order`.
     fn changed(mut self, said: &str) -> Result<Self, OptionError> {
         for said in said.split("--").skip(1) {
             let (word, text) = said.split_once(' ').unwrap_or((said, ""));
@@ -82,19 +82,19 @@ pub trait Options: Clone + Default + 'static {
         Ok(self)
     }
 
-    /// The settings called `name`, one of [`Options::PRESETS`].
+    /// Returns the settings called `name`, one of [`Options::PRESETS`].
     fn preset(name: &str) -> Option<Self> {
         let preset = Self::PRESETS.iter().find(|preset| preset.name == name)?;
         Some(Self::default().changed(preset.sets).expect("what a preset sets is there"))
     }
 
-    /// The defaults when protocols are compared.
+    /// Returns the defaults for a comparison of protocols.
     fn compared() -> Self {
         Self::default().changed(Self::COMPARED).expect("what is compared is there")
     }
 }
 
-/// Nothing can be set.
+/// The options of a workload that has none.
 impl Options for () {
     const OPTIONS: &'static [OptionOf<()>] = &[];
 
@@ -104,7 +104,7 @@ impl Options for () {
 }
 
 impl<O: Options> OptionOf<O> {
-    /// The name in records.
+    /// Returns the name used in records.
     fn name(&self) -> &'static str {
         self.word.strip_prefix("no-").unwrap_or(self.word)
     }
@@ -124,21 +124,21 @@ impl<O: Options> OptionOf<O> {
     }
 }
 
-/// An option of whichever workload: what a command line has to know of it.
+/// An option of any workload, as needed by a command line.
 pub trait AnyOption: Sync {
-    /// What the command line calls it, without dashes.
+    /// Returns the name on the command line, without dashes.
     fn word(&self) -> &'static str;
-    /// What it does.
+    /// Returns the help text.
     fn help(&self) -> &'static str;
-    /// What stands for its value in help texts; none for a switch.
+    /// Returns the placeholder for its value in help texts. Returns `None` for a switch.
     fn placeholder(&self) -> Option<&'static str>;
-    /// The words that its value can be, if it is one of a few.
+    /// Returns the allowed words, if the option takes one of a few words.
     fn choices(&self) -> &'static [&'static str];
-    /// Its name in records, and its value when nobody sets it.
+    /// Returns its name in records, and its default value.
     fn default(&self) -> (&'static str, OptionValue);
-    /// The same, when protocols are compared.
+    /// Returns its default value when protocols are compared.
     fn compared(&self) -> OptionValue;
-    /// `text` is a value of its kind.
+    /// Checks that `text` is a valid value.
     fn check(&self, text: &str) -> Result<(), OptionError>;
 }
 

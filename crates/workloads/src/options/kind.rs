@@ -1,21 +1,23 @@
-//! Kinds of values that options have.
+//! Defines the kinds of values that options have.
 
 use super::OptionValue;
 
-/// A kind of value: how it is read, written and recorded.
+/// A kind of value: how it is parsed, printed and recorded.
 pub trait OptionKind {
-    /// What stands for a value in help texts; none for a switch, which is set by its name alone.
+    /// Returns the placeholder for a value in help texts. Returns `None` for a switch, which is set by its
+    /// name alone.
     fn placeholder(&self) -> Option<&'static str>;
 
-    /// The value, for a run's record. It reads as [`OptionKind::set`] wants it.
+    /// Returns the value, for a run's record. Its text is valid input for [`OptionKind::set`].
     fn value(&self) -> OptionValue;
 
-    /// The words that it can be, if it is one of a few.
+    /// Returns the allowed words, if the value is one of a few words.
     fn choices(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Takes the value that `text` says, or says what is allowed, as a phrase that continues "allowed: ".
+    /// Sets the value from `text`. On failure it returns the allowed values, as a phrase that continues
+    /// "allowed: ".
     fn set(&mut self, text: &str) -> Result<(), String>;
 }
 
@@ -64,7 +66,8 @@ impl OptionKind for bool {
     }
 }
 
-/// A whole number as people write it, `1000000`, `1_000_000` or `1M`, or what is allowed.
+/// Parses a whole number in the form `1000000`, `1_000_000` or `1M`. On failure it returns the allowed
+/// values.
 pub fn whole(text: &str) -> Result<u64, String> {
     let plain = text.replace('_', "");
     let (digits, unit) = match plain.chars().last() {

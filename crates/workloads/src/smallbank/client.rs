@@ -1,4 +1,4 @@
-//! One worker's stream of the bank's transactions.
+//! Draws and runs one worker's stream of the bank's transactions.
 
 use super::{
     ACCOUNTS, CHECKING, COLUMN, LEDGER, LEDGER_ROWS, NAME_BYTES, SAVINGS, SmallBankOptions,
@@ -17,22 +17,22 @@ pub const KIND_NAMES: [&str; 6] = [
     "send_payment",
 ];
 
-/// What DepositChecking adds, in cents.
+/// Amount that DepositChecking adds, in cents.
 const DEPOSIT: i64 = 130;
-/// What TransactSavings adds or takes.
+/// Amount that TransactSavings adds or takes.
 const SAVING: i64 = 2020;
-/// What WriteCheck takes.
+/// Amount that WriteCheck takes.
 const CHECK: i64 = 500;
-/// What WriteCheck takes beyond if there is not enough.
+/// Additional amount that WriteCheck takes if the balance is too low.
 const PENALTY: i64 = 100;
-/// What SendPayment moves.
+/// Amount that SendPayment moves.
 const PAYMENT: i64 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
     Balance,
     DepositChecking,
-    /// By this amount.
+    /// Changes the savings by this amount.
     TransactSavings(i64),
     Amalgamate,
     WriteCheck,
@@ -68,12 +68,13 @@ impl SmallBankClient {
         }
     }
 
-    /// The two drawn customers; most procedures are for the first alone.
+    /// Returns the two drawn customers. Most procedures use only the first.
     pub fn customers(&self) -> [u64; 2] {
         self.customers
     }
 
-    /// A digest of names and balances read so far, aborted attempts included. It exists so that reads happen.
+    /// Returns a digest of names and balances read so far, including aborted attempts. It exists so that the
+    /// compiler keeps the reads.
     pub fn checksum(&self) -> u64 {
         self.checksum
     }
@@ -93,7 +94,7 @@ impl SmallBankClient {
         Ok(())
     }
 
-    /// Notes, if there is an audit, by how much all money has changed.
+    /// Records the change of the bank's total money in the ledger, if there is an audit.
     fn note<A: Access + ?Sized>(&self, access: &mut A, amount: i64) -> Result<(), Abort> {
         if self.options.audit {
             increase(access, LEDGER, self.ledger_row, COLUMN, amount)?;

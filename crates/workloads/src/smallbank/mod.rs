@@ -1,8 +1,9 @@
-//! SmallBank: six short transactions of a bank, three of which together can skew under weak isolation.
+//! SmallBank: six short transactions of a bank. Three of them together can produce write skew under weak
+//! isolation.
 //!
-//! Alomari, Cahill, Fekete and Roehm, "The Cost of Serializability on Platforms That Use Snapshot Isolation", ICDE
-//! 2008, section 3; SendPayment, the mix, the amounts and the hot spot are those of H-Store's version. All money
-//! is in cents.
+//! Source: Alomari, Cahill, Fekete and Roehm, "The Cost of Serializability on Platforms That Use Snapshot
+//! Isolation", ICDE 2008, section 3. SendPayment, the mix, the amounts and the hot spot are those of
+//! H-Store's version. All money is in cents.
 //!
 //! | procedure | does |
 //! | --- | --- |
@@ -13,20 +14,22 @@
 //! | WriteCheck | takes 5.00 from a checking balance, 6.00 if both balances together do not cover the check |
 //! | SendPayment | moves 5.00 between checking balances; rolls back if the sender has less |
 //!
-//! WriteCheck reads a savings balance that TransactSavings writes; a Balance that sees the second but not the first
-//! makes a cycle that snapshot isolation lets pass. No sum of money shows it: it takes the certificate.
+//! WriteCheck reads a savings balance that TransactSavings writes. A Balance that sees the second but not the
+//! first completes a cycle that snapshot isolation allows. No sum of money reveals the cycle. Only the
+//! certificate does.
 //!
-//! A rollback depends on one row's balance alone. So an optimistic attempt, whose reads nobody validates
-//! when it rolls back, has still decided by a balance that was once committed.
+//! A rollback depends only on one row's balance. No protocol validates the reads of an optimistic attempt
+//! that rolls back. Even so, the attempt has decided by a balance that was once committed.
 //!
 //! # Deviations
-//! - A customer is found by number; the account row, with the name, is read as in H-Store's version.
-//! - H-Store's WriteCheck takes one unit less, not more, from a customer whose money does not cover the check, and its
-//!   Amalgamate adds up balances of different customers. Here both do what the paper says.
-//! - H-Store's TransactSavings only deposits. A share of them can withdraw ([`SmallBankOptions::withdrawals`]).
-//! - Initial balances follow from the customer's number, and are no draws.
-//! - With [`SmallBankOptions::audit`] each transaction that changes how much money there is notes by how much, in a row of
-//!   its worker's: one access more, and a law to check.
+//! - A customer is found by number. The account row, with the name, is read as in H-Store's version.
+//! - If a customer's money does not cover the check, H-Store's WriteCheck takes one unit less, not more. Its
+//!   Amalgamate adds up balances of different customers. Here both procedures follow the paper.
+//! - H-Store's TransactSavings only deposits. Here a share of them can withdraw
+//!   ([`SmallBankOptions::withdrawals`]).
+//! - Initial balances are derived from the customer's number instead of being drawn.
+//! - With [`SmallBankOptions::audit`] each transaction that changes the total amount of money records the
+//!   change in a row of its worker. This costs one more access and provides a law to check.
 
 mod client;
 mod variation;
@@ -50,30 +53,30 @@ pub const ACCOUNTS: TableId = TableId(0);
 pub const SAVINGS: TableId = TableId(1);
 /// Checking balances, by customer.
 pub const CHECKING: TableId = TableId(2);
-/// Money that came and went, by worker; only with an audit.
+/// Changes of the total amount of money, by worker. Exists only with an audit.
 pub const LEDGER: TableId = TableId(3);
 
-/// Every table's only column.
+/// The only column of every table.
 const COLUMN: ColumnSet = ColumnSet::one(0);
 
-/// Bytes of a name.
+/// Length of a name in bytes.
 const NAME_BYTES: usize = 64;
 
-/// Rows of the ledger; workers beyond share them.
+/// Number of rows of the ledger. Workers beyond this number share rows.
 const LEDGER_ROWS: u64 = 64;
 
-/// The largest initial balance: the sum of four billion customers' money stays exact.
+/// Largest initial balance. With it, the sum of four billion customers' money stays exact.
 const MAX_BALANCE: u64 = 1_000_000_000;
 
-/// All that can be set. [`SmallBank::new`] checks it.
+/// Options of the workload. [`SmallBank::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SmallBankOptions {
-    /// Customers, each with a savings and a checking balance.
+    /// Number of customers, each with a savings and a checking balance.
     pub accounts: u64,
-    /// Customers in the hot spot.
+    /// Number of customers in the hot spot.
     pub hot_accounts: u64,
-    /// Share of the transactions whose customers are all from the hot spot; the others' are all from outside. At 0
-    /// there is no hot spot, and customers are drawn from all.
+    /// Share of the transactions whose customers are all from the hot spot. The customers of the other
+    /// transactions are all from outside. If it is 0, there is no hot spot and customers are drawn from all.
     pub hot_share: f64,
     /// Share of Balance.
     pub balance: f64,
@@ -83,17 +86,17 @@ pub struct SmallBankOptions {
     pub transact_savings: f64,
     /// Share of Amalgamate.
     pub amalgamate: f64,
-    /// Share of WriteCheck. What the shares leave is SendPayment.
+    /// Share of WriteCheck. The remaining share is SendPayment.
     pub write_check: f64,
     /// Share of TransactSavings that withdraw.
     pub withdrawals: f64,
-    /// The least initial balance, in cents.
+    /// Smallest initial balance, in cents.
     pub least_balance: u64,
-    /// The largest initial balance, in cents.
+    /// Largest initial balance, in cents.
     pub most_balance: u64,
-    /// Note what changes the sum of all money.
+    /// Set if changes of the total amount of money are recorded.
     pub audit: bool,
-    /// How rows are found.
+    /// Index by which rows are found.
     pub index: IndexChoice,
 }
 
@@ -149,7 +152,7 @@ impl Options for SmallBankOptions {
     ];
 
     fn validate(&self) -> Result<(), OptionError> {
-        // A payment needs two customers, in the hot spot and outside of it.
+        // A payment needs two customers, both in the hot spot or both outside.
         options::integer("accounts", self.accounts, 2, options::MAX_ROWS)?;
         options::ratio("hot-share", self.hot_share)?;
         if self.hot_share > 0.0 {
@@ -186,7 +189,7 @@ impl Options for SmallBankOptions {
 }
 
 impl SmallBankOptions {
-    /// The shares of the procedures, in the order of their kinds.
+    /// Returns the shares of the procedures, in the order of their kinds.
     fn shares(&self) -> [f64; 6] {
         let said = [
             self.balance,
@@ -200,7 +203,7 @@ impl SmallBankOptions {
         [said[0], said[1], said[2], said[3], said[4], rest]
     }
 
-    /// What `table`, one of balances, holds at first for `customer`.
+    /// Returns the initial balance of `customer` in `table`, which must be a table of balances.
     fn initial(&self, table: TableId, customer: u64) -> i64 {
         let spread = self.most_balance - self.least_balance + 1;
         let bits = mix(customer * 2 + u64::from(table == CHECKING));
@@ -215,13 +218,13 @@ pub struct SmallBank {
 }
 
 impl SmallBank {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: SmallBankOptions) -> Result<SmallBank, OptionError> {
         options.validate()?;
         Ok(SmallBank { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &SmallBankOptions {
         &self.options
     }
@@ -303,7 +306,8 @@ impl Workload for SmallBank {
     }
 }
 
-/// No savings balance is below zero, and all money is what was loaded and what the ledger says came since.
+/// Checks that no savings balance is below zero, and that all money equals the loaded money plus the changes
+/// in the ledger.
 fn law(options: &SmallBankOptions, access: &mut dyn Access) -> Result<Result<(), String>, Abort> {
     let mut expected = 0;
     for row in 0..LEDGER_ROWS {
@@ -358,7 +362,7 @@ mod tests {
             let options = SmallBankOptions { hot_share, hot_accounts, ..small.clone() };
             assert!(SmallBank::new(options).is_ok());
         }
-        // The paper's mix: five procedures, evenly.
+        // The paper's mix: five procedures with equal shares.
         let mut options = small;
         options.balance = 0.2;
         options.deposit_checking = 0.2;

@@ -1,11 +1,12 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{SmallBank, SmallBankOptions};
 use crate::index_choice::IndexChoice;
 
 impl SmallBank {
-    /// A bank of two customers or four, so poor that rollbacks and penalties happen, whose books must balance; with
-    /// an audit, or with the certificate as the only judge and fewer conflicts besides.
+    /// Returns a bank of two customers or four whose books must balance. The customers are so poor that
+    /// rollbacks and penalties happen. The bank has an audit, or is judged only by the certificate and has
+    /// fewer conflicts.
     pub fn varied(seed: u64) -> SmallBank {
         let options = SmallBankOptions {
             accounts: if seed.is_multiple_of(3) { 2 } else { 4 },
@@ -21,7 +22,7 @@ impl SmallBank {
             index: IndexChoice::varied(seed),
             ..SmallBankOptions::default()
         };
-        // There is nothing outside of a hot spot of everybody.
+        // If all customers are in the hot spot, there are none outside.
         let hot_share = if options.accounts == 2 { 0.0 } else { options.hot_share };
         SmallBank::new(SmallBankOptions { hot_share, ..options }).expect("good for every seed")
     }

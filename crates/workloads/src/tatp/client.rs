@@ -1,4 +1,4 @@
-//! One worker's stream of the register's transactions.
+//! Draws and runs one worker's stream of the register's transactions.
 
 use super::{
     ACCESS_BYTES, ACCESS_INFO, ACTIVE, BIT, DATA_A, FACILITIES, FORWARDED, FORWARDING_BYTES,
@@ -21,19 +21,19 @@ pub const KIND_NAMES: [&str; 7] = [
     "delete_call_forwarding",
 ];
 
-/// What may be drawn for one transaction; each uses a part of it.
+/// All inputs that can be drawn for one transaction. Each transaction uses a part of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Inputs {
     subscriber: u64,
-    /// Type of access information or of a facility, from 0.
+    /// Type of the access information or of the facility, from 0.
     kind: u64,
     /// Starting time, in units of eight hours.
     start: u64,
-    /// The end of an hour for which a destination is asked, 1 to 24.
+    /// End of the hour for which a destination is requested, 1 to 24.
     hour: u8,
-    /// How many hours an inserted forwarding lasts, 1 to 8.
+    /// Duration of an inserted forwarding in hours, 1 to 8.
     lasts: u8,
-    /// A bit, a byte, a location, a number.
+    /// Random bits for a bit, a byte, a location or a number.
     value: u64,
 }
 
@@ -41,7 +41,7 @@ struct Inputs {
 #[derive(Clone, Debug)]
 pub struct TatpClient {
     subscribers: u64,
-    /// The description's A; none for even draws.
+    /// The description's A. `None` for uniform draws.
     preferred: Option<u64>,
     shares: [f64; 7],
     partitions: u64,
@@ -51,7 +51,7 @@ pub struct TatpClient {
     procedure: usize,
     inputs: Inputs,
     found: [u64; 7],
-    /// The running attempt has found what it looked for.
+    /// Set if the running attempt has found its rows.
     finding: bool,
     checksum: u64,
 }
@@ -79,13 +79,14 @@ impl TatpClient {
         }
     }
 
-    /// How many procedures of each kind have found what they looked for, or have inserted or deleted it; the drawn one
-    /// not yet.
+    /// Returns the number of procedures of each kind that have found, inserted or deleted their rows. The
+    /// drawn procedure does not count yet.
     pub fn found(&self) -> [u64; 7] {
         self.found
     }
 
-    /// A digest of what was read so far, aborted attempts included. It exists so that reads happen.
+    /// Returns a digest of everything read so far, including aborted attempts. It exists so that the compiler
+    /// keeps the reads.
     pub fn checksum(&self) -> u64 {
         self.checksum
     }
@@ -104,11 +105,12 @@ impl TatpClient {
         self.facility() * TIMES + self.inputs.start
     }
 
-    /// The subscriber with the drawn number.
+    /// Returns the subscriber with the drawn number.
     fn by_number<A: Access + ?Sized>(&self, access: &mut A) -> Result<u64, Abort> {
         let number = self.inputs.subscriber + 1;
         let found = cell(access, NUMBERS, number, ColumnSet::one(0), Intent::Read)? as u64;
-        // What comes of it is a key: an index that is wrong must not pass for a miss.
+        // The result is used as a key. The assertion ensures that a wrong index is not mistaken for a missing
+        // row.
         assert_eq!(found, self.inputs.subscriber, "number {number} is another subscriber's");
         Ok(found)
     }
@@ -225,7 +227,8 @@ impl TatpClient {
 }
 
 impl Client for TatpClient {
-    /// Call it when the procedure before has committed or was given up, as a worker does.
+    /// Draws the next procedure. Call it only after the previous procedure has committed or was given up, as
+    /// a worker does.
     fn next(&mut self) {
         self.found[self.procedure] += u64::from(std::mem::take(&mut self.finding));
         let stream = &mut self.stream;
@@ -262,7 +265,7 @@ impl Client for TatpClient {
 
     fn partitions(&self, out: &mut Vec<u64>) {
         out.push(self.inputs.subscriber % self.partitions);
-        // The ledger is in the first.
+        // The ledger is in the first partition.
         if self.audit && self.procedure >= 4 {
             out.push(0);
         }

@@ -1,4 +1,4 @@
-//! What must hold of the register after any serializable run: the ledger explains every change.
+//! Checks the law that the register must keep after any serializable run: the ledger explains every change.
 
 use super::{
     FACILITIES, FORWARDED, FORWARDING_BYTES, FORWARDINGS, HOURS, LEDGER, LEDGER_ROWS, LOCATION,
@@ -8,7 +8,7 @@ use crate::cell::cell;
 use std::ops::ControlFlow;
 use txn::{Abort, Access, ColumnSet, Direction, Intent, KeyRange};
 
-/// Reads all that can change and says which law is broken.
+/// Reads everything that can change and returns a description of the broken law, if any.
 pub(super) fn check(
     subscribers: u64,
     access: &mut dyn Access,

@@ -1,38 +1,40 @@
 //! TATP: the short transactions of a mobile network's home location register.
 //!
-//! Neuvonen, Wolski, Manner and Raatikka, "Telecom Application Transaction Processing Benchmark", description 1.0,
-//! 2009 (before: Strandell's TM1, 2003); used in the hardware islands thesis (Porobic 2016, 4.5). Four tables around
-//! subscribers, seven transactions:
+//! Source: Neuvonen, Wolski, Manner and Raatikka, "Telecom Application Transaction Processing Benchmark",
+//! description 1.0, 2009 (before: Strandell's TM1, 2003). It is used in the hardware islands thesis (Porobic
+//! 2016, 4.5). It has four tables around subscribers and seven transactions:
 //!
 //! | transaction | share | does | finds something |
 //! | --- | --- | --- | --- |
 //! | GET_SUBSCRIBER_DATA | 35 % | reads a subscriber | always |
-//! | GET_NEW_DESTINATION | 10 % | reads whereto an active facility forwards calls at a time | 15 % |
+//! | GET_NEW_DESTINATION | 10 % | reads the number to which an active facility forwards calls at a time | 15 % |
 //! | GET_ACCESS_DATA | 35 % | reads one type of access information | 62.5 % |
 //! | UPDATE_SUBSCRIBER_DATA | 2 % | writes a bit of a subscriber and a number of a facility | 62.5 % |
 //! | UPDATE_LOCATION | 14 % | finds a subscriber by its number, writes its location | always |
 //! | INSERT_CALL_FORWARDING | 2 % | finds a subscriber by its number, reads its facilities, inserts a forwarding | 31 % |
 //! | DELETE_CALL_FORWARDING | 2 % | finds a subscriber by its number, deletes a forwarding | 31 % |
 //!
-//! The inputs are drawn without knowing what is there, so many transactions find nothing; the insertion meets a
-//! facility that does not exist, or a forwarding that does. The description expects that: rows that are not found are no
-//! error, and the two errors of an insertion are allowed. Here as there such a transaction has run and counts; it
-//! commits, so that what it did not find is validated and certified too, and [`TatpClient::found`] counts the others.
+//! The inputs are drawn without knowledge of the existing rows, so many transactions find nothing. An
+//! insertion can find that its facility does not exist, or that its forwarding already exists. The
+//! description expects that: rows that are not found are no error, and the two errors of an insertion are
+//! allowed. As in the description, such a transaction has run and counts. It commits, so that the absences it
+//! read are validated and certified too. [`TatpClient::found`] counts the other transactions.
 //!
-//! Subscribers are drawn by the description's non-uniform rule, (random from 0 to A | random from 1 to P) mod P + 1,
-//! where A depends on P, or evenly.
+//! Subscribers are drawn by the description's non-uniform rule, (random from 0 to A | random from 1 to P) mod
+//! P + 1, where A depends on P, or uniformly.
 //!
 //! # Keys
-//! Subscriber s of the description, from 1, has key s − 1 here; types 1 to 4 are 0 to 3, starting times 0, 8 and 16 are 0
-//! to 2: a facility is subscriber × 4 + type, a forwarding facility × 3 + time. The index of numbers has the digits'
-//! number, s, as its key.
+//! The description numbers subscribers from 1. Its subscriber s has key s − 1 here. Types 1 to 4 are 0 to 3,
+//! and starting times 0, 8 and 16 are 0 to 2. A facility is subscriber × 4 + type, and a forwarding is
+//! facility × 3 + time. The index of numbers has the value of the digits, s, as its key.
 //!
 //! # Deviations
-//! - Columns that are always accessed together are one: nine bits, ten hexadecimal digits, ten bytes.
-//! - What the tables hold at first is a function of the key, and no draw.
-//! - Facilities and forwardings are in key order and found by scans, as the description's SQL asks for ranges of them.
-//! - With [`TatpOptions::audit`], a writing transaction notes what it changes in a row of its worker's, UPDATE_LOCATION reads
-//!   what it overwrites, and there is a law.
+//! - Columns that are always accessed together are merged: nine bits, ten hexadecimal digits, ten bytes.
+//! - The initial contents of the tables are a function of the key instead of being drawn.
+//! - Facilities and forwardings are in key order and found by scans, because the description's SQL requests
+//!   ranges of them.
+//! - With [`TatpOptions::audit`], a writing transaction records its changes in a row of its worker,
+//!   UPDATE_LOCATION reads the value that it overwrites, and there is a law.
 
 mod client;
 mod law;
@@ -61,36 +63,36 @@ pub const FACILITIES: TableId = TableId(2);
 pub const FORWARDINGS: TableId = TableId(3);
 /// Subscribers by number.
 pub const NUMBERS: TableId = TableId(4);
-/// Changes, by worker; only with an audit.
+/// Changes, by worker. Exists only with an audit.
 pub const LEDGER: TableId = TableId(5);
 
-/// Types of access information and of facilities.
+/// Number of types of access information and of facilities.
 const TYPES: u64 = 4;
-/// Starting times.
+/// Number of starting times.
 const TIMES: u64 = 3;
-/// Hours between them.
+/// Number of hours between starting times.
 const HOURS: u64 = 8;
 
 /// The first of a subscriber's bits.
 const BIT: ColumnSet = ColumnSet::one(1);
 /// A subscriber's location.
 const LOCATION: ColumnSet = ColumnSet::one(6);
-/// Bytes of a subscriber's row.
+/// Length in bytes of a subscriber's row.
 const SUBSCRIBER_BYTES: usize = 61;
-/// Bytes of a row of access information.
+/// Length in bytes of a row of access information.
 const ACCESS_BYTES: usize = 10;
-/// Bytes of a facility's row.
+/// Length in bytes of a facility's row.
 const FACILITY_BYTES: usize = 8;
-/// Bytes of a forwarding's row.
+/// Length in bytes of a forwarding's row.
 const FORWARDING_BYTES: usize = 16;
-/// Whether a facility is active.
+/// Flag that a facility is active.
 const ACTIVE: ColumnSet = ColumnSet::one(0);
-/// The number of a facility that is updated.
+/// Number of a facility that is updated.
 const DATA_A: ColumnSet = ColumnSet::one(2);
 
-/// Rows of the ledger; workers beyond share them.
+/// Number of rows of the ledger. Workers beyond this number share rows.
 const LEDGER_ROWS: u64 = 64;
-/// Forwardings inserted less forwardings deleted.
+/// Number of forwardings inserted minus number of forwardings deleted.
 const FORWARDED: ColumnSet = ColumnSet::one(0);
 /// Sum of all changes of locations.
 const MOVED: ColumnSet = ColumnSet::one(1);
@@ -102,13 +104,13 @@ pub struct Tatp {
 }
 
 impl Tatp {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: TatpOptions) -> Result<Tatp, OptionError> {
         options.validate()?;
         Ok(Tatp { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &TatpOptions {
         &self.options
     }
@@ -170,7 +172,8 @@ impl Workload for Tatp {
                 &[("end_time", Bytes(1)), ("numberx", Bytes(15))],
             )
             .ordered(),
-            // Never written: whoever has a subscriber's partition may look its number up.
+            // This table is never written and is replicated. So a transaction that owns a subscriber's
+            // partition can look up the subscriber's number.
             table("numbers", 1, &[("s_id", U64)]).partitioned(Partitioning::Replicated),
         ];
         if self.options.audit {
@@ -203,7 +206,7 @@ impl Workload for Tatp {
             let location = population::location(subscriber);
             row[SUBSCRIBER_BYTES - 8..].copy_from_slice(&location.to_le_bytes());
         });
-        // Number 0 is nobody's.
+        // Number 0 belongs to no subscriber.
         loader.load_dense(NUMBERS, subscribers + 1, &|number, row| {
             row.copy_from_slice(&number.saturating_sub(1).to_le_bytes());
         });
@@ -242,7 +245,7 @@ impl Workload for Tatp {
     }
 }
 
-/// The keys of what `owner` has of `kinds`, those of `set`.
+/// Returns the keys of `owner` for the kinds in `set`, out of `kinds` possible kinds.
 fn keys(owner: u64, kinds: u64, set: u8) -> impl Iterator<Item = u64> {
     (0..kinds).filter(move |kind| set >> kind & 1 == 1).map(move |kind| owner * kinds + kind)
 }

@@ -1,13 +1,13 @@
-//! What can be set, and the papers' settings by name.
+//! Defines the options, and the papers' settings by name.
 
 use crate::options::{self, Bundle, OptionError, OptionOf, Options, bundle, option};
 
-/// All that can be set.
+/// Options of the workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TatpOptions {
-    /// Subscribers.
+    /// Number of subscribers.
     pub subscribers: u64,
-    /// Every subscriber is drawn as often as any other; else some are preferred, as specified.
+    /// Set if subscribers are drawn uniformly. Otherwise some are preferred, as specified.
     pub uniform: bool,
     /// Share of GET_SUBSCRIBER_DATA.
     pub get_subscriber_data: f64,
@@ -19,11 +19,11 @@ pub struct TatpOptions {
     pub update_subscriber_data: f64,
     /// Share of UPDATE_LOCATION.
     pub update_location: f64,
-    /// Share of INSERT_CALL_FORWARDING. What the shares leave is DELETE_CALL_FORWARDING.
+    /// Share of INSERT_CALL_FORWARDING. The remaining share is DELETE_CALL_FORWARDING.
     pub insert_call_forwarding: f64,
-    /// Partitions, by subscriber modulo their number.
+    /// Number of partitions. The partition is the subscriber modulo this number.
     pub partitions: u64,
-    /// Keep books of what is inserted, deleted and moved, for a law.
+    /// Set if inserts, deletes and moves are recorded, for a law.
     pub audit: bool,
 }
 
@@ -73,7 +73,7 @@ impl Options for TatpOptions {
             |o| &mut o.audit,
         ),
     ];
-    // Those of ATraPos are in the hardware islands thesis, 4.5.
+    // The ATraPos presets are from the hardware islands thesis, 4.5.
     const PRESETS: &'static [Bundle] = &[
         bundle("atrapos", "800k subscribers, the standard mix", "--subscribers 800k"),
         bundle(
@@ -120,7 +120,7 @@ impl Options for TatpOptions {
 }
 
 impl TatpOptions {
-    /// The shares of the procedures, in the order of their kinds.
+    /// Returns the shares of the procedures, in the order of their kinds.
     pub(super) fn shares(&self) -> [f64; 7] {
         let said = [
             self.get_subscriber_data,

@@ -1,17 +1,19 @@
-//! What the tables hold at first: a rule, so that a loader and a law can say it of any subscriber.
+//! Defines the initial contents of the tables by a rule, so that a loader and a law can compute them for any
+//! subscriber.
 //!
-//! As specified, every subscriber has one to four of the four types of access information and of special facilities, and
-//! each facility forwards calls from none to three of the three starting times; all numbers are equally likely.
+//! As specified, every subscriber has one to four of the four types of access information and of special
+//! facilities. Each facility forwards calls from zero to three of the three starting times. All counts are
+//! equally likely.
 
 use crate::stream::mix;
 
-/// Sets of so many types of four, from one to four, as bits.
+/// Sets of types out of four, by their size from one to four, as bits.
 const OF_FOUR: [&[u8]; 4] = [&[1, 2, 4, 8], &[3, 5, 6, 9, 10, 12], &[7, 11, 13, 14], &[15]];
 
-/// Sets of so many starting times of three, from none to three, as bits.
+/// Sets of starting times out of three, by their size from zero to three, as bits.
 const OF_THREE: [&[u8]; 4] = [&[0], &[1, 2, 4], &[3, 5, 6], &[7]];
 
-/// Random bits that belong to row `key` of a table.
+/// Returns random bits that belong to row `key` of a table.
 fn bits(table: u64, key: u64) -> u64 {
     mix(key.wrapping_mul(8).wrapping_add(table))
 }
@@ -21,44 +23,44 @@ fn draw(sets: [&[u8]; 4], bits: u64) -> u8 {
     sets[((bits >> 8) % sets.len() as u64) as usize]
 }
 
-/// The subscriber's types of access information, one bit each.
+/// Returns the subscriber's types of access information, one bit each.
 pub(super) fn access_types(subscriber: u64) -> u8 {
     draw(OF_FOUR, bits(1, subscriber))
 }
 
-/// The subscriber's types of special facilities, one bit each.
+/// Returns the subscriber's types of special facilities, one bit each.
 pub(super) fn facility_types(subscriber: u64) -> u8 {
     draw(OF_FOUR, bits(2, subscriber))
 }
 
-/// Whether a facility is active: 85 % are.
+/// Returns whether a facility is active. 85 % are.
 pub(super) fn is_active(facility: u64) -> bool {
     bits(3, facility) % 100 < 85
 }
 
-/// The starting times from which a facility forwards calls, one bit each.
+/// Returns the starting times from which a facility forwards calls, one bit each.
 pub(super) fn forwarded(facility: u64) -> u8 {
     draw(OF_THREE, bits(4, facility))
 }
 
-/// When a forwarding of calls that starts at `start` ends: one to eight hours later.
+/// Returns the end of a forwarding that starts at `start`: one to eight hours later.
 pub(super) fn end_time(forwarding: u64, start: u64) -> u8 {
     (start + 1 + bits(5, forwarding) % 8) as u8
 }
 
-/// Where the subscriber is.
+/// Returns the subscriber's initial location.
 pub(super) fn location(subscriber: u64) -> u64 {
     bits(6, subscriber) >> 32
 }
 
-/// Fills `row` with bytes that are the row's own.
+/// Fills `row` with bytes that depend on its key.
 pub(super) fn fill(key: u64, row: &mut [u8]) {
     for (at, byte) in row.iter_mut().enumerate() {
         *byte = (bits(7, key) >> (at % 8 * 8)) as u8;
     }
 }
 
-/// The 15 digits of `number`.
+/// Returns the 15 digits of `number`.
 pub(super) fn digits(mut number: u64) -> [u8; 15] {
     let mut digits = [b'0'; 15];
     for digit in digits.iter_mut().rev() {

@@ -1,9 +1,10 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Tatp, TatpOptions};
 
 impl Tatp {
-    /// TATP with one subscriber or three, mostly written, with its ledger or with the certificate as the only judge.
+    /// Returns TATP with one subscriber or three and mostly writes. It is judged by its ledger, or only by
+    /// the certificate.
     pub fn varied(seed: u64) -> Tatp {
         let subscribers = if seed.is_multiple_of(3) { 1 } else { 3 };
         let options = TatpOptions {

@@ -1,4 +1,4 @@
-//! One worker's stream of account updates.
+//! Draws and runs one worker's stream of account updates.
 
 use super::{ACCOUNTS, BALANCE, BRANCHES, HISTORY, MOST_AMOUNT, TELLERS};
 use super::{TELLERS_OF_BRANCH, TpcbOptions, law};
@@ -12,7 +12,7 @@ pub struct TpcbClient {
     options: TpcbOptions,
     stream: Stream,
     worker: u64,
-    /// Account updates drawn so far.
+    /// Number of account updates drawn so far.
     drawn: u64,
     teller: u64,
     account: u64,
@@ -34,22 +34,23 @@ impl TpcbClient {
         }
     }
 
-    /// Key of the drawn teller.
+    /// Returns the key of the drawn teller.
     pub fn teller(&self) -> u64 {
         self.teller
     }
 
-    /// Key of the drawn account.
+    /// Returns the key of the drawn account.
     pub fn account(&self) -> u64 {
         self.account
     }
 
-    /// The drawn amount.
+    /// Returns the drawn amount.
     pub fn amount(&self) -> i64 {
         self.amount
     }
 
-    /// A digest of the accounts' balances, which a transaction returns, aborted attempts included.
+    /// Returns a digest of the accounts' balances, which are the results of the transactions, including
+    /// aborted attempts.
     pub fn checksum(&self) -> u64 {
         self.checksum
     }

@@ -1,23 +1,25 @@
-//! Every balance is the sum of the amounts in the history, and the history has a row for each commit.
+//! Checks that every balance is the sum of the amounts in the history, and that the history has a row for
+//! each commit.
 
 use super::{ACCOUNTS, BALANCE, BRANCHES, HISTORY, TELLERS, TELLERS_OF_BRANCH};
 use crate::cell::cell;
 use std::collections::BTreeMap;
 use txn::{Abort, Access, ColumnSet, Intent, TableId};
 
-/// Workers whose rows are looked for.
+/// Number of workers whose rows are searched.
 const MAX_WORKERS: u64 = 4096;
 
-/// Consecutive rows of a worker that may be missing: their account updates were given up, as when memory has run out.
+/// Number of consecutive rows of a worker that can be missing. Their account updates were given up, for
+/// example because memory had run out.
 const MOST_GIVEN_UP: u64 = 16;
 
-/// The key of the row that the account update number `number`, from 0, of `worker` inserts.
+/// Returns the key of the row that account update number `number` (from 0) of `worker` inserts.
 pub(super) fn history_key(worker: u64, number: u64) -> u64 {
     worker << 40 | number
 }
 
-/// Reads everything and says which law is broken. `tables` are those with balances, and how many rows they have;
-/// `committed` counts all account updates that committed.
+/// Reads all tables and returns a description of the broken law, if any. `tables` are the tables with
+/// balances, with their numbers of rows. `committed` is the number of all account updates that committed.
 pub(super) fn check(
     branches: u64,
     tables: &[(TableId, u64)],
@@ -68,7 +70,7 @@ pub(super) fn check(
     Ok(Ok(()))
 }
 
-/// Teller, branch, account and amount of a row of the history, if it is there.
+/// Returns the teller, branch, account and amount of a row of the history, if it exists.
 fn history(access: &mut dyn Access, key: u64) -> Result<Option<[u64; 4]>, Abort> {
     let mut row = [0; 32];
     if !access.read(HISTORY, key.into(), ColumnSet::first(4), &mut row)? {

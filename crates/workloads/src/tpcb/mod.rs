@@ -1,23 +1,25 @@
 //! TPC-B: deposits and withdrawals at the tellers of a bank's branches.
 //!
-//! TPC Benchmark B, Standard Specification, revision 2.0 (1994); the benchmark of the hardware islands thesis
-//! (Porobic 2016, 3.5.1) and of "A Methodology for OLTP Micro-architectural Analysis" (2021, 5.1). Its only
-//! transaction, AccountUpdate (clause 1.2), adds a drawn amount to the balances of an account, of a teller and of
-//! the teller's branch, and inserts a row into the history.
+//! Source: TPC Benchmark B, Standard Specification, revision 2.0 (1994). It is a benchmark of the hardware
+//! islands thesis (Porobic 2016, 3.5.1) and of "A Methodology for OLTP Micro-architectural Analysis" (2021,
+//! 5.1). Its only transaction, AccountUpdate (clause 1.2), adds a drawn amount to the balances of an account,
+//! of a teller and of the teller's branch, and inserts a row into the history.
 //!
-//! Rows per branch are 10 tellers and 100,000 accounts (clause 4.2), rows are as long as clause 3.2 wants: 100
-//! bytes, 50 in the history. The teller is drawn from all; the account belongs to the teller's branch with a
-//! probability of 85 %, else to another branch (clause 5.3.5); the amount is any from -999,999 to 999,999.
+//! There are 10 tellers and 100,000 accounts per branch (clause 4.2). Rows have the lengths of clause 3.2:
+//! 100 bytes, 50 in the history. The teller is drawn from all tellers. The account belongs to the teller's
+//! branch with a probability of 85 %, otherwise to another branch (clause 5.3.5). The amount is drawn from
+//! -999,999 to 999,999.
 //!
 //! # Deviations
-//! - An account's first column is its branch, for whoever reads the table: key order says so too.
-//! - The time in a history row is the number of the transaction among its worker's, as nothing here may
+//! - An account's first column is its branch, for readers of the table. The key order implies it too.
+//! - The time in a history row is the number of the transaction within its worker, because this code may not
 //!   read a wall clock.
-//! - The thesis's remote transactions update a teller of another branch; the specification's, and these, an account.
-//! - Atomicity of a transaction is tested by the law and not by clause 2's scripts; there is no durability.
+//! - The thesis's remote transactions update a teller of another branch. Here, as in the specification, they
+//!   update an account of another branch.
+//! - Atomicity of a transaction is tested by the law instead of clause 2's scripts. There is no durability.
 //!
-//! The law is stronger than the consistency conditions of clause 2.3.2: each single balance is the sum of the
-//! amounts that the history has of it, and the history has a row for each commit.
+//! The law is stronger than the consistency conditions of clause 2.3.2. Each single balance must be the sum
+//! of its amounts in the history, and the history must have a row for each commit.
 
 mod client;
 mod law;
@@ -42,27 +44,27 @@ pub const TELLERS: TableId = TableId(2);
 /// Branches.
 pub const BRANCHES: TableId = TableId(3);
 
-/// Tellers of a branch.
+/// Number of tellers of a branch.
 pub const TELLERS_OF_BRANCH: u64 = 10;
 
-/// The largest amount, in either direction.
+/// Largest absolute amount.
 const MOST_AMOUNT: i64 = 999_999;
 
-/// The balance, in every table that has one.
+/// The balance, in every table that has a balance.
 const BALANCE: ColumnSet = ColumnSet::one(1);
 
-/// All that can be set. [`Tpcb::new`] checks it.
+/// Options of the workload. [`Tpcb::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TpcbOptions {
-    /// Branches.
+    /// Number of branches.
     pub branches: u64,
-    /// Accounts of a branch.
+    /// Number of accounts of a branch.
     pub accounts: u64,
-    /// Share of the transactions whose account is another branch's than the teller.
+    /// Share of the transactions whose account belongs to another branch than the teller.
     pub remote: f64,
-    /// Rows that the index of the history is made for; more of them are slower to find.
+    /// Number of rows for which the index of the history is sized. Beyond it, rows are slower to find.
     pub history: u64,
-    /// How rows are found, but for those of the history, whose keys are not dense.
+    /// Index by which rows are found. It does not apply to the history, whose keys are not dense.
     pub index: IndexChoice,
 }
 
@@ -108,13 +110,13 @@ pub struct Tpcb {
 }
 
 impl Tpcb {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: TpcbOptions) -> Result<Tpcb, OptionError> {
         options.validate()?;
         Ok(Tpcb { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &TpcbOptions {
         &self.options
     }
@@ -149,7 +151,7 @@ impl Workload for Tpcb {
             let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
             TableSchema::new(name, columns)
         };
-        // The key counts among the bytes of a row.
+        // The length of a row includes the key.
         let balance =
             |name| table(name, &[("branch", U64), ("balance", I64), ("filler", Bytes(76))]);
         let history = [
@@ -208,7 +210,7 @@ impl Workload for Tpcb {
     }
 
     fn in_key_order(&self) -> bool {
-        // One row of each table, in the order of the tables.
+        // A transaction accesses one row of each table, in the order of the tables.
         true
     }
 }

@@ -1,11 +1,11 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Tpcb, TpcbOptions};
 use crate::index_choice::IndexChoice;
 
 impl Tpcb {
-    /// TPC-B at one branch or two, whose rows are accessed in the order of tables: each single balance must be the sum
-    /// of its history.
+    /// Returns TPC-B with one branch or two, whose rows are accessed in the order of tables. Each single
+    /// balance must be the sum of its history.
     pub fn varied(seed: u64) -> Tpcb {
         let options = TpcbOptions {
             branches: if seed.is_multiple_of(3) { 1 } else { 2 },

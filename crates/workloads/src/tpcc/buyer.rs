@@ -1,4 +1,4 @@
-//! A customer by last name (clauses 2.5.2.2 and 2.6.2.2).
+//! Finds a customer by last name (clauses 2.5.2.2 and 2.6.2.2).
 
 use super::client::Desk;
 use super::columns::{CUSTOMER_BY_NAME, by_name};
@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use txn::{Abort, Access, Direction};
 
 impl Desk {
-    /// The number of a customer. Of several with one last name it is the one in the middle, rounded up, in the
-    /// order of their first names.
+    /// Returns the number of a customer. If several have the same last name, it is the middle customer in the
+    /// order of first names, rounded up.
     pub(super) fn number_of<A: Access + ?Sized>(
         &mut self,
         access: &mut A,

@@ -1,4 +1,4 @@
-//! One terminal's stream of transactions.
+//! Draws and runs one terminal's stream of transactions.
 
 use super::TpccOptions;
 use super::draw::{Drawn, Line, MOST_LINES, Terminal};
@@ -9,33 +9,34 @@ use super::row::{BUFFER, Digest};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client};
 
-/// One worker's terminal: bound to a home warehouse (worker modulo warehouses), and for Stock-Level to a district of
-/// it (clause 2.8.1.1: the next district when all warehouses have a terminal), without keying or thinking.
+/// One worker's terminal. It is bound to a home warehouse (worker modulo warehouses). For Stock-Level it is
+/// also bound to a district of that warehouse (clause 2.8.1.1: the next district once all warehouses have a
+/// terminal). It has no keying or thinking time.
 #[derive(Clone, Debug)]
 pub struct TpccClient {
     mix: Mix,
     terminal: Terminal,
     stream: Stream,
     worker: u64,
-    /// Transactions drawn so far.
+    /// Number of transactions drawn so far.
     drawn_so_far: u64,
     kind: usize,
     drawn: Drawn,
     desk: Desk,
 }
 
-/// What a transaction works with: the same for all of a client's, so that none of them allocates.
+/// Working memory of a transaction. All transactions of a client share it, so that none of them allocates.
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
     pub options: TpccOptions,
-    /// The date of the drawn transaction.
+    /// Date of the drawn transaction.
     pub date: u64,
-    /// The key of its history row, if it writes one.
+    /// Key of its history row, if it writes one.
     pub history: u64,
     pub buffer: [u8; BUFFER],
-    /// Customers of one name: first name and number.
+    /// Customers with the same last name: first name and number.
     pub named: Vec<([u8; 16], u64)>,
-    /// Numbers that a scan found.
+    /// Numbers found by a scan.
     pub found: Vec<u64>,
     pub keys: Vec<u64>,
     pub digest: Digest,
@@ -69,17 +70,18 @@ impl TpccClient {
         }
     }
 
-    /// The home warehouse, and the district of the Stock-Level transactions.
+    /// Returns the home warehouse, and the district of the Stock-Level transactions.
     pub fn home(&self) -> Place {
         self.terminal.home
     }
 
-    /// What was drawn.
+    /// Returns the drawn transaction.
     pub fn drawn(&self) -> &Drawn {
         &self.drawn
     }
 
-    /// A digest of every byte read so far, aborted attempts included. It exists so that reads happen.
+    /// Returns a digest of every byte read so far, including aborted attempts. It exists so that the compiler
+    /// keeps the reads.
     pub fn digest(&self) -> Digest {
         self.desk.digest
     }

@@ -1,13 +1,14 @@
-//! The tables and their columns (clause 1.3).
+//! Defines the tables and their columns (clause 1.3).
 //!
-//! In each table come first the columns by which transactions or consistency conditions decide something; the small
-//! schema ends with them. Behind them come the texts that are only shown, stored and passed on: names,
-//! addresses, remarks. A column has the same number in both schemas.
+//! In each table, the first columns are those on which transactions or consistency conditions base decisions.
+//! The small schema contains only these. Behind them come the texts that are only shown, stored and passed
+//! on: names, addresses, remarks. A column has the same number in both schemas.
 //!
-//! Columns of a primary key are in the key ([`super::keys`]) and not once more in the row. Amounts of money are
-//! integers, in cents, so that sums are exact in any order; taxes and discounts are in units of 0.0001. A date is
-//! the number of the transaction among its worker's, from 2 (nothing here may read a wall clock); the initial
-//! population's is 1, and 0 is no date. A carrier is 1 to 10, and 0 is none.
+//! Columns of a primary key are in the key ([`super::keys`]) and are not repeated in the row. Amounts of
+//! money are integers, in cents, so that sums are exact in any order. Taxes and discounts are in units of
+//! 0.0001. A date is the number of the transaction within its worker, counted from 2, because this code may
+//! not read a wall clock. The date of the initial population is 1, and 0 means no date. A carrier is 1 to 10,
+//! and 0 means none.
 
 use txn::ColumnType::{self, Bytes, I64, U64};
 use txn::{Column, ColumnSet, TableId, TableSchema};
@@ -18,7 +19,7 @@ pub const WAREHOUSE: TableId = TableId(0);
 pub const DISTRICT: TableId = TableId(1);
 /// CUSTOMER, dense.
 pub const CUSTOMER: TableId = TableId(2);
-/// HISTORY, in key order: nobody looks a row up, and the index grows with the table.
+/// HISTORY, in key order. No transaction looks up a row, and the index grows with the table.
 pub const HISTORY: TableId = TableId(3);
 /// NEW-ORDER, in key order.
 pub const NEW_ORDER: TableId = TableId(4);
@@ -30,25 +31,25 @@ pub const ORDER_LINE: TableId = TableId(6);
 pub const ITEM: TableId = TableId(7);
 /// STOCK, dense.
 pub const STOCK: TableId = TableId(8);
-/// Customers by last name, in key order. Kept by the loader: no transaction changes a name.
+/// Customers by last name, in key order. Only the loader writes it, because no transaction changes a name.
 pub const CUSTOMER_BY_NAME: TableId = TableId(9);
-/// Orders by customer, in key order. Kept by the New-Order transaction.
+/// Orders by customer, in key order. The New-Order transaction maintains it.
 pub const ORDER_BY_CUSTOMER: TableId = TableId(10);
 
-/// The columns of a table, as they are declared.
+/// The declared columns of a table.
 pub type Columns = &'static [(&'static str, ColumnType)];
 
-/// Some columns of a table, in ascending order, and their length together.
+/// Some columns of a table, in ascending order, with their total length.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Which.
+    /// The columns.
     pub set: ColumnSet,
-    /// Bytes, packed.
+    /// Total length in bytes, packed.
     pub bytes: usize,
 }
 
 impl Part {
-    /// No column: the row's presence alone.
+    /// No column: only the presence of the row.
     pub const NONE: Part = Part { set: ColumnSet::NONE, bytes: 0 };
 
     const fn of(columns: Columns, numbers: &[usize]) -> Part {
@@ -62,19 +63,19 @@ impl Part {
         Part { set, bytes }
     }
 
-    /// The columns from `first` to `last`, both included.
+    /// Returns the columns from `first` to `last`, both included.
     const fn span(columns: Columns, first: usize, last: usize) -> Part {
         let set = ColumnSet(ColumnSet::first(last + 1).0 & !ColumnSet::first(first).0);
         Part { set, bytes: offset(columns, last + 1) - offset(columns, first) }
     }
 
-    /// These columns and `behind`, which come after them.
+    /// Returns these columns followed by `behind`, which must come after them.
     pub const fn then(self, behind: Part) -> Part {
         Part { set: self.set.with(behind.set), bytes: self.bytes + behind.bytes }
     }
 }
 
-/// Where column number `column` begins in a packed row.
+/// Returns the offset of column number `column` in a packed row.
 pub const fn offset(columns: Columns, column: usize) -> usize {
     let (mut bytes, mut i) = (0, 0);
     while i < column {
@@ -159,7 +160,7 @@ pub mod customer {
     pub const BALANCE: Part = Part::of(COLUMNS, &[0]);
     /// C_BALANCE, C_YTD_PAYMENT and C_PAYMENT_CNT.
     pub const PAID: Part = Part::of(COLUMNS, &[0, 1, 2]);
-    /// The same, C_DISCOUNT and C_CREDIT.
+    /// C_BALANCE, C_YTD_PAYMENT, C_PAYMENT_CNT, C_DISCOUNT and C_CREDIT.
     pub const PAID_AND_TERMS: Part = Part::of(COLUMNS, &[0, 1, 2, 4, 5]);
     /// C_BALANCE and C_DELIVERY_CNT.
     pub const DELIVERED: Part = Part::of(COLUMNS, &[0, 3]);
@@ -171,7 +172,7 @@ pub mod customer {
     pub const LAST: Part = Part::of(COLUMNS, &[10]);
     /// C_FIRST, C_MIDDLE and C_LAST.
     pub const NAMES: Part = Part::span(COLUMNS, 8, 10);
-    /// What a payment shows beside: limit, date, names, address, phone.
+    /// Further columns that a payment shows: limit, date, names, address, phone.
     pub const SHOWN: Part = Part::span(COLUMNS, 6, 16);
     /// C_DATA.
     pub const DATA: Part = Part::of(COLUMNS, &[17]);
@@ -191,16 +192,16 @@ pub mod history {
         ("h_date", U64),
         ("h_data", Bytes(24)),
     ];
-    /// All that is a number.
+    /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 6);
-    /// Bytes of a full row.
+    /// Length of a full row in bytes.
     pub const BYTES: usize = offset(COLUMNS, COLUMNS.len());
 }
 
-/// NEW-ORDER, ORDER by customer: keys are all that matters.
+/// NEW-ORDER, and ORDER by customer: only their keys matter.
 pub mod presence {
     use super::*;
-    /// A table has at least one column.
+    /// All columns. A table must have at least one column.
     pub const COLUMNS: Columns = &[("presence", Bytes(1))];
 }
 
@@ -215,7 +216,7 @@ pub mod order {
         ("o_all_local", U64),
         ("o_entry_d", U64),
     ];
-    /// All of them.
+    /// All columns, as a part.
     pub const ALL: Part = Part::span(COLUMNS, 0, 4);
     /// O_C_ID.
     pub const CUSTOMER: Part = Part::of(COLUMNS, &[0]);
@@ -235,9 +236,9 @@ pub mod line {
         ("ol_delivery_d", U64),
         ("ol_dist_info", Bytes(24)),
     ];
-    /// All that is a number.
+    /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 4);
-    /// Bytes of a full row.
+    /// Length of a full row in bytes.
     pub const BYTES: usize = offset(COLUMNS, COLUMNS.len());
     /// OL_I_ID.
     pub const ITEM: Part = Part::of(COLUMNS, &[0]);
@@ -282,15 +283,15 @@ pub mod stock {
     ];
     /// S_QUANTITY.
     pub const QUANTITY: Part = Part::of(COLUMNS, &[0]);
-    /// All that is a number.
+    /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 3);
-    /// S_DIST_xx of district number `district` and S_DATA.
+    /// Returns S_DIST_xx of district number `district`, and S_DATA.
     #[inline]
     pub fn texts(district: u64) -> Part {
         TEXTS[district as usize]
     }
 
-    /// For each district.
+    /// The parts for each district.
     const TEXTS: [Part; 10] = {
         let mut texts = [Part::NONE; 10];
         let mut district = 0;
@@ -311,8 +312,9 @@ pub mod by_name {
     pub const FIRST: Part = Part::of(COLUMNS, &[0]);
 }
 
-/// The columns that transactions write most: the sums of warehouses and districts, and what STOv2's code (Huang et al.,
-/// VLDB 2020) counts among them of customers and of stock. Its districts have no D_NEXT_O_ID; here that stays with the others.
+/// Returns the columns that transactions write most. These are the sums of warehouses and districts, and the
+/// columns of customers and of stock that STOv2's code (Huang et al., VLDB 2020) treats as such. Its
+/// districts have no D_NEXT_O_ID. Here D_NEXT_O_ID stays with the other columns.
 fn often(table: &str, columns: usize) -> ColumnSet {
     let often = match table {
         "warehouse" => warehouse::YTD.set,
@@ -323,14 +325,14 @@ fn often(table: &str, columns: usize) -> ColumnSet {
     };
     let all = ColumnSet::first(columns);
     let often = ColumnSet(often.0 & all.0);
-    // Of stock the small schema has no others.
+    // The small schema of stock has no other columns.
     if often == all { ColumnSet::NONE } else { often }
 }
 
-/// A table: its name, its columns, how many of them the small schema has, and whether it is in key order.
+/// A table: its name, its columns, the number of columns in the small schema, and whether it is in key order.
 type Declaration = (&'static str, Columns, usize, bool);
 
-/// In the order of their numbers.
+/// All tables in the order of their numbers.
 const TABLES: [Declaration; 11] = [
     ("warehouse", warehouse::COLUMNS, 2, false),
     ("district", district::COLUMNS, 3, false),
@@ -345,7 +347,7 @@ const TABLES: [Declaration; 11] = [
     ("order_by_customer", presence::COLUMNS, 1, true),
 ];
 
-/// The tables, before they are divided into partitions.
+/// Returns the tables, without partitioning.
 pub(super) fn tables(full: bool, split: bool) -> Vec<TableSchema> {
     let table = |(name, columns, decisive, ordered): Declaration| {
         let kept = if full { columns } else { &columns[..decisive] };
@@ -357,7 +359,7 @@ pub(super) fn tables(full: bool, split: bool) -> Vec<TableSchema> {
     TABLES.map(table).into()
 }
 
-/// Bytes of a packed row of `table`.
+/// Returns the length in bytes of a packed row of `table`.
 pub(super) fn row_bytes(table: TableId, full: bool) -> usize {
     let (_, columns, decisive, _) = TABLES[table.0 as usize];
     offset(columns, if full { columns.len() } else { decisive })

@@ -1,5 +1,7 @@
-//! The Delivery transaction (clause 2.7): all districts of a warehouse in one transaction, at once (the
-//! specification lets it be queued).
+//! The Delivery transaction (clause 2.7).
+//!
+//! The transaction processes all districts of a warehouse in one transaction, immediately. The specification
+//! allows it to be queued.
 
 use super::client::Desk;
 use super::columns::{CUSTOMER, NEW_ORDER, ORDER, ORDER_LINE, Part, customer, line, order};
@@ -38,7 +40,8 @@ impl Desk {
         access.delete(NEW_ORDER, key.into())?;
         let mut buyer = [0; order::CUSTOMER.bytes];
         if !access.read_for_update(ORDER, key.into(), order::CUSTOMER.set, &mut buyer)? {
-            // It came with the row that is deleted now: this attempt is doomed, or a condition will tell.
+            // The order was inserted together with the row that is now deleted. So this attempt is doomed, or
+            // a condition will detect the error.
             return Ok(());
         }
         access.update(ORDER, key.into(), order::CARRIER.set, &carrier.to_le_bytes())?;

@@ -1,14 +1,14 @@
-//! The inputs of a transaction, drawn before it begins (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1).
+//! Draws the inputs of a transaction before it begins (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1).
 
 use super::TpccOptions;
 use super::keys::Place;
 use super::non_uniform::NonUniform;
 use crate::stream::Stream;
 
-/// The most lines of an order.
+/// Largest number of lines of an order.
 pub(super) const MOST_LINES: usize = 15;
 
-/// How a customer is looked up.
+/// The way a customer is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// By number within the district.
@@ -22,71 +22,72 @@ pub enum Who {
 pub struct Line {
     /// Number of the item.
     pub item: u64,
-    /// The warehouse that supplies it.
+    /// Warehouse that supplies the item.
     pub supplier: u64,
-    /// How many.
+    /// Quantity of the item.
     pub quantity: u64,
 }
 
-/// A drawn transaction. A client keeps one, so the size of the largest costs nothing.
+/// A drawn transaction. A client keeps only one, so the size of the largest variant costs nothing.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// New-Order.
     NewOrder {
-        /// Where it is entered.
+        /// District where the order is entered.
         place: Place,
         /// Number of the customer.
         customer: u64,
-        /// The first `count` lines; the item of the last may be an unused one.
+        /// Lines of the order, of which the first `count` are used. The item of the last line can be an
+        /// unused item number.
         lines: [Line; MOST_LINES],
         /// Number of lines.
         count: usize,
     },
     /// Payment.
     Payment {
-        /// Where it is paid.
+        /// District where the payment is made.
         place: Place,
-        /// The customer's district.
+        /// District of the customer.
         residence: Place,
-        /// Which customer of it.
+        /// Customer of that district.
         who: Who,
-        /// How much, in cents.
+        /// Amount in cents.
         amount: i64,
     },
     /// Order-Status.
     OrderStatus {
-        /// The customer's district.
+        /// District of the customer.
         place: Place,
-        /// Which customer of it.
+        /// Customer of that district.
         who: Who,
     },
     /// Delivery.
     Delivery {
-        /// The warehouse, all districts of it.
+        /// Warehouse, with all its districts.
         warehouse: u64,
-        /// Who delivers.
+        /// Carrier of the delivery.
         carrier: u64,
     },
     /// Stock-Level.
     StockLevel {
-        /// The district.
+        /// District of the query.
         place: Place,
-        /// Less than this is low.
+        /// Threshold below which stock is low.
         threshold: i64,
     },
 }
 
-/// Whose transactions are drawn.
+/// Terminal for which transactions are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terminal {
     pub options: TerminalOptions,
     pub non_uniform: NonUniform,
-    /// Its warehouse, and the district of its Stock-Level.
+    /// Warehouse of the terminal, and the district of its Stock-Level.
     pub home: Place,
 }
 
-/// What a terminal has to know of the options.
+/// The options that a terminal needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TerminalOptions {
     warehouses: u64,
@@ -147,7 +148,7 @@ impl Terminal {
         }
     }
 
-    /// A warehouse other than this terminal's, where there is one.
+    /// Returns a warehouse other than this terminal's, if there is one.
     fn another(&self, stream: &mut Stream) -> u64 {
         let home = self.home.warehouse;
         if self.options.warehouses == 1 {
@@ -172,7 +173,7 @@ impl Terminal {
             *line = Line { item, supplier, quantity: 1 + stream.below(10) };
         }
         if rolls_back {
-            // The number behind the last item is nobody's.
+            // The number after the last item is unused.
             lines[count - 1].item = options.items;
         }
         Drawn::NewOrder { place, customer, lines, count }

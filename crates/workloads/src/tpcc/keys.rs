@@ -1,8 +1,8 @@
-//! How the keys of TPC-C's tables are made of the numbers in them.
+//! Builds the keys of TPC-C's tables from the numbers in them.
 //!
-//! All numbers count from 0 here; the specification's count from 1. Tables that are looked up by hash have dense
-//! keys, as numbers with mixed bases (see [`TpccOptions`]): districts, customers, stock. Tables in key order have
-//! keys of bit fields, the most significant first, so that what belongs together is one range:
+//! All numbers count from 0 here. The specification's numbers count from 1. Tables that are looked up by hash
+//! have dense keys, as numbers with mixed bases (see [`TpccOptions`]): districts, customers, stock. Tables in
+//! key order have keys of bit fields, the most significant first, so that related rows form one range:
 //!
 //! | table | warehouse | district | | | |
 //! | --- | --- | --- | --- | --- | --- |
@@ -12,38 +12,38 @@
 //! | customers by name | 20 | 4 | name 10 | customer 12 | |
 //! | HISTORY | 20 | | worker 13 | number 31 | |
 //!
-//! HISTORY has no key in the specification; here it has its home warehouse's number, the worker that wrote it,
-//! and how many that worker had drawn before.
+//! HISTORY has no key in the specification. Here its key consists of the home warehouse's number, the worker
+//! that wrote it, and the number of transactions that the worker had drawn before.
 
 use super::TpccOptions;
 use txn::KeyRange;
 
-/// Bits of a warehouse's number.
+/// Number of bits of a warehouse's number.
 pub const WAREHOUSE_BITS: u32 = 20;
-/// Bits of a district's number.
+/// Number of bits of a district's number.
 pub const DISTRICT_BITS: u32 = 4;
-/// Bits of a customer's number within its district.
+/// Number of bits of a customer's number within its district.
 pub const CUSTOMER_BITS: u32 = 12;
-/// Bits of an order's number within its district.
+/// Number of bits of an order's number within its district.
 pub const ORDER_BITS: u32 = 28;
-/// Bits of a line's number within its order.
+/// Number of bits of a line's number within its order.
 pub const LINE_BITS: u32 = 4;
-/// Bits of a last name's number.
+/// Number of bits of a last name's number.
 pub const NAME_BITS: u32 = 10;
-/// Bits of a worker's number.
+/// Number of bits of a worker's number.
 pub const WORKER_BITS: u32 = 13;
-/// Bits of the number of a history row among its worker's.
+/// Number of bits of a history row's number within its worker.
 pub const HISTORY_BITS: u32 = 31;
 
-/// The worker that stands for the initial population in the keys of HISTORY.
+/// The worker number of the initial population in the keys of HISTORY.
 pub const LOADING_WORKER: u64 = (1 << WORKER_BITS) - 1;
 
 /// A district of a warehouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The warehouse's number.
+    /// Number of the warehouse.
     pub warehouse: u64,
-    /// The district's number within its warehouse.
+    /// Number of the district within its warehouse.
     pub district: u64,
 }
 
@@ -52,70 +52,70 @@ impl Place {
         self.warehouse << DISTRICT_BITS | self.district
     }
 
-    /// Key of order number `order`, in ORDER and in NEW-ORDER.
+    /// Returns the key of order number `order`, in ORDER and in NEW-ORDER.
     #[inline]
     pub fn order(self, order: u64) -> u64 {
         assert!(order < 1 << ORDER_BITS, "a district has at most 2^28 orders");
         self.bits() << ORDER_BITS | order
     }
 
-    /// All keys of the district's orders.
+    /// Returns all keys of the district's orders.
     pub fn orders(self) -> KeyRange {
         range(self.order(0), self.order((1 << ORDER_BITS) - 1))
     }
 
-    /// Key of a line of order number `order`.
+    /// Returns the key of a line of order number `order`.
     #[inline]
     pub fn line(self, order: u64, line: u64) -> u64 {
         self.order(order) << LINE_BITS | line
     }
 
-    /// The keys of the lines of the orders from `first` to `last`, both included.
+    /// Returns the keys of the lines of the orders from `first` to `last`, both included.
     pub fn lines(self, first: u64, last: u64) -> KeyRange {
         range(self.line(first, 0), self.line(last, (1 << LINE_BITS) - 1))
     }
 
-    /// Key of an order among its customer's.
+    /// Returns the key of an order in the table of orders by customer.
     #[inline]
     pub fn order_of(self, customer: u64, order: u64) -> u64 {
         (self.bits() << CUSTOMER_BITS | customer) << ORDER_BITS | order
     }
 
-    /// The keys of the orders of `customer`.
+    /// Returns the keys of the orders of `customer`.
     pub fn orders_of(self, customer: u64) -> KeyRange {
         range(self.order_of(customer, 0), self.order_of(customer, (1 << ORDER_BITS) - 1))
     }
 
-    /// Key of a customer among those with the last name number `name`.
+    /// Returns the key of a customer among those with last name number `name`.
     #[inline]
     pub fn named(self, name: u64, customer: u64) -> u64 {
         (self.bits() << NAME_BITS | name) << CUSTOMER_BITS | customer
     }
 
-    /// The keys of the customers with the last name number `name`.
+    /// Returns the keys of the customers with last name number `name`.
     pub fn all_named(self, name: u64) -> KeyRange {
         range(self.named(name, 0), self.named(name, (1 << CUSTOMER_BITS) - 1))
     }
 }
 
-/// Key of a history row.
+/// Returns the key of a history row.
 #[inline]
 pub fn history(warehouse: u64, worker: u64, number: u64) -> u64 {
     assert!(number < 1 << HISTORY_BITS, "a worker writes at most 2^31 rows of history");
     (warehouse << WORKER_BITS | worker) << HISTORY_BITS | number
 }
 
-/// The number of an order, from its key in ORDER, in NEW-ORDER or among its customer's.
+/// Returns the number of an order from its key in ORDER, in NEW-ORDER or in the table of orders by customer.
 pub fn order_number(key: u64) -> u64 {
     key & ((1 << ORDER_BITS) - 1)
 }
 
-/// The number of the order to which the key of a line belongs.
+/// Returns the number of the order to which the key of a line belongs.
 pub fn order_of_line(key: u64) -> u64 {
     order_number(key >> LINE_BITS)
 }
 
-/// The number of the customer in a key of the table of names.
+/// Returns the number of the customer in a key of the table of names.
 pub fn customer_of_name(key: u64) -> u64 {
     key & ((1 << CUSTOMER_BITS) - 1)
 }
@@ -125,25 +125,25 @@ fn range(first: u64, last: u64) -> KeyRange {
 }
 
 impl TpccOptions {
-    /// Key of a district.
+    /// Returns the key of a district.
     #[inline]
     pub fn district(&self, place: Place) -> u64 {
         place.warehouse * self.districts + place.district
     }
 
-    /// Key of a customer.
+    /// Returns the key of a customer.
     #[inline]
     pub fn customer(&self, place: Place, customer: u64) -> u64 {
         self.district(place) * self.customers_per_district + customer
     }
 
-    /// Key of the stock of an item.
+    /// Returns the key of the stock of an item.
     #[inline]
     pub fn stock(&self, warehouse: u64, item: u64) -> u64 {
         warehouse * self.items + item
     }
 
-    /// All districts.
+    /// Returns all districts.
     pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
         let districts = self.districts;
         (0..self.warehouses).flat_map(move |warehouse| {

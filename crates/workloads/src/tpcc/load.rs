@@ -1,7 +1,7 @@
-//! The initial population (clause 4.3.3.1).
+//! Loads the initial population (clause 4.3.3.1).
 //!
-//! Each row is a function of the seed and of its key, drawn from a stream of its own: rows can be made in any
-//! order and by any number of threads.
+//! Each row is a function of the seed and of its key, drawn from its own stream. So rows can be generated in
+//! any order and by any number of threads.
 
 use super::columns::*;
 use super::keys::{self, LOADING_WORKER, Place};
@@ -12,25 +12,25 @@ use super::{TpccOptions, columns};
 use crate::stream::{Stream, mix};
 use txn::{Loader, TableId};
 
-/// What customers have paid before, and owe less: 10.00.
+/// Amount that each customer has paid before, which reduces the debt: 10.00.
 pub(super) const FIRST_PAYMENT: i64 = 1_000;
 
-/// The date of everything that was there before.
+/// Date of everything in the initial population.
 pub(super) const FIRST_DATE: u64 = 1;
 
-/// What a stream is for, where it is not for the row of a table.
+/// Purposes of streams that do not belong to the row of a table.
 const CONSTANTS: u16 = 64;
 const BUYERS: u16 = 65;
 const LENGTHS: u16 = 66;
 
-/// The rule by which rows are made.
+/// The rule by which rows are generated.
 #[derive(Clone, Debug)]
 pub(super) struct Population<'a> {
     options: &'a TpccOptions,
     non_uniform: NonUniform,
 }
 
-/// The constants of the initial population and of the runs on it.
+/// Returns the constants of the initial population and of the runs on it.
 pub(super) fn constants(options: &TpccOptions) -> (NonUniform, NonUniform) {
     NonUniform::pair(&mut stream_of(options, CONSTANTS, 0))
 }
@@ -40,12 +40,12 @@ fn stream_of(options: &TpccOptions, what: u16, key: u64) -> Stream {
     Stream::of_worker(seed.wrapping_add(key), usize::from(what))
 }
 
-/// S_QUANTITY of a row of stock at first.
+/// Returns the initial S_QUANTITY of a row of stock.
 pub(super) fn first_quantity(options: &TpccOptions, key: u64) -> i64 {
     10 + stream_of(options, STOCK.0, key).below(91) as i64
 }
 
-/// Fills a piece of a full row.
+/// Returns the bytes of one column of a full row.
 fn at(row: &mut [u8], columns: Columns, column: usize) -> &mut [u8] {
     &mut row[offset(columns, column)..offset(columns, column + 1)]
 }
@@ -59,7 +59,7 @@ impl<'a> Population<'a> {
         stream_of(self.options, table.0, key)
     }
 
-    /// Loads everything.
+    /// Loads all tables.
     pub(super) fn load(&self, loader: &mut dyn Loader) {
         let o = self.options;
         let districts = o.warehouses * o.districts;
@@ -107,7 +107,7 @@ impl<'a> Population<'a> {
         }
     }
 
-    /// The number of the last name of a customer: the first thousand have each name once.
+    /// Returns the number of a customer's last name. The first thousand customers have each name once.
     fn name_of(&self, key: u64) -> u64 {
         let customer = key % self.options.customers_per_district;
         if customer < text::NAMES {
@@ -181,7 +181,7 @@ impl<'a> Population<'a> {
         }
     }
 
-    /// The customers of a district's orders: each of them once, in a random order.
+    /// Returns the customers of a district's orders: each customer once, in random order.
     fn buyers(&self, place: Place) -> Vec<u64> {
         let mut buyers: Vec<u64> = (0..self.options.customers_per_district).collect();
         let stream = &mut stream_of(self.options, BUYERS, self.options.district(place));

@@ -1,4 +1,4 @@
-//! How often each transaction comes.
+//! Defines the frequency of each transaction.
 
 use crate::options::{OptionError, OptionKind, OptionValue};
 use crate::stream::Stream;
@@ -8,15 +8,15 @@ use std::fmt;
 pub const KIND_NAMES: [&str; 5] =
     ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
-/// The largest weight: a sum of them stays small.
+/// Largest weight. It is small enough that a sum of weights does not overflow.
 const MOST_WEIGHT: u64 = 1_000_000;
 
-/// The weights of the five transactions, in the order of [`KIND_NAMES`]. Each is drawn anew, in proportion to its
-/// weight: no deck of cards (clause 5.2.4.2 allows both).
+/// The weights of the five transactions, in the order of [`KIND_NAMES`]. Each transaction is drawn
+/// independently, in proportion to its weight, without a deck of cards (clause 5.2.4.2 allows both).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mix(pub [u64; 5]);
 
-/// Mixes with names.
+/// Named mixes.
 const NAMED: [(&str, Mix); 4] = [
     ("full", Mix::FULL),
     ("narrow", Mix::NARROW),
@@ -25,19 +25,19 @@ const NAMED: [(&str, Mix); 4] = [
 ];
 
 impl Mix {
-    /// The specification's, with the least of everything that has a least (clause 5.2.3).
+    /// The specification's mix, with the minimum of each transaction that has a minimum (clause 5.2.3).
     pub const FULL: Mix = Mix([45, 43, 4, 4, 4]);
 
-    /// The two transactions of the papers' narrow mix, half and half (Abyss 5.6).
+    /// The two transactions of the papers' narrow mix, with equal shares (Abyss 5.6).
     pub const NARROW: Mix = Mix([50, 50, 0, 0, 0]);
 
-    /// New-Order alone.
+    /// Only New-Order.
     pub const ORDERS: Mix = Mix([1, 0, 0, 0, 0]);
 
-    /// Payment alone.
+    /// Only Payment.
     pub const PAYMENT: Mix = Mix([0, 1, 0, 0, 0]);
 
-    /// Says what is wrong with the weights, if anything is.
+    /// Returns an error if the weights are invalid.
     pub(super) fn validate(&self) -> Result<(), OptionError> {
         let sum: u64 = self.0.iter().fold(0, |sum, weight| sum.saturating_add(*weight));
         if sum > 0 && self.0.iter().all(|weight| *weight <= MOST_WEIGHT) {
@@ -47,7 +47,7 @@ impl Mix {
         Err(OptionError { option: "mix", given: self.to_string(), allowed })
     }
 
-    /// Draws a kind.
+    /// Draws the kind of a transaction.
     #[inline]
     pub(super) fn draw(&self, stream: &mut Stream) -> usize {
         let mut dice = stream.below(self.0.iter().sum());

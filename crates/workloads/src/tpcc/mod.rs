@@ -1,31 +1,35 @@
 //! TPC-C: orders of a wholesale supplier, complete.
 //!
-//! TPC Benchmark C, Standard Specification, revision 5.11 (2010): nine tables, five transactions, and two ways to
-//! customers and orders beside their keys, by last name and by customer. In the papers: Abyss 5.6 (the narrow mix,
-//! without inserts), The Full Story of 1000 Cores (narrow and full mix), Hardware Islands 3.2.3, Micro-architecture
-//! of OLTP 5.2.
+//! Source: TPC Benchmark C, Standard Specification, revision 5.11 (2010). It has nine tables, five
+//! transactions, and two access paths to customers and orders beside their keys: by last name and by
+//! customer. The papers use it in Abyss 5.6 (the narrow mix, without inserts), The Full Story of 1000 Cores
+//! (narrow and full mix), Hardware Islands 3.2.3, and Micro-architecture of OLTP 5.2.
 //!
 //! # Decisions
-//! - Both secondary paths are tables in key order, kept by the loader and by New-Order. Like everything else they
-//!   are under concurrency control, and so are the tables that are only read.
+//! - Both secondary access paths are tables in key order, maintained by the loader and by New-Order. They are
+//!   under concurrency control like all other tables, including the tables that are only read.
 //! - A worker is a terminal: its home warehouse is its number modulo the number of warehouses. There is no
-//!   keying and no thinking (the papers leave both out). Delivery is executed at once, as one transaction.
-//! - A transaction is rolled back and drawn anew when an item is unused; such orders are no commits.
-//! - Under partition locks a warehouse is a partition; items are in every one.
-//! - Where the protocol adds at commit, what a transaction adds to and does not show is added: W_YTD and D_YTD of a
-//!   payment, C_BALANCE and C_DELIVERY_CNT of a delivery. S_QUANTITY of an order and C_BALANCE of a payment are
-//!   shown, so their rows are read, and the counters beside them go with them.
+//!   keying or thinking time (the papers leave both out). Delivery is executed immediately, as one
+//!   transaction.
+//! - If an item is unused, the transaction is rolled back and a new one is drawn. Such an order does not
+//!   count as a commit.
+//! - Under partition locks a warehouse is a partition. Items are in every partition.
+//! - Some protocols apply additions at commit. There, columns that a transaction adds to and does not show
+//!   are changed by additions: W_YTD and D_YTD of a payment, C_BALANCE and C_DELIVERY_CNT of a delivery.
+//!   S_QUANTITY of an order and C_BALANCE of a payment are shown, so their rows are read, and the counters
+//!   beside them are updated with them.
 //! - Numbers count from 0, amounts are in cents, dates are counters: see [`columns`].
-//! - Which of a name's customers are asked for is found among all of them, with their first names, at each look-up.
+//! - The customer for a last name is chosen among all customers with that name, with their first names, at
+//!   each lookup.
 //!
 //! # Deviations
-//! - The C of NURand and the initial population follow from an option, not from the time of day.
-//! - The mix is drawn per transaction, and nothing limits the latency of Delivery.
-//! - Options scale everything down, for tests; then the population is in proportion, and not the
+//! - The C of NURand and the initial population depend on an option instead of the time of day.
+//! - The mix is drawn per transaction, and the latency of Delivery has no limit.
+//! - Options scale everything down, for tests. The population is then in proportion and differs from the
 //!   specification's. With fewer than 1000 customers in a district, only names that exist are drawn.
 //!
-//! The law is the twelve consistency conditions of clause 3.3.2, and some that the specification could have:
-//! see [`Tpcc::conservation`](txn::Workload::conservation).
+//! The law consists of the twelve consistency conditions of clause 3.3.2 and some additional conditions: see
+//! [`Tpcc::conservation`](txn::Workload::conservation).
 
 mod buyer;
 mod client;
@@ -66,18 +70,18 @@ pub struct Tpcc {
 }
 
 impl Tpcc {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: TpccOptions) -> Result<Tpcc, OptionError> {
         options.validate()?;
         Ok(Tpcc { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &TpccOptions {
         &self.options
     }
 
-    /// Which warehouse a key of `table` belongs to.
+    /// Returns the rule that maps a key of `table` to its warehouse.
     fn partitioning(&self, table: TableId) -> Partitioning {
         use keys::*;
         let o = &self.options;

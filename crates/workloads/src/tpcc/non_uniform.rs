@@ -1,8 +1,8 @@
-//! The non-uniform distribution NURand (clause 2.1.6) and its constants.
+//! Implements the non-uniform distribution NURand (clause 2.1.6) and its constants.
 
 use crate::stream::Stream;
 
-/// The constants C, one for each field that is drawn so.
+/// The constants C, one for each field that is drawn by NURand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NonUniform {
     customer: u64,
@@ -10,14 +10,15 @@ pub(super) struct NonUniform {
     name: u64,
 }
 
-/// The run's constant for names differs from the loader's by 65 to 119, but not by 96 or 112 (2.1.6.1).
+/// Returns true if the run's constant for names differs from the loader's by 65 to 119, but not by 96 or 112
+/// (2.1.6.1).
 fn is_far_enough(load: u64, run: u64) -> bool {
     let distance = load.abs_diff(run);
     (65..=119).contains(&distance) && distance != 96 && distance != 112
 }
 
 impl NonUniform {
-    /// The constants of the initial population and of the runs on it.
+    /// Returns the constants of the initial population and of the runs on it.
     pub(super) fn pair(stream: &mut Stream) -> (NonUniform, NonUniform) {
         let mut draw = || NonUniform {
             customer: stream.below(1024),
@@ -31,26 +32,26 @@ impl NonUniform {
         (load, run)
     }
 
-    /// One of `customers` numbers of customers.
+    /// Draws one of `customers` customer numbers.
     #[inline]
     pub(super) fn customer(&self, stream: &mut Stream, customers: u64) -> u64 {
         draw(stream, 1023, self.customer, customers)
     }
 
-    /// One of `items` numbers of items.
+    /// Draws one of `items` item numbers.
     #[inline]
     pub(super) fn item(&self, stream: &mut Stream, items: u64) -> u64 {
         draw(stream, 8191, self.item, items)
     }
 
-    /// One of `names` numbers of last names.
+    /// Draws one of `names` last-name numbers.
     #[inline]
     pub(super) fn name(&self, stream: &mut Stream, names: u64) -> u64 {
         draw(stream, 255, self.name, names)
     }
 }
 
-/// NURand(A, 0, count - 1).
+/// Computes NURand(A, 0, count - 1).
 #[inline]
 fn draw(stream: &mut Stream, a: u64, c: u64, count: u64) -> u64 {
     ((stream.below(a + 1) | stream.below(count)) + c) % count
@@ -81,7 +82,7 @@ mod tests {
         };
         let (zero, moved) = (count(0), count(17));
         assert!(zero.iter().zip(moved.iter().cycle().skip(17)).all(|(a, b)| a == b));
-        // With ten bits or-ed, numbers whose low bits are all set are the likeliest.
+        // Because ten bits are or-ed, numbers whose low bits are all set are the most likely.
         assert!(zero[1023] > 10 * zero[1024].max(1));
         let mut few = Stream::of_worker(1, 0);
         assert!((0..1000).all(|_| draw(&mut few, 255, 200, 3) < 3));

@@ -1,4 +1,4 @@
-//! What can be set.
+//! Defines the options.
 
 use super::keys::{CUSTOMER_BITS, WAREHOUSE_BITS};
 use super::mix::Mix;
@@ -7,12 +7,12 @@ use crate::options::{
     self, Bundle, OptionError, OptionKind, OptionOf, OptionValue, Options, bundle, option,
 };
 
-/// How much of the schema there is.
+/// Size of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaSize {
     /// Every column of the specification.
     Full,
-    /// The columns by which something is decided.
+    /// The columns on which decisions are based.
     Small,
 }
 
@@ -39,40 +39,40 @@ impl OptionKind for SchemaSize {
     }
 }
 
-/// All that can be set. [`super::Tpcc::new`] checks it. The defaults are the specification's.
+/// Options of the workload. [`super::Tpcc::new`] validates them. The defaults are the specification's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TpccOptions {
-    /// Warehouses.
+    /// Number of warehouses.
     pub warehouses: u64,
-    /// How often each transaction comes.
+    /// Frequency of each transaction.
     pub mix: Mix,
-    /// How much of the schema there is.
+    /// Size of the schema.
     pub schema: SchemaSize,
     /// Share of an order's lines that another warehouse supplies, from 0 to 1.
     pub remote_new_order: f64,
-    /// Share of the payments of another warehouse's customers, from 0 to 1.
+    /// Share of the payments by customers of another warehouse, from 0 to 1.
     pub remote_payment: f64,
     /// Share of the orders that are rolled back because of an unused item, from 0 to 1.
     pub rollbacks: f64,
-    /// Share of the customers who are looked up by last name, from 0 to 1.
+    /// Share of the customers that are looked up by last name, from 0 to 1.
     pub by_name: f64,
-    /// Items, and rows of stock of a warehouse.
+    /// Number of items. It is also the number of rows of stock of a warehouse.
     pub items: u64,
-    /// Districts of a warehouse.
+    /// Number of districts of a warehouse.
     pub districts: u64,
-    /// Customers of a district; as many orders and history rows.
+    /// Number of customers of a district. The district starts with as many orders and history rows.
     pub customers_per_district: u64,
-    /// Fewest lines of an order.
+    /// Smallest number of lines of an order.
     pub least_lines: u64,
-    /// Most lines of an order.
+    /// Largest number of lines of an order.
     pub most_lines: u64,
-    /// The latest orders of which a Stock-Level looks at the items.
+    /// Number of latest orders whose items a Stock-Level examines.
     pub stock_level_orders: u64,
-    /// The rows of an order are announced before the first is accessed, so that cache misses overlap.
+    /// Set if the rows of an order are prefetched before the first access, so that cache misses overlap.
     pub prefetch: bool,
-    /// Columns that change often have words of concurrency control of their own.
+    /// Set if columns that change often have concurrency-control words of their own.
     pub split_columns: bool,
-    /// Decides the initial population and the constants of non-uniform draws.
+    /// Seed of the initial population and of the constants of non-uniform draws.
     pub load_seed: u64,
 }
 
@@ -160,9 +160,11 @@ impl Options for TpccOptions {
         ),
         option("load-seed", "Decides the initial population", |o| &mut o.load_seed),
     ];
-    // abyss: Staring into the Abyss, 5.6.1 and 5.6.2; its sizes: The Full Story of 1000 Cores, text of figure 6.
-    // high-conflict and low-conflict: The Full Story of 1000 Cores, figures 9 and 12, 9 and 14 (a warehouse for each
-    // core); full: 19 and 21. islands: Hardware Islands, 3.5.3; with --local-only its other deployment. atrapos: 4.5.2.
+    // Sources of the presets. abyss: Staring into the Abyss, 5.6.1 and 5.6.2. Its sizes are from The Full
+    // Story of 1000 Cores, text of figure 6. high-conflict and low-conflict: The Full Story of 1000 Cores,
+    // figures 9 and 12, 9 and 14 (a warehouse for each core). The full mixes: figures 19 and 21. islands:
+    // Hardware Islands, 3.5.3. With --local-only it is the thesis's other deployment. atrapos: Hardware
+    // Islands, 4.5.2.
     const PRESETS: &'static [Bundle] = &[
         bundle(
             "abyss-4",
@@ -210,17 +212,18 @@ impl Options for TpccOptions {
 }
 
 impl TpccOptions {
-    /// Every column of the specification is there.
+    /// Returns true if the schema has every column of the specification.
     pub(super) fn full_schema(&self) -> bool {
         self.schema == SchemaSize::Full
     }
 
-    /// Orders of a district that are undelivered at first: 900 of 3000 (clause 4.3.3.1), in proportion.
+    /// Returns the number of orders of a district that are initially undelivered: 900 of 3000 (clause
+    /// 4.3.3.1), in proportion.
     pub fn undelivered(&self) -> u64 {
         (self.customers_per_district * 3).div_ceil(10)
     }
 
-    /// Last names that customers of every district have.
+    /// Returns the number of last names that exist in every district.
     pub fn names(&self) -> u64 {
         NAMES.min(self.customers_per_district)
     }

@@ -10,11 +10,11 @@ use super::row::{amount, fetch, packed, put, word};
 use super::text::is_original;
 use txn::{Abort, Access, Intent, TableId};
 
-/// Units in which taxes and discounts count: 0.0001.
+/// Number of units in 1. Taxes and discounts are in units of 0.0001.
 const WHOLE: i64 = 10_000;
 
 impl Desk {
-    /// Announces the rows that are accessed one after another, so that their cache misses overlap.
+    /// Prefetches the rows that are accessed one after another, so that their cache misses overlap.
     fn announce<A: Access + ?Sized>(&mut self, access: &mut A, place: Place, lines: &[Line]) {
         let mut tell = |table: TableId, part: Part, key: &dyn Fn(&Line) -> u64| {
             self.keys.clear();
@@ -34,7 +34,7 @@ impl Desk {
         }
     }
 
-    /// Enters an order, or rolls back when an item is unused.
+    /// Enters an order. Rolls back if an item is unused.
     pub(super) fn enter_order<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
@@ -65,7 +65,7 @@ impl Desk {
         let all_local = lines.iter().all(|line| line.supplier == place.warehouse);
         let row: [u8; order::ALL.bytes] =
             packed([customer, 0, lines.len() as u64, u64::from(all_local), self.date]);
-        // Where a row is there already, another order has its number, and this attempt is doomed.
+        // If a row is already present, another order has the same number and this attempt is doomed.
         access.insert(ORDER, place.order(number).into(), &row)?;
         access.insert(NEW_ORDER, place.order(number).into(), &[0])?;
         access.insert(ORDER_BY_CUSTOMER, place.order_of(customer, number).into(), &[0])?;
@@ -91,7 +91,7 @@ impl Desk {
         let part = if full { item::PRICE.then(item::TEXTS) } else { item::PRICE };
         let row = &mut self.buffer[..part.bytes];
         if !access.read(ITEM, item.into(), part.set, row)? {
-            // An unused number (clause 2.4.2.3).
+            // The item number is unused (clause 2.4.2.3).
             return Err(Abort::user());
         }
         let price = amount(row, 0);
@@ -128,7 +128,8 @@ impl Desk {
     }
 }
 
-/// What is in stock after a sale that would leave `left`: less than ten is stocked up.
+/// Returns the quantity in stock after a sale that would leave `left`. If fewer than ten would be left, the
+/// stock is increased by 91.
 fn restocked(left: i64) -> i64 {
     if left >= 10 { left } else { left + 91 }
 }

@@ -9,11 +9,11 @@ use super::row::{amount, fetch, increase, packed, put, word};
 use std::io::Write;
 use txn::{Abort, Access, Intent, TableId};
 
-/// Where C_CREDIT lies in what a payment reads of a customer.
+/// Offset of C_CREDIT in the columns of a customer that a payment reads.
 const CREDIT: usize = 32;
 
 impl Desk {
-    /// Takes a payment in.
+    /// Processes a payment.
     pub(super) fn pay<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
@@ -45,7 +45,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Adds a payment to a warehouse or a district, and gives its name.
+    /// Adds a payment to a warehouse or a district, and copies its name to `name`.
     fn take_in<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
@@ -72,7 +72,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Credits a payment to a customer; who has bad credit gets it into the remarks as well.
+    /// Credits a payment to a customer. If the customer has bad credit, the payment is also written into the
+    /// customer's remarks.
     fn credit<A: Access + ?Sized>(
         &mut self,
         access: &mut A,

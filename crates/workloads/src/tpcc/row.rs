@@ -1,18 +1,18 @@
-//! Values in packed rows, and rows that are always there.
+//! Accesses values in packed rows, and rows that always exist.
 
 use super::columns::Part;
 use txn::{Abort, Access, Intent, TableId};
 
-/// Longer than any part of a row that a transaction reads at once.
+/// Buffer size in bytes. It is larger than any part of a row that a transaction reads at once.
 pub(super) const BUFFER: usize = 640;
 
-/// The integer at word number `at` of a packed row that begins with integers.
+/// Returns the integer at word number `at` of a packed row that begins with integers.
 #[inline]
 pub(super) fn word(row: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(row[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
 }
 
-/// The same, signed: an amount in cents, or a quantity.
+/// Returns the signed integer at word number `at`: an amount in cents, or a quantity.
 #[inline]
 pub(super) fn amount(row: &[u8], at: usize) -> i64 {
     word(row, at) as i64
@@ -26,7 +26,7 @@ pub(super) fn put(row: &mut [u8], words: &[u64]) {
     }
 }
 
-/// Integers as a packed row.
+/// Returns integers as a packed row.
 #[inline]
 pub(super) fn packed<const N: usize, const BYTES: usize>(words: [u64; N]) -> [u8; BYTES] {
     const { assert!(N * 8 == BYTES) };
@@ -35,7 +35,8 @@ pub(super) fn packed<const N: usize, const BYTES: usize>(words: [u64; N]) -> [u8
     row
 }
 
-/// Reads a part of a row that was loaded and is never deleted: even an attempt that is doomed to abort finds it.
+/// Reads a part of a row that was loaded and is never deleted. Even an attempt that is doomed to abort finds
+/// it.
 #[inline]
 pub(super) fn fetch<'b, A: Access + ?Sized>(
     access: &mut A,
@@ -51,7 +52,8 @@ pub(super) fn fetch<'b, A: Access + ?Sized>(
     Ok(out)
 }
 
-/// Adds `deltas` to a part of such a row, integers all.
+/// Adds `deltas` to a part of a row that was loaded and is never deleted. All columns of the part must be
+/// integers.
 #[inline]
 pub(super) fn increase<A: Access + ?Sized>(
     access: &mut A,
@@ -70,12 +72,12 @@ fn lost(table: TableId, key: u64) -> ! {
     panic!("row {key} of table {} was loaded and never deleted, yet is not found", table.0)
 }
 
-/// A digest of what was read, which exists so that reads happen.
+/// A digest of the values read. It exists so that the compiler keeps the reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest(pub u64);
 
 impl Digest {
-    /// Adds `bytes`.
+    /// Adds `bytes` to the digest.
     #[inline]
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use txn::{Abort, Access, Direction, Intent};
 
 impl Desk {
-    /// Counts the items of the district's last orders of which less than `threshold` is in stock.
+    /// Counts the items of the district's last orders whose quantity in stock is less than `threshold`.
     pub(super) fn stock_level<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
@@ -21,7 +21,7 @@ impl Desk {
         let first = next.saturating_sub(self.options.stock_level_orders);
         let items = &mut self.found;
         items.clear();
-        // No district is without an order.
+        // Every district has an order.
         let (lines, part) = (place.lines(first, next.max(1) - 1), line::ITEM);
         access.scan(ORDER_LINE, lines.into(), Direction::Forward, part.set, &mut |_, row| {
             items.push(word(row, 0));

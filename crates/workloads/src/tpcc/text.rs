@@ -1,26 +1,27 @@
-//! Random texts and last names (clause 4.3.2).
+//! Generates random texts and last names (clause 4.3.2).
 
 use crate::stream::Stream;
 
-/// Letters of a random text (4.3.2.2): 26 small, 26 capital, 10 digits.
+/// Letters of a random text (4.3.2.2): 26 lower-case letters, 26 capitals, 10 digits.
 const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 /// Syllables of last names (4.3.2.3).
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// Last names there are.
+/// Number of last names.
 pub const NAMES: u64 = 1000;
 
-/// What one text in ten of items and of stock has in it (4.3.3.1).
+/// Text that one in ten texts of items and of stock contains (4.3.3.1).
 pub const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// Fills `out` with a text of `least` letters at least and of its own length at most; zeros follow. How long it is.
+/// Fills `out` with a text of at least `least` letters and at most its own length, followed by zeros. Returns
+/// the length of the text.
 pub(super) fn letters(stream: &mut Stream, out: &mut [u8], least: usize) -> usize {
     random(stream, out, least, LETTERS)
 }
 
-/// The same with digits for letters (an n-string).
+/// Fills `out` with digits (an n-string).
 pub(super) fn digits(stream: &mut Stream, out: &mut [u8]) {
     let length = out.len();
     random(stream, out, length, &LETTERS[52..]);
@@ -29,7 +30,7 @@ pub(super) fn digits(stream: &mut Stream, out: &mut [u8]) {
 fn random(stream: &mut Stream, out: &mut [u8], least: usize, letters: &[u8]) -> usize {
     let length = least + stream.below((out.len() - least + 1) as u64) as usize;
     for part in out[..length].chunks_mut(8) {
-        // Eight letters of one number: what is left of it after a letter draws the next.
+        // Each number yields eight letters: the remainder after a letter determines the next.
         let mut bits = stream.bits();
         for place in part {
             let scaled = u128::from(bits) * letters.len() as u128;
@@ -41,7 +42,7 @@ fn random(stream: &mut Stream, out: &mut [u8], least: usize, letters: &[u8]) -> 
     length
 }
 
-/// A text with ORIGINAL somewhere in it, one time in ten.
+/// Fills `out` with a text that contains ORIGINAL with a probability of one in ten.
 pub(super) fn data(stream: &mut Stream, out: &mut [u8], least: usize) {
     let length = letters(stream, out, least);
     if stream.below(10) == 0 {
@@ -50,12 +51,12 @@ pub(super) fn data(stream: &mut Stream, out: &mut [u8], least: usize) {
     }
 }
 
-/// True when ORIGINAL is in `text`.
+/// Returns true if `text` contains ORIGINAL.
 pub(super) fn is_original(text: &[u8]) -> bool {
     text.windows(ORIGINAL.len()).any(|part| part == ORIGINAL)
 }
 
-/// A street, twice, a city, a state and a zip code (4.3.2.7), as they lie in a row: 71 bytes.
+/// Generates two street lines, a city, a state and a zip code (4.3.2.7), in the layout of a row: 71 bytes.
 pub(super) fn address(stream: &mut Stream, out: &mut [u8]) {
     for line in out[..60].chunks_mut(20) {
         letters(stream, line, 10);
@@ -66,8 +67,8 @@ pub(super) fn address(stream: &mut Stream, out: &mut [u8]) {
     out[66..71].copy_from_slice(b"11111");
 }
 
-/// Writes last name number `name` (4.3.2.3) into `out`: a syllable for each of three digits. Transactions are given
-/// the number; names and numbers determine each other.
+/// Writes last name number `name` (4.3.2.3) into `out`: a syllable for each of three digits. Transactions
+/// receive the number, because names and numbers determine each other.
 pub fn last_name(name: u64, out: &mut [u8]) {
     out.fill(0);
     let mut at = 0;

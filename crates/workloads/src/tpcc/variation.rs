@@ -1,10 +1,10 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Mix, SchemaSize, Tpcc, TpccOptions};
 
 impl Tpcc {
-    /// TPC-C with so few rows that its transactions meet all the time, and mixes in which deliveries and looks are as
-    /// frequent as orders.
+    /// Returns TPC-C with so few rows that its transactions conflict all the time. In its mixes, deliveries
+    /// and read-only transactions are as frequent as orders.
     pub fn varied(seed: u64) -> Tpcc {
         let mixes = [Mix([2, 2, 1, 2, 1]), Mix([3, 1, 1, 3, 1]), Mix([2, 1, 2, 1, 2]), Mix::FULL];
         let options = TpccOptions {

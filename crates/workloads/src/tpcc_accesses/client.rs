@@ -1,11 +1,11 @@
-//! One worker's stream of orders and payments.
+//! Draws and runs one worker's stream of orders and payments.
 
 use super::draw::{Drawn, OrderLine, draw};
 use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, TableId};
 
-/// Every table's only column.
+/// The only column of every table.
 const ROW: ColumnSet = ColumnSet::one(0);
 
 /// One worker's stream of procedures.
@@ -47,12 +47,13 @@ impl TpccAccessesClient {
         }
     }
 
-    /// The warehouse on which this worker works.
+    /// Returns the home warehouse of this worker.
     pub fn home(&self) -> u64 {
         self.home
     }
 
-    /// A digest of every byte read so far, aborted attempts included. It exists so that reads happen.
+    /// Returns a digest of every byte read so far, including aborted attempts. It exists so that the compiler
+    /// keeps the reads.
     pub fn checksum(&self) -> u64 {
         self.checksum
     }
@@ -96,7 +97,7 @@ impl TpccAccessesClient {
         Ok(())
     }
 
-    /// Charges for rows that would be inserted.
+    /// Charges the cost of rows that would be inserted.
     fn insert<A: Access + ?Sized>(&self, access: &mut A, bytes: u64) {
         access.compute(bytes.div_ceil(64) * self.options.insert_line_cycles);
     }

@@ -1,9 +1,9 @@
-//! The inputs of a procedure, drawn before it begins.
+//! Draws the inputs of a procedure before it begins.
 
 use super::{DISTRICTS, TpccAccessesOptions};
 use crate::stream::Stream;
 
-/// Fewest and most lines of an order (TPC-C 2.4.1.3).
+/// Smallest and largest number of lines of an order (TPC-C 2.4.1.3).
 const LINES: std::ops::RangeInclusive<u64> = 5..=15;
 
 /// One line of an order, by keys.
@@ -15,7 +15,7 @@ pub struct OrderLine {
     pub stock: u64,
 }
 
-/// What was drawn; an order's lines are kept beside it.
+/// A drawn procedure. An order's lines are kept separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// An order.
@@ -34,7 +34,7 @@ pub enum Drawn {
     },
 }
 
-/// Draws a procedure for a client of `home`; an order's lines replace `lines`.
+/// Draws a procedure for a client of `home`. An order's lines replace `lines`.
 pub fn draw(
     options: &TpccAccessesOptions,
     home: u64,
@@ -73,18 +73,19 @@ pub fn draw(
     }
 }
 
-/// True in a share `ratio` of all calls; always the same number of draws.
+/// Returns true with probability `ratio`. It always consumes the same number of draws.
 fn chance(stream: &mut Stream, ratio: f64) -> bool {
     stream.unit() < ratio
 }
 
-/// A warehouse other than `home`, where there is one.
+/// Returns a warehouse other than `home`, if there is one.
 fn another(stream: &mut Stream, home: u64, warehouses: u64) -> u64 {
     let other = stream.below((warehouses - 1).max(1));
     if warehouses == 1 { home } else { other + u64::from(other >= home) }
 }
 
-/// A number in `0..n` by TPC-C's NURand (2.1.6) with the constant C = 0: the constant only moves the hot ones.
+/// Returns a number in `0..n` by TPC-C's NURand (2.1.6) with the constant C = 0. The constant only changes
+/// which numbers are hot.
 fn non_uniform(stream: &mut Stream, a: u64, n: u64) -> u64 {
     (stream.below(a + 1) | stream.below(n)) % n
 }
@@ -121,7 +122,7 @@ mod tests {
                 }
                 orders += 1;
                 assert_eq!(customer / records.customers, district, "orders are the district's own");
-                // A drawn line may be dropped because its item was there already.
+                // A drawn line is dropped if its item is already in the order.
                 assert!((2..=15).contains(&lines.len()));
                 for line in &lines {
                     assert!(line.item < records.items);

@@ -1,28 +1,29 @@
-//! A stand-in for the accesses of TPC-C narrow: the same records in about the same places, no TPC-C.
+//! A stand-in for the accesses of narrow TPC-C: the same records in about the same places. It is not TPC-C.
 //!
 //! The narrow mix of "The Full Story of 1000 Cores" (2022) is half NewOrder, half Payment, on the records
-//! that DBx1000 keeps. This workload reads and updates records of those sizes under the same rules of choice, so
-//! that a simulated machine meets the same conflicts and moves about the same bytes. TPC-C itself, with its logic,
-//! its inserts and its consistency conditions, is another workload.
+//! that DBx1000 keeps. This workload reads and updates records of those sizes under the same rules of choice.
+//! So a simulated machine has the same conflicts and moves about the same number of bytes. TPC-C itself, with
+//! its logic, its inserts and its consistency conditions, is another workload.
 //!
 //! | procedure | accesses |
 //! | --- | --- |
 //! | NewOrder | reads the warehouse; updates a district; reads a customer; 5 to 15 lines: reads an item, updates its stock |
 //! | Payment | updates the warehouse, a district and a customer |
 //!
-//! Worker `t` works on warehouse `t mod W`. A share of the lines takes stock of another warehouse, a share of the
-//! payments is for a customer of another warehouse. Items and customers are drawn by TPC-C's non-uniform rule; a
-//! second line for the same item is dropped. Every access reads or updates the whole record, as DBx1000 does.
+//! Worker `t` works on warehouse `t mod W`. A share of the lines takes stock of another warehouse, and a
+//! share of the payments is for a customer of another warehouse. Items and customers are drawn by TPC-C's
+//! non-uniform rule. A second line for the same item is dropped. Every access reads or updates the whole
+//! record, as in DBx1000.
 //!
-//! A warehouse is a partition, as in the papers; the items are replicated.
+//! A warehouse is a partition, as in the papers. The items are replicated.
 //!
-//! # What it is not
-//! - Nothing is inserted: an order's and a history's bytes cost
-//!   [`TpccAccessesOptions::insert_line_cycles`] for each line of memory, privately.
-//! - With [`TpccAccessesOptions::bypass`] (the measured program's eighth optimisation) warehouse and items are read
-//!   without concurrency control. No engine here can do that yet, so such a read costs a number of cycles that the caller
-//!   takes from the machine, and touches no shared memory. The customer is read through the protocol all the same: it is
-//!   one access in twelve, and hardly ever contended.
+//! # Differences from TPC-C
+//! - Nothing is inserted. The bytes of an order and of a history record cost
+//!   [`TpccAccessesOptions::insert_line_cycles`] for each cache line, privately.
+//! - With [`TpccAccessesOptions::bypass`] (the measured program's eighth optimisation) warehouse and items
+//!   are read without concurrency control. No engine here supports that yet. Therefore such a read costs a
+//!   number of cycles that the caller takes from the machine, and touches no shared memory. The customer is
+//!   still read through the protocol: it is one access in twelve, and rarely contended.
 //! - A payment finds its customer by number. The measured program looks 60 % of them up by name.
 //! - Records are opaque: no law holds between their values.
 
@@ -40,7 +41,7 @@ use txn::{Column, ColumnType, Loader, Partitioning, Schema, TableId, TableSchema
 /// Names of the kinds of procedures, in the order of their numbers.
 pub const KIND_NAMES: [&str; 2] = ["new_order", "payment"];
 
-/// Districts of a warehouse.
+/// Number of districts of a warehouse.
 pub const DISTRICTS: u64 = 10;
 
 /// Warehouses: warehouse number.
@@ -61,13 +62,13 @@ pub struct TpccAccesses {
 }
 
 impl TpccAccesses {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: TpccAccessesOptions) -> Result<TpccAccesses, OptionError> {
         options.validate()?;
         Ok(TpccAccesses { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &TpccAccessesOptions {
         &self.options
     }

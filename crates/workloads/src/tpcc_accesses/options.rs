@@ -1,34 +1,34 @@
-//! What can be set, and the sizes that follow from it.
+//! Defines the options, and the sizes that follow from them.
 
 use super::DISTRICTS;
 use crate::options::{self, OptionError, OptionOf, Options, option};
 
-/// The most warehouses.
+/// Largest number of warehouses.
 const MAX_WAREHOUSES: u64 = 1 << 20;
 
-/// The most cycles that one of the private costs may be.
+/// Largest value of a private cost, in cycles.
 const MAX_CYCLES: u64 = 1 << 20;
 
-/// All that can be set. [`TpccAccesses::new`](super::TpccAccesses::new) checks it.
+/// Options of the workload. [`TpccAccesses::new`](super::TpccAccesses::new) validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TpccAccessesOptions {
-    /// Warehouses.
+    /// Number of warehouses.
     pub warehouses: u64,
-    /// Records of full length and number; else DBx1000's small schema.
+    /// Set if records have full length and number. Otherwise DBx1000's small schema is used.
     pub full_schema: bool,
-    /// Warehouse and items are read without concurrency control.
+    /// Set if warehouse and items are read without concurrency control.
     pub bypass: bool,
-    /// Share of the lines whose stock is another warehouse's, from 0 to 1.
+    /// Share of the lines whose stock belongs to another warehouse, from 0 to 1.
     pub remote_lines: f64,
     /// Share of the payments for a customer of another warehouse, from 0 to 1.
     pub remote_payments: f64,
-    /// Copies of the item table, each for an equal share of the workers.
+    /// Number of copies of the item table, each for an equal share of the workers.
     pub item_replicas: u64,
-    /// What a read without concurrency control of the warehouse costs, in cycles.
+    /// Cost of a read of the warehouse without concurrency control, in cycles.
     pub bypassed_warehouse_cycles: u64,
-    /// What a read without concurrency control of an item costs, in cycles.
+    /// Cost of a read of an item without concurrency control, in cycles.
     pub bypassed_item_cycles: u64,
-    /// What 64 bytes of an inserted row cost, in cycles.
+    /// Cost of 64 bytes of an inserted row, in cycles.
     pub insert_line_cycles: u64,
 }
 
@@ -99,30 +99,30 @@ impl Options for TpccAccessesOptions {
     }
 }
 
-/// Lengths of records in bytes, and how many there are.
+/// Lengths of records in bytes, and numbers of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records {
-    /// Bytes of a warehouse.
+    /// Length of a warehouse in bytes.
     pub warehouse: u64,
-    /// Bytes of a district.
+    /// Length of a district in bytes.
     pub district: u64,
-    /// Bytes of a customer.
+    /// Length of a customer in bytes.
     pub customer: u64,
-    /// Bytes of a stock record.
+    /// Length of a stock record in bytes.
     pub stock: u64,
-    /// Bytes of an item.
+    /// Length of an item in bytes.
     pub item: u64,
-    /// Bytes of an order.
+    /// Length of an order in bytes.
     pub order: u64,
-    /// Bytes of an order line.
+    /// Length of an order line in bytes.
     pub order_line: u64,
-    /// Bytes of a new-order record.
+    /// Length of a new-order record in bytes.
     pub undelivered: u64,
-    /// Bytes of a history record.
+    /// Length of a history record in bytes.
     pub history: u64,
-    /// Items, and stock records of a warehouse.
+    /// Number of items. It is also the number of stock records of a warehouse.
     pub items: u64,
-    /// Customers of a district.
+    /// Number of customers of a district.
     pub customers: u64,
 }
 
@@ -151,22 +151,22 @@ const SMALL: Records = Records {
 };
 
 impl TpccAccessesOptions {
-    /// Lengths and numbers of records.
+    /// Returns the lengths and numbers of records.
     pub fn records(&self) -> Records {
         if self.full_schema { FULL } else { SMALL }
     }
 
-    /// The key of a district.
+    /// Returns the key of a district.
     pub(super) fn district(&self, warehouse: u64, district: u64) -> u64 {
         warehouse * DISTRICTS + district
     }
 
-    /// The key of a customer.
+    /// Returns the key of a customer.
     pub(super) fn customer(&self, warehouse: u64, district: u64, customer: u64) -> u64 {
         self.district(warehouse, district) * self.records().customers + customer
     }
 
-    /// The key of a stock record.
+    /// Returns the key of a stock record.
     pub(super) fn stock(&self, warehouse: u64, item: u64) -> u64 {
         warehouse * self.records().items + item
     }
@@ -193,7 +193,7 @@ mod tests {
     fn a_full_warehouse_is_as_large_as_the_measured_one() {
         let r = TpccAccessesOptions::default().records();
         let customers = DISTRICTS * r.customers;
-        // Every customer came with one order of ten lines and one history record.
+        // Every customer is loaded with one order of ten lines and one history record.
         let orders = customers * (r.order + 10 * r.order_line + r.history);
         let bytes = r.warehouse
             + DISTRICTS * r.district

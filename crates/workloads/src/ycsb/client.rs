@@ -1,4 +1,4 @@
-//! One worker's stream of transactions.
+//! Draws and runs one worker's stream of transactions.
 
 use super::homes::Homes;
 use super::keys::Keys;
@@ -10,7 +10,7 @@ use crate::zipf::Zipf;
 use std::ops::ControlFlow;
 use txn::{Abort, Access, Client, ColumnSet, Direction, KeyRange};
 
-/// What is done to one key, and to which of its fields.
+/// The action on one key, and the field that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FieldAccess {
     field: u8,
@@ -27,13 +27,13 @@ pub struct YcsbClient {
     places: Keys,
     homes: Homes,
     mix: Mix,
-    /// Nothing but reads and updates of loaded rows is drawn, in any transaction.
+    /// Set if every transaction draws only reads and updates of loaded rows.
     plain: bool,
     accesses: Vec<FieldAccess>,
     writes: bool,
     scans: bool,
     stamp: u64,
-    /// One row, of which an access to one field uses the beginning.
+    /// Buffer for one row. An access to one field uses its beginning.
     row: Vec<u8>,
     checksum: u64,
 }
@@ -65,19 +65,20 @@ impl YcsbClient {
         }
     }
 
-    /// A digest of every byte read so far, aborted attempts included. It exists so that reads happen.
+    /// Returns a digest of every byte read so far, including aborted attempts. It exists so that the compiler
+    /// keeps the reads.
     pub fn checksum(&self) -> u64 {
         self.checksum
     }
 
-    /// The keys of the drawn transaction, in the order in which they are accessed.
+    /// Returns the keys of the drawn transaction, in access order.
     pub fn keys(&self) -> &[u64] {
         &self.keys
     }
 
-    /// Tells the engine what comes: first all rows (their place in the index, their metadata), then
-    /// the one field that is accessed of each. Announcing every field of every row would ask for
-    /// more cache lines than a core can wait for.
+    /// Prefetches for the engine: first all rows (their place in the index, their metadata), then the one
+    /// field of each row that is accessed. Prefetching every field of every row would request more cache
+    /// lines than a core can have outstanding.
     fn announce<A: Access + ?Sized>(&self, access: &mut A) {
         access.prefetch(USERTABLE, &self.keys, ColumnSet::NONE);
         for (key, what) in self.keys.iter().zip(&self.accesses) {
@@ -86,7 +87,7 @@ impl YcsbClient {
         }
     }
 
-    /// Visits up to `most` rows from `key` on.
+    /// Visits up to `most` rows, starting at `key`.
     fn scan<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
@@ -119,7 +120,8 @@ impl Client for YcsbClient {
         self.places.begin();
         (self.writes, self.scans) = (false, false);
         if self.plain {
-            // Drawing is part of what a worker does all day, if not of a latency: no more of it than there was.
+            // Drawing is part of a worker's time, though not of its measured latency. This path therefore
+            // draws no more numbers than necessary.
             let (fields, mut writes) = (self.options.fields, false);
             for what in &mut self.accesses {
                 let bits = self.stream.bits();
@@ -167,7 +169,7 @@ impl Client for YcsbClient {
                     let row = &mut self.row[..read_bytes];
                     access.read_for_update(USERTABLE, key.into(), read, row)?;
                     self.checksum = value::fold(self.checksum, row);
-                    // Of the fields that were read the drawn one is written.
+                    // Only the drawn field of the fields that were read is written.
                     let at = if whole { what.field as usize * bytes } else { 0 };
                     let field = &mut row[at..at + bytes];
                     value::derive(field, self.stamp, i);
@@ -194,7 +196,8 @@ impl Client for YcsbClient {
                     true
                 }
             };
-            // A row that was to be inserted may have found no room.
+            // With `latest`, a row that should have been inserted can be missing, because its insert found no
+            // room.
             if !found && !self.options.latest {
                 lost(key);
             }
@@ -203,7 +206,7 @@ impl Client for YcsbClient {
     }
 
     fn partitions(&self, out: &mut Vec<u64>) {
-        // Neighbouring keys are in different partitions.
+        // Neighboring keys are in different partitions, so scans declare none.
         if !self.scans || self.options.partitions == 1 {
             out.extend_from_slice(self.homes.drawn());
         }
@@ -214,7 +217,7 @@ impl Client for YcsbClient {
     }
 }
 
-/// Nothing ever deletes a row here, so even an attempt that is doomed to abort must find it.
+/// Reports a lost row. No transaction deletes rows, so even an attempt that is doomed to abort must find it.
 #[cold]
 fn lost(key: u64) -> ! {
     panic!("row {key} of usertable was loaded and never deleted, yet the engine does not find it")

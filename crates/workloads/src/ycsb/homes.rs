@@ -1,4 +1,4 @@
-//! The partitions of one transaction.
+//! Draws the partitions of one transaction.
 
 use super::YcsbOptions;
 use crate::stream::Stream;
@@ -18,15 +18,15 @@ impl Homes {
         Homes {
             partitions: options.partitions,
             own: options.local_partition.then_some(worker as u64 % options.partitions),
-            // Compared with 32 random bits.
+            // This threshold is compared with 32 random bits.
             multi_below: (options.multi_partition_share * (1u64 << 32) as f64) as u64,
             per_transaction: options.partitions_per_transaction as usize,
             drawn: vec![0],
         }
     }
 
-    /// Turns `keys`, drawn as ranks within a partition, into keys of the drawn partitions in turn. With one
-    /// partition they are that already, and nothing is drawn.
+    /// Maps `keys`, drawn as ranks within a partition, to keys of the drawn partitions in turn. With a single
+    /// partition the ranks are already keys, and nothing is drawn.
     #[inline]
     pub(super) fn spread(&mut self, keys: &mut [u64], stream: &mut Stream) {
         if self.partitions == 1 {
@@ -38,7 +38,7 @@ impl Homes {
         if stream.bits() >> 32 < self.multi_below {
             while self.drawn.len() < self.per_transaction {
                 let mut another = stream.below(self.partitions);
-                // Few of many: drawn anew. Nearly all: the next that is free.
+                // The next free partition is taken if the drawn partition is already used.
                 while self.drawn.contains(&another) {
                     another = (another + 1) % self.partitions;
                 }
@@ -50,7 +50,7 @@ impl Homes {
         }
     }
 
-    /// The partitions of the drawn transaction.
+    /// Returns the partitions of the drawn transaction.
     pub(super) fn drawn(&self) -> &[u64] {
         &self.drawn
     }

@@ -1,12 +1,12 @@
-//! From ranks to keys: where rows lie that were loaded, and those that are inserted.
+//! Maps ranks to keys, for loaded rows and for inserted rows.
 
 use super::YcsbOptions;
 use crate::stream::mix;
 
-/// Numbers rows, gives out numbers for new ones, and turns numbers into keys.
+/// Numbers rows, assigns numbers to new rows, and maps numbers to keys.
 ///
-/// No two workers give out the same number, and no number is that of a loaded row: worker w of W takes the first
-/// free ones in steps of W.
+/// No two workers assign the same number, and no number belongs to a loaded row: worker w of W takes free
+/// numbers in steps of W.
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
     records: u64,
@@ -15,7 +15,7 @@ pub(super) struct Keys {
     workers: u64,
     latest: bool,
     hashed: bool,
-    /// Rows that were given numbers before the drawn transaction, and with it.
+    /// Number of rows that were assigned numbers before the drawn transaction, and including it.
     before: u64,
     given: u64,
 }
@@ -34,18 +34,19 @@ impl Keys {
         }
     }
 
-    /// Where row number `number` lies.
+    /// Returns the key of row number `number`.
     pub(super) fn place(number: u64, hashed: bool) -> u64 {
         if hashed { mix(number) } else { number }
     }
 
-    /// Begins another transaction: the last one's rows are there.
+    /// Begins a new transaction. The rows of the last transaction now exist.
     #[inline]
     pub(super) fn begin(&mut self) {
         self.before = self.given;
     }
 
-    /// The key of a row of rank `rank`, 0 the hottest, which with several partitions is a key already.
+    /// Returns the key of a row of rank `rank`, where 0 is the hottest. With several partitions `rank` is
+    /// already a key.
     #[inline]
     pub(super) fn of_rank(&self, rank: u64) -> u64 {
         let number = match self.latest {
@@ -56,7 +57,7 @@ impl Keys {
         Keys::place(number, self.hashed)
     }
 
-    /// A key that nobody has, in the partition of `key`.
+    /// Returns an unused key in the partition of `key`.
     pub(super) fn fresh(&mut self, key: u64) -> u64 {
         let number = self.number(self.given);
         self.given += 1;
@@ -66,7 +67,7 @@ impl Keys {
         }
     }
 
-    /// The number of the row that this worker inserts after `so_many` others.
+    /// Returns the number of the row that this worker inserts after `so_many` others.
     fn number(&self, so_many: u64) -> u64 {
         let rows_of_a_partition = self.records.div_ceil(self.partitions);
         rows_of_a_partition + so_many * self.workers + self.worker

@@ -1,20 +1,20 @@
-//! What a transaction does to each of its keys.
+//! Draws the action of a transaction on each of its keys.
 
 use super::YcsbOptions;
 use crate::stream::Stream;
 use crate::zipf::Zipf;
 
-/// What is done to one key.
+/// The action on one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Read,
     Update,
     Insert,
-    /// Visits so many rows, from the key on.
+    /// Visits this many rows, starting at the key.
     Scan(u32),
 }
 
-/// What the worker, or one of its transactions, is limited to.
+/// Restriction of the worker, or of one of its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
     Free,
@@ -24,12 +24,13 @@ enum Bound {
     Writes,
 }
 
-/// Draws what a transaction does.
+/// Draws the actions of a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct Mix {
     scan_ratio: f64,
     insert_ratio: f64,
-    /// Compared with 32 random bits, so that a ratio of 1 is always and 0 is never.
+    /// Threshold that is compared with 32 random bits. With a ratio of 1 the comparison always holds, with 0
+    /// never.
     reads_below: u64,
     scan_lengths: Zipf,
     read_only_share: f64,
@@ -55,7 +56,7 @@ impl Mix {
         }
     }
 
-    /// Begins another transaction.
+    /// Begins a new transaction.
     #[inline]
     pub(super) fn begin(&mut self, stream: &mut Stream) {
         if self.read_only_share > 0.0 {
@@ -64,12 +65,12 @@ impl Mix {
         }
     }
 
-    /// True when the transaction can't but read.
+    /// Returns true if the transaction is restricted to reads.
     pub(super) fn reads_only(&self) -> bool {
         self.transaction == Bound::Reads
     }
 
-    /// What is done to the next key, by 32 random `bits` where that is all it takes.
+    /// Draws the action on the next key. It uses 32 random `bits` if they are sufficient.
     #[inline]
     pub(super) fn action(&self, bits: u64, stream: &mut Stream) -> Action {
         let drawn = if self.scan_ratio + self.insert_ratio > 0.0 {
@@ -84,7 +85,7 @@ impl Mix {
         }
     }
 
-    /// A read or an update.
+    /// Draws a read or an update.
     #[inline]
     pub(super) fn single(&self, bits: u64) -> Action {
         if bits < self.reads_below { Action::Read } else { Action::Update }
@@ -95,7 +96,7 @@ impl Mix {
         if dice < self.scan_ratio {
             return Action::Scan(self.scan_lengths.draw(stream) as u32 + 1);
         }
-        // The two may add up to a little less than the 1 that was meant.
+        // Rounding can make the sum of the two ratios slightly less than the intended 1.
         if dice < self.scan_ratio + self.insert_ratio + 1e-9 * self.insert_ratio {
             return Action::Insert;
         }

@@ -1,27 +1,27 @@
-//! What can be set, and the papers' settings by name.
+//! Defines the options, and the papers' settings by name.
 
 use crate::index_choice::IndexChoice;
 use crate::options::{self, Bundle, OptionError, OptionOf, Options, bundle, option};
 use txn::MAX_COLUMNS;
 
-/// The longest field, in bytes.
+/// Largest length of a field, in bytes.
 const MAX_FIELD_BYTES: u64 = 1 << 16;
 
-/// The most partitions.
+/// Largest number of partitions.
 const MAX_PARTITIONS: u64 = 65_536;
 
-/// The most rows of a scan.
+/// Largest number of rows of a scan.
 const MAX_SCAN: u64 = 1 << 20;
 
-/// The most workers that read.
+/// Largest number of workers that only read.
 const MAX_WORKERS: u64 = 65_536;
 
-/// All that can be set. [`Ycsb::new`](super::Ycsb::new) checks it.
+/// Options of the workload. [`Ycsb::new`](super::Ycsb::new) validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YcsbOptions {
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub records: u64,
-    /// Fields of a row.
+    /// Number of fields of a row.
     pub fields: u64,
     /// Length of a field, in bytes.
     pub field_bytes: u64,
@@ -31,46 +31,46 @@ pub struct YcsbOptions {
     pub scan_ratio: f64,
     /// Share of the accesses that insert a row, from 0 to 1.
     pub insert_ratio: f64,
-    /// Share of the accesses that are neither scans nor inserts that are reads, from 0 to 1; the others are
+    /// Share of reads among the accesses that are neither scans nor inserts, from 0 to 1. The others are
     /// updates.
     pub read_ratio: f64,
-    /// The most rows of a scan.
+    /// Largest number of rows of a scan.
     pub scan_length: u64,
     /// Skew of the scans' lengths towards one row, from 0 (uniform) to less than 1.
     pub scan_theta: f64,
-    /// A read or a scan copies all fields of a row; else one.
+    /// Set if a read or a scan copies all fields of a row. Otherwise it copies one field.
     pub all_fields: bool,
-    /// The hottest rows are those that the worker inserted last.
+    /// Set if the hottest rows are those that the worker inserted last.
     pub latest: bool,
-    /// Keys lie in the table in no order: inserted rows and hot rows are spread over all of it.
+    /// Set if keys are hashed, so that inserted rows and hot rows are spread over the whole table.
     pub hashed_keys: bool,
-    /// Accesses of a transaction.
+    /// Number of accesses of a transaction.
     pub accesses: u64,
-    /// An update reads the field first, and writes what it makes of it.
+    /// Set if an update reads the field first, and writes a value derived from it.
     pub read_modify_write: bool,
-    /// An update adds to the field, whatever is in it: fields are integers then.
+    /// Set if an update adds to the field without reading it. Fields are integers in that case.
     pub add: bool,
-    /// A transaction's keys differ from each other.
+    /// Set if a transaction's keys are distinct.
     pub distinct: bool,
-    /// Partitions of the table.
+    /// Number of partitions of the table.
     pub partitions: u64,
     /// Share of the transactions that access several partitions, from 0 to 1.
     pub multi_partition_share: f64,
-    /// Partitions that such a transaction accesses.
+    /// Number of partitions that a multi-partition transaction accesses.
     pub partitions_per_transaction: u64,
-    /// A worker's transactions have the same first partition; else it is drawn.
+    /// Set if a worker's transactions have the same first partition. Otherwise it is drawn.
     pub local_partition: bool,
-    /// A transaction accesses its keys in ascending order (Abyss 4.2, figure 4).
+    /// Set if a transaction accesses its keys in ascending order (Abyss 4.2, figure 4).
     pub key_order: bool,
-    /// All keys are announced before the first is accessed, so that cache misses overlap.
+    /// Set if all keys are prefetched before the first access, so that cache misses overlap.
     pub prefetch: bool,
-    /// Transactions that drew no update are declared read-only at begin. DBx1000 declares nothing.
+    /// Set if transactions that drew no update are declared read-only at begin. DBx1000 declares nothing.
     pub declare_read_only: bool,
-    /// Share of the transactions that only read, and are declared to, from 0 to 1.
+    /// Share of the transactions that only read and are declared read-only, from 0 to 1.
     pub read_only_share: f64,
-    /// If not zero: so many workers only read and declare it, the others only write.
+    /// Number of workers that only read and declare it. If it is not zero, the other workers only write.
     pub reader_workers: u64,
-    /// How rows are found. Where there are scans, a B+tree takes the place of a hash index.
+    /// Index by which rows are found. If there are scans, a B+tree replaces a hash index.
     pub index: IndexChoice,
 }
 
@@ -190,8 +190,8 @@ impl Options for YcsbOptions {
         ),
         option("index", "How rows are found: hash, perfect, btree, rbtree", |o| &mut o.index),
     ];
-    // The workloads A to F of Cooper et al., and what "Staring into the Abyss" (3.3 and 5.1) calls read-only,
-    // medium and high contention.
+    // The presets are the workloads A to F of Cooper et al., and the settings that "Staring into the Abyss"
+    // (3.3 and 5.1) calls read-only, medium and high contention.
     const PRESETS: &'static [Bundle] = &[
         bundle(
             "a",
@@ -273,7 +273,7 @@ impl Options for YcsbOptions {
 }
 
 impl YcsbOptions {
-    /// Says which two options exclude each other, if two do.
+    /// Returns an error if two options exclude each other.
     fn validate_together(&self) -> Result<(), OptionError> {
         let off_unless = |set: bool, option, good: bool, condition: &str| match set && !good {
             true => Err(OptionError {
@@ -302,19 +302,19 @@ impl YcsbOptions {
         off_unless(shared, "read-only-share", unbound, "reader-workers of 0")
     }
 
-    /// True when all that is ever drawn are reads and updates of keys that are ranks.
+    /// Returns true if only reads and updates of keys that are ranks are ever drawn.
     pub(super) fn plain(&self) -> bool {
         let single = self.scan_ratio == 0.0 && self.insert_ratio == 0.0;
         let free = self.read_only_share == 0.0 && self.reader_workers == 0;
         single && free && !self.latest && !self.hashed_keys
     }
 
-    /// Bytes of a row.
+    /// Returns the length of a row in bytes.
     pub(super) fn row_bytes(&self) -> usize {
         (self.fields * self.field_bytes) as usize
     }
 
-    /// The index that the table gets.
+    /// Returns the index that the table uses.
     pub(super) fn chosen_index(&self) -> IndexChoice {
         match self.index {
             IndexChoice::Hash if self.scan_ratio > 0.0 => IndexChoice::BTree,

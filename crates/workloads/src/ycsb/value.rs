@@ -1,31 +1,33 @@
-//! The bytes of fields: what the loader leaves, and what makes every update's value its own.
+//! Generates the bytes of fields: the loaded values, and a distinct value for every update.
 
-/// Odd, with bits all over: multiples of it by different numbers differ in every byte sooner or later.
+/// An odd multiplier with evenly distributed bits. Its multiples by different numbers eventually differ in
+/// every byte.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Numbers the transactions of `worker`; no other worker's stamps are among them.
+/// Returns the first stamp of `worker`. Stamps number the worker's transactions, and no other worker has the
+/// same stamps.
 pub(super) fn first_stamp(worker: usize) -> u64 {
     (worker as u64 + 1) << 40
 }
 
-/// The stamp of the worker's next transaction.
+/// Returns the stamp of the worker's next transaction.
 #[inline]
 pub(super) fn next_stamp(stamp: u64) -> u64 {
     stamp.wrapping_add(1)
 }
 
-/// What the loader leaves in the row `key`.
+/// Fills the row `key` with its loaded value.
 pub(super) fn initial(key: u64, row: &mut [u8]) {
     fill(row, key.wrapping_mul(SPREAD));
 }
 
-/// The value that access number `access` of the transaction `stamp` writes.
+/// Generates the value that access number `access` of the transaction `stamp` writes.
 #[inline]
 pub(super) fn fresh(field: &mut [u8], stamp: u64, access: usize) {
     fill(field, own(stamp, access));
 }
 
-/// Turns what was read into what the access writes; the old value can be had back from it.
+/// Changes the value that was read into the value that the access writes. The change is reversible.
 #[inline]
 pub(super) fn derive(field: &mut [u8], stamp: u64, access: usize) {
     let own = own(stamp, access) | 1;
@@ -38,7 +40,7 @@ pub(super) fn derive(field: &mut [u8], stamp: u64, access: usize) {
     }
 }
 
-/// Folds what was read into a digest that depends on every byte.
+/// Folds the bytes that were read into a digest that depends on every byte.
 #[inline]
 pub(super) fn fold(digest: u64, field: &[u8]) -> u64 {
     let (words, rest) = field.as_chunks::<8>();
@@ -49,7 +51,7 @@ pub(super) fn fold(digest: u64, field: &[u8]) -> u64 {
 
 #[inline]
 fn own(stamp: u64, access: usize) -> u64 {
-    // Accesses are fewer than 2^12, so stamp and access together name one update of the run.
+    // Access numbers are below 2^12, so stamp and access together identify one update of the run.
     (stamp << 12 | access as u64).wrapping_mul(SPREAD)
 }
 

@@ -1,23 +1,23 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Ycsb, YcsbOptions};
 use crate::index_choice::IndexChoice;
 
 impl Ycsb {
-    /// YCSB without a law: three rows or eight, blind updates or read-modify-writes or additions, duplicates or not,
-    /// fields of one word or of several.
+    /// Returns YCSB without a law: three rows or eight, blind updates, read-modify-writes or additions,
+    /// duplicates or not, fields of one word or of several.
     pub fn varied(seed: u64) -> Ycsb {
         Ycsb::new(options(seed)).expect("good for every seed")
     }
 
-    /// The same without duplicates, its rows accessed in order.
+    /// Returns [`Ycsb::varied`] without duplicates and with rows accessed in order.
     pub fn varied_in_order(seed: u64) -> Ycsb {
         let options = YcsbOptions { distinct: true, key_order: true, ..options(seed) };
         Ycsb::new(options).expect("good for every seed")
     }
 
-    /// YCSB with scans and inserts: few rows in key order or spread, or with updates of the latest; short scans or
-    /// such that reach the end of the table.
+    /// Returns YCSB with scans and inserts: few rows in key order or spread, or with updates of the latest
+    /// rows. Scans are short or reach the end of the table.
     pub fn varied_growing(seed: u64) -> Ycsb {
         let shape = seed / 16 % 4;
         let scans = shape != 3;
@@ -35,7 +35,7 @@ impl Ycsb {
             accesses: 3,
             distinct: !seed.is_multiple_of(3) && shape != 2,
             declare_read_only: true,
-            // A table that grows has no perfect index.
+            // A growing table cannot have a perfect index.
             index: match IndexChoice::varied(seed) {
                 IndexChoice::Perfect => IndexChoice::Hash,
                 index => index,

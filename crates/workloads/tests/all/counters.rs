@@ -1,11 +1,11 @@
-//! The laws of the counters hold on a right store and break on a wrong one.
+//! Tests that the laws of the counters hold on a correct store and break on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
 use txn::{Client, Intent, TableId, Workload};
 use workloads::micro::counters::{Counters, CountersOptions, KIND_NAMES};
 
-/// Runs `transactions` of two clients in turn, aborting every fifth attempt somewhere, and gives
-/// the verdict of the law.
+/// Runs `transactions` of two clients in turn, aborting every fifth attempt at some access. Returns the
+/// verdict of the law.
 fn verdict(options: CountersOptions, mistake: Mistake, transactions: u64) -> Result<(), String> {
     let told = [false, true].map(|adds| verdict_of(options.clone(), mistake, transactions, adds));
     let [updates, additions] = told;
@@ -95,7 +95,7 @@ fn a_sum_that_saw_a_broken_pair_reports_it_by_the_next_procedure() {
     let mut client = workload.client(0, 1, 1);
     client.next();
     assert!(client.read_only());
-    // Something outside of every protocol damages a pair of those that are read.
+    // A write outside of any protocol damages one of the pairs that are read.
     let (table, key) = (TableId(0), client.keys()[0]);
     let balance = txn::ColumnSet::one(1);
     txn::Access::update(&mut store, table, key.into(), balance, &7i64.to_le_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! The law of the long readers holds on a right store and breaks on a wrong one.
+//! Tests that the law of the long readers holds on a correct store and breaks on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
 use txn::{Client, Workload};
@@ -8,7 +8,7 @@ fn small() -> LongReaderOptions {
     LongReaderOptions { records: 43, sections: 4, filler_bytes: 5, ..LongReaderOptions::default() }
 }
 
-/// Runs two clients in turn, aborting every fifth attempt somewhere, and gives the verdict of the law.
+/// Runs two clients in turn, aborting every fifth attempt at some access. Returns the verdict of the law.
 fn verdict(mistake: Mistake) -> Result<(), String> {
     let workload = LongReader::new(small()).unwrap();
     let mut store = Store::loaded(&workload, mistake);
@@ -29,7 +29,7 @@ fn verdict(mistake: Mistake) -> Result<(), String> {
 fn the_law_holds_on_a_right_store_and_breaks_on_a_wrong_one() {
     assert_eq!(verdict(Mistake::None), Ok(()));
     for mistake in [Mistake::LostUpdate, Mistake::NoUndo, Mistake::ShortScan] {
-        // Somebody has seen it, too, and said so.
+        // A scan has seen the wrong sum too, and its client reported it.
         assert!(verdict(mistake).unwrap_err().contains("saw a wrong sum"), "{mistake:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! Workloads, from outside. One binary for all, as each takes long to link.
+//! Tests the workloads through their public interface. All tests are in one binary, because each binary takes
+//! long to link.
 
 mod counters;
 mod long_reader;

@@ -1,4 +1,4 @@
-//! What clients declare of the partitions that they access.
+//! Tests that clients declare the partitions that they access.
 
 use crate::store::{Event, Mistake, Store};
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use workloads::micro::counters::{Counters, CountersOptions};
 use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
-/// Partitions declared and partitions accessed, by transaction.
+/// Returns the partitions declared and the partitions accessed, by transaction.
 fn declared_and_accessed(workload: &impl Workload) -> Vec<(BTreeSet<u64>, BTreeSet<u64>)> {
     let schema = workload.schema();
     let mut store = Store::loaded(workload, Mistake::None);
@@ -55,7 +55,7 @@ fn ycsb_declares_what_it_accesses() {
     let transactions = declared_and_accessed(&Ycsb::new(own).unwrap());
     assert!(transactions.iter().all(|(declared, accessed)| declared == accessed));
     assert!(transactions.iter().all(|(_, accessed)| accessed.contains(&1)));
-    // All of them, too, and never more than there are.
+    // A transaction can access all partitions, but not more than exist.
     let all = YcsbOptions { partitions_per_transaction: 10, ..options.clone() };
     let transactions = declared_and_accessed(&Ycsb::new(all).unwrap());
     assert!(transactions.iter().any(|(_, accessed)| accessed.len() == 10));

@@ -1,4 +1,4 @@
-//! What every workload of the registry must be and say, whichever it is.
+//! Tests properties and declarations that every workload of the registry must have.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -38,7 +38,7 @@ fn names_differ_and_find_their_workloads() {
     assert!(with_workload("tpcd", Nothing).is_err());
 }
 
-/// The options of a workload, one by one and in bundles.
+/// Tests the options of a workload, one by one and in bundles.
 struct EveryOption(Declaration);
 
 impl Visitor for EveryOption {
@@ -63,14 +63,14 @@ impl Visitor for EveryOption {
             let what = format!("{name} --{}", option.word());
             assert!(!option.help().is_empty() && !option.help().contains("default"), "{what}");
             match (option.placeholder(), &value) {
-                // A switch changes what is.
+                // A switch changes the default.
                 (None, OptionValue::Flag(on)) => {
                     let other =
                         if *on { format!("no-{in_records}") } else { in_records.to_owned() };
                     assert_eq!(option.word(), other);
                 }
                 (None, other) => panic!("{what} is no switch: {other}"),
-                // What is written can be read.
+                // A printed value can be parsed again.
                 (Some(_), _) => {
                     assert_eq!(option.word(), in_records);
                     let mut options = defaults.clone();
@@ -101,7 +101,7 @@ fn options_are_what_they_say() {
     each(EveryOption);
 }
 
-/// Makes the workload of many seeds: each must be good.
+/// Creates the workload for many seeds. Each must be valid.
 struct Seeds;
 
 impl Explorer for Seeds {

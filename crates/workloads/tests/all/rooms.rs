@@ -1,11 +1,11 @@
-//! The laws of the rooms hold on a right store and break on a wrong one.
+//! Tests that the laws of the rooms hold on a correct store and break on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
 use txn::{Client, Workload};
 use workloads::micro::rooms::{Rooms, RoomsOptions};
 
-/// Runs `transactions` of two clients in turn, aborting every fifth attempt somewhere, and gives
-/// the verdict of the law.
+/// Runs `transactions` of two clients in turn, aborting every fifth attempt at some access. Returns the
+/// verdict of the law.
 fn verdict(options: RoomsOptions, mistake: Mistake, transactions: u64) -> Result<(), String> {
     let workload = Rooms::new(options).unwrap();
     let mut store = Store::loaded(&workload, mistake);

@@ -1,4 +1,5 @@
-//! The papers' micro-benchmarks access the rows that they say, and their counters count.
+//! Tests that the papers' micro-benchmarks access the rows that they define, and that their counters count
+//! the updates.
 
 use crate::store::{Event, Mistake, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,8 +8,8 @@ use workloads::micro::hot_cold::{HotCold, HotColdOptions};
 use workloads::micro::key_value::{KeyValue, KeyValueOptions};
 use workloads::micro::sites::{Sites, SitesOptions};
 
-/// Runs two clients in turn, aborting every fifth attempt somewhere, and gives the verdict of the law, which is told of
-/// `more` commits more.
+/// Runs two clients in turn, aborting every fifth attempt at some access. Returns the verdict of the law for
+/// a number of commits increased by `more`.
 fn verdict<W: Workload>(workload: &W, mistake: Mistake, more: i64) -> Result<(), String> {
     let mut store = Store::loaded(workload, mistake);
     let mut clients = [workload.client(0, 2, 9), workload.client(1, 2, 9)];
@@ -54,7 +55,8 @@ fn updates_are_counted_on_a_right_store_only() {
     }
 }
 
-/// The keys of `transactions` of one worker, each read or updated once, in partitions that are declared.
+/// Returns the keys of `transactions` of one worker. Checks that each is read or updated once, in partitions
+/// that are declared.
 fn keys<W: Workload>(workload: &W, worker: usize, transactions: usize) -> Vec<Vec<u64>> {
     let rule = workload.schema().tables[0].partitioning;
     let mut store = Store::loaded(workload, Mistake::None);
@@ -119,7 +121,8 @@ fn as_many_records_are_remote_as_asked_for() {
             assert_eq!((keys.len(), away), (10, remote));
         }
     }
-    // Spread hot records are most often another partition's, packed ones the first's.
+    // Spread hot records usually belong to another partition. Packed hot records belong to the first
+    // partition.
     let options = HotColdOptions { records: 1600, partitions: 16, ..HotColdOptions::default() };
     let spread: BTreeSet<u64> = keys(&HotCold::new(options.clone()).unwrap(), 3, 300)
         .iter()
@@ -157,7 +160,7 @@ fn local_transactions_stay_at_home_and_others_begin_there() {
         let share = remote.iter().filter(|of| **of == site).count() as f64 / remote.len() as f64;
         assert!((share - 0.25).abs() < 0.04, "{site}: {share}");
     }
-    // With skew the first site's rows are the ones that everybody wants.
+    // With skew, the first site's rows are the most frequent.
     let options = SitesOptions { accesses: 2, multisite: 1.0, theta: 0.9, ..options };
     let skewed = keys(&Sites::new(options).unwrap(), 2, 1000);
     let first = skewed.iter().filter(|keys| keys[1] / 100 == 0).count();

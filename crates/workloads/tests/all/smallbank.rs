@@ -1,4 +1,4 @@
-//! SmallBank's books balance on a right store and do not on a wrong one.
+//! Tests that SmallBank's books balance on a correct store and do not balance on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
 use txn::{AbortReason, Client, Intent, TableId, Workload};
@@ -6,7 +6,7 @@ use workloads::smallbank::{
     ACCOUNTS, CHECKING, KIND_NAMES, LEDGER, SAVINGS, SmallBank, SmallBankOptions,
 };
 
-/// Few customers with little money, so that rollbacks and penalties happen.
+/// Returns options with few customers and little money, so that rollbacks and penalties happen.
 fn poor() -> SmallBankOptions {
     SmallBankOptions {
         accounts: 6,
@@ -18,8 +18,8 @@ fn poor() -> SmallBankOptions {
     }
 }
 
-/// Runs two clients in turn, aborting every fifth attempt somewhere; the verdict of the law, and how many
-/// rolled back by themselves.
+/// Runs two clients in turn, aborting every fifth attempt at some access. Returns the verdict of the law, and
+/// the number of transactions that rolled back by themselves.
 fn verdict(options: SmallBankOptions, mistake: Mistake) -> (Result<(), String>, u64) {
     let workload = SmallBank::new(options).unwrap();
     let mut store = Store::loaded(&workload, mistake);
@@ -69,14 +69,15 @@ fn without_an_audit_there_is_neither_ledger_nor_law() {
     assert_eq!(workload.schema().tables.len(), 3);
 }
 
-/// The rows that an attempt read and those that it wrote, in order.
+/// The rows that an attempt read and the rows that it wrote, in order.
 #[derive(Debug, PartialEq)]
 struct Touched {
     read: Vec<(TableId, u64, Intent)>,
     written: Vec<(TableId, u64)>,
 }
 
-/// What these events touched; who writes a row has announced it when reading.
+/// Returns the rows that these events access. Checks that a row that is written was read with the intent to
+/// update.
 fn touched(events: Vec<Event>) -> Touched {
     let mut touched = Touched { read: Vec::new(), written: Vec::new() };
     for event in events {
@@ -92,7 +93,7 @@ fn touched(events: Vec<Event>) -> Touched {
     touched
 }
 
-/// What the procedure touches by the benchmark's definition, with these two customers.
+/// Returns the rows that the procedure must access by the benchmark's definition, with these two customers.
 fn said(name: &str, [one, other]: [u64; 2]) -> Touched {
     use Intent::{Read, Update};
     let account = |customer| (ACCOUNTS, customer, Read);
@@ -154,7 +155,7 @@ fn procedures_touch_what_they_say() {
     assert!(seen.iter().all(|&n| n > 200), "{seen:?}");
 }
 
-/// What a check of 5.00 costs a customer with these balances, in cents.
+/// Returns the amount in cents that a check of 5.00 costs a customer with these balances.
 fn charge(savings: i64, checking: i64) -> i64 {
     let options = SmallBankOptions {
         accounts: 2,

@@ -1,4 +1,4 @@
-//! TATP's transactions find what the description says, and its law notices what goes wrong.
+//! Tests that TATP's transactions find the rows given in the description, and that its law detects errors.
 
 use crate::store::{Event, Mistake, Store};
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use workloads::tatp::{
     FACILITIES, FORWARDINGS, KIND_NAMES, LEDGER, NUMBERS, SUBSCRIBERS, Tatp, TatpOptions,
 };
 
-/// Mostly writes, by few subscribers.
+/// Returns options with mostly writes and few subscribers.
 fn busy() -> TatpOptions {
     TatpOptions {
         subscribers: 7,
@@ -22,7 +22,7 @@ fn busy() -> TatpOptions {
     }
 }
 
-/// Runs two clients in turn, aborting every fifth attempt somewhere, and gives the verdict of the law.
+/// Runs two clients in turn, aborting every fifth attempt at some access. Returns the verdict of the law.
 fn verdict(mistake: Mistake) -> Result<(), String> {
     let workload = Tatp::new(busy()).unwrap();
     let mut store = Store::loaded(&workload, mistake);
@@ -64,14 +64,14 @@ fn transactions_are_as_many_and_find_as_much_as_described() {
     }
     client.next();
     let shares = [35.0, 10.0, 35.0, 2.0, 14.0, 2.0, 2.0];
-    // The second follows from the rules of drawing, by hand as well: no source gives it.
+    // The second value was derived by hand from the rules of drawing. No source gives it.
     let successes = [100.0, 14.8, 62.5, 62.5, 100.0, 31.25, 31.25];
     for (kind, (drawn, found)) in drawn.into_iter().zip(client.found()).enumerate() {
         let name = KIND_NAMES[kind];
         let share = drawn as f64 / 2000.0;
         assert!((share - shares[kind]).abs() < 0.4, "{name}: {share} %");
         let success = found as f64 / drawn as f64 * 100.0;
-        // Of the rarest kinds 4000 are drawn: three standard deviations are 2.2.
+        // About 4000 transactions of the rarest kinds are drawn: three standard deviations are 2.2.
         assert!((success - successes[kind]).abs() < 2.3, "{name}: {success} %");
     }
 }
@@ -108,7 +108,8 @@ fn some_subscribers_are_preferred_unless_told_otherwise() {
         assert!(*keys.last().unwrap() < 100_000);
         keys.len()
     };
-    // Even draws of 50,000 out of 100,000 meet 39,300; OR-ing two numbers prefers those with many ones.
+    // Uniform draws of 50,000 out of 100,000 hit 39,300. OR-ing two numbers prefers numbers with many one
+    // bits.
     assert!((38_900..39_700).contains(&distinct(true)));
     assert!((15_000..25_000).contains(&distinct(false)), "{}", distinct(false));
 }

@@ -1,4 +1,4 @@
-//! TPC-B's balances agree with its history on a right store and do not on a wrong one.
+//! Tests that TPC-B's balances agree with its history on a correct store and disagree on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
 use txn::{Client, Intent, Workload};
@@ -8,8 +8,8 @@ fn small() -> TpcbOptions {
     TpcbOptions { branches: 3, accounts: 5, history: 100, ..TpcbOptions::default() }
 }
 
-/// Runs two clients in turn, aborting every fifth attempt somewhere, and gives the verdict of the law, which
-/// is told of `more` commits more.
+/// Runs two clients in turn, aborting every fifth attempt at some access. Returns the verdict of the law for
+/// a number of commits increased by `more`.
 fn verdict(mistake: Mistake, more: i64) -> Result<(), String> {
     let workload = Tpcb::new(small()).unwrap();
     let mut store = Store::loaded(&workload, mistake);
@@ -41,7 +41,7 @@ fn lost_updates_break_the_law() {
 fn rows_too_few_or_too_many_are_noticed() {
     let told = verdict(Mistake::None, 1).unwrap_err();
     assert_eq!(told, "the history has 1000 rows, 1001 updates committed");
-    // The second worker's row is beyond the commits of the first.
+    // The second worker's row exceeds the number of commits.
     let told = verdict(Mistake::None, -1).unwrap_err();
     assert_eq!(told, "the history has 1000 rows, 999 updates committed");
 }

@@ -1,4 +1,5 @@
-//! What TPC-C's transactions do to the database, and how they and the initial population are drawn.
+//! Tests the effects of TPC-C's transactions on the database, and how they and the initial population are
+//! drawn.
 
 use crate::store::{Event, Mistake, Store};
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ fn keys_of(store: &mut Store, table: TableId, range: txn::KeyRange) -> Vec<u64> 
     keys
 }
 
-/// Counts rows and looks at some of them.
+/// Counts rows, and inspects some of them.
 #[derive(Default)]
 struct Census {
     rows: BTreeMap<u16, u64>,
@@ -104,7 +105,7 @@ fn a_warehouse_is_populated_as_specified() {
     for originals in census.originals {
         assert!((9_500..10_500).contains(&originals), "{originals}");
     }
-    // Each name once in every district, and 2000 more by NURand.
+    // Each name occurs once in every district, and NURand draws 2000 more.
     assert_eq!(census.named.len(), 1000);
     assert!(census.named.values().all(|count| *count >= 10));
     assert!(*census.named.values().max().unwrap() > 60);
@@ -129,7 +130,7 @@ fn a_row_is_as_the_seed_and_its_key_say() {
     assert_ne!(dump(1), dump(2));
 }
 
-/// The drawn transactions of one terminal of `options`.
+/// Returns the drawn transactions of one terminal of `options`.
 fn drawn(options: TpccOptions, count: usize) -> Vec<(usize, Drawn)> {
     let mut client = made(options).client(1, 4, 5);
     let draw = |client: &mut TpccClient| {
@@ -235,7 +236,7 @@ fn a_retry_repeats_the_transaction() {
         let ended = store.attempt(&mut client);
         store.abort_after = None;
         let before = std::mem::take(&mut store.events);
-        // A delivery ends sooner when there is nothing to deliver.
+        // A delivery ends sooner if there is nothing to deliver.
         aborted += u32::from(ended.is_err());
         let _ = store.attempt(&mut client);
         let after = std::mem::take(&mut store.events);
@@ -337,7 +338,7 @@ fn the_oldest_order_of_each_district_is_delivered() {
     let options = workload.options().clone();
     let mut store = Store::loaded(&workload, Mistake::None);
     let mut client = workload.client(2, 3, 5);
-    // Nine of thirty orders wait in each district; after nine deliveries there are none.
+    // Nine of thirty orders are undelivered in each district. After nine deliveries none are left.
     for delivered in 0..11 {
         for district in 0..2 {
             let place = Place { warehouse: 2, district };
@@ -455,7 +456,7 @@ fn looking_changes_nothing_and_reads_what_it_should() {
         let stock = events.iter().filter(|e| matches!(e, Event::Read(STOCK, ..))).count();
         match *client.drawn() {
             Drawn::StockLevel { place, .. } => {
-                // The last 20 of 30 orders.
+                // The range of the last 20 of 30 orders.
                 assert_eq!(scans, [(ORDER_LINE, place.lines(10, 29), Direction::Forward)]);
                 assert!((20..=50).contains(&stock), "{stock}");
             }
@@ -474,7 +475,7 @@ fn looking_changes_nothing_and_reads_what_it_should() {
     }
 }
 
-/// Whether a protocol adds at commit or not, the same transactions leave the same rows behind.
+/// Whether or not a protocol adds at commit, the same transactions leave the same rows behind.
 #[test]
 fn additions_and_updates_come_to_the_same() {
     for schema in [SchemaSize::Small, SchemaSize::Full] {

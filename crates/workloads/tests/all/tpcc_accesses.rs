@@ -1,4 +1,4 @@
-//! What the stand-in for TPC-C's accesses does to the database.
+//! Tests the effects of the stand-in for TPC-C's accesses on the database.
 
 use crate::store::{Event, Mistake, Store};
 use txn::{Client, Intent, Workload};
@@ -16,7 +16,7 @@ fn workload(bypass: bool) -> TpccAccesses {
     TpccAccesses::new(options).unwrap()
 }
 
-/// What `transactions` of one client do, by procedure: its kind and its events.
+/// Returns the kind and the events of each of `transactions` of one client.
 fn procedures(
     workload: &TpccAccesses,
     worker: usize,
@@ -57,7 +57,7 @@ fn a_retry_repeats_the_procedure() {
         let before = std::mem::take(&mut store.events);
         store.commit(&mut client);
         let after = std::mem::take(&mut store.events);
-        // Reads carry no values, so they are the same events; writes may have seen other rows.
+        // Reads carry no values, so they are the same events. Writes can have seen other rows.
         assert_eq!(before[..1], after[..1]);
         assert!(after.len() > before.len());
     }

@@ -1,4 +1,5 @@
-//! TPC-C's consistency conditions hold on a right store, and each of them fails when what it is about is damaged.
+//! Tests that TPC-C's consistency conditions hold on a correct store, and that each of them fails if its data
+//! is damaged.
 
 use crate::store::{Mistake, Store};
 use txn::{AbortReason, Access, Client, ColumnSet, TableId, Workload};
@@ -21,7 +22,8 @@ fn small() -> TpccOptions {
     }
 }
 
-/// Runs three terminals in turn, aborting every fifth attempt somewhere; the store and the number of commits.
+/// Runs three terminals in turn, aborting every fifth attempt at some access. Returns the store and the
+/// number of commits.
 fn after_a_run(options: &TpccOptions, mistake: Mistake, transactions: usize) -> (Store, u64) {
     let workload = Tpcc::new(options.clone()).unwrap();
     let mut store = Store::loaded(&workload, mistake);
@@ -81,7 +83,7 @@ fn add(store: &mut Store, table: TableId, key: u64, column: usize, more: i64) {
     assert!(store.update(table, key.into(), column, &sum.to_le_bytes()).unwrap());
 }
 
-/// The conditions that are broken after `damage` to a database in which a lot has happened.
+/// Returns the conditions that are broken after `damage` to a database on which many transactions have run.
 fn broken_by(damage: impl FnOnce(&mut Store)) -> Vec<String> {
     let options = small();
     let (mut store, _) = after_a_run(&options, Mistake::None, 600);
@@ -93,7 +95,7 @@ fn broken_by(damage: impl FnOnce(&mut Store)) -> Vec<String> {
 
 const PLACE: Place = Place { warehouse: 1, district: 1 };
 
-/// The first and the last undelivered order of [`PLACE`].
+/// Returns the first and the last undelivered order of [`PLACE`].
 fn undelivered(store: &mut Store) -> (u64, u64) {
     let mut numbers = Vec::new();
     let visit = &mut |key: txn::Key<'_>, _: &[u8]| {
@@ -114,7 +116,7 @@ fn each_fails_when_its_data_are_damaged() {
     assert_eq!(broken_by(|s| add(s, WAREHOUSE, 1, 1, 100)), ["3.3.2.1", "3.3.2.8"]);
     assert_eq!(broken_by(|s| add(s, DISTRICT, district, 1, 100)), ["3.3.2.1", "3.3.2.9"]);
     assert_eq!(broken_by(|s| add(s, DISTRICT, district, 2, 1)), ["3.3.2.2"]);
-    // A row of NEW-ORDER too few: at the end, in the middle, and at the beginning.
+    // A row of NEW-ORDER is missing: at the end, in the middle, and at the beginning.
     let without = |which: fn((u64, u64)) -> u64| {
         broken_by(move |s| {
             let number = which(undelivered(s));
@@ -124,11 +126,11 @@ fn each_fails_when_its_data_are_damaged() {
     assert_eq!(without(|(_, last)| last), ["3.3.2.2", "3.3.2.5", "3.3.2.11"]);
     assert_eq!(without(|(first, _)| first + 1), ["3.3.2.3", "3.3.2.5", "3.3.2.11"]);
     assert_eq!(without(|(first, _)| first), ["3.3.2.5", "3.3.2.11"]);
-    // An order that says too many lines; a line too few.
+    // The line count of an order is too large. Then a line is missing.
     assert_eq!(broken_by(|s| add(s, ORDER, PLACE.order(2), 2, 1)), ["3.3.2.4", "3.3.2.6"]);
     let short = broken_by(|s| assert!(s.delete(ORDER_LINE, PLACE.line(14, 0).into()).unwrap()));
     assert!(short.contains(&"3.3.2.4".into()) && short.contains(&"3.3.2.6".into()), "{short:?}");
-    // The sums are right, the orders are not.
+    // The sums are correct, but the orders are wrong.
     let swapped = |s: &mut Store| {
         add(s, ORDER, PLACE.order(2), 2, 1);
         add(s, ORDER, PLACE.order(3), 2, -1);
@@ -139,7 +141,7 @@ fn each_fails_when_its_data_are_damaged() {
         add(s, ORDER, PLACE.order(first), 1, 1);
     };
     assert_eq!(broken_by(carried), ["3.3.2.5", "3.3.2.7"]);
-    // A line of nothing, so that no balance is wrong.
+    // The line has an amount of 0, so no balance becomes wrong.
     assert_eq!(broken_by(|s| add(s, ORDER_LINE, PLACE.line(0, 0), 4, -1)), ["3.3.2.7"]);
     let paid = keys::history(1, keys::LOADING_WORKER, 12 + 3);
     let (first, second) = ("3.3.2.8", "3.3.2.9");

@@ -1,4 +1,4 @@
-//! What YCSB's clients draw and do.
+//! Tests the draws and accesses of YCSB's clients.
 
 use crate::store::{Event, Mistake, Store};
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ fn small() -> YcsbOptions {
     YcsbOptions { records: 1000, theta: 0.8, read_ratio: 0.5, ..YcsbOptions::default() }
 }
 
-/// What `transactions` of one client do.
+/// Returns the events of `transactions` of one client.
 fn events(options: YcsbOptions, worker: usize, seed: u64, transactions: usize) -> Vec<Event> {
     let workload = Ycsb::new(options).unwrap();
     let mut store = Store::loaded(&workload, Mistake::None);
@@ -32,7 +32,7 @@ fn the_same_seed_gives_the_same_procedures() {
 
 #[test]
 fn the_bits_are_the_same_on_any_machine() {
-    // Committed values: a change of them changes every simulated result.
+    // The expected values are committed to the repository. If they change, every simulated result changes.
     let keys = |theta| {
         let workload = Ycsb::new(YcsbOptions { theta, ..YcsbOptions::default() }).unwrap();
         let mut client = workload.client(3, 64, 2024);

@@ -1,4 +1,4 @@
-//! YCSB's presets, scans, inserts and bound workers do what they say.
+//! Tests that YCSB's presets, scans, inserts and bound workers behave as declared.
 
 use crate::store::{Event, Mistake, Store};
 use std::collections::{BTreeMap, HashSet};
@@ -10,7 +10,8 @@ fn small(preset: &str) -> YcsbOptions {
     YcsbOptions { records: 1000, prefetch: false, ..YcsbOptions::preset(preset).unwrap() }
 }
 
-/// What `transactions` of worker 1 of 4 do, transaction by transaction, and which were declared read-only.
+/// Returns the events of `transactions` of worker 1 of 4, one transaction at a time, and whether each was
+/// declared read-only.
 fn transactions(options: YcsbOptions, transactions: usize) -> Vec<(Vec<Event>, bool)> {
     let workload = Ycsb::new(options).unwrap();
     let mut store = Store::loaded(&workload, Mistake::None);
@@ -25,7 +26,7 @@ fn transactions(options: YcsbOptions, transactions: usize) -> Vec<(Vec<Event>, b
         .collect()
 }
 
-/// Reads, updates, inserts and scans among the events.
+/// Returns the numbers of reads, updates, inserts and scans among the events.
 fn counts(transactions: &[(Vec<Event>, bool)]) -> [usize; 4] {
     let mut counts = [0; 4];
     for event in transactions.iter().flat_map(|(events, _)| events) {
@@ -80,7 +81,7 @@ fn rows_are_inserted_once_into_the_partition_of_their_access() {
                 client.next();
                 let mut declared = Vec::new();
                 client.partitions(&mut declared);
-                // One that is there would stop the client.
+                // An insert of an existing row would stop the client.
                 store.commit(&mut client);
                 for event in std::mem::take(&mut store.events) {
                     let Event::Insert(_, key) = event else { continue };
@@ -121,7 +122,8 @@ fn the_latest_rows_are_the_hottest() {
             other => panic!("{other:?}"),
         }
     }
-    // By Zipf's law with theta 0.99 over 1000 ranks the first gets 13 % of 3200 reads, the second half of that.
+    // By Zipf's law with theta 0.99 over 1000 ranks, the first rank gets 13 % of 3200 reads and the second
+    // half of that.
     assert!((350..480).contains(&ages[&0]) && (150..270).contains(&ages[&1]), "{ages:?}");
     assert!(ages.keys().all(|age| *age < 1000));
 }
@@ -153,7 +155,7 @@ fn scans_begin_at_loaded_rows_and_visit_as_many_as_drawn() {
             assert_eq!(range.first(), client.keys()[0]);
             assert!(hashed_keys || range.first() < 1000);
         }
-        // Uniform from 1 to 4, but for those at the end of the table.
+        // Lengths are uniform from 1 to 4, except for scans at the end of the table.
         assert!(
             lengths[0] == 0 && lengths[1..].iter().all(|n| (400..620).contains(n)),
             "{lengths:?}"

@@ -1,14 +1,14 @@
-//! Histories written down transaction by transaction.
+//! Builds histories transaction by transaction.
 
 use txn::{
     Digest, Direction, History, KeyRange, LoadedTable, Read, Scan, TableId, Transaction, TxnId,
     Version, WorkerHistory, Write, WriteKind,
 };
 
-/// The one table of these histories.
+/// The only table of these histories.
 pub const TABLE: TableId = TableId(0);
 
-/// A transaction as it is written down.
+/// A transaction under construction.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub id: TxnId,
@@ -16,27 +16,27 @@ pub struct Draft {
     pub end: u64,
     pub reads: Vec<Read>,
     pub writes: Vec<Write>,
-    /// Numbers of reads count within the draft.
+    /// Scans of the transaction. Their read numbers count within the draft.
     pub scans: Vec<Scan>,
 }
 
-/// A history as it is written down: each worker's transactions in order.
+/// A history under construction: each worker's transactions in order.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     pub drafts: Vec<Draft>,
-    /// What was there before, if that is to be known.
+    /// The loaded rows, if the history states them.
     pub loaded: Vec<LoadedTable>,
 }
 
 impl Script {
-    /// A transaction of `worker`, from `begin` to `end`.
+    /// Adds a transaction of `worker`, from `begin` to `end`.
     pub fn txn(&mut self, worker: usize, sequence: u64, begin: u64, end: u64) -> &mut Draft {
         let id = TxnId::new(worker, sequence);
         self.drafts.push(Draft { id, begin, end, reads: vec![], writes: vec![], scans: vec![] });
         self.drafts.last_mut().expect("just pushed")
     }
 
-    /// The history that recorders would have left.
+    /// Returns the history that recorders would have left.
     pub fn history(&self) -> History {
         let workers = self.drafts.iter().filter_map(|d| d.id.worker()).max().map_or(0, |w| w + 1);
         let mut history = History::of(vec![WorkerHistory::default(); workers], self.loaded.clone());
@@ -61,7 +61,7 @@ impl Script {
     }
 }
 
-/// The first write of a transaction to a record.
+/// Returns the version of a transaction's first write to a record.
 pub fn by(id: TxnId) -> Version {
     Version::new(id, 1)
 }
@@ -89,7 +89,7 @@ impl Draft {
         self
     }
 
-    /// A scan that met these keys, with the versions and presence that `read` and `read_absent` take.
+    /// Adds a scan that met these keys, with versions and presence as in `read` and `read_absent`.
     pub fn scan(&mut self, first: u64, last: u64, met: &[(u64, Version, bool)]) -> &mut Draft {
         self.scans.push(Scan {
             table: TABLE,

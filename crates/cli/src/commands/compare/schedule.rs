@@ -1,4 +1,4 @@
-//! What a comparison measures for how long, so that it ends within three minutes on two cores.
+//! Decides how long a comparison measures each configuration, so that it ends within three minutes on two cores.
 
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
@@ -8,25 +8,25 @@ use harness::steadiness::{Rule, TOLERANCE};
 use protocols::ProtocolOptions;
 use std::time::Duration;
 
-/// Native configurations beyond which each is measured once only.
+/// Number of native configurations above which each is measured only once.
 const REPEATED: usize = 16;
 
-/// Seeds of a simulated configuration, where there is time for them.
+/// Number of seeds of a simulated configuration, if there is time for them.
 const SEEDS: usize = 3;
 
-/// How long a simulated run is at least, in modelled seconds summed over the cores.
+/// Minimum length of a simulated run, in modelled seconds summed over the cores.
 const FIRST: f64 = 0.5;
 
-/// How long the cores of a simulated run may be busy, in modelled seconds summed over them: the host takes about as long.
+/// Maximum busy time of a simulated run, in modelled seconds summed over the cores. The host takes about as long.
 const MOST_BUSY: f64 = 1.5;
 
-/// How long all seeds may take together, in modelled seconds summed over the cores.
+/// Maximum length of the runs of all seeds together, in modelled seconds summed over the cores.
 const TOGETHER: f64 = 0.5;
 
 /// Native measurements that begin later than this are not repeated.
 const NATIVE_BUDGET: Duration = Duration::from_secs(45);
 
-/// Native numbers of cores: 1, 2, 4, ... and all.
+/// Returns the native numbers of cores: 1, 2, 4, ... and all.
 pub fn native_cores(available: usize, quick: bool) -> Vec<usize> {
     let mut cores: Vec<usize> = (0..).map(|i| 1 << i).take_while(|&n| n < available).collect();
     if quick {
@@ -36,7 +36,7 @@ pub fn native_cores(available: usize, quick: bool) -> Vec<usize> {
     cores
 }
 
-/// Simulated numbers of cores: those asked for, or powers of four as far as the machine has them.
+/// Returns the simulated numbers of cores: the requested ones, or powers of four up to the size of the machine.
 pub fn simulated_cores(available: usize, asked: &[u64], quick: bool) -> Vec<usize> {
     if !asked.is_empty() {
         return asked.iter().map(|&n| n as usize).collect();
@@ -49,7 +49,7 @@ pub fn simulated_cores(available: usize, asked: &[u64], quick: bool) -> Vec<usiz
     cores
 }
 
-/// One of `count` native configurations. Loading the table takes longer than measuring.
+/// Returns one of `count` native configurations. Loading the table takes longer than measuring.
 pub fn native_configuration(
     protocol: &'static str,
     cores: usize,
@@ -75,7 +75,8 @@ pub fn native_configuration(
     }
 }
 
-/// A simulated configuration. Few cores run for longer: what costs the host is the number of transactions.
+/// Returns a simulated configuration. Runs with few cores are longer, because the host's cost depends on the number
+/// of transactions.
 pub fn simulated_configuration(
     machine: &MachineChoice,
     protocol: &'static str,
@@ -87,7 +88,8 @@ pub fn simulated_configuration(
         true => core_seconds(0.05).clamp(0.0005, 0.02),
         false => core_seconds(FIRST).clamp(0.001, 0.03),
     };
-    // Caches fill for as long as any run: protocols are compared after the same time, not after the same drift.
+    // Caches keep filling during a run of any length. Protocols are therefore compared after the same time and not at
+    // the same drift.
     let rule = Rule { drift: TOLERANCE, ..Rule::default() };
     let (most_busy_s, together) = if quick { (0.3, 0.3) } else { (MOST_BUSY, TOGETHER) };
     let together_s = core_seconds(together).max(first_s);
@@ -104,26 +106,26 @@ pub fn simulated_configuration(
         seed: 1,
         breakdown: false,
         arrivals: None,
-        // The bound on the number of transactions is one on time: a core does a hundred thousand a second.
+        // The bound on time also bounds the number of transactions: a core does a hundred thousand a second.
         evidence: Evidence::Companion((0.25 / cores as f64).clamp(0.0005, 0.01)),
         keep_history: false,
     }
 }
 
-/// `planned`, without repetitions if the computer turns out to be too slow or too busy for them. What is
-/// simulated stays as it is: the same seed has to give the same bits.
+/// Returns `planned` without repetitions if the computer is too slow or too busy for them. Simulated configurations
+/// are not changed, because the same seed must give the same bits.
 pub fn hurried(planned: &Configuration, elapsed: Duration) -> Configuration {
     let late = elapsed > NATIVE_BUDGET && planned.machine.kind() == MachineKind::Native;
     Configuration { repetitions: if late { 1 } else { planned.repetitions }, ..planned.clone() }
 }
 
-/// What a configuration takes on the host, in ms, roughly: for the progress bar.
+/// Returns the approximate time that a configuration takes on the host, in ms. Used for the progress bar.
 pub fn expected_ms(configuration: &Configuration) -> u64 {
     let measured = configuration.warm_up_s + configuration.measured_s;
     let repeated = configuration.repetitions as f64 * measured;
     match configuration.growth {
         None => 2000 + (repeated * 1000.0) as u64,
-        // Few cores are steady at once, and many go on until they may no longer.
+        // Runs with few cores are steady at once, and many runs with more cores continue up to their limit.
         Some(growth) => {
             let few = configuration.cores <= 64;
             let busy_s =

@@ -1,4 +1,4 @@
-//! Seeds in blocks, handed out to two threads, with a result as if one thread had tried all seeds in order.
+//! Distributes seeds in blocks to two threads. The result is the same as if one thread had tried all seeds in order.
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -10,24 +10,24 @@ use machine::cold::Mutex;
 use std::thread;
 use txn::Workload;
 
-/// The name of a thread that explores.
+/// Name of the threads that explore.
 pub const THREAD_NAME: &str = "explorer";
 
-/// Schedules of a block: large enough that starting one costs nothing.
+/// Number of schedules in a block. It is large enough that the cost of starting a block is negligible.
 const BLOCK: u64 = 512;
 
-/// Who does what, and what is known so far.
+/// Next block to hand out, and the results so far.
 #[derive(Default)]
 struct Work {
     next: u64,
-    /// The first block with a finding; later ones are of no interest.
+    /// The first block with a finding. Later blocks are not needed.
     failed: Option<u64>,
     done: Vec<(u64, Explorations)>,
     error: Option<HarnessError>,
 }
 
-/// Explores all seeds; the finding, if any, is that of the lowest seed that fails, and the counts are of
-/// the seeds up to it.
+/// Explores all seeds. The finding, if any, is that of the lowest failing seed. The counts cover the seeds up to
+/// it.
 pub fn explore<W: Workload>(
     workload: &(dyn Fn(u64) -> W + Sync),
     exploration: &Exploration,
@@ -61,7 +61,7 @@ pub fn explore<W: Workload>(
     Ok(total)
 }
 
-/// Takes blocks until there are none, or none of interest.
+/// Explores blocks until none are left or needed.
 fn explorer<W: Workload>(
     workload: &(dyn Fn(u64) -> W + Sync),
     exploration: &Exploration,

@@ -1,4 +1,5 @@
-//! `kilocore explore --histories`: the histories of schedules, for another checker, with what ours says of them.
+//! Implements `kilocore explore --histories`: writes the histories of schedules for another checker, with this
+//! project's verdicts.
 
 use super::{Subject, blocks};
 use crate::arguments::ExploreCommand;
@@ -15,7 +16,7 @@ use std::thread;
 use txn::{History, Workload};
 use workloads::{registry, variation::Explorer};
 
-/// The file of our verdicts: a line a history.
+/// Name of the file of this project's verdicts, with one line per history.
 const VERDICTS: &str = "verdicts.jsonl";
 
 /// Writes the histories of all subjects into `folder`.
@@ -63,7 +64,7 @@ pub(super) fn write(
     Ok(Ending::Good)
 }
 
-/// Writes one history, if it has that form, and our verdicts on it.
+/// Writes one history, if the format can represent it, and this project's verdicts on it.
 fn one(
     history: &History,
     format: Format,
@@ -103,7 +104,7 @@ impl Explorer for Histories<'_, '_> {
     type Output = Result<(), Failure>;
 
     fn explore<W: Workload>(self, of_seed: &(dyn Fn(u64) -> W + Sync)) -> Self::Output {
-        // On a thread whose panics are findings, not messages.
+        // Runs on a thread whose panics count as findings and print no messages.
         thread::scope(|scope| {
             let explorer = thread::Builder::new().name(blocks::THREAD_NAME.into());
             let run = || histories(of_seed, self.exploration, self.visit);

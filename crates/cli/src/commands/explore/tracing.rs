@@ -1,4 +1,4 @@
-//! `kilocore explore --trace` and `--script`: how a schedule goes wrong, step by step.
+//! Implements `kilocore explore --trace` and `--script`: describes step by step how a schedule shows a violation.
 
 use super::{Subject, blocks, replay};
 use crate::arguments::ExploreCommand;
@@ -9,7 +9,7 @@ use std::thread;
 use txn::Workload;
 use workloads::{registry, variation::Explorer};
 
-/// The schedule of `seed`, as small as can be, for people.
+/// Returns a description of the violation in the schedule of `seed`, after shrinking the schedule.
 pub(super) fn of_seed(
     subject: &Subject,
     command: &ExploreCommand,
@@ -21,7 +21,7 @@ pub(super) fn of_seed(
     })
 }
 
-/// Runs `script` and tells it.
+/// Runs `script` and prints its description.
 pub(super) fn of_script(
     subject: &Subject,
     command: &ExploreCommand,
@@ -82,7 +82,7 @@ impl Explorer for Tracing<'_> {
     type Output = Result<Option<Story>, Failure>;
 
     fn explore<W: Workload>(self, of_seed: &(dyn Fn(u64) -> W + Sync)) -> Self::Output {
-        // On a thread whose panics are findings, which are told and not printed on the side.
+        // Runs on a thread whose panics count as findings and print no messages.
         let told = thread::scope(|scope| {
             let explorer = thread::Builder::new().name(blocks::THREAD_NAME.into());
             let tell = || trace(of_seed, self.exploration, self.seed, self.script);

@@ -1,4 +1,4 @@
-//! Good and bad files.
+//! Tests good and bad files.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn parse(lines: &[&str]) -> Result<Measurements, String> {
     Measurements::parse(&text, "t.csv").map_err(|error| error.to_string())
 }
 
-/// The message about the good line with `from` replaced by `to`.
+/// Returns the error for the good line with `from` replaced by `to`.
 fn error(from: &str, to: &str) -> String {
     parse(&[&GOOD.replacen(from, to, 1)]).unwrap_err()
 }

@@ -1,4 +1,4 @@
-//! Errors of made-up rows.
+//! Tests errors of invented rows.
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn blocks_and_ranks_leave_anchors_out() {
     assert!((all.median_abs_ln - 2f64.ln()).abs() < 1e-9);
     assert_eq!(all.median_abort_ratio_error, 0.25);
     let ranks = ranks(&rows);
-    // SILO-NO_WAIT is the wrong way round, SILO-WAIT_DIE right, NO_WAIT-WAIT_DIE within the noise.
+    // SILO-NO_WAIT is in the wrong order, SILO-WAIT_DIE in the right one, and NO_WAIT-WAIT_DIE is within the noise.
     assert_eq!((ranks[0].cores, ranks[0].pairs, ranks[0].kendall), (8, 2, Some(0.0)));
     assert_eq!((ranks[1].cores, ranks[1].pairs), (0, 2));
 }

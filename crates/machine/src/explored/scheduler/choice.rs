@@ -1,4 +1,4 @@
-//! The choice of the core that executes the next operation, and what happens when none can.
+//! Chooses the core that executes the next operation, and decides what happens if no core can.
 
 use super::{CHANGED, IDLE_TICKS, STARTED, Scheduler, Slot, State, Stop, UNFAIR_STEPS};
 use crate::{
@@ -10,7 +10,8 @@ use crate::{
 };
 
 impl Scheduler {
-    /// Chooses who goes on; none when the run stops. `running` could go on, or has just blocked.
+    /// Chooses the next core, or returns `None` if the run stops. `running` is the core that is running and can
+    /// continue or has just blocked.
     pub fn choose(&self, running: Option<usize>) -> Option<usize> {
         if self.alive.get() == 0 {
             self.stopped.set(Some(Stop::Done));
@@ -29,7 +30,7 @@ impl Scheduler {
             true => self.follow(list, handing),
             false => self.draw_next(running),
         };
-        // Behind the last worker services end by themselves.
+        // After the last worker has ended, services end by themselves.
         if let Some(to) = next.filter(|_| self.workers_alive.get() > 0) {
             let worker = |core| self.next_ready(core).filter(|&id| id < self.workers);
             let usual = if handing.forced { worker(handing.core) } else { handing.core };
@@ -38,7 +39,7 @@ impl Scheduler {
         next
     }
 
-    /// As the seed has it.
+    /// Chooses a core by the seed.
     fn draw_next(&self, running: Option<usize>) -> Option<usize> {
         if matches!(self.schedule, Schedule::Pct { .. })
             && let Some(id) = running
@@ -58,7 +59,7 @@ impl Scheduler {
         }
     }
 
-    /// As the list has it, and its rule.
+    /// Chooses a core by the given list, and by the rule for everything that the list does not say.
     fn follow(&self, list: &List, handing: Handing) -> Option<usize> {
         let wanted = list.wanted(handing);
         self.wake_late();
@@ -92,7 +93,8 @@ impl Scheduler {
         }
     }
 
-    /// Readies core `id` if that can be: a service ticks, a time-out comes.
+    /// Makes core `id` ready if that is possible: lets a service tick, or lets a wait time out. Returns false
+    /// if it is not possible.
     fn enable(&self, list: &List, id: usize) -> bool {
         let Some(slot) = self.slots.get(id) else { return false };
         list.idled.set(slot.state.get() != State::Ready);
@@ -111,7 +113,8 @@ impl Scheduler {
         true
     }
 
-    /// By the rule: the worker that goes on behind core `core`, in turn; a service if no worker can.
+    /// Returns the next core by the rule: the next ready worker after core `core`, in cyclic order, or a
+    /// service if no worker is ready.
     fn next_ready(&self, core: Option<usize>) -> Option<usize> {
         let first = core.map_or(0, |core| core + 1);
         let workers = (0..self.workers).map(|turn| (first + turn) % self.workers);
@@ -119,7 +122,7 @@ impl Scheduler {
         all.find(|&id| self.slots[id].state.get() == State::Ready)
     }
 
-    /// Readies the cores whose deadline has passed.
+    /// Makes the cores ready whose deadline has passed.
     fn wake_late(&self) {
         let late = |slot: &&Slot| {
             slot.state.get() == State::Blocked && slot.deadline.get() <= self.clock.get()
@@ -127,7 +130,7 @@ impl Scheduler {
         self.slots.iter().filter(late).for_each(|slot| self.unblock(slot));
     }
 
-    /// Readies the services for their last ticks, when all workers have ended.
+    /// Makes the services ready for their last tick, if all workers have ended.
     fn end_services(&self) {
         for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Asleep) {
             if self.workers_alive.get() == 0 {
@@ -149,12 +152,12 @@ impl Scheduler {
         }
     }
 
-    /// Readies the services whose next tick is due and the cores whose deadline has passed.
+    /// Makes the services ready whose next tick is due, and the cores whose deadline has passed.
     fn wake_due(&self) {
         if self.blocked.get() == 0 && self.services.is_empty() {
             return;
         }
-        // Once in a while a time-out comes early, seen from the others: they were slow.
+        // Sometimes a time-out comes early, as if the other cores had been slow.
         if self.blocked.get() > 0
             && let Some(deadline) = self.earliest_deadline()
             && self.random.chance(64)
@@ -204,7 +207,7 @@ impl Scheduler {
         }
     }
 
-    /// One of the cores for which `test` holds, each as likely.
+    /// Draws one of the cores for which `test` holds, all with the same probability.
     fn draw(&self, test: impl Fn(usize) -> bool) -> Option<usize> {
         let all = 0..self.slots.len();
         match all.clone().filter(|&id| test(id)).count() as u64 {
@@ -214,7 +217,7 @@ impl Scheduler {
         }
     }
 
-    /// Core `id` goes on; until when?
+    /// Switches to core `id` and sets the step of the next decision.
     fn plan(&self, id: usize) {
         let steps = self.steps.get();
         if self.running.replace(Some(id)) != Some(id) {
@@ -239,7 +242,8 @@ impl Scheduler {
         self.horizon.set(decision.min(tick).min(self.step_limit.saturating_add(1)));
     }
 
-    /// Nobody is ready. Lets a service tick, or time pass, or looks again; in the end it is a deadlock.
+    /// Handles the case that no core is ready: lets a service tick, or lets time pass, or lets all cores test
+    /// their conditions again. If none of this helps, it is a deadlock.
     fn idle(&self) -> Result<(), Stop> {
         if let Some(list) = &self.list {
             list.idled.set(true);
@@ -256,7 +260,7 @@ impl Scheduler {
         } else if let Some(deadline) = deadline {
             self.advance_clock(deadline);
         } else if !self.retested.replace(true) {
-            // Somebody may have written a word behind the machine's back.
+            // A word can have been written without the machine's knowledge.
             let blocked = |slot: &&Slot| slot.state.get() == State::Blocked;
             self.slots.iter().filter(blocked).for_each(|slot| self.unblock(slot));
         } else {

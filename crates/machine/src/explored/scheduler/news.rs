@@ -1,27 +1,30 @@
-//! Who has ended a wait, and whether it has said so.
+//! Checks that every core that ends a wait calls [`crate::Core::wake`].
 //!
-//! Here a waiting core sees each write of its word by itself. A native one sleeps, and only [`crate::Core::wake`] wakes it. So
-//! whoever ends a wait owes the news of it, until somebody tells who waits for that word; it must have done so before it
-//! waits, backs off or ends itself. Which write has ended a wait is not known before the waiting core looks: until
-//! then all who have written are noted, and one of them owes. None of this changes a schedule.
+//! On this machine a waiting core sees each write to its word by itself. A native thread sleeps, and only a
+//! wake ends its sleep. So a core that ends a wait owes the news of it, until some core wakes the waiters of
+//! that word. The news must be told before the core that owes it waits, backs off or ends itself.
+//!
+//! Which write has ended a wait is not known until the waiting core tests its condition. Until then all cores
+//! that have written the word are noted, and one of them owes the news. None of this changes a schedule.
 
 use super::{Scheduler, State};
 use crate::Word;
 use std::cell::{Cell, RefCell};
 
-/// Who has written a word since a core blocked on it, as long as nobody has told that core.
+/// The cores that have written a word since a core blocked on it, as long as the blocked core has not been
+/// woken.
 #[derive(Default)]
 pub(super) struct Writers {
     listed: RefCell<Vec<usize>>,
-    /// The core has blocked and was not told since.
+    /// Set if the core has blocked and has not been woken since.
     listens: Cell<bool>,
 }
 
-/// A wait that has ended, untold.
+/// A wait that has ended and has not been announced.
 struct Owed {
-    /// Of the word.
+    /// Address of the word.
     address: usize,
-    /// One of these has ended it.
+    /// Cores of which one has ended the wait.
     writers: Vec<usize>,
 }
 
@@ -29,24 +32,25 @@ struct Owed {
 #[derive(Default)]
 pub(super) struct News {
     owed: RefCell<Vec<Owed>>,
-    /// Those, and cores whose word was written and that have not looked yet.
+    /// Number of elements of `owed`, plus the number of cores whose word was written and that have not tested
+    /// it yet.
     count: Cell<usize>,
 }
 
 impl Scheduler {
-    /// Whether a write, or the news of one, matters to anybody but those that are blocked.
+    /// Returns true if writes or wakes must be noted even if no core is blocked.
     #[inline(always)]
     pub(super) fn has_news(&self) -> bool {
         self.news.count.get() != 0
     }
 
-    /// Core `id` blocks.
+    /// Notes that core `id` blocks.
     pub(super) fn listen(&self, id: usize) {
         self.forget(id);
         self.slots[id].writers.listens.set(true);
     }
 
-    /// Core `writer` has written the word at `address`.
+    /// Notes that core `writer` has written the word at `address`.
     pub(super) fn note_writer(&self, writer: usize, address: usize) {
         for slot in self.slots.iter().filter(|slot| slot.address.get() == address) {
             let mut listed = slot.writers.listed.borrow_mut();
@@ -65,12 +69,13 @@ impl Scheduler {
         listed
     }
 
-    /// The deadline of core `id` has ended its wait.
+    /// Notes that the deadline of core `id` has ended its wait.
     pub fn stops_listening(&self, id: usize) {
         self.forget(id);
     }
 
-    /// The wait of core `id` has ended. Who has ended it, if that one has come to its own end and told nobody.
+    /// Notes that the wait of core `id` has ended. If every core that can have ended it has itself ended
+    /// without announcing it, returns one of these cores.
     pub(super) fn heard(&self, id: usize) -> Option<usize> {
         let mut writers = self.forget(id);
         let first = *writers.first()?;
@@ -84,7 +89,7 @@ impl Scheduler {
         None
     }
 
-    /// Who waits for `word` is told.
+    /// Notes that the cores that wait for `word` have been woken.
     #[inline(always)]
     pub fn told(&self, word: &Word) {
         if self.has_news() {
@@ -105,7 +110,8 @@ impl Scheduler {
         self.news.count.set(self.news.count.get() - (before - owed.len()));
     }
 
-    /// Core `writer` comes to a point at which it has told all news that are its to tell. False if it has not.
+    /// Checks whether core `writer` has announced everything that it must. It is called at points where that
+    /// must be so.
     pub fn has_told(&self, writer: usize) -> bool {
         if !self.has_news() {
             return true;

@@ -1,8 +1,8 @@
-//! Runs that panic, deadlock or hang: everything is cleaned up, and the explorer stays usable.
+//! Runs that panic, deadlock or hang. Everything must be cleaned up, and the explorer must stay usable.
 
 use super::*;
 
-/// Releases a latch when dropped, and waits before it does.
+/// Releases a latch when it drops, and waits for another latch before that.
 struct Guard<'a>(&'a ExploredCore, &'a [Word; 2]);
 
 impl Drop for Guard<'_> {
@@ -32,7 +32,7 @@ fn a_panic_reaches_the_caller_and_the_machine_stays_usable() {
                     let _guard = Guard(core, &words);
                 })
             };
-            // The third one waits for ever, and is torn down.
+            // The third worker waits for ever and is torn down.
             let hanging = body(|core| {
                 latch(core, &words[1]);
                 unlatch(core, &words[1]);

@@ -8,7 +8,8 @@ fn listing(schedule: Schedule) -> Explored {
     Explored::new(options).unwrap()
 }
 
-/// Waits, backs off, times out, and needs a service: all that a schedule has to decide.
+/// Runs workers that wait, back off, time out, and need a service. This covers every kind of decision of a
+/// schedule.
 fn busy(machine: &Explored) -> [u64; 2] {
     let words = words::<4>(machine);
     let work = |core: &ExploredCore| {
@@ -27,7 +28,7 @@ fn busy(machine: &Explored) -> [u64; 2] {
     [words[1].peek(), words[2].peek()]
 }
 
-/// The steps until the workers have ended. How often a service ticks behind them, no list says.
+/// Returns the steps until the workers have ended. No list says how often a service ticks after that.
 fn steps_of_workers(machine: &Explored) -> Vec<Step> {
     let mut steps = machine.trace();
     let last = steps.iter().rposition(|step| step.core < 3).expect("they do something");
@@ -68,11 +69,12 @@ fn without_a_list_cores_run_one_after_the_other() {
 #[test]
 fn two_switches_lose_an_update() {
     let machine = listing(Schedule::Random);
-    // Core 0 has read; core 1 reads and writes all that it wants to; then core 0 writes what it has.
+    // Core 0 has read the word. Core 1 then does all its reads and writes. Then core 0 writes its old value
+    // plus one.
     let switches = ["0@2-1", "1@6=0"].map(|text| text.parse().unwrap());
     machine.follow(switches.to_vec());
     assert_eq!(increments(&machine, torn_increment), 6);
-    // What cannot be made is passed over.
+    // Impossible switches are skipped.
     let switches = ["0@2-7", "0@400-1", "9@1-0", "0@3=1"].map(|text| text.parse().unwrap());
     machine.follow(switches.to_vec());
     assert_eq!(increments(&machine, torn_increment), 9);

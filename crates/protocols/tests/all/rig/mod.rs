@@ -1,5 +1,5 @@
-//! Sessions of one protocol and three rows, for scripts of single steps. One core plays all sessions, so a step that
-//! had to wait would never end.
+//! Sessions of one protocol and three rows, for scripts of single steps. One core plays all sessions, so a step
+//! that had to wait would never end.
 
 use machine::{Body, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{Change, CommitLog, Protocol, ProtocolOptions, Txn};
@@ -11,13 +11,13 @@ use txn::{
 
 const TABLE: TableId = TableId(0);
 const SESSIONS: usize = 4;
-/// Of whatever is done here.
+/// Identity of every transaction in the scripts.
 const ID: TxnId = TxnId::new(0, 1);
 const NO_LOG: CommitLog<'static> = CommitLog { version: Version::new(ID, 1), writes: None };
 
 type NativeCore = <Native as Machine>::Core;
 
-/// A database.
+/// A database under test.
 pub struct Rig<P: Protocol<Native>> {
     machine: Arc<Native>,
     protocol: P,
@@ -32,7 +32,7 @@ pub struct Session<'s, P: Protocol<Native>> {
 }
 
 impl<P: Protocol<Native>> Rig<P> {
-    /// Three rows that hold 100, 101 and 102.
+    /// Creates a database of three rows that hold 100, 101 and 102.
     pub fn new(options: &ProtocolOptions) -> Rig<P> {
         let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
         let protocol = P::create(machine.arena(), options, SESSIONS).unwrap();
@@ -52,7 +52,7 @@ impl<P: Protocol<Native>> Rig<P> {
         Rig { machine, protocol, store }
     }
 
-    /// Plays `script` with all sessions, each in an attempt that has begun.
+    /// Plays `script` with all sessions. Each session is in an attempt that has begun.
     pub fn play(&self, script: impl FnOnce([Session<'_, P>; SESSIONS]) + Send) {
         let body: Body<'_, Native> = Box::new(|core| {
             script(std::array::from_fn(|slot| {
@@ -67,7 +67,7 @@ impl<P: Protocol<Native>> Rig<P> {
 }
 
 impl<'s, P: Protocol<Native>> Session<'s, P> {
-    /// An attempt begins.
+    /// Begins an attempt.
     pub fn begin(&mut self, attempt: u32) {
         let txn = Txn { id: ID, age: None, attempt, read_only: false, partitions: &[] };
         self.rig.protocol.begin(self.core, &mut self.worker, txn);
@@ -77,7 +77,7 @@ impl<'s, P: Protocol<Native>> Session<'s, P> {
         RecordRef::checked(self.rig.store.table(TABLE).find(self.core, key).expect("loaded"))
     }
 
-    /// What the row holds; none if there is no row.
+    /// Returns the value of the row; none if there is no row.
     pub fn read(&mut self, key: u64) -> Result<Option<u64>, Abort> {
         let (record, mut row) = (self.record(key), [0; 8]);
         let (protocol, columns) = (&self.rig.protocol, ColumnSet::one(0));
@@ -93,14 +93,14 @@ impl<'s, P: Protocol<Native>> Session<'s, P> {
         self.change(key, change);
     }
 
-    /// Changes the row, which succeeds.
+    /// Changes the row. The change must succeed.
     pub fn change(&mut self, key: u64, change: Change<'_>) {
         let record = self.record(key);
         let written = self.rig.protocol.write(self.core, &mut self.worker, record, change);
         assert_eq!(written, Ok(true));
     }
 
-    /// Commits, or aborts and says why.
+    /// Commits, or aborts and returns the reason.
     pub fn commit(&mut self) -> Result<(), AbortReason> {
         let protocol = &self.rig.protocol;
         match protocol.prepare(self.core, &mut self.worker) {

@@ -1,11 +1,14 @@
-//! Building a tree bottom-up from sorted entries, before a run.
+//! Builds a tree bottom-up from sorted entries, before a run.
+//!
+//! Leaves are filled one after the other. Each leaf's range ends just before the first key of the next leaf, so the
+//! ranges tile the key space. Then each level is built from the one below, until a level has a single node, the root.
 
 use super::{OrderedIndex, TreeKey, capacity};
 use machine::{Machine, OutOfMemory, Place};
 
 impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
-    /// Makes the tree of an index that was empty so far. Entries come in ascending order of distinct keys.
-    /// Nothing else runs.
+    /// Builds the tree of an index that was empty so far. Entries come in ascending order of distinct keys. No other
+    /// thread runs.
     pub fn build(&self, entries: impl Iterator<Item = (K, u64)>) -> Result<(), OutOfMemory> {
         let mut entries = entries.peekable();
         let mut below = Vec::new();

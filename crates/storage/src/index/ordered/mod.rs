@@ -1,23 +1,82 @@
 //! An ordered index: a B+tree with optimistic lock coupling.
 //!
 //! Source: Leis, Haubenschild and Neumann, "Optimistic lock coupling: a scalable and efficient general-purpose
-//! synchronization method", IEEE Data Engineering Bulletin 2019; the tree is Bayer and McCreight's with all
-//! entries in leaves. Readers descend without a latch: each node's version is validated after the child's
-//! has been read. Writers latch only what they change.
+//! synchronization method", IEEE Data Engineering Bulletin 2019. The tree is Bayer and McCreight's, with all entries
+//! in leaves.
 //!
-//! Deviations and decisions:
-//! - A leaf knows the range of keys that belongs into it, so that who has waited before touching it can tell
-//!   whether it is still the right one. There are no links between leaves: a scan goes down again
-//!   for each leaf, in either direction, which costs cached inner nodes and saves every repair of links.
-//! - A node splits when it is full; a node whose new key comes last is not halved, the new key starts the
-//!   next node, so ascending keys leave full nodes behind.
-//! - Nodes never borrow or merge while anything is in them. A leaf that has become empty is taken out, with
-//!   all ancestors that hold nothing else, and a neighbour takes over its range. So memory is bounded by the
-//!   entries there are, whatever was inserted and deleted before, and for ever-growing keys too.
-//!   What was taken out is used again when nobody can see it any more: the caller waits for the epochs.
-//! - Keys are words, or bytes up to a length that is fixed for each tree (`index/key.rs`); what does not fit
-//!   into a word lies behind the node.
-//! - Nodes lie in slots with a tail that belongs to the caller (the table keeps a guard there).
+//! # Structure
+//!
+//! ```text
+//!                          head: offset of the root
+//!                                     |
+//!                      inner node: [ - | 40 | 90 ]             level 1
+//!                                   /     |     \
+//!         leaf, keys 0 to 39       40 to 89      90 to MAX     level 0
+//!         [ 7 | 12 | 31 ]       [ 40 | 55 ]      [ ]
+//! ```
+//!
+//! - Leaves are on level 0. A child's level is its parent's level minus 1.
+//! - A leaf holds keys and their values, in ascending order of distinct keys.
+//! - An inner node holds, for each child, the least key that belongs below it, in ascending order. The first of these
+//!   keys is never read: everything less than the second key belongs below the first child.
+//! - Every node has a version word with a latch bit and an obsolete bit (see `node.rs`).
+//!
+//! # Invariants
+//!
+//! They hold for all nodes that are not latched:
+//! 1. The ranges of the leaves in the tree tile the key space: no gap and no overlap. A leaf holds only keys of its
+//!    range.
+//! 2. The way down from the root for a key leads to the leaf whose range holds the key.
+//! 3. A node's words change only while it is latched, or before other sessions can reach it. Releasing the latch of a
+//!    changed node changes its version. So if a node has the same unlatched version twice, it has not changed in
+//!    between.
+//! 4. A node that has left the tree is obsolete for ever. A latch on it cannot be acquired.
+//! 5. A node's responsibility can lose keys only while its parent is latched too (or the head is changed, for the
+//!    root).
+//!
+//! # Readers
+//!
+//! A reader takes no latch. At each inner node it does the following:
+//! 1. It reads the child's offset and validates the node's version. So the offset was in the node under that version.
+//! 2. It reads the child's version, and waits if the child is latched.
+//! 3. It validates the node's version again, and then continues with the child.
+//!
+//! Why this is right: let the node be responsible for the key under its version. Step 3 shows that the node has not
+//! changed until after the child's version was read. So at that moment the child was still the node's child for the
+//! key, and by invariant 5 it was responsible for the key under the version read. By induction this holds for the
+//! leaf. The reader then reads the leaf's entries and validates the leaf's version. So the entries are those of one
+//! moment, at which the leaf was responsible for the key. If a validation fails, the reader starts again at the root.
+//!
+//! The root needs no validated parent: the reader reads the head, then the root's version, then the head again. When
+//! the root is replaced, the old root is latched and its version changes, so a later validation fails.
+//!
+//! # Writers
+//!
+//! Writers latch only the nodes that they change:
+//! - Insert and remove latch one leaf. They can wait for this latch, because they hold no other. After the wait the
+//!   leaf can be obsolete or cover another range, so they check its range.
+//! - A split latches the parent and the node. An unlink latches the nodes between the fork and the leaf, and the
+//!   neighbour that takes over the range. Both try to change the versions that they have read on the way down, and
+//!   start again or give up if a version has changed. They never wait while they hold a latch.
+//!
+//! So no writer waits while it holds a latch, and a deadlock is impossible. A latch that is acquired under a version
+//! read before also proves that the node has not changed since.
+//!
+//! # Deviations and decisions
+//!
+//! - A leaf stores the range of keys that belongs to it. A session that has waited before it uses a leaf can check
+//!   whether it is still the right leaf.
+//! - There are no links between leaves. A scan descends again for each leaf, in either direction. This costs reads of
+//!   cached inner nodes, and saves every repair of links.
+//! - A node splits when it is full. If the new key comes last, the node is not halved: the new key starts the next
+//!   node. So ascending keys leave full nodes behind.
+//! - Nodes never borrow or merge while they hold entries. A leaf that has become empty is removed, together with all
+//!   ancestors that hold nothing else, and a neighbour takes over its range. So memory is bounded by the number of
+//!   entries, independently of earlier inserts and deletes, and also for ever-growing keys. The height never shrinks.
+//!   A removed slot is reused when no session can see it any more: the caller waits for the epochs.
+//! - Keys are words, or bytes up to a length that is fixed for each tree (`index/key.rs`). The part of a key that does
+//!   not fit into a word lies behind the node.
+//! - Nodes lie in slots with a tail that belongs to the caller. The table keeps a leaf's guard there.
 
 mod build;
 mod node;
@@ -31,65 +90,70 @@ use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, co
 use node::{MOST_ENTRIES, MOST_KEYS, Node, NodeRef, capacity, node_at};
 use std::marker::PhantomData;
 
-/// Where the tree starts.
+/// Head of the tree.
 #[repr(C, align(64))]
 struct Head<M: Machine> {
+    /// Line of the head, which only a split of the root writes.
     line: M::Line,
+    /// Offset of the root. It changes only while the old root is latched.
     root: Word,
 }
 
-// SAFETY: a line and a word, valid as zeros.
+// SAFETY: the type consists of a line and a word, and zeros are valid for both.
 unsafe impl<M: Machine> Zeroed for Head<M> {}
 
-/// Slots for nodes, [`OrderedIndex::slot_bytes`] each.
+/// Source of slots for nodes, [`OrderedIndex::slot_bytes`] each.
 pub trait NodeSource {
-    /// A slot that nobody can see.
+    /// Returns a slot that no session can see.
     fn take(&mut self) -> Result<u64, OutOfMemory>;
-    /// A slot that was taken and not used.
+    /// Takes back a slot that was taken and not used.
     fn give_back(&mut self, slot: u64);
 }
 
-/// The index: from keys to offsets of records. A leaf is named by the offset of its slot.
+/// B+tree that maps keys to offsets of records. A leaf is named by the offset of its slot.
 pub struct OrderedIndex<M: Machine, K: TreeKey = u64> {
     arena: Arc<Arena>,
     head: Shared<Head<M>>,
+    /// Bytes of a node's slot, its tail included.
     slot_bytes: u64,
+    /// Size that all keys of the tree have in common.
     width: K::Width,
     machine: PhantomData<fn() -> M>,
 }
 
-/// The outcome of [`OrderedIndex::insert`].
+/// Outcome of [`OrderedIndex::insert`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
-    /// The key is in.
+    /// The key was inserted.
     Made,
-    /// The key was there, with this value.
+    /// The key was already in the leaf, with this value.
     Existing(u64),
-    /// The key does not belong into that leaf any more: look for its leaf again.
+    /// The key no longer belongs to that leaf. The caller looks up its leaf again.
     Moved,
-    /// The leaf has no room: split it, then look for the key's leaf again.
+    /// The leaf has no room. The caller splits it and then looks up the key's leaf again.
     Full,
 }
 
-/// What a leaf held at one moment.
+/// Copy of a leaf as it was at one moment.
 #[derive(Clone, Debug)]
 pub struct LeafCopy<K: TreeKey = u64> {
-    /// The least key that belongs into it.
+    /// Least key that belongs to the leaf.
     pub first: K,
-    /// The greatest key that belongs into it.
+    /// Greatest key that belongs to the leaf.
     pub last: K,
+    /// Number of entries. The elements of `entries` beyond it have no meaning.
     count: usize,
     entries: [(K, u64); MOST_ENTRIES],
 }
 
 impl<K: TreeKey> LeafCopy<K> {
-    /// A leaf of one entry at most.
+    /// Returns the copy of a leaf of at most one entry.
     pub(crate) fn of_one(first: K, last: K, entry: Option<(K, u64)>) -> LeafCopy<K> {
         let entries = [entry.unwrap_or((first, 0)); MOST_ENTRIES];
         LeafCopy { first, last, count: usize::from(entry.is_some()), entries }
     }
 
-    /// Its keys and their values, ascending.
+    /// Returns the leaf's keys and their values, in ascending order.
     pub fn entries(&self) -> &[(K, u64)] {
         &self.entries[..self.count]
     }
@@ -99,13 +163,14 @@ impl<K: TreeKey> LeafCopy<K> {
 #[derive(Clone, Copy)]
 struct Step {
     offset: u64,
+    /// Version under which the node was read.
     version: u64,
-    /// Which child came next.
+    /// Number of the child that came next.
     child: usize,
 }
 
 impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
-    /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
+    /// Returns the bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
     pub fn bytes_for(rows: u64, width: K::Width, tail_bytes: u64) -> u64 {
         let leaves = rows / capacity::<M>() as u64 + 1;
         (leaves + leaves / (capacity::<M>() as u64 - 1) + 1)
@@ -121,7 +186,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         (Self::tail_with(width) + tail_bytes).next_multiple_of(64)
     }
 
-    /// An empty index whose slots end in tails of `tail_bytes`.
+    /// Makes an empty index whose slots end in tails of `tail_bytes`.
     pub fn new(arena: &Arc<Arena>, width: K::Width, tail_bytes: u64) -> Result<Self, OutOfMemory> {
         let head: Shared<Head<M>> = arena.place(Place::Any)?;
         let slot_bytes = Self::slot_bytes_with(width, tail_bytes);
@@ -132,19 +197,19 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         Ok(OrderedIndex { arena: arena.clone(), head, slot_bytes, width, machine: PhantomData })
     }
 
-    /// What its keys have in common.
+    /// Returns the size that all keys of the tree have in common.
     #[inline(always)]
     pub fn width(&self) -> K::Width {
         self.width
     }
 
-    /// Where the caller's tail starts in a slot.
+    /// Returns where the caller's tail starts in a slot.
     #[inline(always)]
     pub fn tail(&self) -> u64 {
         Self::tail_with(self.width)
     }
 
-    /// Bytes of a node's slot, its tail included.
+    /// Returns the bytes of a node's slot, its tail included.
     pub fn slot_bytes(&self) -> u64 {
         self.slot_bytes
     }
@@ -154,16 +219,17 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         node_at(&self.arena, offset, self.width)
     }
 
-    /// The root and the version under which it was the root; none if it has just been replaced.
+    /// Returns the root and the version under which it was the root. Returns none if the root has just been replaced.
     #[inline(always)]
     fn root(&self, core: &M::Core) -> Option<(u64, u64)> {
         let root = core.load(&self.head.line, &self.head.root);
         let version = self.at(root).begin_read(core)?;
-        // A root that has been split is the left half of what it was.
+        // After a root was split, the old root is only the left half of the tree. So the head is read again.
         (core.load(&self.head.line, &self.head.root) == root).then_some((root, version))
     }
 
-    /// One way down to the leaf of `key`, telling `pass` each inner node; none if it must begin again.
+    /// Descends once to the leaf of `key` and returns the leaf with its version. Calls `pass` for each inner node.
+    /// Returns none if a validation failed and the caller must start again.
     #[inline(always)]
     fn try_descend(
         &self,
@@ -193,7 +259,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
-    /// The leaf of `key`, and its version. Begins again only when others have changed something.
+    /// Returns the leaf of `key` and its version. Starts again only if another session has changed a node on the way.
     #[inline(always)]
     fn descend(&self, core: &M::Core, key: K) -> (u64, u64) {
         loop {
@@ -203,7 +269,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
-    /// The way to the leaf of `key`, root first, leaf last.
+    /// Returns the way to the leaf of `key`, with the root first and the leaf last.
     fn way(&self, core: &M::Core, key: K) -> Vec<Step> {
         let mut way = Vec::new();
         loop {
@@ -215,7 +281,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
-    /// The leaf of `key`, and the value of `key` if it is in there.
+    /// Returns the leaf of `key`, and the value of `key` if the leaf holds it.
     #[inline]
     pub fn seek(&self, core: &M::Core, key: K) -> (u64, Option<u64>) {
         loop {
@@ -228,14 +294,15 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     #[inline]
     pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {
         self.seek(core, key).1
     }
 
-    /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more. `beside` is told its range while
-    /// nobody changes it: the last time, if it is told several times.
+    /// Returns a copy of `leaf` as it is now, or none if `key` no longer belongs to it. Calls `beside` with the leaf's
+    /// range. If the copy fails its validation, `beside` is called again. Its last call happens while the leaf does
+    /// not change.
     pub fn read_leaf(
         &self,
         core: &M::Core,
@@ -260,8 +327,9 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
-    /// Puts `key` into `leaf` if it belongs there and has room. `prepare` runs under the leaf's latch when
-    /// that is certain, before anybody can find the key; if it refuses, nothing has happened.
+    /// Inserts `key` into `leaf` if the key belongs there and the leaf has room. When that is certain, `prepare` runs
+    /// under the leaf's latch, before other sessions can find the key. If `prepare` returns an error, the tree is
+    /// unchanged.
     pub fn insert<E>(
         &self,
         core: &M::Core,
@@ -279,7 +347,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
             Ok(at) => Insertion::Existing(leaf.value(core, at)),
             Err(_) if leaf.is_full(core) => Insertion::Full,
             Err(at) => {
-                // What others did to the tail before they looked at this leaf is visible from here on.
+                // After this fence the writes that other sessions made to the tail before they read this leaf are
+                // visible.
                 core.fence();
                 let prepared = prepare();
                 if prepared.is_ok() {
@@ -293,8 +362,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         Ok(outcome)
     }
 
-    /// Takes `key` out if its value is `value`, and returns its leaf and whether that is empty now. `prepare`
-    /// runs before, under the latch of the leaf, whose name it is given.
+    /// Removes `key` if its value is `value`. Returns its leaf and whether the leaf is empty now. `prepare` runs
+    /// first, under the latch of the leaf, with the leaf's name.
     pub fn remove(
         &self,
         core: &M::Core,

@@ -1,55 +1,83 @@
-//! One node of the tree: a head line, lines of keys, lines of values, all in order of the keys, and behind them the
-//! rests of keys that are longer than a word.
+//! One node of the tree: a head line, lines of keys, lines of values, all in the order of the keys, and behind them
+//! the rests of keys that are longer than a word.
 //!
-//! A node's version word carries a latch bit and an obsolete bit. Readers take no latch: they remember the
-//! version, read words that others may be changing, and believe what they have read only if the version
-//! is still the same. Writers store with release, so that who has read a new word finds a new version.
+//! ```text
+//!  | version, level, count, first, last | 16 key prefixes | 16 values | [rests of 18 keys] |
+//! ```
+//!
+//! A node's version word has a latch bit, an obsolete bit, and a counter of changes above them. These are its
+//! transitions:
+//!
+//! ```text
+//!                                      unlatch
+//!    v (free) --- try_latch ---> v | LATCHED ----> v                    nothing was changed
+//!                                      unlatch_changed
+//!                                v | LATCHED ----> v + CHANGE           the node was changed
+//!                                      unlatch_obsolete
+//!                                v | LATCHED ----> v + CHANGE | OBSOLETE   the node has left the tree
+//! ```
+//!
+//! Readers take no latch. A reader reads the version, then words that a writer can be changing, then the version
+//! again. It uses the words only if both versions are equal and have no latch bit.
+//!
+//! Why this is right: a writer sets the latch bit before it stores anything, and it stores with release. A reader that
+//! has read a new word executes an acquire fence before it reads the version again. So it sees the latch bit or a
+//! later version, and its validation fails. If a slot is reused, the new node continues with the versions of the old
+//! one, so a stale version never becomes valid again.
 
 use crate::index::key::{LINE_WORDS, TreeKey, WordLine};
 use machine::{Arena, Core, Machine, Word, Zeroed};
 use std::{cmp::Ordering, ops::Deref};
 
-/// Lines of keys, and as many of values.
+/// Number of lines of keys. There are as many lines of values.
 const LINES: usize = 2;
-/// The most entries of a node on any machine.
+/// Largest number of entries of a node on any machine.
 pub(super) const MOST_ENTRIES: usize = LINES * LINE_WORDS;
-/// Set in a version while a writer is at work.
+/// Set in a version while a writer holds the latch.
 const LATCHED: u64 = 1;
-/// Set in a version when the node has left the tree.
+/// Set in a version once the node has left the tree.
 const OBSOLETE: u64 = 2;
-/// What a change adds to a version.
+/// Number that each change adds to a version.
 const CHANGE: u64 = 4;
 
-/// Where a node keeps the rest of the first key of its range, and of the last: behind those of its entries.
+/// Places where a node keeps the rests of the first and the last key of its range: behind the rests of its entries.
 const FIRST: usize = MOST_ENTRIES;
 const LAST: usize = MOST_ENTRIES + 1;
-/// Keys of which a node may have to keep the rests.
+/// Number of keys whose rests a node can have to keep.
 pub(super) const MOST_KEYS: usize = MOST_ENTRIES + 2;
 
-/// A leaf holds keys and record offsets. An inner node holds, for each child, the least key below it; the
-/// first of these is never looked at.
+/// Node of the tree. A leaf holds keys and record offsets. An inner node holds, for each child, the least key that
+/// belongs below it. The first of these keys is never read.
 #[repr(C)]
 pub(super) struct Node<M: Machine> {
     line: M::Line,
+    /// Counter of changes with the bits [`LATCHED`] and [`OBSOLETE`].
     version: Word,
+    /// 0 for a leaf; otherwise the level of the children plus 1. Never changes while the node is in the tree.
     level: Word,
+    /// Number of entries, at most `capacity`.
     count: Word,
+    /// Prefix of the least key that belongs to a leaf.
     first: Word,
+    /// Prefix of the greatest key that belongs to a leaf.
     last: Word,
     spare: [Word; 3],
+    /// Prefixes of the keys of the first `count` entries, in ascending order.
     keys: [WordLine<M>; LINES],
+    /// Values of a leaf's keys, or offsets of an inner node's children.
     values: [WordLine<M>; LINES],
 }
 
-// SAFETY: lines and words, valid as zeros.
+// SAFETY: the type consists of lines and words, and zeros are valid for all of them.
 unsafe impl<M: Machine> Zeroed for Node<M> {}
 
-/// Entries that a node has room for. Few where runs are short, so that they split and merge all the same.
+/// Returns the number of entries for which a node has room. It is small where runs are short, so that nodes still
+/// split and merge.
 pub(super) const fn capacity<M: Machine>() -> usize {
     if M::MINIATURE { 3 } else { MOST_ENTRIES }
 }
 
-/// A node and the rests of its keys.
+/// Node with the rests of its keys.
 pub(super) struct NodeRef<'n, M: Machine, K: TreeKey> {
     node: &'n Node<M>,
     rests: K::Rest<'n, M>,
@@ -73,7 +101,7 @@ impl<M: Machine, K: TreeKey> Deref for NodeRef<'_, M, K> {
     }
 }
 
-/// The node at `offset`.
+/// Returns the node at `offset`.
 #[inline(always)]
 pub(super) fn node_at<M: Machine, K: TreeKey>(
     arena: &Arena,
@@ -81,8 +109,8 @@ pub(super) fn node_at<M: Machine, K: TreeKey>(
     width: K::Width,
 ) -> NodeRef<'_, M, K> {
     let behind = offset + size_of::<Node<M>>() as u64;
-    // SAFETY: offsets in the tree come from its own node slots, which hold a node and the rests of its keys and never
-    // anything else there.
+    // SAFETY: offsets in the tree come from its own node slots. Each of them holds a node and the rests of its keys,
+    // and never anything else in these places.
     unsafe {
         NodeRef {
             node: arena.at::<Node<M>>(offset),
@@ -92,21 +120,22 @@ pub(super) fn node_at<M: Machine, K: TreeKey>(
 }
 
 impl<M: Machine> Node<M> {
-    /// The version to validate against, once no writer is at work; none when the node has left the tree.
+    /// Returns the version to validate against, after waiting until no writer holds the latch. Returns none if the
+    /// node has left the tree.
     #[inline(always)]
     pub fn begin_read(&self, core: &M::Core) -> Option<u64> {
         let version = core.wait_while(&self.line, &self.version, |v| v & LATCHED != 0);
         (version & OBSOLETE == 0).then_some(version)
     }
 
-    /// True when nothing has changed since the version was `version`.
+    /// Returns true if the node has not changed since its version was `version`.
     #[inline(always)]
     pub fn is_still(&self, core: &M::Core, version: u64) -> bool {
         core.fence_acquire();
         core.load_relaxed(&self.line, &self.version) == version
     }
 
-    /// Takes the latch, waiting for it; false when the node has left the tree.
+    /// Acquires the latch, waiting for it. Returns false if the node has left the tree.
     pub fn latch(&self, core: &M::Core) -> bool {
         loop {
             let Some(version) = self.begin_read(core) else { return false };
@@ -116,45 +145,45 @@ impl<M: Machine> Node<M> {
         }
     }
 
-    /// Takes the latch if the version is still `version`.
+    /// Acquires the latch if the version is still `version`. Never waits.
     pub fn try_latch(&self, core: &M::Core, version: u64) -> bool {
         core.cas(&self.line, &self.version, version, version | LATCHED).is_ok()
     }
 
-    /// Gives the latch back of a node that was not changed.
+    /// Releases the latch of a node that was not changed.
     pub fn unlatch(&self, core: &M::Core) {
         let version = core.load_relaxed(&self.line, &self.version);
         core.store(&self.line, &self.version, version & !LATCHED);
         core.wake(&self.line, &self.version);
     }
 
-    /// Gives the latch back of a node that was changed.
+    /// Releases the latch of a node that was changed.
     pub fn unlatch_changed(&self, core: &M::Core) {
         let version = core.load_relaxed(&self.line, &self.version);
         core.store(&self.line, &self.version, (version & !LATCHED) + CHANGE);
         core.wake(&self.line, &self.version);
     }
 
-    /// Gives the latch back of a node that has left the tree.
+    /// Releases the latch of a node that has left the tree, and marks the node as obsolete.
     pub fn unlatch_obsolete(&self, core: &M::Core) {
         let version = core.load_relaxed(&self.line, &self.version);
         core.store(&self.line, &self.version, ((version & !LATCHED) + CHANGE) | OBSOLETE);
         core.wake(&self.line, &self.version);
     }
 
-    /// 0 for a leaf.
+    /// Returns the level, 0 for a leaf.
     #[inline(always)]
     pub fn level(&self, core: &M::Core) -> u64 {
         core.load_relaxed(&self.line, &self.level)
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[inline(always)]
     pub fn count(&self, core: &M::Core) -> usize {
         core.load_relaxed(&self.line, &self.count) as usize
     }
 
-    /// True when there is no room for another entry.
+    /// Returns true if there is no room for another entry.
     pub fn is_full(&self, core: &M::Core) -> bool {
         self.count(core) >= capacity::<M>()
     }
@@ -187,11 +216,11 @@ impl<M: Machine> Node<M> {
     }
 }
 
-/// What a node does with keys.
+/// Operations of a node on keys.
 impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
-    /// Sets up a node that nobody can reach yet.
+    /// Sets up a node that no other session can reach yet.
     pub fn initialise(&self, core: &M::Core, level: u64, first: K, last: K) {
-        // Versions go on where the slot's last node stopped.
+        // Versions continue where the slot's last node stopped.
         let version = core.load_relaxed(&self.line, &self.version);
         core.store_relaxed(&self.line, &self.version, (version & !(LATCHED | OBSOLETE)) + CHANGE);
         core.store_relaxed(&self.line, &self.level, level);
@@ -202,7 +231,7 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         last.store(core, self.rests, LAST);
     }
 
-    /// As [`NodeRef::initialise`], with its entries and without a core: nothing else runs.
+    /// Like [`NodeRef::initialise`], with the entries and without a core. No other thread runs.
     pub fn lay_out(&self, level: u64, range: (K, K), entries: &[(K, u64)]) {
         self.level.poke(level);
         self.count.poke(entries.len() as u64);
@@ -217,7 +246,7 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         }
     }
 
-    /// The keys that belong into this leaf, both ends included. Kept for leaves only.
+    /// Returns the first and the last key that belong to this leaf. The range is kept for leaves only.
     #[inline(always)]
     pub fn range(&self, core: &M::Core) -> (K, K) {
         let first = core.load_relaxed(&self.line, &self.first);
@@ -225,7 +254,7 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         (K::load(core, first, self.rests, FIRST), K::load(core, last, self.rests, LAST))
     }
 
-    /// True when `key` belongs into this leaf.
+    /// Returns true if `key` belongs to this leaf.
     #[inline(always)]
     pub fn covers(&self, core: &M::Core, key: K) -> bool {
         let (first, last) = self.range(core);
@@ -247,7 +276,7 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         K::load(core, self.prefix(core, at), self.rests, at)
     }
 
-    /// How key number `at` compares with `key`.
+    /// Compares key number `at` with `key`.
     #[inline(always)]
     pub fn compare(&self, core: &M::Core, at: usize, key: K) -> Ordering {
         let order = self.prefix(core, at).cmp(&key.prefix());
@@ -260,7 +289,8 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         key.store(core, self.rests, at);
     }
 
-    /// `from`, and as many as there are keys from place `from` on that are below.
+    /// Returns the first place from `from` on whose key is not below, by binary search. `below` returns whether the
+    /// key at a place is below.
     #[inline(always)]
     fn below(&self, core: &M::Core, from: usize, below: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut high) = (from, self.count(core));
@@ -274,7 +304,8 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         low
     }
 
-    /// Where `key` is in this leaf, or the place where it belongs.
+    /// Returns the place of `key` in this leaf. If the leaf does not hold the key, returns the place where it belongs
+    /// as the error.
     #[inline(always)]
     pub fn position(&self, core: &M::Core, key: K) -> Result<usize, usize> {
         let at = self.below(core, 0, |other| self.compare(core, other, key).is_lt());
@@ -282,13 +313,13 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         if is_here { Ok(at) } else { Err(at) }
     }
 
-    /// The place of the child below which `key` belongs.
+    /// Returns the place of the child below which `key` belongs.
     #[inline(always)]
     pub fn child_of(&self, core: &M::Core, key: K) -> usize {
         self.below(core, 1, |other| self.compare(core, other, key).is_le()) - 1
     }
 
-    /// Adds an entry at `at`. The latch is held and there is room.
+    /// Adds an entry at `at`. The caller holds the latch, and there is room.
     pub fn add(&self, core: &M::Core, at: usize, key: K, value: u64) {
         let count = self.count(core);
         for i in (at..count).rev() {
@@ -300,12 +331,12 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         self.set_count(core, count + 1);
     }
 
-    /// Takes the entry at `at` out. The latch is held.
+    /// Removes the entry at `at`. The caller holds the latch.
     pub fn take_out(&self, core: &M::Core, at: usize) {
         self.take_out_apart(core, at, at);
     }
 
-    /// Takes out the key at one place and the value at another.
+    /// Removes the key at one place and the value at another. The caller holds the latch.
     pub fn take_out_apart(&self, core: &M::Core, key_at: usize, value_at: usize) {
         let count = self.count(core);
         for i in key_at + 1..count {

@@ -1,13 +1,26 @@
-//! Making room: a full node gives its upper entries to a new one on its right.
+//! Splits: a full node moves its upper entries to a new node on its right.
+//!
+//! The left half keeps its slot, so offsets that other sessions hold stay valid, for a smaller range. A node is split
+//! only if its parent has room for another child. So a session that needs room in a full leaf first splits the highest
+//! full node of the run of full nodes that ends with the leaf, and then starts again. If that node is the root, a new
+//! root is put above it.
+//!
+//! A split changes, in this order, under the latches of the parent and the node:
+//! 1. the new right node, which no other session can reach yet,
+//! 2. the left node's count and range,
+//! 3. the parent, which gets the separator and the right node (or the head, which gets the new root).
+//!
+//! While these steps run, both nodes are latched, so no reader can validate a version read before or in between. See
+//! the readers' argument in `ordered/mod.rs`.
 
 use super::{NodeSource, OrderedIndex, Step, TreeKey};
 use machine::{Core, Machine, OutOfMemory};
 
 impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
-    /// Splits `leaf`, and the ancestors that are in the way, so that `key` finds room; does nothing if
-    /// meanwhile that is not needed any more. `announce` is told the leaf and the one that is to take its
-    /// upper part, under the leaf's latch and before anybody can find the new one; if it refuses, nothing
-    /// has happened.
+    /// Splits `leaf`, and the full ancestors that are in the way, so that there is room for `key`. Does nothing if
+    /// this is no longer needed. Calls `announce` with the leaf and the new leaf that takes over its upper part, under
+    /// the leaf's latch and before other sessions can find the new one. If `announce` returns an error, the leaf is
+    /// not split.
     pub fn split<E: From<OutOfMemory>>(
         &self,
         core: &M::Core,
@@ -19,7 +32,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         loop {
             let way = self.way(core, key);
             let last = way.len() - 1;
-            // The node to split is the highest one that is full and has nothing but full ones below it.
+            // The node to split is the highest full node below which all nodes of the way are full.
             let full = |step: &&Step| self.at(step.offset).is_full(core);
             let run = way.iter().rev().take_while(full).count();
             if way[last].offset != leaf || run == 0 {
@@ -57,8 +70,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
-    /// Splits the last node of `way`, whose parent has room, if nothing on the way has changed and
-    /// `announce` agrees.
+    /// Splits the last node of `way`, whose parent has room, if the parent and the node have not changed and
+    /// `announce` agrees. Returns false if nothing was split.
     fn try_split(
         &self,
         core: &M::Core,
@@ -93,7 +106,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
         let (level, count) = (node.level(core), node.count(core));
         let (first, end) = node.range(core);
-        // A key that comes last starts the new node, alone if it may: an inner node must have a child.
+        // A key that comes last starts the new node. In a leaf it will be alone there. An inner node must have a
+        // child, so the last child moves.
         let comes_last = key > node.key(core, count - 1);
         let (at, separator) = match (comes_last, level) {
             (true, 0) => (count, key),

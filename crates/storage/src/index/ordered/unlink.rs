@@ -1,23 +1,39 @@
-//! Taking an empty leaf out, and with it the ancestors that hold nothing else.
+//! Unlinking: removes an empty leaf, and with it the ancestors that hold nothing else.
+//!
+//! ```text
+//!              fork [ A | B | C ]          fork: lowest ancestor with more than one child
+//!                     |   |
+//!      heir's branch ...  x                x: ancestors of the leaf with one child, removed too
+//!                     |   |
+//!                  heir   leaf             heir: neighbouring leaf at the near edge of its branch
+//! ```
+//!
+//! The neighbour ("heir") takes over the leaf's range. It is the next leaf to the right if the fork has a child there,
+//! otherwise the next leaf to the left. The fork, the removed nodes and the heir are latched in the versions that were
+//! read. So none of them has changed since. The nodes between the fork and the heir are not latched. Instead the
+//! ranges are compared: if the heir's range is adjacent to the leaf's, the heir is still the right neighbour.
+//!
+//! The root is never removed: if no ancestor has more than one child, the leaf stays. All latches are only tried. If
+//! one cannot be acquired, all are released and the outcome is [`Unlinking::Busy`].
 
 use super::{OrderedIndex, Step, TreeKey};
 use machine::{Core, Machine};
 
-/// The outcome of [`OrderedIndex::unlink`].
+/// Outcome of [`OrderedIndex::unlink`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unlinking {
-    /// These slots have left the tree; who has found them before may still be looking at them.
+    /// These slots have left the tree. Sessions that found them before can still read them.
     Done(Vec<u64>),
-    /// The leaf is not empty, has left already, or is the only one.
+    /// The leaf is not empty, has already left the tree, or is the only one.
     Unneeded,
-    /// Others were changing the tree just there: try again later.
+    /// Another session was changing the tree at this place. The caller tries again later.
     Busy,
 }
 
 impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
-    /// Takes `leaf`, into which `key` belongs, out of the tree if it is empty. A neighbour takes over its
-    /// range; `bequeath` is told the leaf and that neighbour, under the latches of both, before anybody can
-    /// find the leaf's range there. Takes no latch that it would have to wait for.
+    /// Removes `leaf`, to which `key` belongs, from the tree if it is empty. A neighbour takes over its range. Calls
+    /// `bequeath` with the leaf and that neighbour, under the latches of both, before other sessions can find the
+    /// leaf's range in the neighbour. This function waits for no latch.
     pub fn unlink(
         &self,
         core: &M::Core,
@@ -34,7 +50,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         let Some(fork) = way[..last].iter().rposition(shared) else { return Unlinking::Unneeded };
         let (above, child) = (self.at(way[fork].offset), way[fork].child);
         let to_the_right = child + 1 < above.count(core);
-        // Others may be at work; what they change in the fork is noticed when it is latched.
+        // Other sessions can change the fork meanwhile. Latching the fork in its version detects this.
         let neighbour = if to_the_right { Some(child + 1) } else { child.checked_sub(1) };
         let Some(neighbour) = neighbour else { return Unlinking::Busy };
         let Some(heir) = self.edge(core, &way[fork], neighbour, to_the_right) else {
@@ -48,8 +64,9 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
             }
             latched.push(step.offset);
         }
-        // Nothing that was read on the way can have changed: all of it is latched in the versions read. Of
-        // what lies between the fork and the heir, the heir's own range tells whether it still is next.
+        // All nodes that were read on the way from the fork to the leaf, and the heir, are latched in the versions
+        // read, so none of them has changed. The nodes between the fork and the heir are not latched. The heir's own
+        // range shows whether it is still adjacent.
         let (gone, heir_node) = (self.at(leaf), self.at(heir.offset));
         let ((first, end), (heir_first, heir_end)) = (gone.range(core), heir_node.range(core));
         let adjacent = match to_the_right {
@@ -64,7 +81,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         bequeath(leaf, heir.offset);
         if to_the_right {
             heir_node.set_first(core, first);
-            // The heir's branch starts where the leaf's did.
+            // The heir's branch starts where the leaf's branch did, so it takes over the leaf's separator.
             above.take_out_apart(core, child + 1, child);
         } else {
             heir_node.set_last(core, end);
@@ -77,8 +94,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         Unlinking::Done(gone)
     }
 
-    /// The leaf at the near edge of a neighbouring branch: the first one of a branch to the right, the last
-    /// one of a branch to the left.
+    /// Returns the leaf at the near edge of a neighbouring branch: the first leaf of a branch to the right, or the
+    /// last leaf of a branch to the left. Returns none if a validation failed.
     fn edge(
         &self,
         core: &M::Core,

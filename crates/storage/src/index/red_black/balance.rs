@@ -1,8 +1,13 @@
-//! Linking a node in and taking it out, and what keeps the tree balanced afterwards.
+//! Links nodes into the tree, unlinks them, and restores the balance afterwards.
 //!
-//! Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 13: no red node has a red child,
-//! and every way from the root to a missing child passes as many black nodes. Each case is written once for
-//! both sides: `right` says on which side. Everything here runs under the tree's latch.
+//! Source: Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 13. Two rules hold before and
+//! after each operation:
+//! - No red node has a red child.
+//! - Every way from the root to a missing child passes the same number of black nodes.
+//!
+//! So no way is more than twice as long as another. Linking a red node can break only the first rule, and unlinking a
+//! black node can break only the second. The functions `rebalance_red` and `rebalance_black` repair them. Each case is
+//! written once for both sides: `right` names the side. All functions here run under the tree's latch.
 
 use super::{RedBlackTree, TreeKey};
 use machine::{Core, Machine};
@@ -12,7 +17,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         node != 0 && self.at(node).is_red(core)
     }
 
-    /// On which side of its parent a node, or a missing one, hangs.
+    /// Returns true if a node, or a missing one, is the right child of its parent.
     fn is_right(&self, core: &M::Core, parent: u64, node: u64) -> bool {
         self.at(parent).right(core) == node
     }
@@ -29,8 +34,8 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         }
     }
 
-    /// Turns the edge between `node` and its child on the other side: the child goes up, `node` goes down to
-    /// the side `right`.
+    /// Rotates the edge between `node` and its child on the other side. The child goes up, and `node` goes down to the
+    /// side `right`.
     fn rotate(&self, core: &M::Core, node: u64, right: bool) {
         let up = self.at(node).child(core, !right);
         let between = self.at(up).child(core, right);
@@ -43,7 +48,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         self.at(node).set_parent(core, up);
     }
 
-    /// Links the red `node`, whose key is not there yet.
+    /// Links the red `node`. Its key must not be in the tree yet.
     pub(super) fn link(&self, core: &M::Core, node: u64) {
         let key = self.at(node).key(core);
         let mut parent = core.load_relaxed(&self.head.line, &self.head.root);
@@ -59,7 +64,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         self.rebalance_red(core, node);
     }
 
-    /// `node` is red; its parent may be, too.
+    /// Restores the first rule. `node` is red, and its parent can be red too.
     fn rebalance_red(&self, core: &M::Core, mut node: u64) {
         loop {
             let mut parent = self.at(node).parent(core);
@@ -93,7 +98,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         }
     }
 
-    /// Takes `node` out. Others keep their slots: what hangs below them is what changes.
+    /// Unlinks `node`. Other nodes keep their slots, and only their links change.
     pub(super) fn unlink_node(&self, core: &M::Core, node: u64) {
         let (left, right) = (self.at(node).left(core), self.at(node).right(core));
         let (taken_red, moved, below);
@@ -131,10 +136,11 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         }
     }
 
-    /// Ways through `node` (maybe a missing child), below `parent`, pass one black node too few.
+    /// Restores the second rule. Ways through `node` (or a missing child), below `parent`, pass one black node too
+    /// few.
     fn rebalance_black(&self, core: &M::Core, mut node: u64, mut parent: u64) {
         while parent != 0 && !self.is_red(core, node) {
-            // Where both are missing, no way could be one short.
+            // If both children were missing, no way could be one short. So `is_right` cannot mistake the side.
             let right = self.is_right(core, parent, node);
             let mut sibling = self.at(parent).child(core, !right);
             if self.is_red(core, sibling) {

@@ -1,24 +1,31 @@
-//! An ordered index for comparison: a red-black tree, one node a key.
+//! An ordered index for comparison: a red-black tree with one node for each key.
 //!
-//! Source: Cormen et al., "Introduction to Algorithms", chapter 13; the binary search tree among the index
-//! structures of "A Methodology for OLTP Micro-architectural Analysis" (2021). Every node lies on a line of its
-//! own, so that each step of a way down is a cache miss where the tree is larger than the cache.
+//! Source: Cormen et al., "Introduction to Algorithms", chapter 13. It is the binary search tree among the index
+//! structures of "A Methodology for OLTP Micro-architectural Analysis" (2021). Every node lies on a line of its own,
+//! so every step of a way down is a cache miss where the tree is larger than the cache.
 //!
-//! Synchronised by one version for the whole tree, as a sequence lock (Boehm, "Can seqlocks get along with
-//! programming language memory models?", MSPC 2012): a reader takes no latch, looks, and believes what it saw if the
-//! version is the same as before; a writer latches the version. A rotation moves nodes that others are passing,
-//! and under one version that needs no proof: the tree that a reader believes is one that was there. The price is
-//! that one insertion sends all readers back; the studies for which this tree is here do not insert while they
-//! measure. A reader that was sent back often takes the latch, so it comes to an end.
+//! The whole tree is synchronised by one version, as a sequence lock (Boehm, "Can seqlocks get along with programming
+//! language memory models?", MSPC 2012). A reader takes no latch. It reads the version, looks, and uses what it saw
+//! only if the version is still the same. A writer latches the version.
+//!
+//! Why this is right: a rotation moves nodes that readers are passing. But a reader whose version is unchanged has
+//! seen a tree that existed at one moment, so rotations need no argument of their own. The price is that one insertion
+//! makes all readers look again. The studies that use this tree do not insert while they measure. A reader that has
+//! failed [`PATIENCE`] times acquires the latch, so every read comes to an end.
 //!
 //! Decisions:
-//! - A node owns the keys from its own to the one before the next node's, and takes the part of a leaf of
-//!   [`OrderedIndex`](super::OrderedIndex): what guards a leaf there guards here the gap behind a key, and a leaf that is
-//!   full there is a key without node here. So ranges are protected as precisely as keys lie, and the interface is
-//!   the same.
-//! - The node of key 0 is always there and owns what lies before all others.
-//! - A value that was taken out leaves its node behind, which the caller unlinks as an empty leaf.
-//! - A scan goes down again for each key, as there are no links between neighbours to be kept right.
+//! - A node owns the keys from its own key to the one before the next node's key. It corresponds to a leaf of
+//!   [`OrderedIndex`](super::OrderedIndex). A leaf's guard there guards here the gap behind a key. A full leaf
+//!   there corresponds here to a key without a node. So ranges are protected as precisely as keys lie, and the
+//!   interface is the same.
+//! - The node of the least key is always in the tree. It owns the keys that lie before all other nodes.
+//! - A removed value leaves its node behind. The caller unlinks the node as it would unlink an empty leaf.
+//! - A scan descends again for each key, so there are no links between neighbours to maintain.
+//!
+//! Invariants, while the tree is not latched:
+//! - The ranges that the nodes own tile the key space.
+//! - The rules of the colours hold (see `balance.rs`).
+//! - The version changes with every change of the tree. A node's words change only under the latch.
 
 mod balance;
 mod node;
@@ -30,27 +37,30 @@ use super::ordered::{Insertion, LeafCopy, NodeSource, Unlinking};
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use node::{MOST_KEYS, Node, NodeRef, node_at};
 
-/// Set in the version while a writer is at work.
+/// Set in the version while a writer holds the latch.
 const LATCHED: u64 = 1;
-/// What a change adds to the version.
+/// Number that each change adds to the version.
 const CHANGE: u64 = 2;
-/// Looks that may fail before a reader latches the tree.
+/// Number of failed looks after which a reader acquires the latch.
 const PATIENCE: usize = 8;
-/// More steps than any way down has: it is at most twice the binary logarithm of the nodes long.
+/// Limit of the steps of a way down. No way in a consistent tree is as long: it has at most twice the binary logarithm
+/// of the number of nodes. A reader that meets a changing tree can walk in circles without the limit.
 const MOST_STEPS: usize = 128;
 
-/// Where the tree starts, and its version.
+/// Head of the tree, and its version.
 #[repr(C, align(64))]
 struct Head<M: Machine> {
     line: M::Line,
+    /// Counter of changes with the bit [`LATCHED`].
     version: Word,
+    /// Offset of the root. Never 0: the node of the least key stays.
     root: Word,
 }
 
-// SAFETY: a line and words, valid as zeros.
+// SAFETY: the type consists of a line and words, and zeros are valid for all of them.
 unsafe impl<M: Machine> Zeroed for Head<M> {}
 
-/// The index: from keys to offsets of records. A node is named by the offset of its slot.
+/// Red-black tree that maps keys to offsets of records. A node is named by the offset of its slot.
 pub struct RedBlackTree<M: Machine, K: TreeKey = u64> {
     arena: Arc<Arena>,
     head: Shared<Head<M>>,
@@ -59,7 +69,7 @@ pub struct RedBlackTree<M: Machine, K: TreeKey = u64> {
 }
 
 impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
-    /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
+    /// Returns the bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
     pub fn bytes_for(rows: u64, width: K::Width, tail_bytes: u64) -> u64 {
         rows.saturating_add(1).saturating_mul(Self::slot_bytes_with(width, tail_bytes))
     }
@@ -73,7 +83,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         (Self::tail_with(width) + tail_bytes).next_multiple_of(64)
     }
 
-    /// An empty index whose slots end in tails of `tail_bytes`.
+    /// Makes an empty index whose slots end in tails of `tail_bytes`.
     pub fn new(arena: &Arc<Arena>, width: K::Width, tail_bytes: u64) -> Result<Self, OutOfMemory> {
         let head = arena.place(Place::Any)?;
         let slot_bytes = Self::slot_bytes_with(width, tail_bytes);
@@ -82,19 +92,19 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         Ok(tree)
     }
 
-    /// What its keys have in common.
+    /// Returns the size that all keys of the tree have in common.
     #[inline(always)]
     pub fn width(&self) -> K::Width {
         self.width
     }
 
-    /// Where the caller's tail starts in a slot.
+    /// Returns where the caller's tail starts in a slot.
     #[inline(always)]
     pub fn tail(&self) -> u64 {
         Self::tail_with(self.width)
     }
 
-    /// Bytes of a node's slot, its tail included.
+    /// Returns the bytes of a node's slot, its tail included.
     pub fn slot_bytes(&self) -> u64 {
         self.slot_bytes
     }
@@ -114,7 +124,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         }
     }
 
-    /// Gives the latch back; `changed` says whether readers must look again.
+    /// Releases the latch. `changed` says whether readers must look again.
     fn unlatch(&self, core: &M::Core, changed: bool) {
         let version = core.load_relaxed(&self.head.line, &self.head.version) & !LATCHED;
         let change = if changed { CHANGE } else { 0 };
@@ -122,8 +132,8 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         core.wake(&self.head.line, &self.head.version);
     }
 
-    /// What `look` sees when nobody changes the tree meanwhile. It may be called while somebody does, and
-    /// has to come to an end then as well.
+    /// Returns what `look` sees of a tree that does not change meanwhile. `look` can also be called while another
+    /// session changes the tree, and must come to an end then as well. Its result is then discarded.
     #[inline(always)]
     fn read<T>(&self, core: &M::Core, mut look: impl FnMut() -> T) -> T {
         for _ in 0..PATIENCE {
@@ -141,7 +151,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         seen
     }
 
-    /// The node that owns `key`. While others change the tree it may be any other one.
+    /// Returns the node that owns `key`. If another session changes the tree meanwhile, the result can be any node.
     #[inline(always)]
     fn owner(&self, core: &M::Core, key: K) -> u64 {
         let mut at = core.load_relaxed(&self.head.line, &self.head.root);
@@ -164,7 +174,7 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         owner
     }
 
-    /// The node that owns `key`, and the value of `key` if it has one.
+    /// Returns the node that owns `key`, and the value of `key` if it has one.
     #[inline]
     pub fn seek(&self, core: &M::Core, key: K) -> (u64, Option<u64>) {
         self.read(core, || {
@@ -175,14 +185,15 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         })
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     #[inline]
     pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {
         self.seek(core, key).1
     }
 
-    /// What `node` owns and holds just now; none if `key` does not belong to it any more. `beside` is told its range while
-    /// nobody changes it: the last time, if it is told several times.
+    /// Returns what `node` owns and holds now, or none if `key` no longer belongs to it. Calls `beside` with the
+    /// node's range. If the look fails its validation, `beside` is called again. Its last call happens while the tree
+    /// does not change.
     pub fn read_leaf(
         &self,
         core: &M::Core,
@@ -200,8 +211,8 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         (first <= key && key <= last).then(|| LeafCopy::of_one(first, last, entry))
     }
 
-    /// Gives `key` its value if it has a node of its own, `node`. `prepare` runs under the latch when that is
-    /// certain, before anybody can find the value; if it refuses, nothing has happened.
+    /// Gives `key` its value if it has a node of its own, `node`. When that is certain, `prepare` runs under the
+    /// latch, before other sessions can find the value. If `prepare` returns an error, the tree is unchanged.
     pub fn insert<E>(
         &self,
         core: &M::Core,
@@ -216,7 +227,8 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
             _ if !node.owns(core, key) => Insertion::Moved,
             _ if node.compare(core, key).is_ne() => Insertion::Full,
             0 => {
-                // What others did to the tail before they looked at this node is visible from here on.
+                // After this fence the writes that other sessions made to the tail before they read this node are
+                // visible.
                 core.fence();
                 let prepared = prepare();
                 if prepared.is_ok() {
@@ -231,9 +243,9 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         Ok(outcome)
     }
 
-    /// Makes a node for `key`, which `node` owns; does nothing if meanwhile that is not needed any more.
-    /// `announce` is told the node and the one that is to own the keys from `key` on, under the latch and before
-    /// anybody can find the new one; if it refuses, nothing has happened.
+    /// Makes a node for `key`, which `node` owns. Does nothing if this is no longer needed. Calls `announce` with the
+    /// node and the new node that is to own the keys from `key` on, under the latch and before other sessions can find
+    /// the new one. If `announce` returns an error, the tree is unchanged.
     pub fn split<E: From<OutOfMemory>>(
         &self,
         core: &M::Core,
@@ -263,8 +275,8 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         told
     }
 
-    /// Takes the value of `key` away if it is `value`, and returns its node, which is empty now. `prepare` runs
-    /// before, under the latch, and is told the node.
+    /// Removes the value of `key` if it is `value`. Returns its node, which is empty now. `prepare` runs first, under
+    /// the latch, with the node's name.
     pub fn remove(
         &self,
         core: &M::Core,
@@ -284,8 +296,8 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         found.then_some((owner, true))
     }
 
-    /// Takes `node`, which owns `key`, out of the tree if it has no value. The node before takes over what
-    /// it owns; `bequeath` is told both, under the latch.
+    /// Removes `node`, which owns `key`, from the tree if it has no value. The node before it takes over its range.
+    /// Calls `bequeath` with both, under the latch.
     pub fn unlink(
         &self,
         core: &M::Core,
@@ -311,22 +323,22 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
         Unlinking::Done(vec![node])
     }
 
-    /// Makes the tree of an index that was empty so far, balanced. Entries come in ascending order of distinct
-    /// keys. Nothing else runs.
+    /// Builds the balanced tree of an index that was empty so far. Entries come in ascending order of distinct keys.
+    /// No other thread runs.
     pub fn build(&self, entries: impl Iterator<Item = (K, u64)>) -> Result<(), OutOfMemory> {
         let mut entries: Vec<(K, u64)> = entries.collect();
         let (least, greatest) = (K::least(self.width), K::greatest(self.width));
         if entries.first().is_none_or(|(key, _)| *key != least) {
             entries.insert(0, (least, 0));
         }
-        // Full levels are black; what is below the last of them is red.
+        // Full levels are black. The nodes below the last full level are red.
         let full = (entries.len() + 1).ilog2();
         let root = self.build_below(&entries, greatest, full)?;
         self.head.root.poke(root);
         Ok(())
     }
 
-    /// A subtree of `entries`, the last of which owns all up to `last`, with `full` full levels.
+    /// Builds a subtree of `entries` with `full` full levels. The last entry's node owns all keys up to `last`.
     fn build_below(&self, entries: &[(K, u64)], last: K, full: u32) -> Result<u64, OutOfMemory> {
         if entries.is_empty() {
             return Ok(0);

@@ -1,36 +1,41 @@
-//! One node of the tree: a line with a key, the range that starts with it, a value, and its neighbours; behind it the
-//! rests of keys that are longer than a word.
+//! One node of the tree: a line with a key, the range that starts with it, a value, and its neighbours. Behind it lie
+//! the rests of keys that are longer than a word.
 
 use crate::index::key::TreeKey;
 use machine::{Arena, Core, Machine, Word, Zeroed};
 use std::{cmp::Ordering, ops::Deref};
 
-/// In the word of the parent, offsets being even: the node is red.
+/// Set in the word of the parent if the node is red. Offsets are even, so this bit is free.
 const RED: u64 = 1;
 
-/// A node owns the keys from its own to `last`. `value` is that of its key, 0 if it has none.
+/// Node of the tree. It owns the keys from `key` to `last`.
 #[repr(C)]
 pub(super) struct Node<M: Machine> {
     line: M::Line,
+    /// Prefix of the node's key. Never changes while the node is in the tree.
     key: Word,
+    /// Prefix of the last key that the node owns.
     last: Word,
+    /// Value of the node's key, 0 if it has none.
     value: Word,
+    /// Offset of the left child, 0 if there is none. All keys below it are less than the node's key.
     left: Word,
+    /// Offset of the right child, 0 if there is none. All keys below it are greater than the node's key.
     right: Word,
-    /// The parent, and the node's colour.
+    /// Offset of the parent, 0 for the root, and the node's colour.
     parent: Word,
 }
 
-// SAFETY: a line and words, valid as zeros.
+// SAFETY: the type consists of a line and words, and zeros are valid for all of them.
 unsafe impl<M: Machine> Zeroed for Node<M> {}
 
-/// Where a node keeps the rest of its key, and of the last that it owns.
+/// Places where a node keeps the rests of its key and of the last key that it owns.
 const KEY: usize = 0;
 const LAST: usize = 1;
-/// Keys of which a node may have to keep the rests.
+/// Number of keys whose rests a node can have to keep.
 pub(super) const MOST_KEYS: usize = 2;
 
-/// A node and the rests of its keys.
+/// Node with the rests of its keys.
 pub(super) struct NodeRef<'n, M: Machine, K: TreeKey> {
     node: &'n Node<M>,
     rests: K::Rest<'n, M>,
@@ -45,7 +50,7 @@ impl<M: Machine, K: TreeKey> Deref for NodeRef<'_, M, K> {
     }
 }
 
-/// The node at `offset`.
+/// Returns the node at `offset`.
 #[inline(always)]
 pub(super) fn node_at<M: Machine, K: TreeKey>(
     arena: &Arena,
@@ -53,8 +58,8 @@ pub(super) fn node_at<M: Machine, K: TreeKey>(
     width: K::Width,
 ) -> NodeRef<'_, M, K> {
     let behind = offset + size_of::<Node<M>>() as u64;
-    // SAFETY: offsets in the tree come from its own node slots, which hold a node and the rests of its keys and never
-    // anything else there.
+    // SAFETY: offsets in the tree come from its own node slots. Each of them holds a node and the rests of its keys,
+    // and never anything else in these places.
     unsafe {
         NodeRef {
             node: arena.at::<Node<M>>(offset),
@@ -64,7 +69,7 @@ pub(super) fn node_at<M: Machine, K: TreeKey>(
 }
 
 impl<M: Machine> Node<M> {
-    /// Sets the parent of a node that is laid out; nothing else runs.
+    /// Sets the parent of a node that is laid out. No other thread runs.
     pub fn lay_below(&self, parent: u64) {
         self.parent.poke(parent | (self.parent.peek() & RED));
     }
@@ -88,7 +93,7 @@ impl<M: Machine> Node<M> {
         core.load_relaxed(&self.line, &self.right)
     }
 
-    /// The child on one side.
+    /// Returns the child on one side, 0 if there is none.
     pub fn child(&self, core: &M::Core, right: bool) -> u64 {
         if right { self.right(core) } else { self.left(core) }
     }
@@ -122,9 +127,9 @@ impl<M: Machine> Node<M> {
     }
 }
 
-/// What a node does with keys.
+/// Operations of a node on keys.
 impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
-    /// Sets up a node that nobody can reach yet: red, without value and without neighbours.
+    /// Sets up a node that no other session can reach yet: red, without value and without neighbours.
     pub fn initialise(&self, core: &M::Core, key: K, last: K) {
         for (word, value) in [
             (&self.key, key.prefix()),
@@ -140,7 +145,7 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         last.store(core, self.rests, LAST);
     }
 
-    /// As [`NodeRef::initialise`], with everything and without a core: nothing else runs.
+    /// Like [`NodeRef::initialise`], with all words and without a core. No other thread runs.
     pub fn lay_out(&self, entry: (K, u64), last: K, children: (u64, u64), red: bool) {
         self.key.poke(entry.0.prefix());
         entry.0.poke(self.rests, KEY);
@@ -157,7 +162,7 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         K::load(core, core.load_relaxed(&self.line, &self.key), self.rests, KEY)
     }
 
-    /// How its key compares with `key`.
+    /// Compares the node's key with `key`.
     #[inline(always)]
     pub fn compare(&self, core: &M::Core, key: K) -> Ordering {
         let order = core.load_relaxed(&self.line, &self.key).cmp(&key.prefix());
@@ -174,13 +179,13 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
         last.store(core, self.rests, LAST);
     }
 
-    /// Takes all keys from a node that leaves the tree.
+    /// Removes all keys from the range of a node that leaves the tree.
     pub fn own_nothing(&self, core: &M::Core, least: K) {
         self.set_last(core, least);
         debug_assert_ne!(self.key(core), least, "the least node stays");
     }
 
-    /// True when `key` belongs to this node.
+    /// Returns true if `key` belongs to this node.
     #[inline(always)]
     pub fn owns(&self, core: &M::Core, key: K) -> bool {
         self.key(core) <= key && key <= self.last(core)

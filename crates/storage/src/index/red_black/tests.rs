@@ -1,4 +1,5 @@
-//! The rules of the colours, after every change. As a map the tree is tested with the other one: `tree/tests.rs`.
+//! Tests of the rules of the colours, after every change. The tree is tested as a map together with the other tree, in
+//! `tree/tests.rs`.
 
 use super::*;
 use machine::{Native, NativeOptions};
@@ -14,7 +15,7 @@ impl NodeSource for Fresh<'_> {
     fn give_back(&mut self, _: u64) {}
 }
 
-/// Black nodes on every way down; panics where the rules are broken.
+/// Returns the number of black nodes on every way down. Panics if a rule is broken.
 fn blacks(
     tree: &RedBlackTree<Native>,
     core: &<Native as Machine>::Core,
@@ -66,7 +67,7 @@ proptest! {
     }
 }
 
-/// Levels of the tree below `node`.
+/// Returns the number of levels of the tree below `node`.
 fn height(tree: &RedBlackTree<Native>, core: &<Native as Machine>::Core, node: u64) -> usize {
     if node == 0 {
         return 0;

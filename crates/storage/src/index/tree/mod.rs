@@ -1,4 +1,13 @@
-//! The index of a table in key order, whichever was chosen.
+//! Index of a table in key order: one of two trees, with the same interface.
+//!
+//! Both trees keep the same contract, which the table's code relies on:
+//! - Leaves tile the key space. Every key belongs to exactly one leaf at any time.
+//! - A leaf is named by the offset of its slot. The name can become stale at any time, so every operation that takes a
+//!   leaf also takes a key, and reports if the key no longer belongs to the leaf.
+//! - Callbacks (`prepare`, `announce`, `bequeath`) run under the latch of the leaves that they are told, before
+//!   another session can find what changes.
+//! - A slot that has left the tree can still be read by sessions that found it before. The caller reuses it only when
+//!   the epochs allow it.
 
 #[cfg(test)]
 mod tests;
@@ -9,15 +18,15 @@ use super::{
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 
-/// One of the trees. What each method does, and which of its arguments' calls run when, say the trees.
+/// One of the trees. The documentation of each tree describes what a method does and when it runs its callbacks.
 pub enum Tree<M: Machine, K: TreeKey = u64> {
-    /// [`OrderedIndex`], the usual one.
+    /// [`OrderedIndex`], the usual one: a B+tree.
     BTree(OrderedIndex<M, K>),
-    /// [`RedBlackTree`], one node a key.
+    /// [`RedBlackTree`], with one node for each key.
     RedBlack(RedBlackTree<M, K>),
 }
 
-/// Calls the method of the tree that was chosen.
+/// Calls a method of the tree that was chosen.
 macro_rules! chosen {
     ($tree:expr, $it:ident => $call:expr) => {
         match $tree {
@@ -27,15 +36,15 @@ macro_rules! chosen {
     };
 }
 
-/// A call that runs once, in the form that trees take it in: behind a pointer, so that their code is compiled
-/// once for a machine and a kind of key, and not once more for every protocol that calls.
+/// Wraps a function that runs once into the form in which the trees take it: behind a pointer. So the code of a tree
+/// is compiled once for each machine and type of key, and not again for every protocol that calls it.
 fn once<A, T>(call: impl FnOnce(A) -> T) -> impl FnMut(A) -> T {
     let mut call = Some(call);
     move |arguments| call.take().expect("a tree runs what it is given once")(arguments)
 }
 
 impl<M: Machine, K: TreeKey> Tree<M, K> {
-    /// Bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
+    /// Returns the bytes that an index for `rows` rows needs, with a tail of `tail_bytes` for each node.
     pub fn bytes_for(red_black: bool, rows: u64, width: K::Width, tail_bytes: u64) -> u64 {
         match red_black {
             false => OrderedIndex::<M, K>::bytes_for(rows, width, tail_bytes),
@@ -43,7 +52,7 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         }
     }
 
-    /// An empty index whose slots end in tails of `tail_bytes`.
+    /// Makes an empty index whose slots end in tails of `tail_bytes`.
     pub fn new(
         red_black: bool,
         arena: &Arc<Arena>,
@@ -56,37 +65,38 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         })
     }
 
-    /// What its keys have in common.
+    /// Returns the size that all keys of the tree have in common.
     #[inline(always)]
     pub fn width(&self) -> K::Width {
         chosen!(self, tree => tree.width())
     }
 
-    /// Where the caller's tail starts in a slot.
+    /// Returns where the caller's tail starts in a slot.
     #[inline(always)]
     pub fn tail(&self) -> u64 {
         chosen!(self, tree => tree.tail())
     }
 
-    /// Bytes of a node's slot, its tail included.
+    /// Returns the bytes of a node's slot, its tail included.
     pub fn slot_bytes(&self) -> u64 {
         chosen!(self, tree => tree.slot_bytes())
     }
 
-    /// The leaf of `key`, and the value of `key` if it is in there.
+    /// Returns the leaf of `key`, and the value of `key` if the leaf holds it.
     #[inline(always)]
     pub fn seek(&self, core: &M::Core, key: K) -> (u64, Option<u64>) {
         chosen!(self, tree => tree.seek(core, key))
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {
         chosen!(self, tree => tree.find(core, key))
     }
 
-    /// A copy of `leaf` as it is just now; none if `key` does not belong into it any more. `beside` is told its range while
-    /// nobody changes it.
+    /// Returns a copy of `leaf` as it is now, or none if `key` no longer belongs to it. Calls `beside` with the leaf's
+    /// range at a moment when the leaf does not change. If `beside` is called several times, only its last call
+    /// counts.
     pub fn read_leaf(
         &self,
         core: &M::Core,
@@ -97,7 +107,7 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.read_leaf(core, leaf, key, beside))
     }
 
-    /// Puts `key` into `leaf` if it belongs there and has room.
+    /// Inserts `key` into `leaf` if the key belongs there and the leaf has room.
     pub fn insert<E>(
         &self,
         core: &M::Core,
@@ -110,7 +120,7 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.insert(core, leaf, key, value, &mut || prepare(())))
     }
 
-    /// Makes room for `key` in a full `leaf`.
+    /// Splits a full `leaf` to make room for `key`.
     pub fn split<E: From<OutOfMemory>>(
         &self,
         core: &M::Core,
@@ -124,7 +134,7 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.split(core, leaf, key, source, &mut announce))
     }
 
-    /// Takes `key` out if its value is `value`, and returns its leaf and whether that is empty now.
+    /// Removes `key` if its value is `value`. Returns its leaf and whether the leaf is empty now.
     pub fn remove(
         &self,
         core: &M::Core,
@@ -135,7 +145,7 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.remove(core, key, value, &mut once(prepare)))
     }
 
-    /// Takes `leaf`, into which `key` belongs, out of the tree if it is empty.
+    /// Removes `leaf`, to which `key` belongs, from the tree if it is empty.
     pub fn unlink(
         &self,
         core: &M::Core,
@@ -147,7 +157,7 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.unlink(core, leaf, key, &mut |gone, heir| bequeath((gone, heir))))
     }
 
-    /// Makes the tree of an index that was empty so far. Nothing else runs.
+    /// Builds the tree of an index that was empty so far. No other thread runs.
     pub fn build(&self, entries: impl Iterator<Item = (K, u64)>) -> Result<(), OutOfMemory> {
         chosen!(self, tree => tree.build(entries))
     }

@@ -1,4 +1,4 @@
-//! Each tree as a map, of each kind of key: alone, from several threads, and under adversarial schedules.
+//! Tests of both trees as maps, for each type of key: alone, from several threads, and under adversarial schedules.
 
 use super::*;
 use crate::{ByteKey, Epochs, index::key::KEY_BUFFER};
@@ -6,7 +6,7 @@ use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Place, Sch
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Keys made of numbers, in their order.
+/// Keys that are made of numbers and have the order of these numbers.
 trait Numbered: TreeKey {
     const WIDTH: Self::Width;
     fn of(number: u64) -> Self;
@@ -25,7 +25,8 @@ impl Numbered for u64 {
     }
 }
 
-/// What stands behind the common beginning of four neighbours: nothing, or bytes that end in zeros or go beyond a word.
+/// Ends of four neighbouring keys that begin alike: nothing, bytes that end in zeros, or bytes that reach beyond a
+/// word.
 const TAILS: [&[u8]; 4] = [b"", b"\0", &[0; 20], &[0xFF; 30]];
 
 impl Numbered for ByteKey {
@@ -47,7 +48,7 @@ impl Numbered for ByteKey {
     }
 }
 
-/// One core's way to change the tree: its slots, those that wait for their epoch too.
+/// State with which one core changes the tree: its slots, including those that wait for their epoch.
 struct Hand<'t, M: Machine, K: Numbered> {
     tree: &'t Tree<M, K>,
     arena: &'t Arc<Arena>,
@@ -85,7 +86,7 @@ impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
         result
     }
 
-    /// True if the key was not there.
+    /// Inserts `key`. Returns true if the key was absent.
     fn insert(&mut self, core: &M::Core, key: u64, value: u64) -> bool {
         let key = K::of(key);
         self.pinned(core, |hand| {
@@ -109,7 +110,7 @@ impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
         })
     }
 
-    /// True if the key was there with that value.
+    /// Removes `key` if it has that value. Returns true if it was present.
     fn remove(&mut self, core: &M::Core, key: u64, value: u64) -> bool {
         let key = K::of(key);
         let removed = self.pinned(core, |hand| {
@@ -133,7 +134,7 @@ impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
         removed
     }
 
-    /// All entries from `first` to `last`, leaf by leaf, in either direction.
+    /// Returns all entries from `first` to `last`, leaf by leaf, in either direction.
     fn scan(&mut self, core: &M::Core, first: u64, last: u64, forward: bool) -> Vec<(u64, u64)> {
         let (first, last) = (K::of(first), K::of(last));
         self.pinned(core, |hand| {
@@ -161,7 +162,7 @@ impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
     }
 }
 
-/// Leaves must tile the keys, and separators must lead to them.
+/// Checks that the leaves tile the key space and that the separators lead to them. Returns the number of leaves.
 fn check_shape<M: Machine, K: Numbered>(tree: &Tree<M, K>, core: &M::Core) -> usize {
     let (mut at, mut leaves) = (K::least(K::WIDTH), 0);
     loop {
@@ -262,7 +263,7 @@ proptest! {
     }
 }
 
-/// A queue of a few keys that moves through the whole key space leaves nothing behind.
+/// A queue of a few keys that moves through the whole key space leaves no memory behind.
 #[test]
 fn ever_growing_keys_take_no_more_memory() {
     for (red_black, most) in [(false, 100), (true, 120)] {
@@ -287,7 +288,7 @@ fn grow<K: Numbered>(red_black: bool, most: usize) {
     assert!(check_shape(&tree, &core) < most);
 }
 
-/// Cores insert and remove keys of their own, among keys that stay and that everybody must always find.
+/// Cores insert and remove keys of their own, among keys that stay in the tree and that every core must always find.
 fn shared_by<M: Machine, K: Numbered>(
     red_black: bool,
     machine: &M,

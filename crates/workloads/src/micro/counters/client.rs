@@ -1,4 +1,4 @@
-//! One worker's increments, transfers, sums and moves.
+//! Draws and runs one worker's increments, transfers, sums and moves.
 
 use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN, TWIN};
 use crate::cell::{add, cell, increase};
@@ -9,7 +9,7 @@ use txn::{Abort, Access, Client, ColumnSet, Intent, TableId};
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 5] = ["increment", "transfer", "sum", "move", "report"];
 
-/// A drawn procedure; its keys are in the client.
+/// A drawn procedure. Its keys are in the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
     Increment,
@@ -18,10 +18,10 @@ enum Drawn {
     },
     Sum,
     Move {
-        /// The row is deleted and put back at the same key instead.
+        /// Set if the row is deleted and inserted again at the same key.
         in_place: bool,
     },
-    /// Writes down what the read-only procedure before saw.
+    /// Records in the ledger what the previous read-only procedure saw.
     Report,
 }
 
@@ -37,7 +37,7 @@ pub struct CountersClient {
     drawn: Drawn,
     rolls_back: bool,
     keys: Vec<u64>,
-    /// The last attempt of a sum saw a pair without its total.
+    /// Set if the last attempt of a sum saw a pair without its total.
     saw_broken_pair: bool,
 }
 
@@ -64,7 +64,7 @@ impl CountersClient {
         }
     }
 
-    /// The counters, pairs or places of the drawn procedure, in the order of access.
+    /// Returns the counters, pairs or places of the drawn procedure, in access order.
     pub fn keys(&self) -> &[u64] {
         &self.keys
     }
@@ -73,8 +73,8 @@ impl CountersClient {
         if self.options.lock_upgrade { Intent::Read } else { Intent::Update }
     }
 
-    /// The rollback that the procedure has drawn, if it has: asked for when some of its writes are made and
-    /// others are not.
+    /// Returns the rollback, if the procedure has drawn one. The procedures call it when they have made some
+    /// of their writes, but not all.
     fn change_of_mind(&self) -> Result<(), Abort> {
         if self.rolls_back { Err(Abort::user()) } else { Ok(()) }
     }
@@ -82,7 +82,7 @@ impl CountersClient {
     fn increment<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
         for (at, &counter) in self.keys.iter().enumerate() {
             let place = self.options.place(counter);
-            // Where additions and updates differ, both meet here.
+            // Where additions and updates are different operations, an increment uses both.
             self.bump(access, place, COUNT, 1, at % 2 == 1 || !access.adds_at_commit())?;
         }
         self.change_of_mind()?;
@@ -95,7 +95,7 @@ impl CountersClient {
     fn transfer<A: Access + ?Sized>(&self, access: &mut A, amount: i64) -> Result<(), Abort> {
         let left = self.options.place(self.keys[0] * 2);
         let right = self.options.place(self.keys[0] * 2 + 1);
-        // Half of the transfers go the other way, so that locks are taken in both orders.
+        // Half of the transfers go the other way, so that locks are acquired in both orders.
         let (from, to) = if amount > 0 { (left, right) } else { (right, left) };
         let amount = amount.abs();
         if access.adds_at_commit() {
@@ -115,7 +115,7 @@ impl CountersClient {
         Ok(())
     }
 
-    /// Returns whether a pair had another total than it should.
+    /// Returns whether a pair had a wrong total.
     fn sum<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
         let mut broken = false;
         for &pair in &self.keys {
@@ -136,13 +136,14 @@ impl CountersClient {
         let (from, to, token) = match (at_a, at_b) {
             (true, false) => (self.keys[0], self.keys[1], a),
             (false, true) => (self.keys[1], self.keys[0], b),
-            // Nothing to carry, or nowhere to put it: what was read, absences too, is all there is.
+            // There is no token to move, or no free place. The transaction ends after its reads, which
+            // include absences.
             _ => return Ok(()),
         };
         let to = if in_place { from } else { to };
         let mut seen = [0; 8];
-        // A transaction sees its own writes and nothing else may come between: that a row is gone
-        // after its delete, and there after its insert.
+        // A transaction sees its own writes, and no other write can come between: a row is gone after its
+        // delete, and present after its insert.
         let (adds, one, less) = (access.adds_at_commit(), 1i64, -1i64);
         let mut right = !adds || access.add(table, from.into(), TOKEN, &one.to_le_bytes())?;
         right &= access.delete(table, from.into())?;
@@ -173,7 +174,8 @@ impl CountersClient {
         Ok(())
     }
 
-    /// Adds `amount` to an integer of a row; it is read `plainly` first if locks are to be upgraded.
+    /// Adds `amount` to an integer of a row. If the option `lock_upgrade` and `plainly` are set, the integer
+    /// is first read with [`Intent::Read`], so that a locking protocol has to upgrade its lock.
     fn bump<A: Access + ?Sized>(
         &self,
         access: &mut A,
@@ -189,7 +191,8 @@ impl CountersClient {
         increase(access, table, key, column, amount)
     }
 
-    /// A transfer where additions read nothing: with every order of additions, updates and reads of one row.
+    /// Runs a transfer where additions read nothing. Its variants combine additions, updates and reads of one
+    /// row in different orders.
     fn transfer_by_additions<A: Access + ?Sized>(
         &self,
         access: &mut A,
@@ -252,7 +255,8 @@ impl CountersClient {
 }
 
 impl Client for CountersClient {
-    /// Call it when the procedure before has committed or was given up, as a worker does.
+    /// Draws the next procedure. Call it only after the previous procedure has committed or was given up, as
+    /// a worker does.
     fn next(&mut self) {
         self.rolls_back = false;
         if std::mem::take(&mut self.saw_broken_pair) {
@@ -321,7 +325,7 @@ impl Client for CountersClient {
             Drawn::Move { .. } => {
                 out.extend(self.keys.iter().flat_map(|key| partitioning.of(*key)))
             }
-            // Declares nothing, to be given everything.
+            // A report declares no partitions, so it is given all of them.
             Drawn::Report => return,
         }
         if self.drawn != Drawn::Sum {

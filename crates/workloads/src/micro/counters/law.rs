@@ -1,17 +1,18 @@
-//! What must hold of the counters after any serializable run.
+//! Checks the laws that the counters must keep after any serializable run.
 
 use super::TWIN;
 use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TOTAL, TOKEN};
 use crate::cell::cell;
 use txn::{Abort, Access, Intent};
 
-/// The value of the token that is loaded at `key`; tokens differ, so that each can be missed.
+/// Returns the value of the token that is loaded at `key`. Tokens differ, so that the loss of any token is
+/// detected.
 pub(super) fn token(key: u64) -> i64 {
     (key as i64 + 1).wrapping_mul(1_000_003)
 }
 
-/// Reads everything and says which law is broken. `committed` counts the procedures that committed
-/// since loading, those of the warm-up included.
+/// Reads all tables and returns a description of the broken law, if any. `committed` is the number of
+/// procedures that committed since loading, including those of the warm-up.
 pub(super) fn check(
     options: &CountersOptions,
     access: &mut dyn Access,

@@ -1,31 +1,33 @@
-//! Counters, pairs and tokens: transactions whose mistakes add up to a broken law.
+//! Counters, pairs and tokens: a workload in which protocol errors break a law permanently.
 //!
-//! Made for tests and for the explorer: every write depends on what was read, so a lost, doubled or
-//! dirty write changes a sum for good. No paper; the pairs are the bank of many isolation tests.
+//! This workload serves tests and the explorer. Every write depends on values that were read, so a lost
+//! update, doubled write or dirty write changes a sum for good. It follows no paper. The pairs are the bank
+//! of many isolation tests.
 //!
 //! # Tables
-//! - `counters0`, `counters1`, ...: counter `i` of [`CountersOptions::counters`] is row
-//!   `i / tables` of table `i % tables`. With more than one table equal keys in different tables are
-//!   different records, which lock orders tend to forget. A row has two columns, `count` and
-//!   `balance`, and no procedure writes both: an engine that installs whole rows from stale copies
-//!   damages the other column.
-//! - `ledger`: how much each worker added to counters (where the number of commits does not
-//!   tell), and how many broken laws were seen.
-//! - With [`CountersOptions::split_columns`] the two columns of a row are its two parts, and a token is in both.
+//! - `counters0`, `counters1`, ...: counter `i` of [`CountersOptions::counters`] is row `i / tables` of table
+//!   `i % tables`. With more than one table, equal keys in different tables are different records, which lock
+//!   orders tend to ignore. A row has two columns, `count` and `balance`, and no procedure writes both. An
+//!   engine that installs whole rows from stale copies damages the other column.
+//! - `ledger`: the amount that each worker added to counters (for cases where the number of commits doesn't
+//!   determine it), and the number of broken laws seen.
+//! - With [`CountersOptions::split_columns`] the two columns of a row are its two parts, and a token is
+//!   stored in both.
 //! - `tokens`: exactly [`CountersOptions::tokens`] rows at keys below `counters`.
 //!
 //! # Procedures
 //! | kind | does | law |
 //! | --- | --- | --- |
-//! | increment | adds 1 to `accesses` counters | the counts add up to what was committed |
+//! | increment | adds 1 to `accesses` counters | the counts add up to the committed increments |
 //! | transfer | moves an amount within the pair of counters (2i, 2i + 1) | every pair keeps its total |
 //! | sum | reads pairs, declared read-only | every pair read has its total |
 //! | move | moves a token to a key without one: delete and insert | no token is lost, doubled or changed |
 //!
 //! # Broken laws seen by a transaction
-//! An optimistic transaction may see nonsense as long as it does not commit. So what it sees
-//! becomes evidence only by a write of the same transaction into the ledger. A read-only one
-//! cannot write: its client reports by the next procedure, drawn only after the first is over.
+//! An optimistic transaction may see inconsistent data as long as it does not commit. So an observation
+//! counts as evidence only through a write of the same transaction into the ledger. A read-only transaction
+//! cannot write. Its client reports the observation with the next procedure, which is drawn only after the
+//! first is over.
 
 mod client;
 mod law;
@@ -44,13 +46,13 @@ use txn::{
     TableSchema, Workload,
 };
 
-/// What the balances of a pair add up to.
+/// Sum of the balances of a pair.
 pub const PAIR_TOTAL: i64 = 1000;
 
-/// Rows of the ledger; workers beyond share them.
+/// Number of rows of the ledger. Workers beyond this number share rows.
 const LEDGER_ROWS: u64 = 64;
 
-/// The most tables that counters may be spread over.
+/// Largest number of tables that counters can be spread over.
 const MAX_TABLES: u64 = 8;
 
 const COUNT: ColumnSet = ColumnSet::one(0);
@@ -58,42 +60,45 @@ const BALANCE: ColumnSet = ColumnSet::one(1);
 const ADDED: ColumnSet = ColumnSet::one(0);
 const BROKEN: ColumnSet = ColumnSet::one(1);
 const TOKEN: ColumnSet = ColumnSet::one(0);
-/// The token once more, where rows are split.
+/// Second copy of the token, if rows are split.
 const TWIN: ColumnSet = ColumnSet::one(1);
 
-/// All that can be set. [`Counters::new`] checks it.
+/// Options of the workload. [`Counters::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountersOptions {
-    /// How many counters there are.
+    /// Number of counters.
     pub counters: u64,
-    /// Tables that they are spread over.
+    /// Number of tables that the counters are spread over.
     pub tables: u64,
-    /// Counters of an increment or of a sum.
+    /// Number of counters of an increment or of a sum.
     pub accesses: u64,
-    /// Skew of the choice, from 0 (uniform) to less than 1.
+    /// Skew of the key choice, from 0 (uniform) to less than 1.
     pub theta: f64,
-    /// An increment's counters differ from each other; else a transaction may add to one twice.
+    /// Set if an increment's counters are distinct. Otherwise a transaction can add to the same counter
+    /// twice.
     pub distinct: bool,
-    /// Rows are accessed in ascending order of table and key, but for those of a sum over several tables
-    /// and what a broken law makes a move write down.
+    /// Set if rows are accessed in ascending order of table and key. Exceptions are the rows of a sum over
+    /// several tables, and the ledger row that a move writes if it sees a broken law.
     pub key_order: bool,
-    /// Read plainly, then update: a locking protocol has to upgrade its lock.
+    /// Set if a row is first read with a plain read and then updated, so that a locking protocol has to
+    /// upgrade its lock.
     pub lock_upgrade: bool,
     /// Share of the procedures that are transfers.
     pub transfers: f64,
     /// Share of the procedures that are sums.
     pub sums: f64,
-    /// Share of the procedures that are moves. What the shares leave are increments.
+    /// Share of the procedures that are moves. The remaining share is increments.
     pub moves: f64,
-    /// Tokens, when there are moves.
+    /// Number of tokens, if there are moves.
     pub tokens: u64,
-    /// Share of the increments, transfers and moves that are rolled back half way; no law notices.
+    /// Share of the increments, transfers and moves that are rolled back half way. Rollbacks break no law.
     pub rollbacks: f64,
-    /// Partitions of every table, by key.
+    /// Number of partitions of every table, by key.
     pub partitions: u64,
-    /// A row's second column has words of concurrency control of its own; a token is in two columns then.
+    /// Set if a row's second column has concurrency-control words of its own. A token is then stored in two
+    /// columns.
     pub split_columns: bool,
-    /// How the rows of every table are found.
+    /// Index by which the rows of every table are found.
     pub index: IndexChoice,
 }
 
@@ -212,7 +217,7 @@ impl Options for CountersOptions {
 }
 
 impl CountersOptions {
-    /// Every kind of procedure, for exploration: few counters, two tables, a quarter each.
+    /// Returns options for exploration: few counters, two tables, and a quarter of each kind of procedure.
     pub fn mixed() -> CountersOptions {
         CountersOptions {
             counters: 8,
@@ -226,18 +231,18 @@ impl CountersOptions {
         }
     }
 
-    /// The share of increments; three shares like 0.1 + 0.2 + 0.7 may miss 1 by rounding.
+    /// Returns the share of increments. Three shares such as 0.1 + 0.2 + 0.7 can miss 1 by rounding.
     fn increments(&self) -> f64 {
         let rest = 1.0 - self.transfers - self.sums - self.moves;
         if rest.abs() < 1e-9 { 0.0 } else { rest }
     }
 
-    /// The shares of increments, transfers, sums and moves.
+    /// Returns the shares of increments, transfers, sums and moves.
     fn shares(&self) -> [f64; 4] {
         [self.increments(), self.transfers, self.sums, self.moves]
     }
 
-    /// True when nothing but increments runs, so that commits alone tell what the counts must be.
+    /// Returns true if only increments run. The number of commits then determines the counts.
     fn only_increments(&self) -> bool {
         self.transfers == 0.0 && self.sums == 0.0 && self.moves == 0.0
     }
@@ -250,17 +255,17 @@ impl CountersOptions {
         TableId(self.tables as u16 + 1)
     }
 
-    /// Table and key of a counter.
+    /// Returns the table and key of a counter.
     fn place(&self, counter: u64) -> (TableId, u64) {
         (TableId((counter % self.tables) as u16), counter / self.tables)
     }
 
-    /// The columns that have words of their own.
+    /// Returns the columns that have concurrency-control words of their own.
     fn often(&self) -> ColumnSet {
         if self.split_columns { ColumnSet::one(1) } else { ColumnSet::NONE }
     }
 
-    /// Columns of a token.
+    /// Returns the number of columns of a token.
     fn token_words(&self) -> usize {
         if self.split_columns { 2 } else { 1 }
     }
@@ -269,7 +274,7 @@ impl CountersOptions {
         Partitioning::Modulo { partitions: self.partitions }
     }
 
-    /// Rows of counter table number `table`.
+    /// Returns the number of rows of counter table number `table`.
     fn counters_in(&self, table: u64) -> u64 {
         (self.counters - table).div_ceil(self.tables)
     }
@@ -279,14 +284,14 @@ impl CountersOptions {
 #[derive(Clone, Debug)]
 pub struct Counters {
     options: CountersOptions,
-    /// Among all counters.
+    /// Distribution over all counters.
     each: Zipf,
-    /// Among all pairs.
+    /// Distribution over all pairs.
     pairs: Zipf,
 }
 
 impl Counters {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: CountersOptions) -> Result<Counters, OptionError> {
         options.validate()?;
         let each = Zipf::new(options.counters, options.theta);
@@ -294,7 +299,7 @@ impl Counters {
         Ok(Counters { options, each, pairs })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &CountersOptions {
         &self.options
     }
@@ -355,7 +360,7 @@ impl Workload for Counters {
         if table == self.options.ledger() {
             LEDGER_ROWS
         } else if table == self.options.token_table() {
-            // Inserted rows take the places of deleted ones, but not at once.
+            // Inserted rows take the places of deleted rows, but with a delay.
             self.options.counters
         } else {
             self.options.counters_in(u64::from(table.0))
@@ -384,7 +389,8 @@ impl Workload for Counters {
     fn client(&self, worker: usize, _workers: usize, seed: u64) -> CountersClient {
         let accesses = self.options.accesses as usize;
         let each = KeyDraw::new(self.each.clone(), accesses, self.options.distinct);
-        // A move needs two places whatever increments may do, and nobody reads a pair twice.
+        // A move needs two distinct places even if increments allow duplicates. A sum never reads a pair
+        // twice.
         let places = KeyDraw::new(self.each.clone(), 2, true);
         let pairs = KeyDraw::new(self.pairs.clone(), accesses, true);
         CountersClient::new(self.options.clone(), each, places, pairs, worker, seed)
@@ -398,7 +404,7 @@ impl Workload for Counters {
     fn in_key_order(&self) -> bool {
         let options = &self.options;
         let sums = options.sums == 0.0 || options.tables == 1;
-        // Where rows are split, the second part of one comes behind the first part of the next.
+        // If rows are split, the second part of a row comes after the first part of the next row.
         let whole = !options.split_columns;
         whole && options.key_order && !options.lock_upgrade && sums && options.moves == 0.0
     }

@@ -1,12 +1,12 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Counters, CountersOptions};
 use crate::index_choice::IndexChoice;
 use crate::spelled::Spelled;
 
 impl Counters {
-    /// Counters under conservation laws, contended in different ways: two counters or eight, upgrades or reads
-    /// for update, duplicates or not.
+    /// Returns counters under conservation laws, contended in different ways: two counters or eight, upgrades
+    /// or reads for update, duplicates or not.
     pub fn varied(seed: u64) -> Counters {
         let options = CountersOptions {
             counters: if seed.is_multiple_of(3) { 2 } else { 8 },
@@ -22,20 +22,21 @@ impl Counters {
         Counters::new(options).expect("good for every seed")
     }
 
-    /// The same, and a fifth of the procedures that write are rolled back half way.
+    /// Returns [`Counters::varied`] in which a fifth of the writing procedures are rolled back half way.
     pub fn varied_rolled_back(seed: u64) -> Counters {
         let options = CountersOptions { rollbacks: 0.2, ..Counters::varied(seed).options.clone() };
         Counters::new(options).expect("good for every seed")
     }
 
-    /// The same, with keys of bytes.
+    /// Returns [`Counters::varied`] with keys of bytes.
     pub fn varied_spelled(seed: u64) -> Spelled<Counters> {
         let options =
             CountersOptions { split_columns: false, ..Counters::varied(seed).options.clone() };
         Spelled(Counters::new(options).expect("good for every seed"))
     }
 
-    /// Counters whose rows are accessed in order, so that no deadlock can be: who finds one is mistaken.
+    /// Returns counters whose rows are accessed in order, so that no deadlock is possible. A protocol that
+    /// reports a deadlock here is wrong.
     pub fn varied_in_order(seed: u64) -> Counters {
         let options = CountersOptions {
             counters: if seed.is_multiple_of(3) { 4 } else { 8 },
@@ -52,7 +53,8 @@ impl Counters {
     }
 }
 
-/// Rows in two parts, now and then, where their index has no order.
+/// Returns true for some seeds, for which rows are stored in two parts. Their index must be one without
+/// order.
 fn splits(seed: u64) -> bool {
     let ordered = matches!(IndexChoice::varied(seed), IndexChoice::BTree | IndexChoice::RedBlack);
     (seed / 32) % 4 == 3 && !ordered

@@ -1,17 +1,22 @@
-//! Hot and cold records: two of a handful and eight of a hundred million.
+//! Hot and cold records: for example two of 16 hot records and eight of a hundred million cold ones.
 //!
-//! Appuswamy, Anadiotis, Porobic, Iman and Ailamaki, "Analyzing the Impact of System Architecture on the Scalability of
-//! OLTP Engines for High-Contention Workloads" (Trireme), VLDB 2017, section 4: one table of 64-bit keys and ten 64-bit
-//! integers; a transaction reads or updates ten records. For contention two of them are from a hot set of 16 (4.2, 4.3); for
-//! the cost of partitioning, there is no hot set, and from none to ten records are other partitions' (4.2.4). The third
-//! form is a table of 72 records of which ten are updated (5.1).
+//! Source: Appuswamy, Anadiotis, Porobic, Iman and Ailamaki, "Analyzing the Impact of System Architecture on
+//! the Scalability of OLTP Engines for High-Contention Workloads" (Trireme), VLDB 2017, section 4. The only
+//! table has 64-bit keys and ten 64-bit integers. A transaction reads or updates ten records. There are three
+//! forms:
+//! - For contention, two of the records are from a hot set of 16 (4.2, 4.3).
+//! - For the cost of partitioning, there is no hot set, and zero to ten records belong to other partitions
+//!   (4.2.4).
+//! - The table has 72 records, of which ten are updated (5.1).
 //!
 //! Choices that the paper leaves open:
-//! - Partitions are ranges of keys. Hot records are spread over all of the table, one at the beginning of each 16th, as the
-//!   paper has them in different partitions; or packed, next to one another, which it found to be no good.
+//! - Partitions are ranges of keys. Hot records are spread over the whole table, one at the beginning of each
+//!   16th, because the paper has them in different partitions. Alternatively they are packed next to each
+//!   other, which the paper found to perform badly.
 //! - The hot records of a transaction come first, and no record comes twice.
-//! - Cold records are the home partition's, the worker's number modulo the partitions; of the other partitions' each record's
-//!   partition is drawn anew. One partition is the paper's shared-everything form.
+//! - Cold records belong to the home partition, which is the worker's number modulo the number of partitions.
+//!   For records of other partitions, the partition is drawn anew for each record. A single partition is the
+//!   paper's shared-everything form.
 //! - An update increments the first integer.
 
 mod client;
@@ -27,32 +32,32 @@ use txn::{
     Column, ColumnType, Conservation, Loader, Partitioning, Schema, TableId, TableSchema, Workload,
 };
 
-/// Integers of a record.
+/// Number of integers of a record.
 const INTEGERS: usize = 10;
 
-/// The most accesses of a transaction: more would be drawn slowly.
+/// Largest number of accesses of a transaction. More would be slow to draw.
 const MOST_ACCESSES: u64 = 256;
 
-/// All that can be set. [`HotCold::new`] checks it.
+/// Options of the workload. [`HotCold::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HotColdOptions {
-    /// Records.
+    /// Number of records.
     pub records: u64,
-    /// How many of them are hot.
+    /// Number of hot records.
     pub hot_records: u64,
-    /// Hot records are next to one another; else they are spread over the table.
+    /// Set if hot records are next to each other. Otherwise they are spread over the table.
     pub packed: bool,
-    /// Records of a transaction.
+    /// Number of records that a transaction accesses.
     pub accesses: u64,
-    /// How many of them are hot ones.
+    /// Number of hot records among them.
     pub hot_accesses: u64,
-    /// How many of the cold ones are other partitions'.
+    /// Number of cold records that belong to other partitions.
     pub remote: u64,
-    /// Partitions, equal ranges of keys.
+    /// Number of partitions, which are equal ranges of keys.
     pub partitions: u64,
-    /// Records are updated; else read.
+    /// Set if records are updated. Otherwise they are read.
     pub updates: bool,
-    /// A transaction accesses its records in the order of their keys.
+    /// Set if a transaction accesses its records in key order.
     pub key_order: bool,
 }
 
@@ -118,7 +123,7 @@ impl Options for HotColdOptions {
         options::integer("hot-accesses", self.hot_accesses, 0, most)?;
         let cold = self.accesses - self.hot_accesses;
         options::integer("remote", self.remote, 0, if self.partitions > 1 { cold } else { 0 })?;
-        // In the worst case all hot records are in the one partition that the cold ones are drawn from.
+        // In the worst case all hot records are in the partition from which the cold records are drawn.
         let rows = (self.records / self.partitions).saturating_sub(self.hot_records);
         if cold > rows {
             return Err(OptionError {
@@ -136,13 +141,14 @@ impl HotColdOptions {
         Partitioning::Ranges { partitions: self.partitions, keys: self.records }
     }
 
-    /// The first key of partition `partition`; of the one behind the last, the number of records.
+    /// Returns the first key of partition `partition`. For the number of partitions it returns the number of
+    /// records.
     fn first_of(&self, partition: u64) -> u64 {
         let scaled = u128::from(partition) * u128::from(self.records);
         scaled.div_ceil(u128::from(self.partitions)) as u64
     }
 
-    /// The key of hot record `number`.
+    /// Returns the key of hot record `number`.
     fn hot_key(&self, number: u64) -> u64 {
         if self.packed {
             return number;
@@ -168,13 +174,13 @@ pub struct HotCold {
 }
 
 impl HotCold {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: HotColdOptions) -> Result<HotCold, OptionError> {
         options.validate()?;
         Ok(HotCold { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &HotColdOptions {
         &self.options
     }

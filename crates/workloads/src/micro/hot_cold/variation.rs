@@ -1,9 +1,10 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{HotCold, HotColdOptions};
 
 impl HotCold {
-    /// Hot and cold records, all updated and counted: spread or packed hot ones, one partition or two, in key order or not.
+    /// Returns hot and cold records that are all updated and counted: hot records spread or packed, one
+    /// partition or two, in key order or not.
     pub fn varied(seed: u64) -> HotCold {
         let partitions = if (seed / 16).is_multiple_of(2) { 1 } else { 2 };
         let options = HotColdOptions {

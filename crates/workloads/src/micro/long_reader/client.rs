@@ -1,4 +1,4 @@
-//! One worker's scans and updates.
+//! Draws and runs one worker's scans and updates.
 
 use super::{AMOUNT, LEDGER, LEDGER_ROWS, LOADED, LongReaderOptions, ROWS, sum};
 use crate::cell::add;
@@ -9,7 +9,7 @@ use txn::{Abort, Access, Client, Direction, Intent, KeyRange};
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 3] = ["scan", "update", "report"];
 
-/// The most that an update moves.
+/// Largest amount that an update moves.
 const MOST_MOVED: u64 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Drawn {
         to: u64,
         amount: i64,
     },
-    /// Writes down what the read-only procedure before saw.
+    /// Records in the ledger what the previous read-only procedure saw.
     Report,
 }
 
@@ -34,7 +34,7 @@ pub struct LongReaderClient {
     /// Share of the procedures that are scans.
     scans: f64,
     drawn: Drawn,
-    /// The last attempt of a scan saw another sum than was loaded.
+    /// Set if the last attempt of a scan saw a sum that differs from the loaded sum.
     saw_wrong_sum: bool,
 }
 
@@ -63,7 +63,8 @@ impl LongReaderClient {
 }
 
 impl Client for LongReaderClient {
-    /// Call it when the procedure before has committed or was given up, as a worker does.
+    /// Draws the next procedure. Call it only after the previous procedure has committed or was given up, as
+    /// a worker does.
     fn next(&mut self) {
         if std::mem::take(&mut self.saw_wrong_sum) {
             self.drawn = Drawn::Report;

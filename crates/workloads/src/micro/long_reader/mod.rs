@@ -1,16 +1,17 @@
-//! Long readers beside short updates: a scan over a tenth of a table, while others move amounts within it.
+//! Long readers beside short updates: scans over a tenth of a table, while updates move amounts within it.
 //!
-//! What a scheme does with a long read-only transaction decides how long versions live, how far writers wait, and
-//! whether the reader ever ends: "Staring into the Abyss" (2014), sections 2.2 and 5.3, on why versions are kept.
-//! No paper defines this mix; sizes and shares are ours.
+//! The way a scheme handles a long read-only transaction decides how long versions live, how long writers
+//! wait, and whether the reader ever ends: "Staring into the Abyss" (2014), sections 2.2 and 5.3, on why
+//! versions are kept. No paper defines this mix. Its sizes and shares are our own.
 //!
 //! # Tables
 //! - `rows`, in key order: an amount, and bytes that fill the row.
-//! - `ledger`: how many wrong sums were seen, a row for each worker.
+//! - `ledger`: the number of wrong sums seen, a row for each worker.
 //!
-//! The rows are divided into sections of equal length. A long reader scans one section, drawn evenly; an update moves an
-//! amount between two rows of one section. So each section's sum stays what was loaded, and a scan that sees another has
-//! seen half of an update. It is declared read-only, so its worker reports that with its next procedure.
+//! The rows are divided into sections of equal length. A long reader scans one section, drawn uniformly. An
+//! update moves an amount between two rows of one section. So each section's sum stays equal to the loaded
+//! sum. A scan that sees another sum has seen half of an update. The scan is declared read-only, so its
+//! worker reports the wrong sum with its next procedure.
 
 mod client;
 mod variation;
@@ -31,27 +32,27 @@ use txn::{
 const ROWS: TableId = TableId(0);
 const LEDGER: TableId = TableId(1);
 
-/// The amount of a row, and the only column of the ledger.
+/// Amount of a row. It is also the only column of the ledger.
 const AMOUNT: ColumnSet = ColumnSet::one(0);
 
-/// Rows of the ledger; workers beyond share them.
+/// Number of rows of the ledger. Workers beyond this number share rows.
 const LEDGER_ROWS: u64 = 64;
 
-/// The amount of a row when it is loaded.
+/// Amount of a row when it is loaded.
 const LOADED: i64 = 1000;
 
-/// All that can be set. [`LongReader::new`] checks it.
+/// Options of the workload. [`LongReader::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LongReaderOptions {
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub records: u64,
-    /// Sections: a long reader scans one of them.
+    /// Number of sections. A long reader scans one of them.
     pub sections: u64,
-    /// Bytes of a row beside its amount; 0 for none.
+    /// Number of bytes of a row besides its amount. 0 means none.
     pub filler_bytes: u64,
-    /// If not zero: so many workers are long readers and do nothing else, the others only update.
+    /// Number of workers that run only long readers. If it is not zero, the other workers run only updates.
     pub long_readers: u64,
-    /// Share of the transactions that are long readers, where no worker is bound.
+    /// Share of the transactions that are long readers, if no worker is reserved for them.
     pub long_share: f64,
     /// Skew of the rows that an update chooses within a section, from 0 (uniform) to less than 1.
     pub theta: f64,
@@ -111,12 +112,13 @@ impl Options for LongReaderOptions {
 }
 
 impl LongReaderOptions {
-    /// Rows of each section; what is left over belongs to none and is never accessed.
+    /// Returns the number of rows of each section. Remaining rows belong to no section and are never
+    /// accessed.
     fn section_rows(&self) -> u64 {
         self.records / self.sections
     }
 
-    /// The keys of section number `section`.
+    /// Returns the keys of section number `section`.
     fn section(&self, section: u64) -> KeyRange {
         let rows = self.section_rows();
         KeyRange::new(section * rows, section * rows + rows - 1).expect("a section has rows")
@@ -131,14 +133,14 @@ pub struct LongReader {
 }
 
 impl LongReader {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: LongReaderOptions) -> Result<LongReader, OptionError> {
         options.validate()?;
         let zipf = Zipf::new(options.section_rows(), options.theta);
         Ok(LongReader { options, zipf })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &LongReaderOptions {
         &self.options
     }
@@ -208,7 +210,7 @@ impl Workload for LongReader {
     }
 }
 
-/// The sum of a section's amounts.
+/// Returns the sum of a section's amounts.
 fn sum<A: Access + ?Sized>(
     access: &mut A,
     section: KeyRange,
@@ -223,7 +225,7 @@ fn sum<A: Access + ?Sized>(
     Ok(sum)
 }
 
-/// Every section adds up to what was loaded, and nobody has seen it otherwise.
+/// Checks that every section adds up to the loaded sum, and that no scan saw another sum.
 fn law(options: &LongReaderOptions, access: &mut dyn Access) -> Result<Result<(), String>, Abort> {
     let mut seen = 0;
     for row in 0..LEDGER_ROWS {

@@ -1,10 +1,10 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{LongReader, LongReaderOptions};
 
 impl LongReader {
-    /// Scans of a section beside updates: one section that is all of the table, or several; rows of one word or of
-    /// several; bound workers or not.
+    /// Returns scans of a section beside updates: one section that is the whole table or several sections,
+    /// rows of one word or of several, reserved workers or not.
     pub fn varied(seed: u64) -> LongReader {
         let bound = (seed / 16).is_multiple_of(2);
         let options = LongReaderOptions {

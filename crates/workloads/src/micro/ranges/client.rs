@@ -1,4 +1,4 @@
-//! One worker's shifts, sums, claims and turns.
+//! Draws and runs one worker's shifts, sums, claims and turns.
 
 use super::law::{first_rows, queue_is_right, rows};
 use super::{CLAIMS, LEDGER, LEDGER_ROWS, QUEUE, RangesOptions, VALUE, WEIGHTS, number_at};
@@ -6,7 +6,7 @@ use crate::stream::Stream;
 use std::collections::BTreeMap;
 use txn::{Abort, Access, Client, ColumnSet, Direction, KeyRange};
 
-/// The most that a shift moves: more than a row is loaded with, so that rows are emptied.
+/// Largest weight that a shift moves. It is more than the loaded weight of a row, so that rows are emptied.
 const WEIGHT_MOVED: u64 = 4;
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
@@ -18,15 +18,15 @@ enum Drawn {
     Shift {
         range: KeyRange,
         direction: Direction,
-        /// Which of the rows found gives.
+        /// Number that selects the giving row among the rows found.
         from: u64,
-        /// The key that takes.
+        /// Key of the row that receives the weight.
         to: u64,
-        /// How much, if the row has as much.
+        /// Weight to move, limited by the weight of the giving row.
         amount: i64,
     },
     Sum {
-        /// The second scan stops here and a third one goes on.
+        /// Key at which the second scan stops and a third scan continues.
         middle: u64,
     },
     Claim {
@@ -36,7 +36,7 @@ enum Drawn {
     },
     Push,
     Pop,
-    /// Writes down what the read-only procedure before saw.
+    /// Records in the ledger what the previous read-only procedure saw.
     Report,
 }
 
@@ -47,7 +47,7 @@ pub struct RangesClient {
     stream: Stream,
     worker: usize,
     drawn: Drawn,
-    /// The last attempt of a sum saw another total than was loaded.
+    /// Set if the last attempt of a sum saw a total that differs from the loaded total.
     saw_broken_sum: bool,
 }
 
@@ -67,7 +67,7 @@ impl RangesClient {
     ) -> Result<bool, Abort> {
         let found = rows(access, WEIGHTS, range, direction)?;
         if found.is_empty() {
-            // That there is nothing to give is all that this transaction has learnt.
+            // The range is empty, so the transaction ends with this observation.
             return Ok(true);
         }
         let (from, weight) = found[(from % found.len() as u64) as usize];
@@ -76,7 +76,7 @@ impl RangesClient {
         let mut right = give(access, &mut expected, from, weight.wrapping_sub(amount))?;
         let taker = match range.contains(to) {
             true => expected.get(&to).copied(),
-            // Not scanned: the one row that takes is looked up by its key.
+            // The receiving row was not scanned, so it is looked up by its key.
             false => {
                 let mut bytes = [0; 8];
                 let there = access.read_for_update(WEIGHTS, to.into(), VALUE, &mut bytes)?;
@@ -102,7 +102,7 @@ impl RangesClient {
         Ok(right && after.into_iter().eq(expected))
     }
 
-    /// Whether all weights add up to what was loaded, in either direction and in parts.
+    /// Returns whether all weights add up to the loaded total, in either direction and in parts.
     fn sum<A: Access + ?Sized>(&self, access: &mut A, middle: u64) -> Result<bool, Abort> {
         let sum = |rows: Vec<(u64, i64)>| rows.iter().map(|(_, weight)| weight).sum::<i64>();
         let whole = sum(rows(access, WEIGHTS, KeyRange::ALL, Direction::Forward)?);
@@ -145,10 +145,10 @@ impl RangesClient {
         Ok(access.delete(QUEUE, first[0].0.into())? && right)
     }
 
-    /// Notes in this worker's row of the ledger that a law was broken.
+    /// Records a broken law in this worker's row of the ledger.
     fn note<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
         let (row, mut bytes) = (self.worker as u64 % LEDGER_ROWS, [0; 8]);
-        // A report is about the sum before it.
+        // A report concerns the sum before it.
         let law = ColumnSet::one(if self.drawn == Drawn::Report { 1 } else { self.kind() });
         access.read_for_update(LEDGER, row.into(), law, &mut bytes)?;
         let noted = i64::from_le_bytes(bytes).wrapping_add(1);
@@ -166,8 +166,8 @@ impl RangesClient {
     }
 }
 
-/// Leaves `weight` in a row that was found, or takes the row away if that is nothing. False if it was not
-/// there.
+/// Stores `weight` in a row that was found, or deletes the row if the weight is 0. Returns false if the row
+/// was absent.
 fn give<A: Access + ?Sized>(
     access: &mut A,
     expected: &mut BTreeMap<u64, i64>,
@@ -183,7 +183,8 @@ fn give<A: Access + ?Sized>(
 }
 
 impl Client for RangesClient {
-    /// Call it when the procedure before has committed or was given up, as a worker does.
+    /// Draws the next procedure. Call it only after the previous procedure has committed or was given up, as
+    /// a worker does.
     fn next(&mut self) {
         if std::mem::take(&mut self.saw_broken_sum) {
             self.drawn = Drawn::Report;

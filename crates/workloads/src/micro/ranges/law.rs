@@ -1,10 +1,10 @@
-//! What must hold of the ranges after any serializable run.
+//! Checks the laws that the ranges must keep after any serializable run.
 
 use super::{CLAIMS, LAWS, LEDGER, LEDGER_ROWS, QUEUE, RangesOptions, VALUE, WEIGHTS, number_at};
 use std::ops::ControlFlow;
 use txn::{Abort, Access, ColumnSet, Direction, KeyRange, TableId};
 
-/// The rows of a range, in the order asked for.
+/// Returns the rows of a range, in the requested order.
 pub(super) fn rows<A: Access + ?Sized>(
     access: &mut A,
     table: TableId,
@@ -14,7 +14,7 @@ pub(super) fn rows<A: Access + ?Sized>(
     first_rows(access, table, range, direction, usize::MAX)
 }
 
-/// The first `most` rows of a range, in the order asked for.
+/// Returns the first `most` rows of a range, in the requested order.
 pub(super) fn first_rows<A: Access + ?Sized>(
     access: &mut A,
     table: TableId,
@@ -31,7 +31,7 @@ pub(super) fn first_rows<A: Access + ?Sized>(
     Ok(rows)
 }
 
-/// Reads everything and says which law is broken.
+/// Reads all tables. Returns a description of the broken law, if any.
 pub(super) fn check(
     options: &RangesOptions,
     access: &mut dyn Access,
@@ -69,7 +69,7 @@ pub(super) fn check(
     })
 }
 
-/// True when the rows of a queue are there, without gaps, with the numbers that belong to them.
+/// Returns true if the queue has rows, its keys have no gaps, and each row holds the number for its key.
 pub(super) fn queue_is_right(rows: &[(u64, i64)]) -> bool {
     !rows.is_empty()
         && rows.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0)

@@ -1,25 +1,26 @@
-//! Ranges: transactions that scan, and decide by what is there and by what is not.
+//! Ranges: transactions that scan, and decide by the rows that are present or absent.
 //!
-//! Made for tests and for the explorer: what a transaction writes depends on the rows of a range, or on there
-//! being none, so a row that slips into a scanned range breaks a law. No paper; the claims are the meeting
-//! room that is booked twice in every discussion of phantoms.
+//! This workload serves tests and the explorer. The writes of a transaction depend on the rows of a range, or
+//! on the range being empty. So a phantom in a scanned range breaks a law. It follows no paper. The claims
+//! are the meeting room that is booked twice in every discussion of phantoms.
 //!
 //! # Tables, all but the last in key order
-//! - `weights`: rows at some of the keys below [`RangesOptions::keys`], whose weights add up to what was
-//!   loaded. Rows come and go as weight moves.
-//! - `claims`: [`RangesOptions::slots`] ranges of [`RangesOptions::width`] keys, with one row at most in each.
+//! - `weights`: rows at some of the keys below [`RangesOptions::keys`], whose weights add up to the loaded
+//!   total. Rows come and go as weight moves.
+//! - `claims`: [`RangesOptions::slots`] ranges of [`RangesOptions::width`] keys, with at most one row in
+//!   each.
 //! - `queue`: consecutive keys that only grow, at least one.
-//! - `ledger`: how many broken laws were seen by each kind of procedure, a row for each worker.
+//! - `ledger`: the number of broken laws seen by each kind of procedure, a row for each worker.
 //!
 //! # Procedures
 //! | kind | does | law |
 //! | --- | --- | --- |
-//! | shift | scans a small range, moves weight from one row of it to a key of it or elsewhere, scans again | the second scan sees what was written and nothing else has changed |
-//! | sum | scans all weights in both directions, declared read-only | they add up to what was loaded |
+//! | shift | scans a small range, moves weight from one row of it to a key inside or outside of it, scans again | the second scan sees the own writes and no other change |
+//! | sum | scans all weights in both directions, declared read-only | they add up to the loaded total |
 //! | claim | inserts a row into a range without rows, deletes the row of a range with one | never two rows |
-//! | turn | puts the next key behind the last of the queue, or takes the first if there are more | no gaps |
+//! | turn | appends the next key to the queue, or removes the first if there are more | no gaps |
 //!
-//! Broken laws that a transaction sees become evidence as with [counters](super::counters).
+//! Broken laws that a transaction sees are reported as with [counters](super::counters).
 
 mod client;
 mod law;
@@ -40,38 +41,38 @@ const CLAIMS: TableId = TableId(1);
 const QUEUE: TableId = TableId(2);
 const LEDGER: TableId = TableId(3);
 
-/// Kinds of procedures that see laws: the columns of the ledger.
+/// Kinds of procedures that check laws. Each kind is a column of the ledger.
 const LAWS: [&str; 4] = ["shift", "sum", "claim", "turn"];
 
-/// The one column of every table but the ledger.
+/// The only column of every table except the ledger.
 const VALUE: ColumnSet = ColumnSet::one(0);
 
-/// Rows of the ledger; workers beyond share them.
+/// Number of rows of the ledger. Workers beyond this number share rows.
 const LEDGER_ROWS: u64 = 64;
 
-/// The weight of a row when it is loaded.
+/// Weight of a row when it is loaded.
 const WEIGHT: i64 = 3;
 
-/// All that can be set. [`Ranges::new`] checks it.
+/// Options of the workload. [`Ranges::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangesOptions {
-    /// Keys of the weights; every other one is loaded.
+    /// Number of keys of the weights. Every other key is loaded.
     pub keys: u64,
-    /// Keys in the range of a shift.
+    /// Number of keys in the range of a shift.
     pub span: u64,
-    /// Ranges to be claimed.
+    /// Number of ranges that can be claimed.
     pub slots: u64,
-    /// Keys in each of them.
+    /// Number of keys in each of them.
     pub width: u64,
-    /// Rows of the queue when it is loaded.
+    /// Number of rows of the queue when it is loaded.
     pub queued: u64,
     /// Share of the procedures that are sums.
     pub sums: f64,
     /// Share of the procedures that are claims.
     pub claims: f64,
-    /// Share of the procedures that are turns of the queue. What the shares leave are shifts.
+    /// Share of the procedures that are turns of the queue. The remaining share is shifts.
     pub turns: f64,
-    /// How the rows of the ordered tables are found.
+    /// Index by which the rows of the ordered tables are found.
     pub index: IndexChoice,
 }
 
@@ -133,7 +134,7 @@ impl Options for RangesOptions {
 }
 
 impl RangesOptions {
-    /// Every kind of procedure, for exploration: few keys, a quarter each.
+    /// Returns options for exploration: few keys, and a quarter of each kind of procedure.
     pub fn mixed() -> RangesOptions {
         RangesOptions {
             keys: 12,
@@ -148,13 +149,13 @@ impl RangesOptions {
         }
     }
 
-    /// What all weights add up to.
+    /// Returns the sum of all weights.
     fn total(&self) -> i64 {
         self.keys.div_ceil(2) as i64 * WEIGHT
     }
 }
 
-/// What belongs into the queue at `key`.
+/// Returns the number that belongs into the queue at `key`.
 fn number_at(key: u64) -> i64 {
     (key as i64).wrapping_mul(7) + 1
 }
@@ -166,13 +167,13 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: RangesOptions) -> Result<Ranges, OptionError> {
         options.validate()?;
         Ok(Ranges { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &RangesOptions {
         &self.options
     }

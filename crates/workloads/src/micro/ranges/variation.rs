@@ -1,12 +1,12 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Ranges, RangesOptions};
 use crate::index_choice::IndexChoice;
 use crate::spelled::Spelled;
 
 impl Ranges {
-    /// Ranges under conservation laws: few keys or so many that leaves split, one contended range or several,
-    /// ranges of one key or of all.
+    /// Returns ranges under conservation laws: few keys or so many that leaves split, one contended range or
+    /// several, ranges of one key or of all.
     pub fn varied(seed: u64) -> Ranges {
         let options = match (seed / 16) % 4 {
             0 => RangesOptions::mixed(),
@@ -20,12 +20,12 @@ impl Ranges {
                 ..RangesOptions::mixed()
             },
         };
-        // One seed in four in a tree with a node for each key.
+        // One seed in four uses a tree with a node for each key.
         let index = if (seed / 64) % 4 == 3 { IndexChoice::RedBlack } else { IndexChoice::BTree };
         Ranges::new(RangesOptions { index, ..options }).expect("good for every seed")
     }
 
-    /// The same, with keys of bytes.
+    /// Returns [`Ranges::varied`] with keys of bytes.
     pub fn varied_spelled(seed: u64) -> Spelled<Ranges> {
         Spelled(Ranges::varied(seed))
     }

@@ -1,4 +1,4 @@
-//! One worker's ways, payments, badges, replacements and censuses.
+//! Draws and runs one worker's moves between rooms, payments, badges, replacements and censuses.
 
 use super::law::{found, person};
 use super::{
@@ -18,12 +18,12 @@ enum Drawn {
         person: u64,
         room: u64,
         badge: Option<u64>,
-        /// Nobody looks where the person was before.
+        /// Set if the person's previous room is not read first.
         blindly: bool,
     },
     Pay {
         room: u64,
-        /// Which of the people found gives and which takes.
+        /// Numbers that select the giving and the receiving person among the people found.
         from: u64,
         to: u64,
         direction: Direction,
@@ -37,7 +37,7 @@ enum Drawn {
         by: u64,
     },
     Census,
-    /// Writes down what the read-only procedure before saw.
+    /// Records in the ledger what the previous read-only procedure saw.
     Report,
 }
 
@@ -49,7 +49,7 @@ pub struct RoomsClient {
     stream: Stream,
     worker: usize,
     drawn: Drawn,
-    /// The last attempt of a census did not find what was loaded.
+    /// Set if the last attempt of a census did not find the loaded people and coins.
     saw_broken_census: bool,
 }
 
@@ -65,12 +65,12 @@ impl RoomsClient {
         RoomsClient { options, indexes, stream, worker, drawn, saw_broken_census: false }
     }
 
-    /// The entries of `code` alone in the index by room or by badge.
+    /// Returns the range of the entries with exactly `code` in the index by room or by badge.
     fn entries(&self, index: TableId, code: u64) -> KeyRange {
         self.indexes[usize::from(index == BY_BADGE)].equal(&[code])
     }
 
-    /// Whether exactly `people` are found in the index by room or by badge.
+    /// Returns whether exactly `people` are found in the index by room or by badge.
     fn are_there<A: Access + ?Sized>(
         &self,
         access: &mut A,
@@ -91,7 +91,7 @@ impl RoomsClient {
         badge: Option<u64>,
     ) -> Result<bool, Abort> {
         let Some(before) = person(access, key)? else {
-            // Nobody can go who is not there.
+            // The person is absent, so the update must fail.
             let gone = access.update(PEOPLE, key.into(), ROOM, &room.to_le_bytes())?;
             return Ok(!gone && access.refused_by().is_none());
         };
@@ -105,7 +105,7 @@ impl RoomsClient {
             }
         };
         if !done {
-            // All of it is refused, the other room too.
+            // The whole update is refused, including the new room.
             let by = access.refused_by() == Some(BY_BADGE);
             return Ok(by && person(access, key)? == Some(before));
         }
@@ -120,7 +120,8 @@ impl RoomsClient {
             && self.are_there(access, (BY_BADGE, after.badge), &[(key, after)])?)
     }
 
-    /// As [`RoomsClient::go`], of a person that has not been read: only the index knows where it was.
+    /// Like [`RoomsClient::go`], but without reading the person first. Only the index knows its previous
+    /// room.
     fn go_blindly<A: Access + ?Sized>(
         &self,
         access: &mut A,
@@ -212,11 +213,13 @@ impl RoomsClient {
             return Ok(!access.delete(PEOPLE, key.into())?);
         };
         if person(access, by)?.is_some() {
-            // The row's own key refuses, or the badge would; it is there already in either case.
+            // The new row has an unused badge. So only its own key, which is already present, refuses the
+            // insert.
             let row = Person { badge: self.options.badges_made(), ..gone }.row();
             return Ok(!access.insert(PEOPLE, by.into(), &row)? && access.refused_by().is_none());
         }
-        // Two people can't have one badge, so the second cannot come before the first has gone.
+        // Two people can't have the same badge, so the second insert must fail until the first person is
+        // deleted.
         let too_early = access.insert(PEOPLE, by.into(), &gone.row())?;
         let right = !too_early
             && access.refused_by() == Some(BY_BADGE)
@@ -225,7 +228,7 @@ impl RoomsClient {
         Ok(right && self.are_there(access, (BY_BADGE, gone.badge), &[(by, gone)])?)
     }
 
-    /// Whether everybody is found in a room, in either direction, with all coins.
+    /// Returns whether all people are found in a room, in either direction, with all coins.
     fn census<A: Access + ?Sized>(&self, access: &mut A) -> Result<bool, Abort> {
         let forward = found(access, BY_ROOM, KeyRange::ALL, Direction::Forward)?;
         let mut backward = found(access, BY_ROOM, KeyRange::ALL, Direction::Backward)?;
@@ -242,10 +245,10 @@ impl RoomsClient {
             && coins == self.options.people * COINS_LOADED)
     }
 
-    /// Notes in this worker's row of the ledger that a law was broken.
+    /// Records a broken law in this worker's row of the ledger.
     fn note<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
         let (row, mut bytes) = (self.worker as u64 % LEDGER_ROWS, [0; 8]);
-        // A report is about the census before it.
+        // A report concerns the census before it.
         let law = ColumnSet::one(self.kind().min(4));
         access.read_for_update(LEDGER, row.into(), law, &mut bytes)?;
         let noted = u64::from_le_bytes(bytes).wrapping_add(1);
@@ -255,7 +258,8 @@ impl RoomsClient {
 }
 
 impl Client for RoomsClient {
-    /// Call it when the procedure before has committed or was given up, as a worker does.
+    /// Draws the next procedure. Call it only after the previous procedure has committed or was given up, as
+    /// a worker does.
     fn next(&mut self) {
         if std::mem::take(&mut self.saw_broken_census) {
             self.drawn = Drawn::Report;

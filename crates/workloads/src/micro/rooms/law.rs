@@ -1,4 +1,4 @@
-//! What must hold of people and rooms after any serializable run.
+//! Checks the laws that people and rooms must keep after any serializable run.
 
 use super::{
     ALL, BY_BADGE, BY_ROOM, COINS_LOADED, LAWS, LEDGER, LEDGER_ROWS, PEOPLE, Person, RoomsOptions,
@@ -6,7 +6,7 @@ use super::{
 use std::ops::ControlFlow;
 use txn::{Abort, Access, ColumnSet, Direction, ENTRY, KeyRange, SecondaryIndex, TableId};
 
-/// The people whose entries in `index` are in `range`, in the order asked for.
+/// Returns the people whose entries in `index` are in `range`, in the requested order.
 pub(super) fn found<A: Access + ?Sized>(
     access: &mut A,
     index: TableId,
@@ -21,7 +21,7 @@ pub(super) fn found<A: Access + ?Sized>(
     Ok(people)
 }
 
-/// The person `key`.
+/// Returns the person `key`, or `None` if absent.
 pub(super) fn person<A: Access + ?Sized>(
     access: &mut A,
     key: u64,
@@ -30,7 +30,7 @@ pub(super) fn person<A: Access + ?Sized>(
     Ok(access.read(PEOPLE, key.into(), ALL, &mut row)?.then(|| Person::of(&row)))
 }
 
-/// Reads everything and says which law is broken.
+/// Reads all tables. Returns a description of the broken law, if any.
 pub(super) fn check(
     options: &RoomsOptions,
     [by_room, by_badge]: &[SecondaryIndex; 2],

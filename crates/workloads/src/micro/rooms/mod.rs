@@ -1,27 +1,27 @@
-//! Rooms: people who are found by where they are, through indexes that follow them.
+//! Rooms: people who are found by their room or badge, through secondary indexes that follow every change.
 //!
-//! Made for tests and for the explorer: what a transaction does depends on rows that it finds by the values of
-//! their columns, while others change those columns, so an index that differs from its table, or a row that slips
-//! into a scanned room, breaks a law. No paper.
+//! This workload serves tests and the explorer. A transaction's behavior depends on rows that it finds by the
+//! values of their columns, while other transactions change those columns. So an index that differs from its
+//! table, or a phantom in a scanned room, breaks a law. It follows no paper.
 //!
 //! # Tables
-//! - `people`: keys below twice [`RoomsOptions::people`], of which every other one is loaded; each has a room, a
-//!   badge and coins.
+//! - `people`: keys below twice [`RoomsOptions::people`], of which every other key is loaded. Each person has
+//!   a room, a badge and coins.
 //! - `by_room`: an index of people by room.
 //! - `by_badge`: a unique index of people by badge.
-//! - `ledger`: how many broken laws were seen by each kind of procedure, a row for each worker.
+//! - `ledger`: the number of broken laws seen by each kind of procedure, a row for each worker.
 //!
 //! # Procedures
 //! | kind | does | law |
 //! | --- | --- | --- |
-//! | go | gives a person another room, now and then another badge as well; half of the time without a look at the row before | it is found in that room, and in no other |
-//! | pay | finds the people of a room and moves a coin from one to another | a second scan sees what was written |
-//! | badge | gives a person another badge, unless somebody has it | it is refused if and only if somebody has it |
-//! | replace | deletes a person and inserts another with its coins, room and badge | what is left is as found |
+//! | go | gives a person another room, now and then another badge as well; half of the time without reading the row first | it is found in that room, and in no other |
+//! | pay | finds the people of a room and moves a coin from one to another | a second scan sees the own writes |
+//! | badge | gives a person another badge, unless another person has it | refused if and only if another person has it |
+//! | replace | deletes a person and inserts another with its coins, room and badge | the new person equals the old one |
 //! | census | scans all rooms in both directions, declared read-only | as many people and coins as were loaded |
 //!
-//! Broken laws that a transaction sees become evidence as with [counters](super::counters). At the end each row has
-//! its entry in each index, and each entry its row.
+//! Broken laws that a transaction sees are reported as with [counters](super::counters). At the end each row
+//! has its entry in each index, and each entry has its row.
 
 mod client;
 mod law;
@@ -46,7 +46,7 @@ pub const BY_ROOM: TableId = TableId(1);
 pub const BY_BADGE: TableId = TableId(2);
 const LEDGER: TableId = TableId(3);
 
-/// Kinds of procedures that see laws: the columns of the ledger.
+/// Kinds of procedures that check laws. Each kind is a column of the ledger.
 const LAWS: [&str; 5] = ["go", "pay", "badge", "replace", "census"];
 
 const ROOM: ColumnSet = ColumnSet::one(0);
@@ -54,23 +54,23 @@ const BADGE: ColumnSet = ColumnSet::one(1);
 const COINS: ColumnSet = ColumnSet::one(2);
 const ALL: ColumnSet = ColumnSet::first(3);
 
-/// Rows of the ledger; workers beyond share them.
+/// Number of rows of the ledger. Workers beyond this number share rows.
 const LEDGER_ROWS: u64 = 64;
 
-/// The coins of a person who is loaded.
+/// Number of coins of a person when loaded.
 const COINS_LOADED: u64 = 3;
 
-/// Bits of a room, of a badge and of a person's number.
+/// Number of bits of a room, of a badge and of a person's number.
 const BITS: u32 = 21;
 
-/// All that can be set. [`Rooms::new`] checks it.
+/// Options of the workload. [`Rooms::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomsOptions {
-    /// People.
+    /// Number of people.
     pub people: u64,
-    /// Rooms that they are in.
+    /// Number of rooms.
     pub rooms: u64,
-    /// Badges beyond those that they have.
+    /// Number of badges beyond those that people have.
     pub spare_badges: u64,
     /// Share of the procedures that are payments.
     pub payments: f64,
@@ -78,9 +78,9 @@ pub struct RoomsOptions {
     pub badges: f64,
     /// Share of the procedures that replace a person.
     pub replacements: f64,
-    /// Share of the procedures that are censuses. What the shares leave goes to other rooms.
+    /// Share of the procedures that are censuses. The remaining share gives people other rooms.
     pub censuses: f64,
-    /// How the rows of people are found.
+    /// Index by which the rows of people are found.
     pub index: IndexChoice,
 }
 
@@ -145,7 +145,7 @@ impl Options for RoomsOptions {
 }
 
 impl RoomsOptions {
-    /// Every kind of procedure, for exploration: few people and rooms, a fifth each.
+    /// Returns options for exploration: few people and rooms, and a fifth of each kind of procedure.
     pub fn mixed() -> RoomsOptions {
         RoomsOptions {
             people: 5,
@@ -159,12 +159,12 @@ impl RoomsOptions {
         }
     }
 
-    /// Keys that a person may have.
+    /// Returns the number of keys that a person can have.
     fn keys(&self) -> u64 {
         self.people * 2
     }
 
-    /// Badges that there are.
+    /// Returns the number of existing badges.
     fn badges_made(&self) -> u64 {
         self.people + self.spare_badges
     }
@@ -190,7 +190,7 @@ impl Person {
         [self.room, self.badge, self.coins].iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Who is loaded as number `at` of them.
+    /// Returns the person that is loaded as number `at`.
     fn loaded(at: u64, rooms: u64) -> Person {
         Person { room: at % rooms, badge: at, coins: COINS_LOADED }
     }
@@ -203,13 +203,13 @@ pub struct Rooms {
 }
 
 impl Rooms {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: RoomsOptions) -> Result<Rooms, OptionError> {
         options.validate()?;
         Ok(Rooms { options })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &RoomsOptions {
         &self.options
     }
@@ -227,7 +227,7 @@ impl Rooms {
         [people, by_room, by_badge, TableSchema::new("ledger", words(&LAWS))]
     }
 
-    /// The indexes by room and by badge.
+    /// Returns the indexes by room and by badge.
     fn indexes(&self) -> [SecondaryIndex; 2] {
         let [_, by_room, by_badge, _] = self.tables();
         [by_room, by_badge].map(|table| table.index_of.expect("it is an index"))

@@ -1,11 +1,11 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Rooms, RoomsOptions};
 use crate::index_choice::IndexChoice;
 
 impl Rooms {
-    /// People in rooms under laws that an index breaks: few or so many that leaves split, one room or several, with
-    /// badges to spare or not, without censuses or with many.
+    /// Returns people in rooms under laws that a wrong index breaks: few people or so many that leaves split,
+    /// one room or several, with spare badges or without, without censuses or with many.
     pub fn varied(seed: u64) -> Rooms {
         let options = match (seed / 16) % 4 {
             0 => RoomsOptions::mixed(),

@@ -1,4 +1,4 @@
-//! One worker's rows.
+//! Draws and runs one worker's transactions.
 
 use super::SitesOptions;
 use crate::micro::row_set::RowSet;
@@ -39,12 +39,12 @@ impl SitesClient {
         }
     }
 
-    /// The keys of the drawn transaction, in the order in which they are accessed.
+    /// Returns the keys of the drawn transaction, in access order.
     pub fn keys(&self) -> &[u64] {
         &self.rows.keys
     }
 
-    /// A digest of what was read so far, aborted attempts included.
+    /// Returns a digest of everything read so far, including aborted attempts.
     pub fn checksum(&self) -> u64 {
         self.rows.checksum()
     }

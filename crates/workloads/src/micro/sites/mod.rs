@@ -1,13 +1,20 @@
-//! Rows of one site, or of several: what a deployment makes of transactions that do not keep to one partition.
+//! Rows of one site or of several sites: shows how a deployment handles transactions that access several
+//! partitions.
 //!
-//! Porobic, "Scaling Transaction Processing on Hardware Islands" (thesis, 2016), section 3.2.2: every core has a site of
-//! 10,000 rows. A transaction reads or updates N rows: a local one of its home site; a multisite one a row of its home site
-//! and N − 1 of the whole table. With skew (3.4.3) the two rows of a transaction follow Zipf's law over the whole
-//! table; here only those that are not bound to the home site do, and a home site's rows follow it among themselves.
+//! Source: Porobic, "Scaling Transaction Processing on Hardware Islands" (thesis, 2016), section 3.2.2. Every
+//! core has a site of 10,000 rows. A transaction reads or updates N rows. A local transaction accesses rows
+//! of its home site. A multisite transaction accesses one row of its home site and N − 1 rows of the whole
+//! table. With skew (3.4.3) the thesis draws both rows of a transaction by Zipf's law over the whole table.
+//! Here only rows that are not bound to the home site follow that law. The rows of a home site follow Zipf's
+//! law among themselves.
 //!
-//! Choices that the thesis leaves open: no row comes twice; rows are 250 bytes long, as 240,000 of them take 60 MB; the skew is
-//! below 1; the most frequent rows are the first ones, those of the first site, so that skew falls upon one site as the
-//! thesis describes; an update increments a number.
+//! Choices that the thesis leaves open:
+//! - No row comes twice in a transaction.
+//! - Rows are 250 bytes long, because 240,000 of them take 60 MB.
+//! - The skew is below 1.
+//! - The most frequent rows are the first rows, which belong to the first site. So the skew falls on one
+//!   site, as the thesis describes.
+//! - An update increments a number.
 
 mod client;
 mod variation;
@@ -23,25 +30,25 @@ use txn::{
     Column, ColumnType, Conservation, Loader, Partitioning, Schema, TableId, TableSchema, Workload,
 };
 
-/// The most rows of a transaction: more would be drawn slowly.
+/// Largest number of rows of a transaction. More would be slow to draw.
 const MOST_ACCESSES: u64 = 256;
 
-/// All that can be set. [`Sites::new`] checks it.
+/// Options of the workload. [`Sites::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SitesOptions {
-    /// Sites, each of them a partition.
+    /// Number of sites, each of which is a partition.
     pub sites: u64,
-    /// Rows of a site.
+    /// Number of rows of a site.
     pub site_rows: u64,
-    /// Bytes of a row.
+    /// Length of a row in bytes.
     pub row_bytes: u64,
-    /// Rows of a transaction.
+    /// Number of rows that a transaction accesses.
     pub accesses: u64,
     /// Share of the transactions that are multisite.
     pub multisite: f64,
     /// Skew of the rows, from 0 (uniform) to less than 1.
     pub theta: f64,
-    /// Rows are updated; else read.
+    /// Set if rows are updated. Otherwise they are read.
     pub updates: bool,
 }
 
@@ -120,7 +127,7 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// The workload with `options`, or which of them is wrong.
+    /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: SitesOptions) -> Result<Sites, OptionError> {
         options.validate()?;
         let home = Zipf::new(options.site_rows, options.theta);
@@ -128,7 +135,7 @@ impl Sites {
         Ok(Sites { options, home, all })
     }
 
-    /// The options that it was made with.
+    /// Returns the options of this workload.
     pub fn options(&self) -> &SitesOptions {
         &self.options
     }

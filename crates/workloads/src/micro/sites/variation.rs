@@ -1,9 +1,9 @@
-//! How the explorer varies it: tiny, and a little different for every seed.
+//! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
 use super::{Sites, SitesOptions};
 
 impl Sites {
-    /// Two or three sites of few rows, all updated and counted.
+    /// Returns two or three sites with few rows, all of which are updated and counted.
     pub fn varied(seed: u64) -> Sites {
         let options = SitesOptions {
             sites: if seed.is_multiple_of(3) { 2 } else { 3 },

@@ -1,4 +1,4 @@
-//! Conditions that the specification does not have, and that follow from its transactions just as well.
+//! Conditions that are not in the specification but follow from its transactions as well.
 
 use super::books::Books;
 use crate::tpcc::{TpccOptions, load};
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 type Verdict = Result<(), String>;
 
-/// A row of stock has sold what lines of orders entered since the beginning say, to its own warehouse and to others, and
-/// has been stocked up by 91 some times.
+/// Checks the sales of each row of stock. They must equal the lines of orders entered since the beginning,
+/// for its own warehouse and for others. Its quantity must have been increased by 91 some number of times.
 pub(super) fn stock_has_left_by_lines(o: &TpccOptions, books: &Books) -> Verdict {
     let mut sold = BTreeMap::new();
     for district in &books.districts {
@@ -36,7 +36,7 @@ pub(super) fn stock_has_left_by_lines(o: &TpccOptions, books: &Books) -> Verdict
     Ok(())
 }
 
-/// The orders by customer are exactly those in ORDER.
+/// Checks that the orders by customer are exactly those in ORDER.
 pub(super) fn orders_are_found_by_customer(_: &TpccOptions, books: &Books) -> Verdict {
     for district in &books.districts {
         let mut orders: Vec<_> =
@@ -49,13 +49,13 @@ pub(super) fn orders_are_found_by_customer(_: &TpccOptions, books: &Books) -> Ve
     Ok(())
 }
 
-/// Nobody has got another name.
+/// Checks that no customer's name has changed.
 pub(super) fn customers_are_found_by_name(o: &TpccOptions, books: &Books) -> Verdict {
     let wrong = books.districts.iter().find(|d| d.names != o.customers_per_district);
     wrong.map_or(Ok(()), |d| Err(format!("{:?} has {} names", d.place, d.names)))
 }
 
-/// C_PAYMENT_CNT is the number of the customer's rows in HISTORY.
+/// Checks that C_PAYMENT_CNT is the number of the customer's rows in HISTORY.
 pub(super) fn payments_are_counted(_: &TpccOptions, books: &Books) -> Verdict {
     let mut counts = BTreeMap::new();
     for payment in &books.payments {
@@ -75,7 +75,7 @@ pub(super) fn payments_are_counted(_: &TpccOptions, books: &Books) -> Verdict {
     Ok(())
 }
 
-/// O_ALL_LOCAL says that the home warehouse supplies every line.
+/// Checks that O_ALL_LOCAL is set if and only if the home warehouse supplies every line.
 pub(super) fn local_orders_have_local_lines(_: &TpccOptions, books: &Books) -> Verdict {
     for district in &books.districts {
         for (number, order) in &district.orders {

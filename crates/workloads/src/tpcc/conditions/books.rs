@@ -1,4 +1,4 @@
-//! All that the conditions are about, read once.
+//! Reads all data that the conditions need, once.
 
 use crate::tpcc::TpccOptions;
 use crate::tpcc::columns::*;
@@ -64,27 +64,27 @@ pub(super) struct District {
     pub orders: BTreeMap<u64, Order>,
     /// Numbers of the orders in NEW-ORDER, ascending.
     pub undelivered: Vec<u64>,
-    /// By order.
+    /// Lines by order.
     pub lines: BTreeMap<u64, Vec<Line>>,
-    /// Customer and order, as the index has them.
+    /// Customer and order pairs, as in the index.
     pub by_customer: Vec<(u64, u64)>,
-    /// The rows of the table of names.
+    /// Number of rows of the table of names.
     pub names: u64,
 }
 
 /// The database.
 #[derive(Clone, Debug)]
 pub(super) struct Books {
-    /// W_YTD.
+    /// W_YTD of each warehouse.
     pub warehouses: Vec<i64>,
-    /// Of all warehouses, one after another.
+    /// Districts of all warehouses, one warehouse after another.
     pub districts: Vec<District>,
     pub payments: Vec<Payment>,
-    /// By key.
+    /// Rows of stock by key.
     pub stock: Vec<Stock>,
 }
 
-/// Hands all rows of a range to `visit`.
+/// Passes all rows of a range to `visit`.
 fn all(
     access: &mut dyn Access,
     table: TableId,
@@ -99,7 +99,7 @@ fn all(
 }
 
 impl Books {
-    /// Reads everything.
+    /// Reads all data.
     pub fn read(o: &TpccOptions, access: &mut dyn Access) -> Result<Books, Abort> {
         let buffer = &mut [0; BUFFER];
         let mut warehouses = Vec::new();
@@ -133,7 +133,7 @@ impl Books {
         Ok(Books { warehouses, districts, payments, stock })
     }
 
-    /// The districts of warehouse number `warehouse`.
+    /// Returns the districts of warehouse number `warehouse`.
     pub fn districts_of(&self, warehouse: u64) -> impl Iterator<Item = &District> {
         self.districts.iter().filter(move |district| district.place.warehouse == warehouse)
     }

@@ -1,6 +1,6 @@
-//! The consistency conditions (clause 3.3.2), and more of their kind.
+//! Checks the consistency conditions (clause 3.3.2), and similar ones.
 //!
-//! One function each. All are judged, so that the law names every condition that is broken.
+//! Each condition is one function. All are checked, so that the law names every broken condition.
 
 mod beyond;
 mod books;
@@ -10,7 +10,7 @@ use super::TpccOptions;
 use books::Books;
 use txn::{Abort, Access};
 
-/// A condition: its clause or its subject, and what is wrong if it is broken.
+/// A condition: its clause or its subject, and the function that returns a description if it is broken.
 type Condition = (&'static str, fn(&TpccOptions, &Books) -> Result<(), String>);
 
 /// All conditions.
@@ -34,7 +34,7 @@ const CONDITIONS: [Condition; 17] = [
     ("local orders", beyond::local_orders_have_local_lines),
 ];
 
-/// Reads everything and says which conditions are broken.
+/// Reads all data and returns the broken conditions, if any.
 pub(super) fn check(
     options: &TpccOptions,
     access: &mut dyn Access,

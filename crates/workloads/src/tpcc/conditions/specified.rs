@@ -1,4 +1,4 @@
-//! The conditions of the specification, each by its clause.
+//! Implements the conditions of the specification, each named by its clause.
 
 use super::books::{Books, District};
 use crate::tpcc::TpccOptions;
@@ -34,7 +34,7 @@ pub(super) fn warehouses_take_in_what_their_districts_do(
     })
 }
 
-/// 3.3.2.2: D_NEXT_O_ID - 1 = max(O_ID) = max(NO_O_ID), the last where there is one.
+/// 3.3.2.2: D_NEXT_O_ID - 1 = max(O_ID) = max(NO_O_ID). The last part applies if there is a row of NEW-ORDER.
 pub(super) fn the_next_order_follows_the_last(_: &TpccOptions, books: &Books) -> Verdict {
     each_district(books, |district| {
         let next = district.next_order;
@@ -45,7 +45,7 @@ pub(super) fn the_next_order_follows_the_last(_: &TpccOptions, books: &Books) ->
     })
 }
 
-/// 3.3.2.3: max(NO_O_ID) - min(NO_O_ID) + 1 = count of NEW-ORDER, where there is one.
+/// 3.3.2.3: max(NO_O_ID) - min(NO_O_ID) + 1 = count of NEW-ORDER, if there is a row of NEW-ORDER.
 pub(super) fn undelivered_orders_have_no_gaps(_: &TpccOptions, books: &Books) -> Verdict {
     each_district(books, |district| {
         let (first, last) = (district.undelivered.first(), district.undelivered.last());
@@ -64,7 +64,7 @@ pub(super) fn line_counts_add_up_to_the_lines(_: &TpccOptions, books: &Books) ->
     })
 }
 
-/// 3.3.2.5: O_CARRIER_ID is null exactly where there is a row of NEW-ORDER.
+/// 3.3.2.5: O_CARRIER_ID is null if and only if there is a row of NEW-ORDER.
 pub(super) fn undelivered_orders_have_no_carrier(_: &TpccOptions, books: &Books) -> Verdict {
     each_district(books, |district| {
         let without = district.orders.iter().filter(|(_, order)| !order.has_carrier);
@@ -86,7 +86,7 @@ pub(super) fn orders_have_as_many_lines_as_they_say(_: &TpccOptions, books: &Boo
     })
 }
 
-/// 3.3.2.7: OL_DELIVERY_D is null exactly where the order's O_CARRIER_ID is.
+/// 3.3.2.7: OL_DELIVERY_D is null if and only if the order's O_CARRIER_ID is null.
 pub(super) fn lines_are_delivered_with_their_orders(_: &TpccOptions, books: &Books) -> Verdict {
     each_district(books, |district| {
         district.lines.iter().try_for_each(|(number, lines)| {
@@ -123,7 +123,7 @@ pub(super) fn districts_take_in_what_the_history_says(_: &TpccOptions, books: &B
     })
 }
 
-/// The sum of OL_AMOUNT of what was delivered, by customer.
+/// Returns the sum of OL_AMOUNT of delivered lines, by customer.
 fn delivered(district: &District) -> BTreeMap<u64, i64> {
     let mut sums = BTreeMap::new();
     for (number, lines) in &district.lines {
@@ -134,7 +134,7 @@ fn delivered(district: &District) -> BTreeMap<u64, i64> {
     sums
 }
 
-/// 3.3.2.10: C_BALANCE = sum(OL_AMOUNT) of what was delivered - sum(H_AMOUNT) of the customer.
+/// 3.3.2.10: C_BALANCE = sum(OL_AMOUNT) of delivered lines - sum(H_AMOUNT) of the customer.
 pub(super) fn balances_are_deliveries_less_payments(_: &TpccOptions, books: &Books) -> Verdict {
     let mut paid = BTreeMap::new();
     for payment in &books.payments {
@@ -151,8 +151,8 @@ pub(super) fn balances_are_deliveries_less_payments(_: &TpccOptions, books: &Boo
     })
 }
 
-/// 3.3.2.11: count of ORDER - count of NEW-ORDER = 2100. The specification says so of the initial population; here
-/// the orders delivered since are added, as customers count them in C_DELIVERY_CNT.
+/// 3.3.2.11: count of ORDER - count of NEW-ORDER = 2100. The specification requires it of the initial
+/// population. Here the orders delivered since are added, as counted by customers in C_DELIVERY_CNT.
 pub(super) fn all_but_undelivered_orders_are_delivered(o: &TpccOptions, books: &Books) -> Verdict {
     each_district(books, |district| {
         let since: u64 = district.customers.iter().map(|customer| customer.deliveries).sum();
@@ -162,7 +162,7 @@ pub(super) fn all_but_undelivered_orders_are_delivered(o: &TpccOptions, books: &
     })
 }
 
-/// 3.3.2.12: C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT) of what was delivered.
+/// 3.3.2.12: C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT) of delivered lines.
 pub(super) fn balances_and_payments_are_deliveries(_: &TpccOptions, books: &Books) -> Verdict {
     each_district(books, |district| {
         let delivered = delivered(district);

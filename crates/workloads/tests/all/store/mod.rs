@@ -1,4 +1,4 @@
-//! A database for one transaction at a time: maps, an undo list, and mistakes on request.
+//! Implements a database for one transaction at a time: maps, an undo list, and mistakes on request.
 
 use std::collections::BTreeMap;
 use txn::{
@@ -10,23 +10,23 @@ use txn::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     None,
-    /// Every 97th update is forgotten.
+    /// Every 97th update is lost.
     LostUpdate,
-    /// An update stores the whole row as it was some updates ago, with only its columns new.
+    /// An update stores the whole row as it was some updates ago, with only the updated columns new.
     StaleColumns,
-    /// Every 97th delete leaves the row where it was.
+    /// Every 97th delete leaves the row in place.
     LostDelete,
     /// Every 97th scan misses the last row of its range.
     ShortScan,
-    /// An aborted attempt's writes stay.
+    /// An aborted attempt's writes remain.
     NoUndo,
-    /// Every 97th entry that should leave an index stays.
+    /// Every 97th entry that should be removed from an index remains.
     StaleEntry,
     /// A unique index refuses nothing.
     DoubledEntry,
 }
 
-/// What was done, for comparing runs.
+/// A recorded operation, for comparing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Read(TableId, u64, ColumnSet, Intent),
@@ -38,7 +38,7 @@ pub enum Event {
     Prefetch(usize, ColumnSet),
 }
 
-/// A row as it was before a write; absent before an insert.
+/// A row as it was before a write. `None` before an insert.
 type Before = ((TableId, u64), Option<Vec<u8>>);
 
 pub struct Store {
@@ -46,20 +46,20 @@ pub struct Store {
     schema: Schema,
     refused_by: Option<TableId>,
     pub rows: BTreeMap<(TableId, u64), Vec<u8>>,
-    /// Numbers of the keys that are bytes.
+    /// Numbers assigned to keys of bytes.
     spelled: BTreeMap<Vec<u8>, u64>,
     first: BTreeMap<(TableId, u64), Vec<u8>>,
     undo: Vec<Before>,
     mistake: Mistake,
     writes: u64,
     timestamp: u64,
-    /// Accesses left before the attempt is aborted.
+    /// Number of accesses before the attempt is aborted.
     pub abort_after: Option<u64>,
     pub events: Vec<Event>,
     pub record_events: bool,
-    /// What [`Access::adds_at_commit`] says.
+    /// Value that [`Access::adds_at_commit`] returns.
     pub adds_at_commit: bool,
-    /// Rows that scans have visited.
+    /// Number of rows that scans have visited.
     pub visited: usize,
 }
 
@@ -89,8 +89,8 @@ impl Store {
         store
     }
 
-    /// Whether a client's transactions access their rows in ascending order, and say at the first access
-    /// to a row whether they will write it.
+    /// Returns whether a client's transactions access their rows in ascending order, and declare at the first
+    /// access to a row whether they will write it.
     pub fn keeps_order(workload: &impl Workload, transactions: usize) -> bool {
         let mut store = Store::loaded(workload, Mistake::None);
         store.record_events = true;
@@ -105,7 +105,7 @@ impl Store {
                     Event::Update(table, key, ..)
                     | Event::Insert(table, key)
                     | Event::Delete(table, key) => ((table, key), true),
-                    // Scans keep to no order of rows.
+                    // Scans follow no order of rows.
                     Event::Scan(..) | Event::ScanIndex(..) => return false,
                     Event::Prefetch(..) => return true,
                 };
@@ -162,7 +162,7 @@ impl Store {
         self.mistake == mistake && self.writes.is_multiple_of(97)
     }
 
-    /// A number for every key: those of bytes get theirs in the order in which they come.
+    /// Returns a number for every key. Keys of bytes get numbers in the order of their first use.
     fn number_of(&mut self, key: Key<'_>) -> u64 {
         match key {
             Key::Number(number) => number,
@@ -173,7 +173,7 @@ impl Store {
         }
     }
 
-    /// The entries of a row in the indexes of its table.
+    /// Returns the entries of a row in the indexes of its table.
     fn entries(&self, table: TableId, key: u64, row: &[u8]) -> Vec<(TableId, u64)> {
         let indexes = &self.schema.tables[table.0 as usize].indexes;
         let entry = |id: &TableId| {
@@ -184,7 +184,7 @@ impl Store {
         indexes.iter().map(entry).collect()
     }
 
-    /// Changes the indexes of a table; false if a unique one refuses.
+    /// Changes the indexes of a table. Returns false if a unique index refuses.
     fn move_entries(
         &mut self,
         table: TableId,
@@ -214,7 +214,7 @@ impl Store {
         true
     }
 
-    /// Where a column's packed bytes lie in a packed row.
+    /// Returns the positions of the columns' packed bytes in a packed row.
     fn spans(&self, table: TableId, columns: ColumnSet) -> Vec<std::ops::Range<usize>> {
         let layout = &self.layouts[table.0 as usize];
         let mut start = 0;
@@ -230,7 +230,8 @@ impl Store {
     }
 }
 
-/// A range to scan. Keys of bytes are in no order here, and no workload has an index that needs more than 64 bits.
+/// Returns a range to scan. Keys of bytes have no order here, and no workload has an index that needs more
+/// than 64 bits.
 fn numbers(range: Keys<'_>) -> KeyRange {
     match range {
         Keys::Numbers(range) => range,
