@@ -2,9 +2,15 @@
 
 /// Returns `unknown protocol 'SLIO': did you mean 'SILO'? allowed: ...`
 pub fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
+    unknown_of_many(kind, name, known, &known.join(", "))
+}
+
+/// Returns `unknown planted bug 'early': did you mean 'silo_early_epoch'? allowed: those that kilocore list names`. For
+/// names that are too many for one line; `allowed` says where they are listed.
+pub fn unknown_of_many(kind: &str, name: &str, known: &[&str], allowed: &str) -> String {
     let meant = nearest(name, known).map_or(String::new(), |n| format!(": did you mean '{n}'?"));
     let separator = if meant.is_empty() { ";" } else { "" };
-    format!("unknown {kind} '{name}'{meant}{separator} allowed: {}", known.join(", "))
+    format!("unknown {kind} '{name}'{meant}{separator} allowed: {allowed}")
 }
 
 /// Returns `did you mean 'small'? allowed: ...`. The suggestion is left out if no value of `known` is similar.

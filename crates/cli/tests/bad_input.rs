@@ -150,7 +150,10 @@ fn unknown_names_get_a_suggestion_and_the_list() {
     refused("run ycsb --machine graphit", &["'graphit'", "did you mean 'graphite'?", "native"]);
     refused("machines show grafite", &["'grafite'", "did you mean 'graphite'?"]);
     refused("explore counters --cc wait", &["'wait'", "WAIT_DIE"]);
-    refused("explore counters --mutant silo", &["'silo'", "silo_without_lock_check"]);
+    refused(
+        "explore counters --mutant silo",
+        &["'silo'", "did you mean 'silo_early_epoch'?", "kilocore list"],
+    );
     refused("run ycsb --read-ratoi 1", &["--read-ratoi", "'--read-ratio'"]);
     refused("run ycsb --timestamps bach16", &["bach16", "batchN"]);
     refused(

@@ -269,6 +269,36 @@ fn lists_name_everything() {
 }
 
 #[test]
+fn lists_fit_into_eighty_columns() {
+    let list = text(&kilocore(["list"]));
+    let longest = list.lines().max_by_key(|line| line.chars().count()).expect("lines");
+    assert!(longest.chars().count() <= 80, "{longest}");
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = text(&kilocore(["completions", shell]));
+        assert!(script.contains("compare") && script.contains("tatp"), "{shell}");
+    }
+    let page = text(&kilocore(["manual"]));
+    assert!(
+        page.starts_with(".") && page.contains("kilocore") && page.contains("explore"),
+        "{page}"
+    );
+    let folder = Folder::fresh("manual");
+    let out = folder.path().join("man1");
+    text(&kilocore(["manual", "--out", out.to_str().unwrap()]));
+    for name in ["kilocore.1", "kilocore-run.1", "kilocore-explore-counters.1"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+    let file = out.join("kilocore.1");
+    let refused = kilocore(["manual", "--out", file.to_str().unwrap()]);
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && message.starts_with("error: --out "), "{message}");
+}
+
+#[test]
 fn a_history_is_written_for_other_checkers() {
     let folder = Folder::fresh("history");
     for (format, part) in

@@ -43,5 +43,5 @@ pub mod zipf;
 pub use index_choice::IndexChoice;
 pub use options::{
     AnyOption, Bundle, OptionError, OptionKind, OptionOf, OptionValue, Options, bundle, option,
-    whole,
+    suffix, whole,
 };

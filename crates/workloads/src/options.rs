@@ -5,7 +5,7 @@ mod declared;
 mod kind;
 
 pub use declared::{AnyOption, Bundle, OptionOf, Options, bundle, option};
-pub use kind::{OptionKind, whole};
+pub use kind::{OptionKind, suffix, whole};
 
 use std::fmt;
 

@@ -86,6 +86,21 @@ pub enum Command {
     /// Simulate what was measured on a real machine, and report the error
     #[command(after_help = "Example: kilocore validate --csv errors.csv")]
     Validate(crate::commands::validate::ValidateArguments),
+    /// Print a script that completes commands and options in a shell
+    #[command(
+        after_help = "Example: kilocore completions bash > ~/.local/share/bash-completion/completions/kilocore"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages: kilocore.1, and one page for each command
+    #[command(after_help = "Example: kilocore manual --out ~/.local/share/man/man1")]
+    Manual {
+        /// Directory for the pages [default: kilocore.1 to standard output]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// What can be done with machines.
@@ -111,9 +126,14 @@ pub enum MachinesCommand {
     },
 }
 
+/// Returns the description of all commands and options.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Parses the process's arguments. Prints help and version itself, and then ends the process.
 pub fn parse() -> Result<Cli, Failure> {
-    let command = with_negative_numbers(Cli::command());
+    let command = with_negative_numbers(command());
     let words: Vec<_> = std::env::args_os().collect();
     let parsed = command
         .clone()

@@ -1,6 +1,6 @@
 //! Parses numbers in the forms that people use.
 
-/// Parses a whole number: `1000000`, `1_000_000`, `1M`.
+/// Parses a whole number: `1000000`, `1_000_000`, `1e6`, `1M`, `64Ki`.
 pub fn whole(text: &str) -> Result<u64, String> {
     workloads::whole(text).map_err(|allowed| format!("allowed: {allowed}"))
 }
@@ -31,13 +31,8 @@ pub fn seconds_or_none(text: &str) -> Result<f64, String> {
 
 /// Parses a rate per second: `1.5`, `200k`.
 pub fn rate(text: &str) -> Result<f64, String> {
-    let (digits, unit) = match text.chars().last() {
-        Some('k' | 'K') => (&text[..text.len() - 1], 1e3),
-        Some('m' | 'M') => (&text[..text.len() - 1], 1e6),
-        Some('g' | 'G') => (&text[..text.len() - 1], 1e9),
-        _ => (text, 1.0),
-    };
-    match digits.parse::<f64>().map(|number| number * unit) {
+    let (digits, factor) = workloads::suffix(text);
+    match digits.parse::<f64>().map(|number| number * factor as f64) {
         Ok(rate) if (1e-3..=1e12).contains(&rate) => Ok(rate),
         _ => Err("allowed: 0.001 to 1e12 a second, such as 200k".into()),
     }
@@ -59,7 +54,7 @@ mod tests {
     #[test]
     fn rates_may_have_units_and_fractions() {
         assert_eq!((rate("200k"), rate("1.5M"), rate("0.5")), (Ok(2e5), Ok(1.5e6), Ok(0.5)));
-        for bad in ["0", "-1", "inf", "NaN", "k", "", "2e12", "fast"] {
+        for bad in ["0", "-1", "inf", "NaN", "k", "", "2e12", "2T", "fast"] {
             assert!(rate(bad).is_err(), "{bad}");
         }
     }

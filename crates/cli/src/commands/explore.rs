@@ -150,7 +150,9 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         let wanted: Vec<Subject> = wanted.map(subject).collect();
         if wanted.is_empty() {
             let known: Vec<_> = faults::all().map(|planted| planted.name).chain(["all"]).collect();
-            return Err(Failure::refused(suggestion::unknown("planted bug", name, &known)));
+            let allowed = "all, or one that kilocore list names";
+            let text = suggestion::unknown_of_many("planted bug", name, &known, allowed);
+            return Err(Failure::refused(text));
         }
         return Ok(wanted);
     }

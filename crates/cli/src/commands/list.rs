@@ -3,7 +3,7 @@
 use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
-use comfy_table::{Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use engine::ArchitectureDeclaration;
 use machine::Native;
 use protocols::faults;
@@ -19,8 +19,9 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
         return Ok(Ending::Good);
     }
     let mut text = String::new();
-    let mut section = |title: &str, rows: Vec<Vec<String>>| {
-        text.push_str(&format!("{title}\n{}\n", columns(rows)));
+    let width = screen::terminal().width;
+    let mut section = |title: &str, rows: Vec<[String; 2]>| {
+        text.push_str(&format!("{title}\n{}\n", entries(rows, width)));
     };
     let protocols = protocols().map(|(d, weaker, bytes)| {
         let promise = match (d.isolation, d.strict) {
@@ -32,36 +33,36 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
             (Isolation::None, _) => "promises nothing",
         };
         let weaker: String = weaker.iter().map(|level| format!("; or {level}")).collect();
-        let promise = format!("{promise}{weaker}");
-        let bytes = format!("{bytes} B");
-        vec![d.name.to_owned(), promise, bytes, d.summary.to_owned(), bracketed(d.source)]
+        let text = format!("{promise}{weaker}; {bytes} B. {} [{}]", sentence(d.summary), d.source);
+        [d.name.to_owned(), text]
     });
     section(
-        "Protocols (--cc), their isolation; or, weaker (--isolation); bytes in each record beside key and row",
+        "Protocols (--cc): isolation and weaker levels (--isolation), bytes in each\nrecord besides key and row",
         protocols.collect(),
     );
     let knobs = KNOBS.iter().map(|knob| {
         let default = knob.value(&ProtocolOptions::default());
         let default = default.map_or(String::new(), |value| format!(" [{value}]"));
-        let values = format!("{}{default}", knob.allowed);
-        vec![knob.name.to_owned(), values, knob.summary.to_owned(), heeding(knob).join(", ")]
+        let protocols = heeding(knob).join(", ");
+        let text = format!("{}{default}. {} For {protocols}", knob.allowed, sentence(knob.summary));
+        [knob.name.to_owned(), text]
     });
     section("Options of protocols (--cc-option NAME=VALUE) [default]", knobs.collect());
     let workloads = workloads().into_iter().map(|workload| {
-        vec![workload.name.to_owned(), workload.summary.to_owned(), bracketed(workload.source)]
+        [workload.name.to_owned(), format!("{} [{}]", workload.summary, workload.source)]
     });
     section("Workloads", workloads.collect());
     let architectures = engine::registry::declarations().into_iter();
-    let row = |d: ArchitectureDeclaration| {
-        vec![d.name.to_owned(), d.summary.to_owned(), format!("[{}]", d.source)]
-    };
+    let row =
+        |d: ArchitectureDeclaration| [d.name.to_owned(), format!("{} [{}]", d.summary, d.source)];
     section("Architectures", architectures.map(row).collect());
-    let machines = named_machines().join(", ");
-    section("Machines (--machine; see kilocore machines list)", vec![vec![machines]]);
+    let simulated = named_machines().split_off(1).join(", ");
+    let machines = ["native".to_owned(), "the machine at hand".to_owned()];
+    let machines = vec![machines, ["simulated".to_owned(), simulated]];
+    section("Machines (--machine; see kilocore machines list)", machines);
     let mutants = faults::all().map(|planted| {
-        let detector = format!("[{:?}]", planted.detector);
         let story = planted.story.split_whitespace().collect::<Vec<_>>().join(" ");
-        vec![planted.name.to_owned(), story, detector]
+        [planted.name.to_owned(), format!("{story} [{:?}]", planted.detector)]
     });
     section(
         "Planted bugs (explore --mutant), each with the detector that must find it",
@@ -120,8 +121,28 @@ fn json() -> serde_json::Value {
     })
 }
 
-fn bracketed(source: &str) -> String {
-    format!("[{source}]")
+/// Returns the text with a full stop at its end.
+fn sentence(text: &str) -> String {
+    format!("{}.", text.trim_end_matches('.'))
+}
+
+/// Aligns names and the texts that describe them. The texts are wrapped, so that no line has more than `width` columns.
+fn entries(rows: Vec<[String; 2]>, width: usize) -> String {
+    const INDENT: usize = 2;
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width.saturating_sub(INDENT)).unwrap_or(u16::MAX));
+    for row in rows {
+        table.add_row(row);
+    }
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if at == 0 { 2 } else { 0 }));
+        if at == 0 {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table.to_string().lines().map(|line| format!("  {}\n", line.trim_end())).collect()
 }
 
 /// Aligns the cells of rows, with one line per row.

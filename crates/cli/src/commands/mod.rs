@@ -5,6 +5,7 @@ mod compare;
 mod explore;
 mod list;
 mod machines;
+mod manual;
 mod run;
 pub mod validate;
 
@@ -21,5 +22,7 @@ pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
         Command::Machines { command } => machines::machines(&command),
         Command::List { json } => list::list(json),
         Command::Validate(asked) => validate::validate(&asked),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Manual { out } => manual::manual(out.as_deref()),
     }
 }

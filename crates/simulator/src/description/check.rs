@@ -19,6 +19,8 @@ impl MachineDescription {
     }
 
     fn check(&self) -> Result<(), Fault> {
+        name("name", &self.name)?;
+        line("title", &self.title)?;
         whole("clock_mhz", self.clock_mhz, 1, 100_000)?;
         whole("page_bytes", self.page_bytes, 4096, 1 << 30)?;
         real("core.memory_parallelism", self.core.memory_parallelism, 1.0, 64.0)?;
@@ -125,6 +127,7 @@ impl MachineDescription {
         let mut least = searched * 1000.0 / self.clock_mhz as f64;
         for (i, level) in s.level.iter().enumerate() {
             let key = |name: &str| format!("sockets.level[{i}].{name}");
+            line(&key("name"), &level.name)?;
             real(&key("latency_ns"), level.latency_ns, least, 100_000.0)?;
             real(&key("bandwidth_gbps"), level.bandwidth_gbps, 0.001, 100_000.0)?;
             if i == 0 {
@@ -142,6 +145,34 @@ struct Fault {
 
 fn fault(key: &str, problem: &str) -> Fault {
     Fault { key: key.to_owned(), problem: problem.to_owned() }
+}
+
+/// Maximum length of a machine's name and of a line of text.
+const MOST_IN_NAME: usize = 64;
+const MOST_IN_LINE: usize = 200;
+
+/// Checks a machine's name. It appears in tables, records and file names.
+fn name(key: &str, name: &str) -> Result<(), Fault> {
+    if name == "native" {
+        return Err(fault(key, "native is the machine at hand; allowed: another name"));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if (1..=MOST_IN_NAME).contains(&name.len()) && name.chars().all(plain) {
+        return Ok(());
+    }
+    let allowed =
+        format!("allowed: 1 to {MOST_IN_NAME} of the characters a-z, A-Z, 0-9, -, _ and .");
+    Err(fault(key, &format!("{name:?} is not allowed; {allowed}")))
+}
+
+/// Checks a text that is printed in one line.
+fn line(key: &str, text: &str) -> Result<(), Fault> {
+    let count = text.chars().count();
+    if (1..=MOST_IN_LINE).contains(&count) && !text.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let allowed = format!("allowed: 1 to {MOST_IN_LINE} characters without control characters");
+    Err(fault(key, &format!("{text:?} is not allowed; {allowed}")))
 }
 
 fn whole(key: &str, value: u64, least: u64, most: u64) -> Result<(), Fault> {

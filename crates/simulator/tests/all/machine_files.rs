@@ -65,3 +65,28 @@ fn an_unknown_name_gets_a_suggestion() {
     let error = MachineDescription::load("no/such.toml").unwrap_err().to_string();
     assert!(error.starts_with("no/such.toml: "), "{error}");
 }
+
+#[test]
+fn names_and_titles_are_fit_to_be_printed() {
+    let named = |name: &str| error_of(|text| text.replace("name = \"graphite\"", name));
+    let allowed = "allowed: 1 to 64 of the characters a-z, A-Z, 0-9, -, _ and .";
+    for (name, shown) in [("", ""), ("a b", "a b"), ("\\u0007", "\\u{7}"), ("a/b", "a/b")] {
+        let error = named(&format!("name = \"{name}\""));
+        let expected = format!("name: \"{shown}\" is not allowed; {allowed}");
+        assert!(error.starts_with("my.toml:") && error.ends_with(&expected), "{error}");
+    }
+    let error = named("name = \"native\"");
+    assert!(
+        error.ends_with("name: native is the machine at hand; allowed: another name"),
+        "{error}"
+    );
+    let title = |text: &str| {
+        let lines = text.lines().map(|line| match line.starts_with("title = ") {
+            true => "title = \"two\\nlines\"".to_owned(),
+            false => line.to_owned(),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let error = error_of(title);
+    assert!(error.ends_with("allowed: 1 to 200 characters without control characters"), "{error}");
+}

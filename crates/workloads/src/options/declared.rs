@@ -194,7 +194,7 @@ mod tests {
         let error = |said| HotColdOptions::default().changed(said).unwrap_err().to_string();
         assert_eq!(
             error("--records many"),
-            "records is many; allowed: whole numbers from 0, such as 1000000 or 1M"
+            "records is many; allowed: whole numbers from 0, such as 1000000, 1e6, 1M or 64Ki"
         );
         assert!(error("--record 1").starts_with("an option is record; allowed: records, hot-"));
     }
