@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 
 /// Text of the measurements that are compiled into the program.
-const CARRIED: &str = include_str!("../../../../data/full-story/throughput.csv");
+const CARRIED: &str = include_str!("../../data/full-story/throughput.csv");
 
 /// Platforms of the measurements, each with its machine file if there is one.
 const PLATFORMS: &[(&str, Option<&str>)] =
@@ -142,7 +142,7 @@ impl Measurements {
     /// Returns the rows compiled into the program, a part of those of "The Full Story of 1000 Cores" (Bang, May,
     /// Petrov, Binnig).
     pub fn carried() -> Measurements {
-        Measurements::parse(CARRIED, "data/full-story/throughput.csv")
+        Measurements::parse(CARRIED, "crates/experiments/data/full-story/throughput.csv")
             .expect("the rows in the program are well-formed")
     }
 
