@@ -268,6 +268,18 @@ fn lists_name_everything() {
     assert!(text(&kilocore(["machines", "show", "graphite"])).contains("1000 MHz"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn limited_address_space_is_enough() {
+    let program = env!("CARGO_BIN_EXE_kilocore");
+    let words = "run smallbank --cc SILO,DL_DETECT --cores 2 --seconds 0.02 --warm-up 0 --certify";
+    for kib in [6 << 20, 2 << 20] {
+        let line = format!("ulimit -v {kib} && exec {program} {words}");
+        let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+        assert!(text(&output).contains("DL_DETECT"), "{kib} KiB");
+    }
+}
+
 #[test]
 fn lists_fit_into_eighty_columns() {
     let list = text(&kilocore(["list"]));

@@ -10,7 +10,7 @@
 //! If there are several memory nodes, each has an equal part of the offsets, whose size is a power of two. The
 //! node of an offset is therefore its upper bits.
 
-use crate::{Zeroed, cold::Arc};
+use crate::{Zeroed, cold::Arc, pages};
 use std::{
     fmt,
     ops::Deref,
@@ -21,9 +21,8 @@ use std::{
 /// First offset that is handed out. Offset 0 is never handed out: it stands for "none" in chains and slots.
 const FIRST_OFFSET: u64 = 4096;
 const HUGE_PAGE: u64 = 2 << 20;
-/// Up to this size, in bytes, clearing memory costs less than returning its pages to the system and faulting
-/// them in again.
-const CLEARED_BY_HAND: u64 = 4 << 20;
+/// The least that is reserved for a node if the system refuses more, times two, in bytes.
+const LEAST_RESERVED: u64 = 128 << 20;
 
 /// Memory node on which an allocation should lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -38,7 +37,8 @@ pub enum Place {
 /// Options of an arena.
 #[derive(Clone, Debug)]
 pub struct ArenaOptions {
-    /// Address space to reserve, in bytes. It costs nothing until it is touched.
+    /// Address space to reserve, in bytes. It costs nothing until it is touched. If the system refuses so much
+    /// (`ulimit -v`, strict overcommit), the arena reserves what the system grants, at least 64 MiB a node.
     pub reserve_bytes: u64,
     /// Number of memory nodes. Each gets an equal part of the offsets.
     pub nodes: u16,
@@ -120,35 +120,19 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Arena {
-    /// Reserves address space. Fails if the system refuses.
+    /// Reserves address space. Fails if the system refuses even a small amount.
     pub fn new(options: &ArenaOptions) -> Result<Arena, OutOfMemory> {
         let nodes = u64::from(options.nodes.max(1));
-        let per_node = (options.reserve_bytes.max(HUGE_PAGE) / nodes).next_power_of_two();
+        let asked = (options.reserve_bytes.max(HUGE_PAGE) / nodes).next_power_of_two();
+        let (base, per_node) = Self::reserve(asked, nodes)?;
         let bytes = per_node * nodes;
-        // SAFETY: this makes a new private anonymous mapping. No other code knows its address.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes as usize,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(OutOfMemory { asked: bytes, left: 0 });
-        }
-        let advice = if options.huge_pages { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
-        // SAFETY: this advises on the mapping just made. A refusal affects only the speed.
-        unsafe { libc::madvise(base, bytes as usize, advice) };
+        pages::advise_huge(base.as_ptr(), bytes, options.huge_pages);
         let regions = (0..nodes)
             .map(|n| Region {
                 next: AtomicU64::new(n * per_node + if n == 0 { FIRST_OFFSET } else { 0 }),
                 end: AtomicU64::new((n + 1) * per_node),
             })
             .collect();
-        let base = NonNull::new(base.cast()).expect("a mapping is never at address 0");
         Ok(Arena {
             base,
             bytes,
@@ -158,6 +142,29 @@ impl Arena {
             sessions_per_node: options.sessions_per_node,
             mapping: Arc::new(Mapping { base, bytes, regions }),
         })
+    }
+
+    /// Reserves `asked` bytes, a power of two, for each of `nodes` nodes. If the system refuses, it reserves half of
+    /// the largest power of two that the system grants. The other half is left for the rest of the process, which has
+    /// to share the limit.
+    fn reserve(asked: u64, nodes: u64) -> Result<(NonNull<u8>, u64), OutOfMemory> {
+        let mut per_node = asked;
+        loop {
+            let bytes = per_node * nodes;
+            match pages::reserve(bytes) {
+                Some(base) if per_node == asked => return Ok((base, per_node)),
+                Some(base) => {
+                    // SAFETY: the reservation was made just now, and nothing refers to it.
+                    unsafe { pages::release(base, bytes) };
+                    let half = per_node / 2;
+                    let base = pages::reserve(half * nodes);
+                    let refused = OutOfMemory { asked: half * nodes, left: 0 };
+                    return base.map(|base| (base, half)).ok_or(refused);
+                }
+                None if per_node > LEAST_RESERVED => per_node /= 2,
+                None => return Err(OutOfMemory { asked: asked * nodes, left: 0 }),
+            }
+        }
     }
 
     /// Returns a handle of the same memory whose own node is `node`. Panics if there is no such node.
@@ -181,25 +188,9 @@ impl Arena {
     /// has no effect if the system has no such node. Pages then lie on the node of the core that touches them
     /// first.
     pub(crate) fn bind_nodes(&self) {
-        const BITS: usize = libc::c_ulong::BITS as usize;
         for node in 0..usize::from(self.nodes()) {
-            let mut mask: [libc::c_ulong; 1024 / BITS] = [0; _];
-            let Some(word) = mask.get_mut(node / BITS) else { return };
-            *word = 1 << (node % BITS);
             let start = self.address((node as u64) << self.node_shift);
-            // SAFETY: this sets a policy for pages of the arena's own mapping, none of which is touched yet.
-            // The call is told one bit more than the mask has, because the system leaves one bit out.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_mbind,
-                    start,
-                    1usize << self.node_shift,
-                    libc::MPOL_PREFERRED,
-                    mask.as_ptr(),
-                    mask.len() * BITS + 1,
-                    0,
-                )
-            };
+            pages::prefer_node(start, 1 << self.node_shift, node);
         }
     }
 
@@ -240,14 +231,7 @@ impl Arena {
         let first = offset.next_multiple_of(HUGE_PAGE);
         let end = (offset + bytes) / HUGE_PAGE * HUGE_PAGE;
         if first < end {
-            // SAFETY: this advises on whole pages of the arena's own mapping. It affects only the speed.
-            unsafe {
-                libc::madvise(
-                    self.address(first).cast(),
-                    (end - first) as usize,
-                    libc::MADV_HUGEPAGE,
-                )
-            };
+            pages::advise_huge(self.address(first), end - first, true);
         }
     }
 
@@ -275,20 +259,9 @@ impl Arena {
             let start = n as u64 * per_node + if n == 0 { FIRST_OFFSET } else { 0 };
             let used = region.next.get_mut();
             let length = *used - start;
-            if length > CLEARED_BY_HAND {
-                // SAFETY: this arena handed out the range, and the call has exclusive use of the arena.
-                unsafe {
-                    libc::madvise(
-                        self.base.as_ptr().add(start as usize).cast(),
-                        length.next_multiple_of(4096) as usize,
-                        libc::MADV_DONTNEED,
-                    )
-                };
-            } else {
-                // SAFETY: this arena handed out the range, and the call has exclusive use of the arena.
-                // Clearing a small range costs less than mapping it again.
-                unsafe { self.base.as_ptr().add(start as usize).write_bytes(0, length as usize) };
-            }
+            // SAFETY: this arena handed out the range, which begins at a multiple of 4096, and nothing lies behind it. The
+            // call has exclusive use of the arena.
+            unsafe { pages::clear(self.base.as_ptr().add(start as usize), length) };
             *used = start;
             *region.end.get_mut() = (n as u64 + 1) * per_node;
         }
@@ -366,7 +339,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: this value owns the mapping. Arenas keep it alive, and `Shared` keeps an arena alive while
         // anything refers to it.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes as usize) };
+        unsafe { pages::release(self.base, self.bytes) };
     }
 }
 

@@ -10,7 +10,7 @@ use crate::cold::{Arc, Mutex};
 use corosensei::stack::{MIN_STACK_SIZE, Stack, StackPointer};
 use std::{io, ptr::NonNull};
 
-const PAGE: usize = 4096;
+const PAGE: usize = if cfg!(target_arch = "x86_64") { 4096 } else { 65_536 };
 
 /// A pool of stacks of one size. Any thread can take a stack and return it on any other thread.
 #[derive(Clone)]
@@ -66,6 +66,12 @@ impl StackPool {
     }
 }
 
+/// Tells the system that a mapping is a stack, where the system wants to know.
+#[cfg(target_os = "linux")]
+const FOR_A_STACK: libc::c_int = libc::MAP_STACK;
+#[cfg(not(target_os = "linux"))]
+const FOR_A_STACK: libc::c_int = 0;
+
 impl Inner {
     fn make(&mut self) -> io::Result<Mapping> {
         let bytes = self.bytes + PAGE;
@@ -75,7 +81,7 @@ impl Inner {
                 std::ptr::null_mut(),
                 bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | FOR_A_STACK,
                 -1,
                 0,
             )

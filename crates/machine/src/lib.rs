@@ -20,6 +20,7 @@ mod core;
 mod explored;
 pub mod fiber;
 mod native;
+mod pages;
 mod word;
 
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};

@@ -42,7 +42,10 @@ impl Slab {
         if huge {
             start = start.next_multiple_of(HUGE_PAGE);
             // SAFETY: this is advice on the mapping just made. If the system refuses it, only speed changes.
-            unsafe { libc::madvise(start as *mut _, mapped - HUGE_PAGE, libc::MADV_HUGEPAGE) };
+            #[cfg(target_os = "linux")]
+            unsafe {
+                libc::madvise(start as *mut _, mapped - HUGE_PAGE, libc::MADV_HUGEPAGE)
+            };
         }
         let values = mapping.map_addr(|_| start.try_into().expect("inside a mapping")).cast();
         Ok(Slab { values, count, mapping, mapped })

@@ -10,6 +10,7 @@ use super::{
 const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/arena.rs", "maps memory and hands out values in it"),
     ("crates/machine/src/fiber.rs", "stacks of coroutines"),
+    ("crates/machine/src/pages.rs", "calls of the system about memory"),
     ("crates/machine/src/native.rs", "prefetching"),
     (
         "crates/machine/src/native/barrier.rs",
