@@ -16,7 +16,7 @@ use crate::graph::{Dependency, EdgeList};
 use crate::numbering::Numbering;
 use txn::{Direction, LoadedTable, Read, Scan, TableId, Version, WorkerHistory, WriteKind};
 
-/// How a key first got a row.
+/// The origin of a key's first row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
     /// The row existed before the run.

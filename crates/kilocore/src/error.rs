@@ -52,7 +52,7 @@ pub enum Error {
         option: &'static str,
         /// Its value, as text.
         given: String,
-        /// What is allowed.
+        /// The values that are allowed.
         allowed: String,
     },
     /// The database already has a table or an index of this name.

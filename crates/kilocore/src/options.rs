@@ -40,7 +40,7 @@ pub struct Options {
     /// system has available when the database is opened. Beyond the limit, transactions fail with
     /// [`Error::OutOfMemory`].
     pub memory_limit_bytes: Option<u64>,
-    /// Whether to ask the system for huge pages. They make random accesses to large tables faster. If the
+    /// Set if the database asks for huge pages. Huge pages make random accesses to large tables faster. If the
     /// system has none, the option has no effect. The default is true.
     pub huge_pages: bool,
     /// Interval at which the epoch advances, at least 1 ms. Memory of deleted rows is reused two epochs later.

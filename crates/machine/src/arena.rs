@@ -42,7 +42,7 @@ pub struct ArenaOptions {
     pub reserve_bytes: u64,
     /// Number of memory nodes. Each gets an equal part of the offsets.
     pub nodes: u16,
-    /// Whether to ask for huge pages. The request has no effect if the system has none.
+    /// Set if the arena asks for huge pages. The request has no effect if the system has none.
     pub huge_pages: bool,
     /// Number of sessions that run beside each node, in the order of their numbers. Memory that belongs to a
     /// session lies on its node ([`Arena::beside`]). `None` if sessions have no node.

@@ -182,8 +182,10 @@ pub trait Core {
         false
     }
 
-    /// Returns true if a session that asks for a lock can take it from a session that was granted the lock and
-    /// does not know yet ([`Core::sleeps`]).
+    /// Returns true if a running core can overtake a core that does not run. An operating system can take the
+    /// processor from a core at any point, for a long time, and everything that was handed to this core is unused
+    /// meanwhile. So a latch is left to the first core that comes. A lock that was granted to a waiter can be taken
+    /// back until the waiter knows of it ([`Core::sleeps`]). The answer is the same for all cores of a run.
     #[inline(always)]
     fn overtakes(&self) -> bool {
         false
@@ -238,11 +240,6 @@ pub trait Machine: Send + Sync + Sized + 'static {
 
     /// False if time is real. Hints and shortcuts that only pay off on real hardware test it.
     const MODELLED: bool;
-
-    /// True if a core can be preempted at any point, for a long time. Code should then let a running core
-    /// overtake one that does not run: a lock should be left to the first core that comes, and not be handed to
-    /// a particular core.
-    const PREEMPTS: bool = false;
 
     /// True if data structures are kept small, so that a short run goes through all their shapes.
     const MINIATURE: bool = false;

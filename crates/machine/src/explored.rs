@@ -78,7 +78,7 @@ pub struct ExploredOptions {
     pub overtakes: Option<bool>,
     /// The bug that is switched on, if any.
     pub fault: Option<Fault>,
-    /// Whether to record every step, for [`Explored::trace`], and the switches, for [`Explored::switches`].
+    /// Set if every step is recorded, for [`Explored::trace`], and the switches, for [`Explored::switches`].
     pub trace: bool,
     /// Options of the arena for all shared data.
     pub arena: ArenaOptions,

@@ -34,9 +34,9 @@ use waiting::{Patience, Wait};
 pub struct NativeOptions {
     /// Options of the arena for all shared data.
     pub arena: ArenaOptions,
-    /// Whether to keep a time breakdown. It costs two clock reads per change of category.
+    /// Set if the machine measures a time breakdown. The breakdown costs two clock reads per change of category.
     pub breakdown: bool,
-    /// Whether to pin worker `i` to the `i`-th core that the process may use.
+    /// Set if the machine pins worker `i` to the `i`-th core that the process may use.
     pub pin: bool,
 }
 
@@ -92,7 +92,6 @@ impl Machine for Native {
     type Core = NativeCore;
     const KEEPS_OPAQUE: bool = true;
     const MODELLED: bool = false;
-    const PREEMPTS: bool = true;
 
     fn arena(&self) -> &Arc<Arena> {
         &self.arena

@@ -1,5 +1,5 @@
-//! What an uncontended transaction of 16 accesses costs under each protocol, the architecture left out: one
-//! worker, records found by the index, 100-byte columns, a table that fits the cache and one that doesn't.
+//! Measures an uncontended transaction of 16 accesses under each protocol, without the architecture: one worker, records
+//! found by the index, 100-byte columns, a table that fits the cache and one that doesn't.
 
 // The functions that criterion's macros make have no documentation.
 #![allow(missing_docs)]
@@ -78,7 +78,7 @@ fn store_of<R: Zeroed + Send + Sync + 'static>(
     store
 }
 
-/// What transactions do, one after another.
+/// The transactions of a benchmark, in their order.
 struct Draws {
     records: u64,
     /// In per cent.

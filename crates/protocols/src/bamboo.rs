@@ -2,7 +2,7 @@
 //!
 //! Source: Guo, Wu, Yan and Yu, SIGMOD 2021 (Releasing Locks As Early As You Can).
 //!
-//! How it works:
+//! The protocol works as follows:
 //!
 //! - Conflicts are resolved as in WOUND_WAIT: the older transaction wounds the younger. A transaction keeps its
 //!   timestamp when it is retried.

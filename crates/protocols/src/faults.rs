@@ -68,7 +68,7 @@ impl Detector {
 pub struct Planted {
     /// Name on the command line.
     pub name: &'static str,
-    /// What the bug does wrong, and where it was seen before.
+    /// Description of the bug, and the place where it was seen before.
     pub story: &'static str,
     /// The protocol that contains the bug.
     pub protocol: &'static str,

@@ -10,18 +10,18 @@ pub struct ProtocolOptions {
     pub isolation: Option<Isolation>,
     /// Source of timestamps.
     pub timestamps: TimestampAllocation,
-    /// How deadlocks are handled by a protocol in which every conflict waits.
+    /// Handling of deadlocks under a protocol in which every conflict waits.
     pub deadlocks: Deadlocks,
-    /// How long a wait lasts before the first search for a deadlock, and the time between searches, in nanoseconds.
+    /// Length of a wait before the first search for a deadlock, and the time between searches, in nanoseconds.
     /// At least 100.
     pub deadlock_search_ns: u64,
     /// Longest wait for a lock, in nanoseconds; none for no limit.
     pub lock_timeout_ns: Option<u64>,
-    /// Where the waits-for graph is kept.
+    /// Place of the waits-for graph.
     pub waits_for: WaitsForGraph,
-    /// What declared read-only transactions do where other transactions lock.
+    /// Behaviour of declared read-only transactions under a protocol whose other transactions lock.
     pub readers: Readers,
-    /// What an optimistic transaction does when another transaction has locked a record for its commit; none for
+    /// Behaviour of an optimistic transaction at a record that another transaction has locked for its commit; none for
     /// the usual choice of its protocol.
     pub commit_locks: Option<CommitLocks>,
     /// Set if an optimistic transaction adds to a row when it installs its writes, without reading the row.
@@ -32,9 +32,9 @@ pub struct ProtocolOptions {
     /// Set if a MOCC attempt after a failure locks records from the start: those that the failed attempt has shown
     /// to be worth locking.
     pub retrospective_locks: bool,
-    /// Where an optimistic transaction that draws timestamps is validated.
+    /// Place of the validation of an optimistic transaction that draws timestamps.
     pub validation: Validation,
-    /// Where locks of records are kept.
+    /// Place of the locks of records.
     pub locks: LockPlacement,
     /// Number of buckets of all lock tables together; none for the usual number.
     pub lock_buckets: Option<u64>,
@@ -55,7 +55,7 @@ pub struct ProtocolOptions {
     /// Number of partition locks, or of lock tables, where each partition has one; none for as many as the workload
     /// has partitions.
     pub partitions: Option<u64>,
-    /// What a transaction does that is older than the owner of a partition.
+    /// Behaviour of a transaction that is older than the owner of a partition.
     pub older_at_partition: OlderAtPartition,
 }
 
@@ -95,7 +95,7 @@ impl ProtocolOptions {
     }
 }
 
-/// How deadlocks are handled (Abyss 4.2).
+/// Handling of deadlocks (Abyss 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlocks {
     /// Deadlocks are searched for in a waits-for graph, and a victim aborts.
@@ -104,7 +104,7 @@ pub enum Deadlocks {
     KeyOrder,
 }
 
-/// Where the waits-for graph is kept (Abyss 4.2).
+/// Place of the waits-for graph (Abyss 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsForGraph {
     /// Each session has a row. Rows are read and written without locks.
@@ -113,7 +113,7 @@ pub enum WaitsForGraph {
     Central,
 }
 
-/// What declared read-only transactions do where other transactions lock (Abyss 6.1).
+/// Behaviour of declared read-only transactions under a protocol whose other transactions lock (Abyss 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// They lock what they read, like all others.
@@ -122,7 +122,7 @@ pub enum Readers {
     Versions,
 }
 
-/// What an optimistic transaction does at commit when another transaction has locked a record that it needs.
+/// Behaviour of an optimistic transaction at commit, at a record that another transaction has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitLocks {
     /// It waits. All transactions lock in one order, so no wait lasts for ever (Silo 4.4).
@@ -132,7 +132,7 @@ pub enum CommitLocks {
     Refuse,
 }
 
-/// Where an optimistic transaction is validated (Abyss 4.3).
+/// Place of the validation of an optimistic transaction (Abyss 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
     /// In parallel with other transactions, while the records in its write set are latched.
@@ -141,7 +141,7 @@ pub enum Validation {
     Central,
 }
 
-/// Where locks of records are kept (Abyss 3.1, 4.1).
+/// Place of the locks of records (Abyss 3.1, 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockPlacement {
     /// In the records.
@@ -171,7 +171,7 @@ pub enum WriteLocks {
     Commit,
 }
 
-/// What a transaction does that is older than the owner of a partition that it asks for.
+/// Behaviour of a transaction that is older than the owner of a partition that it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OlderAtPartition {
     /// It goes before an owner that has not started, and waits for an owner that has.
@@ -190,7 +190,7 @@ const MAX_LOCK_BUCKETS: u64 = 1 << 20;
 pub struct Knob {
     /// Name on the command line and in records.
     pub name: &'static str,
-    /// What the knob does, in one line.
+    /// The effect of the knob, in one line.
     pub summary: &'static str,
     /// Allowed values, as a phrase that continues "allowed: ".
     pub allowed: &'static str,

@@ -72,7 +72,7 @@ impl fmt::Display for IsolationError {
 
 impl std::error::Error for IsolationError {}
 
-/// What a protocol declares about itself.
+/// A protocol's declaration about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
     /// Name of the protocol, as the papers spell it.
@@ -236,7 +236,7 @@ pub struct Change<'a> {
 pub struct Image<'a, 's, M: Machine> {
     /// The record.
     pub record: Record<'s, M>,
-    /// What happens to the record's row.
+    /// The kind of write: insert, update or delete.
     pub kind: WriteKind,
     /// The columns that change: in an insert or a delete, all columns of the record.
     pub columns: ColumnSet,
@@ -270,9 +270,9 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// protocol that exist for comparison, because each copy costs the build seconds.
     const ONE_COPY: bool = false;
 
-    /// What the protocol keeps in each record. Zeros stand for a record that no transaction has touched.
+    /// The protocol's words in each record. Zeros stand for a record that no transaction has touched.
     type Record: Zeroed + Send + Sync + 'static;
-    /// What the protocol keeps per session: read set, write set, locks. It survives retries.
+    /// The protocol's state per session: read set, write set, locks. The state survives retries.
     type Worker<'s>: Send
     where
         M: 's;

@@ -37,7 +37,7 @@ const CERTIFIED: u64 = 1 << 62;
 /// Locks of one word per record: `| writer: 1 bit | certified: 1 bit | readers: 62 bits |`.
 pub struct CertifiedLocks;
 
-/// How a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// Shared with readers and with one writer that is not certified.

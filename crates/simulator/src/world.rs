@@ -95,7 +95,7 @@ impl Needs {
 /// State that the cores of a run share. All cores run on one thread, so cells suffice.
 pub(crate) struct World {
     pub model: Model,
-    /// What each core needs in its next turn.
+    /// The needs of each core in its next turn.
     pub needs: Box<[Needs]>,
     pub arena: Arc<Arena>,
     /// Address at which the arena begins. It is kept here because every operation computes a line's offset from it.

@@ -69,7 +69,7 @@ impl Column {
     }
 }
 
-/// Whether the values of a table matter to the workload that uses it.
+/// The importance of a table's values to the workload that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// Values are stored and come back on every machine.
@@ -79,7 +79,7 @@ pub enum Payload {
     Opaque,
 }
 
-/// How a table finds the record for a key.
+/// The index by which a table finds the record of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IndexKind {
     /// By hash: the fastest for single keys. The table cannot be scanned.
@@ -192,13 +192,13 @@ pub struct TableSchema {
     pub name: String,
     /// Columns, in the order in which rows are packed.
     pub columns: Vec<Column>,
-    /// Whether the values matter.
+    /// The importance of the values to the workload.
     pub payload: Payload,
     /// Rule for the partition of a key, for protocols that lock partitions.
     pub partitioning: Partitioning,
     /// Type of the keys.
     pub key: KeyKind,
-    /// How the record for a key is found.
+    /// The index by which the record of a key is found.
     pub index: IndexKind,
     /// Hot columns, which change often and have their own words of concurrency control: a transaction that writes
     /// them does not conflict with one that reads the others. Empty if rows are not split.

@@ -155,8 +155,6 @@ impl Machine for WeakMemory {
     type Core = WeakCore;
     const KEEPS_OPAQUE: bool = true;
     const MODELLED: bool = true;
-    // The same as on the native machine, so that the checked code is the code that runs there.
-    const PREEMPTS: bool = true;
     const MINIATURE: bool = true;
 
     fn arena(&self) -> &Arc<Arena> {

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "kilocore", version, after_help = "Example: kilocore compare ycsb")]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -72,7 +72,7 @@ pub enum Command {
     /// The machines that can be simulated
     #[command(after_help = "Example: kilocore machines show graphite")]
     Machines {
-        /// What about them.
+        /// The command about machines.
         #[command(subcommand)]
         command: MachinesCommand,
     },
@@ -103,7 +103,7 @@ pub enum Command {
     },
 }
 
-/// What can be done with machines.
+/// The commands about machines.
 #[derive(Debug, Subcommand)]
 pub enum MachinesCommand {
     /// One line for each machine
@@ -120,7 +120,7 @@ pub enum MachinesCommand {
     /// Measure the machine at hand and write its machine file
     #[command(after_help = "Example: kilocore machines probe --out here.toml")]
     Probe {
-        /// Where to write the file [default: standard output]
+        /// File to write [default: standard output]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },

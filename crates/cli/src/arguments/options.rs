@@ -16,7 +16,7 @@ fn architecture(text: &str) -> Result<String, String> {
     }
 }
 
-/// What `run` measures, how, and where the records go.
+/// Arguments of `run`: the configurations, the measurement, and the files for the records.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Measurement")]
 pub struct RunArguments {
@@ -38,7 +38,7 @@ pub struct RunArguments {
     /// Seconds before them that don't count, exactly [default: until the run is steady]
     #[arg(long, value_name = "S", value_parser = seconds_or_none)]
     pub warm_up: Option<f64>,
-    /// How often to measure each configuration; all take the lengths of the first
+    /// Number of repetitions of each configuration; all take the lengths of the first
     #[arg(long, value_name = "R", default_value = "1", value_parser = count)]
     pub repeat: u64,
     /// Seed of everything random; repetition i uses seed + i
@@ -47,14 +47,14 @@ pub struct RunArguments {
     /// Open loop: transactions arrive so, free workers or not, and latency counts from their arrival
     #[arg(long, value_name = "HOW", requires = "rate", value_parser = ["poisson", "fixed"])]
     pub arrivals: Option<String>,
-    /// How many of them arrive in a second of the machine's time, at all workers together
+    /// Number of arrivals in a second of the machine's time, at all workers together
     #[arg(long, value_name = "TXN_PER_S", requires = "arrivals", value_parser = rate)]
     pub rate: Option<f64>,
     /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is
     /// then every one that does [default: each protocol's own]
     #[arg(long, value_name = "LEVEL")]
     pub isolation: Option<String>,
-    /// Where timestamps come from: mutex, atomic, batchN, clock, hardware
+    /// Source of timestamps: mutex, atomic, batchN, clock, hardware
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
     /// An option of protocols; kilocore list names them all. May be repeated
@@ -85,7 +85,7 @@ pub struct RunArguments {
     pub history_format: String,
 }
 
-/// What `compare` compares, and where the report goes.
+/// Arguments of `compare`: the configurations, and the directory for the report.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Comparison")]
 pub struct CompareArguments {
@@ -114,7 +114,7 @@ pub struct CompareArguments {
     /// then every one that does [default: each protocol's own]
     #[arg(long, value_name = "LEVEL")]
     pub isolation: Option<String>,
-    /// Where timestamps come from: mutex, atomic, batchN, clock
+    /// Source of timestamps: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
     /// An option of protocols; kilocore list names them all. May be repeated
@@ -152,7 +152,7 @@ pub struct AnomaliesArguments {
     pub seed: u64,
 }
 
-/// What `explore` explores.
+/// Arguments of `explore`.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArguments {
@@ -194,7 +194,7 @@ pub struct ExploreArguments {
     /// In which format: elle-append, elle-register, dbcop
     #[arg(long, value_name = "FORMAT", default_value = "dbcop", requires = "histories")]
     pub history_format: String,
-    /// Where timestamps come from: mutex, atomic, batchN, clock
+    /// Source of timestamps: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
     /// An option of protocols; kilocore list names them all. May be repeated

@@ -19,7 +19,7 @@ use txn::Workload;
 use workloads::registry;
 use workloads::variation::{Explorer, Form, KEY_ORDER, ROLLBACKS};
 
-/// What to explore, and the expected result.
+/// One protocol or planted bug to explore, and the expected result.
 struct Subject {
     /// Name of the protocol or of the planted bug.
     name: &'static str,

@@ -1,4 +1,4 @@
-//! What one owner can do for one transaction on its own data.
+//! The interface of a site: the operations that one owner of data executes for one transaction.
 //!
 //! A [`Site`] is a protocol, its per-transaction state, and one owner's store. It finds and makes records,
 //! reads and writes them, protects scanned ranges, prepares, commits and aborts. The layer above
@@ -38,7 +38,8 @@ pub(crate) struct Located<'s, M: Machine> {
     pub made: bool,
 }
 
-/// What one owner can do for one transaction. An error dooms the transaction, and all its sites abort.
+/// The operations that one owner of data executes for one transaction. After an error the transaction cannot commit, and
+/// all its sites abort.
 pub(crate) trait Site<'s, M: Machine> {
     /// Begins an attempt.
     fn begin(&mut self, txn: Txn<'_>);

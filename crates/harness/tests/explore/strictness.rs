@@ -6,7 +6,7 @@ use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
 
 macro_rules! not_strict {
-    ($($test:ident: $protocol:literal, $timestamps:literal);* $(;)?) => {$(
+    ($($test:ident: $protocol:literal, $timestamps:literal, from $seed:literal);* $(;)?) => {$(
         #[test]
         fn $test() {
             let timestamps = $timestamps.parse().unwrap();
@@ -17,6 +17,7 @@ macro_rules! not_strict {
                 workers: 4,
                 procedures: 12,
                 demand_strict: true,
+                first_seed: $seed,
                 ..exploration($protocol, &[], 60_000)
             });
             assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
@@ -25,8 +26,9 @@ macro_rules! not_strict {
 }
 
 not_strict! {
-    tictoc: "TICTOC", "atomic";
-    timestamp_in_batches: "TIMESTAMP", "batch4";
-    mvcc_in_batches: "MVCC", "batch4";
-    ssn: "SSN", "atomic";
+    tictoc: "TICTOC", "atomic", from 1;
+    timestamp_in_batches: "TIMESTAMP", "batch4", from 1;
+    mvcc_in_batches: "MVCC", "batch4", from 1;
+    // Rare: seed 118,802 is the first to show it.
+    ssn: "SSN", "atomic", from 100_000;
 }

@@ -1,4 +1,4 @@
-//! How a native thread waits for a word. It goes through three phases:
+//! Makes a native thread wait for a word. A wait has three phases:
 //!
 //! 1. *Spin*: it reads the word a number of times.
 //! 2. *Offer*: it yields its processor to other threads for up to a millisecond.
@@ -41,7 +41,7 @@ const DEAR: Duration = Duration::from_micros(500);
 const FEWEST_WITHOUT: u32 = 64;
 const MOST_WITHOUT: u32 = 1 << 14;
 
-/// How long a thread waits in each phase before it sleeps. It adapts to recent waits.
+/// The lengths of the phases before a thread sleeps. They adapt to recent waits.
 #[derive(Debug)]
 pub(super) struct Patience {
     /// Number of looks while spinning. Always between `FEWEST_LOOKS` and `MOST_LOOKS`.

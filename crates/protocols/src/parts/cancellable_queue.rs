@@ -95,7 +95,7 @@ impl<M: Machine> Session<M> {
 
 /// The sessions of a database, by number.
 pub struct Sessions<M: Machine> {
-    /// Where the sessions and their requests are placed.
+    /// The arena that holds the sessions and their requests.
     arena: Arc<Arena>,
     /// Offset of the first session. The others follow it.
     first: u64,
@@ -137,7 +137,7 @@ impl<M: Machine> Sessions<M> {
     }
 }
 
-/// How a protocol waits for locks.
+/// A protocol's rules for waits.
 pub trait Policy<M: Machine> {
     /// Set if waiters stand by their names, smallest first. Otherwise they stand in order of arrival, with upgrades in
     /// front.

@@ -30,7 +30,7 @@ pub struct Candidate<'a, 's, M: Machine> {
 
 /// Condition that a transaction must fulfil beyond snapshot isolation. The default methods demand nothing.
 pub trait Certifier<M: Machine>: Send + Sync + 'static {
-    /// What the certifier keeps of a transaction.
+    /// The certifier's state of a transaction.
     type Stamps<'s>: Default + Send
     where
         M: 's;

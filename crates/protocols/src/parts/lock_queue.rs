@@ -167,7 +167,7 @@ pub type MayWait = fn(u64, u64) -> bool;
 
 /// Requests of one session.
 pub struct Requests<M: Machine> {
-    /// Where the requests are placed.
+    /// The arena that holds the requests.
     arena: Arc<Arena>,
     /// The session's way to take latches.
     latcher: Latcher<M>,

@@ -56,7 +56,7 @@ unsafe impl<M: Machine> Zeroed for Entry<M> {}
 
 /// Tables of locks, one behind the other in the arena.
 pub struct LockTables<M: Machine> {
-    /// Where the tables lie.
+    /// The arena that holds the tables.
     arena: Arc<Arena>,
     /// Offset of the first bucket of the first table.
     first: u64,

@@ -52,7 +52,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     where
         M: 's;
 
-    /// What a commit does about a record that another transaction has locked, unless the options say otherwise.
+    /// Behaviour of a commit at a record that another transaction has locked, unless the options say otherwise.
     const COMMIT_LOCKS: CommitLocks = CommitLocks::Refuse;
 
     /// As [`Protocol::declare`], at the protocol's own level.

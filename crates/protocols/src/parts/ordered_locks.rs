@@ -68,7 +68,7 @@ impl<M: Machine> Policy<M> for Until {
     }
 }
 
-/// What [`OrderedLocks::lock`] does about a lock that is out of order.
+/// Behaviour of [`OrderedLocks::lock`] at a lock that is out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfOrder {
     /// Waits for a moment, and does without the lock if that fails.

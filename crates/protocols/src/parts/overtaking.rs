@@ -1,4 +1,4 @@
-//! How a running session takes a lock that was granted to a session that still sleeps.
+//! Lets a running session take a lock that was granted to a session that still sleeps.
 //!
 //! A lock that is granted to a sleeping session is unused until that session runs. On a host with
 //! other busy programs this takes milliseconds, and every transaction that needs the lock waits as
@@ -29,9 +29,9 @@
 //! it takes back, so each of these owners meets it. The other waiters sleep on and do not meet it.
 //! They need not:
 //!
-//! - Waiters by name (WOUND_WAIT, PLOR): an offer is taken back only if its request is older than
-//!   all waiters. If a waiter is older than the overtaker, the overtaken request is older still. So
-//!   the overtaken session wounds the overtaker in place of that waiter.
+//! - Waiters by name (WOUND_WAIT, PLOR): offers are taken back only if the oldest of their requests is
+//!   older than all waiters. If a waiter is older than the overtaker, this overtaken request is older
+//!   still. So its session wounds the overtaker in place of that waiter.
 //! - Waiters by arrival (DL_DETECT): every waiter has an edge to each request ahead of it. So a
 //!   cycle through a waiter and the overtaker implies a cycle through the overtaken request. The
 //!   overtaken session searches for cycles once it has met the overtaker.

@@ -16,7 +16,7 @@
 //! A session's word counts the partitions that it still lacks. The run begins when the count
 //! becomes zero. From then on no partition is taken back.
 //!
-//! Where sessions can sleep ([`Core::overtakes`]) a session that lacks nothing can sleep on while
+//! If sessions can sleep ([`Core::overtakes`]), a session that lacks nothing can sleep on while
 //! other transactions wait for it. There its run begins when the session has noticed that it lacks
 //! nothing and has set `RUNNING` in its word. Until then a transaction that needs this partition
 //! and no other can take it, whatever its age. It runs at once, so transactions still wait only for
@@ -42,7 +42,7 @@ struct Partition<M: Machine> {
 // SAFETY: a line and words.
 unsafe impl<M: Machine> Zeroed for Partition<M> {}
 
-/// What a session still lacks before it can run.
+/// The number of partitions that a session still lacks before it can run.
 #[repr(C, align(64))]
 struct Lacking<M: Machine> {
     line: M::Line,
@@ -62,7 +62,7 @@ const RUNNING: u64 = 1 << 63;
 // SAFETY: a line and a word.
 unsafe impl<M: Machine> Zeroed for Lacking<M> {}
 
-/// What happens to a transaction that is older than the owner of a partition.
+/// Treatment of a transaction that is older than the owner of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Older {
     /// The older transaction goes first if the owner has not begun to run. Transactions then only

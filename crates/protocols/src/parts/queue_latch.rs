@@ -14,7 +14,7 @@
 //! predecessor's `next`, and its session waits until the predecessor clears `waits`.
 //!
 //! **Where waiters do not queue.** A queue is right where a core continues as soon as it is told.
-//! On some machines a session can be preempted while it waits ([`Machine::PREEMPTS`]). A latch that
+//! On some machines a session can be preempted while it waits ([`Core::overtakes`]). A latch that
 //! is handed to a preempted session is unused for as long as that session is gone, and all running
 //! sessions wait for it. So on these machines the latch is released, one of the sessions that sleep
 //! for it is woken, and the first session to come acquires it. That is mostly a running session.
@@ -92,7 +92,7 @@ impl<M: Machine> Latcher<M> {
     /// queue otherwise.
     #[inline]
     pub fn latch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
-        if M::PREEMPTS {
+        if core.overtakes() {
             return self.take(core, line, tail);
         }
         let own = self.at(self.node);
@@ -111,7 +111,7 @@ impl<M: Machine> Latcher<M> {
     /// Releases the latch, and hands it to the successor if there is one.
     #[inline]
     pub fn unlatch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
-        if M::PREEMPTS {
+        if core.overtakes() {
             core.store(line, tail, 0);
             core.wake(line, tail);
             return;
@@ -134,7 +134,7 @@ impl<M: Machine> Latcher<M> {
     /// is free.
     #[inline]
     pub fn unlatch_and_wake(&self, core: &M::Core, line: &M::Line, tail: &Word, word: &Word) {
-        if M::PREEMPTS {
+        if core.overtakes() {
             core.store(line, tail, 0);
             core.wake_each([(line, tail), (line, word)].into_iter());
         } else {

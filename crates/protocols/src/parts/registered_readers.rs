@@ -118,7 +118,7 @@ impl<M: Machine> ReaderLists<M> {
     }
 }
 
-/// How a lock is held: as reader, as writer, or as both.
+/// The role in which a lock is held: reader, writer, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Offset of the entry among the readers; 0 for none.

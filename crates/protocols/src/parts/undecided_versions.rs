@@ -26,7 +26,7 @@ use txn::{Abort, ColumnSet, Digest, Version};
 
 type Record<'s, M> = RecordRef<'s, M, Validity>;
 
-/// How a write was placed.
+/// The outcome of placing a write.
 enum Placement<'s, M: Machine> {
     /// The version is in its place.
     Placed {

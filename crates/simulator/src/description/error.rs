@@ -29,7 +29,7 @@ pub enum DescriptionError {
         line: usize,
         /// Key, with its table, for example `l1.size_kib`.
         key: String,
-        /// What is wrong, and which values are allowed.
+        /// The problem, and the values that are allowed.
         problem: String,
     },
 }

@@ -475,7 +475,7 @@ fn looking_changes_nothing_and_reads_what_it_should() {
     }
 }
 
-/// Whether or not a protocol adds at commit, the same transactions leave the same rows behind.
+/// The same transactions leave the same rows behind, under a protocol that adds at commit and under one that doesn't.
 #[test]
 fn additions_and_updates_come_to_the_same() {
     for schema in [SchemaSize::Small, SchemaSize::Full] {
