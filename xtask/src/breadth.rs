@@ -45,6 +45,7 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("counters", 4),
     ("ranges", 4),
     ("rooms", 4),
+    ("notes", 4),
     ("smallbank", 4),
     ("ycsb", 4),
     ("ycsb --growing", 4),

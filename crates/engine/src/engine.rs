@@ -135,6 +135,10 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     /// evidence of what scans must have seen.
     fn loaded(&self) -> Vec<LoadedTable>;
 
+    /// Checks that every value outside the records is in exactly one place. No session may exist. Returns what is
+    /// wrong: values that were lost, or used twice.
+    fn audit_values(&self, core: &M::Core) -> Result<(), String>;
+
     /// Returns the names of everything that histories identify by a table number: the tables, and the second
     /// parts of rows.
     fn table_names(&self) -> Vec<(TableId, String)>;
@@ -262,6 +266,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 
     fn table_names(&self) -> Vec<(TableId, String)> {
         self.store().tables().flat_map(Table::names).collect()
+    }
+
+    fn audit_values(&self, core: &M::Core) -> Result<(), String> {
+        self.stores().iter().try_for_each(|store| store.audit_values(core))
     }
 
     fn places(&self, core: &M::Core, table: TableId, key: u64) -> Vec<Place> {

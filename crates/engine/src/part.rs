@@ -56,6 +56,7 @@ pub(crate) trait Part<'s, M: Machine> {
     fn age(&self) -> Option<u64>;
     fn priority(&self) -> Option<u64>;
     fn longest_back_off(&self) -> Option<u64>;
+    fn forbid_beginning_before(&self, timestamp: u64);
 }
 
 /// The part of protocol `P` in one session.
@@ -281,5 +282,9 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
 
     fn longest_back_off(&self) -> Option<u64> {
         self.protocol.longest_back_off(self.core, &self.worker)
+    }
+
+    fn forbid_beginning_before(&self, timestamp: u64) {
+        self.protocol.forbid_beginning_before(self.core, timestamp);
     }
 }

@@ -222,6 +222,17 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         }
     }
 
+    fn fetch(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Abort> {
+        self.work().access(|work| work.fetch(table, key, columns, intent, out))
+    }
+
     #[inline(always)]
     fn update(
         &mut self,
@@ -401,5 +412,6 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Drop for SessionOf<'_, M
         if self.rows.is_open() {
             self.work().rollback();
         }
+        self.work().release_values();
     }
 }

@@ -7,6 +7,7 @@
 //! - the invariant that the oldest transaction never dies
 //! - deadlocks that are reported where none is possible
 //! - its end: no deadlock, no livelock, no panic
+//! - the memory of values outside records: none is lost, none is used twice
 //!
 //! Every fourth schedule runs without recording. Of the others, every fourth runs without recording values. Recording
 //! changes what happens between accesses and can hide a bug. In another fourth no record retires, and the invariant

@@ -12,7 +12,7 @@ fn transact(criterion: &mut Criterion) {
         let options = Options { protocol: protocol.into(), ..Options::default() };
         let db = Database::open(options).expect("a database");
         let columns = [("n", ColumnType::U64), ("name", ColumnType::Bytes(24))];
-        let table = db.create_table_with("t", &columns, ROWS).expect("a table");
+        let table = db.table("t").columns(&columns).sized_for(ROWS).create().expect("a table");
         let n = table.field::<u64>("n").expect("a column");
         for first in (0..ROWS).step_by(1000) {
             let load = db.transact(|tx| {

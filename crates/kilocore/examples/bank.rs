@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
     let protocol = std::env::args().nth(1).unwrap_or_else(|| Options::default().protocol);
     let db = Database::open(Options { protocol, ..Options::default() })?;
     let columns = [("owner", ColumnType::Bytes(32)), ("balance", ColumnType::I64)];
-    let accounts = db.create_table("accounts", &columns)?;
+    let accounts = db.table("accounts").columns(&columns).create()?;
     let balance = accounts.field::<i64>("balance")?;
     db.transact(|tx| {
         (0..ACCOUNTS)

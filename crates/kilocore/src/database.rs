@@ -11,12 +11,13 @@
 //! error can stem from a state that never existed, so the attempt counts as a conflict.
 
 use crate::{
-    ColumnType, Error, IndexOptions, Options, Table, Transaction, back_off,
+    AsKey, Error, Options, ReadTransaction, Table, TableBuilder, Transaction, back_off,
     background::Background,
+    index::IndexSpec,
     options, rehearsal,
     seats::{self, Opened},
     slots::{Slots, Turn},
-    transaction::Term,
+    term::Term,
 };
 use engine::{Engine, Start};
 use machine::{
@@ -24,15 +25,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use std::fmt;
-use txn::{
-    Abort, AbortReason, Column, ColumnSet, IndexKind, Key, KeyKind, Partitioning, TableId,
-    TableSchema,
-};
-
-/// Number of rows that a table is sized for if the caller gives no number.
-const DEFAULT_ROWS: u64 = 1 << 20;
-/// Bytes of hash index per row that a table is sized for.
-const INDEX_BYTES_PER_ROW: u64 = 16;
+use txn::{Abort, AbortReason, Partitioning, TableId, TableSchema};
 
 /// A handle of an open database.
 ///
@@ -70,7 +63,13 @@ impl Catalogue {
     /// Returns the name of table number `id`.
     #[cold]
     pub fn name_of(&self, id: TableId) -> String {
-        self.tables.lock()[(id.0 - FIRST_TABLE) as usize].name().into()
+        self.table(id).name().into()
+    }
+
+    /// Returns table number `id`.
+    #[cold]
+    pub fn table(&self, id: TableId) -> Table {
+        self.tables.lock()[(id.0 - FIRST_TABLE) as usize].clone()
     }
 }
 
@@ -115,318 +114,44 @@ impl Database {
         &self.0.options
     }
 
-    /// Creates a table with 64-bit integer keys and the given columns (name and type), sized for about a
-    /// million rows.
-    ///
-    /// The table can hold more rows than that. Lookups then get slower, because its hash index has a fixed
-    /// number of buckets.
-    ///
-    /// Any thread can call this at any time, also inside a transaction's closure. The new table is not part of
-    /// a transaction: it stays if the transaction rolls back.
-    ///
-    /// Fails with [`Error::TableExists`] if the name is taken, with [`Error::InvalidTable`] if no table can
-    /// have this name or these columns, and with [`Error::TooLarge`] or [`Error::OutOfMemory`] if the memory
-    /// does not suffice.
-    pub fn create_table(&self, name: &str, columns: &[(&str, ColumnType)]) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false, IndexKind::Hash, &[])
-    }
-
-    /// Creates a table as [`Database::create_table`] does, with secondary indexes. They find rows by the values
-    /// of their columns, and every write of a transaction updates them. See [`Transaction::find`] and
-    /// [`Transaction::scan_index`].
-    ///
-    /// Each column of an index is given with the number of bits that its values need. Unless the index is
-    /// unique, its entries also contain the key of the row, which takes bits too. An entry has at most 64
-    /// bytes. Entries of up to 64 bits are the fastest. A write whose values need more bits than the index has
-    /// fails with [`Error::KeyOutsideIndex`].
-    ///
-    /// The names of indexes share one namespace with the names of tables: see [`Error::TableExists`]. An index
-    /// over a column that the table does not have fails with [`Error::UnknownColumn`].
+    /// Begins the description of the table `name`, to create it or to open it. See [`TableBuilder`].
     ///
     /// ```
-    /// # use kilocore::{ColumnType::U64, Database, Error, IndexOptions, Options, Value};
-    /// # use std::ops::ControlFlow;
+    /// # use kilocore::{ColumnType::I64, Database, Error, Options};
     /// # let db = Database::open(Options::default())?;
-    /// let people = db.create_indexed_table(
-    ///     "people",
-    ///     &[("room", U64), ("badge", U64)],
-    ///     &[
-    ///         IndexOptions { name: "by_room", columns: &[("room", 16)], key_bits: Some(32) },
-    ///         IndexOptions { name: "by_badge", columns: &[("badge", 64)], key_bits: None },
-    ///     ],
-    /// )?;
-    /// db.transact(|tx| {
-    ///     tx.insert(&people, 7, &[Value::U64(3), Value::U64(1007)])?;
-    ///     let again = tx.insert(&people, 8, &[Value::U64(3), Value::U64(1007)]);
-    ///     assert!(matches!(again, Err(Error::NotUnique { .. })));
-    ///     tx.insert(&people, 8, &[Value::U64(3), Value::U64(1008)])
-    /// })?;
-    /// let by_room = people.index("by_room")?;
-    /// let mut found = Vec::new();
-    /// db.transact(|tx| {
-    ///     found.clear();
-    ///     tx.find(&by_room, &[Value::U64(3)], |key, _| {
-    ///         found.push(key.number());
-    ///         ControlFlow::Continue(())
-    ///     })
-    /// })?;
-    /// assert_eq!(found, [7, 8]);
+    /// let accounts = db.table("accounts").column("balance", I64).create()?;
+    /// let again = db.table("accounts").open()?;
+    /// assert_eq!(accounts.name(), again.name());
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn create_indexed_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        indexes: &[IndexOptions<'_>],
-    ) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table(
-            name,
-            columns,
-            DEFAULT_ROWS.min(affordable),
-            false,
-            IndexKind::Hash,
-            indexes,
-        )
+    pub fn table(&self, name: &str) -> TableBuilder<'_> {
+        TableBuilder::new(self, name)
     }
 
-    /// Creates a table as [`Database::create_table`] does, with rows in key order, so that
-    /// [`Transaction::scan`] can visit ranges of keys.
-    ///
-    /// A lookup of one key takes a little longer than in a table without order. The index grows with the number
-    /// of rows.
-    ///
-    /// ```
-    /// # use kilocore::{ColumnType, Database, Error, Options, Value};
-    /// # use std::ops::ControlFlow;
-    /// # let db = Database::open(Options::default())?;
-    /// let orders = db.create_ordered_table("orders", &[("amount", ColumnType::I64)])?;
-    /// db.transact(|tx| (10..20).try_for_each(|key| tx.insert(&orders, key, &[Value::I64(5)])))?;
-    /// let sum = db.read_only(|tx| {
-    ///     let mut sum = 0;
-    ///     tx.scan(&orders, 12..=14, |_, row| {
-    ///         sum += row.get::<i64>("amount").unwrap_or(0);
-    ///         ControlFlow::Continue(())
-    ///     })?;
-    ///     Ok(sum)
-    /// })?;
-    /// assert_eq!(sum, 15);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn create_ordered_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-    ) -> Result<Table, Error> {
-        self.make_table(name, columns, 0, false, IndexKind::Ordered, &[])
-    }
-
-    /// Creates a table as [`Database::create_table`] does, with keys that are bytes, for example text. A key
-    /// has at most `most` bytes. The largest `most` allowed is 64.
-    ///
-    /// ```
-    /// # use kilocore::{ColumnType, Database, Error, Options, Value};
-    /// # let db = Database::open(Options::default())?;
-    /// let words = db.create_byte_keyed_table("words", &[("seen", ColumnType::U64)], 32)?;
-    /// db.transact(|tx| tx.insert(&words, "kilocore", &[Value::U64(1)]))?;
-    /// let seen = db.transact(|tx| tx.get(&words, "kilocore")?.map(|row| row.get("seen")).transpose())?;
-    /// assert_eq!(seen, Some(1u64));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn create_byte_keyed_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        most: usize,
-    ) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        let (rows, keys) =
-            (DEFAULT_ROWS.min(affordable), KeyKind::Bytes { most: most.min(255) as u8 });
-        self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, &[])
-    }
-
-    /// Creates a table as [`Database::create_byte_keyed_table`] does, with secondary indexes as
-    /// [`Database::create_indexed_table`] creates them.
-    ///
-    /// ```
-    /// # use kilocore::{ColumnType::{Bytes, U64}, Database, Error, IndexOptions, Options, Value};
-    /// # use std::ops::ControlFlow;
-    /// # let db = Database::open(Options::default())?;
-    /// let people = db.create_indexed_byte_keyed_table(
-    ///     "people",
-    ///     &[("town", Bytes(16)), ("age", U64)],
-    ///     32,
-    ///     &[IndexOptions { name: "by_town", columns: &[("town", 128), ("age", 8)], key_bits: Some(0) }],
-    /// )?;
-    /// db.transact(|tx| tx.insert(&people, "ada@example.org", &["London".into(), Value::U64(36)]))?;
-    /// let by_town = people.index("by_town")?;
-    /// let mut found = None;
-    /// db.transact(|tx| {
-    ///     tx.find(&by_town, &["London".into()], |key, _| {
-    ///         found = Some(key.bytes().to_vec());
-    ///         ControlFlow::Break(())
-    ///     })
-    /// })?;
-    /// assert_eq!(found.as_deref(), Some(&b"ada@example.org"[..]));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn create_indexed_byte_keyed_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        most: usize,
-        indexes: &[IndexOptions<'_>],
-    ) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        let (rows, keys) =
-            (DEFAULT_ROWS.min(affordable), KeyKind::Bytes { most: most.min(255) as u8 });
-        self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, indexes)
-    }
-
-    /// Creates a table as [`Database::create_byte_keyed_table`] does, with rows in key order, so that
-    /// [`Transaction::scan`] can visit ranges of keys. Keys are compared byte by byte.
-    ///
-    /// ```
-    /// # use kilocore::{ColumnType, Database, Error, Options, Value};
-    /// # use std::ops::ControlFlow;
-    /// # let db = Database::open(Options::default())?;
-    /// let words = db.create_ordered_byte_keyed_table("words", &[("seen", ColumnType::U64)], 32)?;
-    /// let keys = ["key", "kilo", "kilocore", "kind"];
-    /// db.transact(|tx| keys.iter().try_for_each(|key| tx.insert(&words, key, &[Value::U64(1)])))?;
-    /// let mut found = Vec::new();
-    /// db.read_only(|tx| {
-    ///     found.clear();
-    ///     tx.scan(&words, "ki".."kj", |key, _| {
-    ///         found.push(String::from_utf8_lossy(key.bytes()).into_owned());
-    ///         ControlFlow::Continue(())
-    ///     })
-    /// })?;
-    /// assert_eq!(found, ["kilo", "kilocore", "kind"]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn create_ordered_byte_keyed_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        most: usize,
-    ) -> Result<Table, Error> {
-        let keys = KeyKind::Bytes { most: most.min(255) as u8 };
-        self.make_keyed_table(name, columns, (keys, 0), false, IndexKind::Ordered, &[])
-    }
-
-    /// Creates a table as [`Database::create_table`] does, with rows that are split into hot and cold columns.
-    ///
-    /// `often` names the hot columns, which change often. All other columns are cold. A transaction that writes
-    /// only columns of one part does not conflict with a transaction that accesses only the other part of the
-    /// same row. Each part must have at least one column.
-    ///
-    /// Fails with [`Error::UnknownColumn`] if `often` names a column that is not among `columns`.
-    ///
-    /// ```
-    /// # use kilocore::{ColumnType::{Bytes, I64}, Database, Error, Options, Value};
-    /// # let db = Database::open(Options::default())?;
-    /// let columns = [("name", Bytes(20)), ("takings", I64)];
-    /// let shops = db.create_split_table("shops", &columns, &["takings"])?;
-    /// db.transact(|tx| tx.insert(&shops, 1, &["The Corner".into(), Value::I64(0)]))?;
-    /// db.transact(|tx| tx.add(&shops, 1, &[("takings", 12)]))?; // does not disturb who reads names
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn create_split_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        often: &[&str],
-    ) -> Result<Table, Error> {
-        let all = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
-        let schema = TableSchema::new(name, all);
-        let mut split = ColumnSet::NONE;
-        for given in often {
-            let Some(column) = schema.column(given) else {
-                let allowed = columns.iter().map(|(name, _)| (*name).into()).collect();
-                let (table, given) = (name.into(), (*given).into());
-                return Err(Error::UnknownColumn { table, given, allowed });
-            };
-            // A column number of 64 or more shifts out of range here. `make_table_of` rejects a schema with
-            // that many columns.
-            split = split.with(ColumnSet(1u64.checked_shl(column as u32).unwrap_or(0)));
-        }
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table_of(schema.split(split), DEFAULT_ROWS.min(affordable), false, &[])
-    }
-
-    /// Creates a table as [`Database::create_table`] does, for the keys `0..keys` only. Its index finds a row
-    /// faster than every other index.
-    ///
-    /// An access to any other key fails with [`Error::KeyOutsideIndex`]. If the table does not fit into memory,
-    /// this fails with [`Error::TooLarge`] before it allocates anything.
-    pub fn create_dense_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        keys: u64,
-    ) -> Result<Table, Error> {
-        self.make_table(name, columns, 0, true, IndexKind::Perfect { keys }, &[])
-    }
-
-    /// Creates a table as [`Database::create_table`] does, sized for `rows` rows. If that many rows do not fit
-    /// into memory, this fails with [`Error::TooLarge`] before it allocates anything.
-    pub fn create_table_with(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        rows: u64,
-    ) -> Result<Table, Error> {
-        self.make_table(name, columns, rows, true, IndexKind::Hash, &[])
-    }
-
-    /// Creates a table with integer keys. See `make_table_of`.
-    fn make_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        rows: u64,
-        must_fit: bool,
-        index: IndexKind,
-        indexes: &[IndexOptions<'_>],
-    ) -> Result<Table, Error> {
-        let keys = (KeyKind::Integer, rows);
-        self.make_keyed_table(name, columns, keys, must_fit, index, indexes)
-    }
-
-    /// Creates a table whose keys are of the given kind. See `make_table_of`.
-    fn make_keyed_table(
-        &self,
-        name: &str,
-        columns: &[(&str, ColumnType)],
-        (key, rows): (KeyKind, u64),
-        must_fit: bool,
-        index: IndexKind,
-        indexes: &[IndexOptions<'_>],
-    ) -> Result<Table, Error> {
-        let columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
-        let schema = TableSchema { key, index, ..TableSchema::new(name, columns) };
-        self.make_table_of(schema, rows, must_fit, indexes)
+    /// Returns the upper bound of the memory for tables, indexes and locks, in bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.0.memory_bytes
     }
 
     /// Creates the table `schema` and its `indexes` under consecutive numbers, sized for `rows` rows. If
     /// `must_fit` is set, the rows must fit into what is left of the memory limit.
-    fn make_table_of(
+    pub(crate) fn create_table(
         &self,
         schema: TableSchema,
+        indexes: &[IndexSpec],
         rows: u64,
         must_fit: bool,
-        indexes: &[IndexOptions<'_>],
     ) -> Result<Table, Error> {
         let partitioning = Partitioning::Hash { partitions: self.0.partitions };
         let mut schema = schema.partitioned(partitioning);
-        let name = &*schema.name.clone();
         let mut tables = self.0.catalogue.tables.lock();
-        let names = indexes.iter().map(|index| index.name).chain([name]);
-        for (at, name) in names.clone().enumerate() {
-            let taken = tables.iter().any(|table| table.name() == name);
-            if taken || names.clone().take(at).any(|other| other == name) {
-                return Err(Error::TableExists { table: name.into() });
+        if tables.iter().any(|table| !table.is_index() && table.name() == schema.name) {
+            return Err(Error::TableExists { table: schema.name });
+        }
+        for (at, index) in indexes.iter().enumerate() {
+            if indexes[..at].iter().any(|other| other.name == index.name) {
+                let (table, index) = (schema.name, index.name.clone());
+                return Err(Error::IndexExists { table, index });
             }
         }
         let number = |at| TableId(FIRST_TABLE.saturating_add((tables.len() + at) as u16));
@@ -453,7 +178,7 @@ impl Database {
     }
 
     /// Returns the table `name`. Fails with [`Error::UnknownTable`] if there is none.
-    pub fn table(&self, name: &str) -> Result<Table, Error> {
+    pub(crate) fn find_table(&self, name: &str) -> Result<Table, Error> {
         let tables = self.tables();
         tables.iter().find(|table| table.name() == name).cloned().ok_or_else(|| {
             let allowed = tables.iter().map(|table| table.name().into()).collect();
@@ -515,7 +240,7 @@ impl Database {
     ///     fn from(error: Error) -> Self { Refused::Database(error) }
     /// }
     /// # let db = Database::open(Options::default())?;
-    /// let purse = db.create_table("purse", &[("coins", ColumnType::U64)])?;
+    /// let purse = db.table("purse").columns(&[("coins", ColumnType::U64)]).create()?;
     /// let paid = db.transact_as(|tx| {
     ///     let coins = tx.get(&purse, 1)?.map_or(Ok(0), |row| row.get::<u64>("coins"))?;
     ///     if coins == 0 { Err(Refused::Broke) } else { Ok(coins) }
@@ -549,13 +274,13 @@ impl Database {
     ///     protocol_options: vec![("partitions".into(), "16".into())],
     ///     ..Options::default()
     /// })?;
-    /// let hits = db.create_table("hits", &[("count", ColumnType::U64)])?;
+    /// let hits = db.table("hits").columns(&[("count", ColumnType::U64)]).create()?;
     /// db.transact_on(&[(&hits, 7)], |tx| tx.put(&hits, 7, &[1u64.into()]))?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn transact_on<T, E: From<Error>>(
         &self,
-        rows: &[(&Table, u64)],
+        rows: &[(&Table, impl AsKey)],
         body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut partitions = Vec::with_capacity(rows.len());
@@ -564,27 +289,28 @@ impl Database {
             if definition.database != self.0.catalogue.database {
                 return Err(Error::ForeignTable { table: table.name().into() }.into());
             }
-            definition.check_key(Key::Number(*key))?;
-            partitions.extend(definition.schema.partitioning.of(*key));
+            definition.check_key(key.as_key())?;
+            let number = definition.number_of(key.as_key());
+            partitions.extend(definition.schema.partitioning.of(number));
         }
         self.run(false, &partitions, body)
     }
 
-    /// Runs `body` as [`Database::transact`] does, and declares that it writes nothing. A write, and a read
-    /// that is meant for a later write, fail with [`Error::ReadOnly`].
+    /// Runs `body` as [`Database::transact`] does, as a transaction that cannot write. Some protocols serve it without
+    /// conflicts.
     pub fn read_only<T>(
         &self,
-        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
+        mut body: impl FnMut(&mut ReadTransaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.run(true, &[], body)
+        self.run(true, &[], |tx| body(tx))
     }
 
     /// Runs `body` as [`Database::read_only`] does, with any error type that can be made from [`Error`].
     pub fn read_only_as<T, E: From<Error>>(
         &self,
-        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+        mut body: impl FnMut(&mut ReadTransaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.run(true, &[], body)
+        self.run(true, &[], |tx| body(tx))
     }
 
     /// Runs `body` until it commits, or until it fails for a reason that a retry cannot remove.
@@ -602,7 +328,8 @@ impl Database {
             let (session, buffer) = turn.seat.parts();
             session.begin(Start { attempt, read_only, partitions });
             let term = Term::start(self.0.options.transaction_limit);
-            let mut tx = Transaction::new(session, buffer, &self.0.catalogue, read_only, term);
+            let reading = ReadTransaction::new(session, buffer, &self.0.catalogue, term);
+            let mut tx = Transaction::new(reading);
             let result = body(&mut tx);
             let session = turn.seat.session();
             if let Some(late) = term.and_then(|term| term.check().err()) {

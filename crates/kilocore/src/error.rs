@@ -55,11 +55,19 @@ pub enum Error {
         /// The values that are allowed.
         allowed: String,
     },
-    /// The database already has a table or an index of this name.
+    /// The database already has a table of this name.
     #[error("there is a table {table:?} already")]
     TableExists {
         /// The name.
         table: String,
+    },
+    /// Two indexes of a table have the same name.
+    #[error("table {table:?} has an index {index:?} already")]
+    IndexExists {
+        /// The table.
+        table: String,
+        /// The name.
+        index: String,
     },
     /// No table has this name.
     #[error("unknown table {given:?}{}; there are {allowed:?}", did_you_mean(given, allowed))]
@@ -93,6 +101,12 @@ pub enum Error {
     #[error("table {table:?} belongs to another database")]
     ForeignTable {
         /// The table's name. For a field, the table's number.
+        table: String,
+    },
+    /// The table has been dropped.
+    #[error("table {table:?} has been dropped")]
+    TableDropped {
+        /// The table's name.
         table: String,
     },
     /// The table has no column of this name.
@@ -129,6 +143,42 @@ pub enum Error {
         column: String,
         /// The column's type.
         holds: ColumnType,
+    },
+    /// A number is of the right type and too large or too small for its column.
+    #[error("table {table:?}, column {column:?}: {given} given, the column holds {allowed}")]
+    OutOfRange {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The number given.
+        given: String,
+        /// The column's type.
+        allowed: ColumnType,
+    },
+    /// NULL was given for a column in which every row has a value.
+    #[error("table {table:?}, column {column:?}: NULL given, and the column is not nullable")]
+    NotNullable {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// A column without a value was read as a type that has no NULL.
+    #[error("table {table:?}, column {column:?}: it is NULL; read it as an Option")]
+    UnexpectedNull {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// Bytes were given for a column of text, and they are not UTF-8.
+    #[error("table {table:?}, column {column:?}: the text is not UTF-8")]
+    NotUtf8 {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
     },
     /// A value is longer than its column.
     #[error(
@@ -234,9 +284,7 @@ pub enum Error {
         /// The key.
         key: OwnedKey,
     },
-    /// The table is not in key order, so it cannot be scanned. Ordered tables are made with
-    /// [`Database::create_ordered_table`](crate::Database) or
-    /// [`Database::create_ordered_byte_keyed_table`](crate::Database).
+    /// The table is not in key order, so it cannot be scanned. [`TableBuilder::ordered`](crate::TableBuilder::ordered) makes an ordered table.
     #[error("table {table:?} is not in key order: it cannot be scanned")]
     NotOrdered {
         /// The table.
@@ -254,12 +302,6 @@ pub enum Error {
         /// The end given.
         last: OwnedKey,
     },
-    /// A transaction that was declared read-only writes, or reads a row for a later write.
-    #[error("table {table:?}: a read-only transaction must not write")]
-    ReadOnly {
-        /// The table.
-        table: String,
-    },
     /// A thread started a transaction inside another transaction of the same database. The inner transaction
     /// could wait for the outer one for ever.
     #[error("a transaction was started inside another one of the same database and thread")]
@@ -269,7 +311,7 @@ pub enum Error {
     #[error("a row was accessed whose partition the transaction had not declared")]
     UndeclaredPartition,
     /// The transaction accessed a key outside the range that its table was made for
-    /// ([`Database::create_dense_table`](crate::Database::create_dense_table)), or it wrote a value that needs
+    /// ([`TableBuilder::dense`](crate::TableBuilder::dense)), or it wrote a value that needs
     /// more bits than a secondary index has for it. The transaction was rolled back.
     #[error("a key or an indexed value was given that has no place in its table's index")]
     KeyOutsideIndex,

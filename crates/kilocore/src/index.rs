@@ -1,17 +1,18 @@
 //! Secondary indexes: their options, their handles, and ranges of their entries.
 
-use crate::{Error, Table, Value};
+use crate::{ColumnType, Error, Table, Value, builder::column_of};
+use std::borrow::Cow;
 use txn::{OwnedKeys, SecondaryIndex, TableId, TableSchema};
 
-/// Describes a secondary index that [`Database::create_indexed_table`](crate::Database::create_indexed_table)
-/// creates.
+/// Describes a secondary index whose entries have given numbers of bits, for
+/// [`TableBuilder::index_with`](crate::TableBuilder::index_with).
 #[derive(Clone, Copy, Debug)]
 pub struct IndexOptions<'d> {
-    /// Name of the index. No table and no other index of the database can have the same name.
+    /// Name of the index. No other index of the table can have the same name.
     pub name: &'d str,
     /// Indexed columns of the table, in the order in which they are compared. Each comes with the number of
-    /// bits that its values need: any number for integers, including signed ones, 64 for floating-point
-    /// numbers, and 8 per byte for bytes.
+    /// bits that its values need: any number for integers, including signed ones, all bits for floating-point
+    /// numbers, and 8 per byte for bytes. Bytes and text of variable length need 8 bits more, for the length.
     pub columns: &'d [(&'d str, u32)],
     /// Number of bits for the key of the row. The key tells rows with the same values apart. `None` makes the
     /// index unique: no two rows can then have the same values.
@@ -21,17 +22,52 @@ pub struct IndexOptions<'d> {
     pub key_bits: Option<u32>,
 }
 
-impl IndexOptions<'_> {
+/// A secondary index of a table that is being created.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexSpec {
+    pub name: String,
+    /// Columns with the numbers of bits of their values. None for as many as the column's type has.
+    columns: Vec<(String, Option<u32>)>,
+    /// Number of bits for the key of the row; none in a unique index.
+    key_bits: Option<u32>,
+}
+
+impl IndexSpec {
+    /// Returns an index with room for all values of its columns.
+    pub fn whole<'n>(
+        name: String,
+        columns: impl IntoIterator<Item = &'n str>,
+        unique: bool,
+    ) -> IndexSpec {
+        let columns = columns.into_iter().map(|column| (column.to_owned(), None)).collect();
+        IndexSpec { name, columns, key_bits: (!unique).then_some(u64::BITS) }
+    }
+
+    /// Returns an index with the given numbers of bits.
+    pub fn of(index: IndexOptions<'_>) -> IndexSpec {
+        let columns = index.columns.iter().map(|(name, bits)| ((*name).into(), Some(*bits)));
+        IndexSpec { name: index.name.into(), columns: columns.collect(), key_bits: index.key_bits }
+    }
+
     /// Returns the schema of this index of table `id`. Fails with [`Error::UnknownColumn`] if the table lacks a
-    /// column.
-    pub(crate) fn schema(&self, id: TableId, table: &TableSchema) -> Result<TableSchema, Error> {
-        if let Some((name, _)) = self.columns.iter().find(|(name, _)| table.column(name).is_none())
-        {
-            let allowed = table.columns.iter().map(|column| column.name.clone()).collect();
-            let (table, given) = (table.name.clone(), (*name).into());
-            return Err(Error::UnknownColumn { table, given, allowed });
+    /// column, and with [`Error::InvalidTable`] if a column's values have no largest length.
+    pub fn schema(&self, id: TableId, table: &TableSchema) -> Result<TableSchema, Error> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (name, bits) in &self.columns {
+            let kind = table.columns[column_of(table, name)?].kind;
+            let whole = (kind.most_bytes() + usize::from(kind.is_variable())) as u32 * 8;
+            if bits.is_none() && matches!(kind, ColumnType::Text | ColumnType::VarBytes) {
+                return Err(Error::InvalidTable {
+                    message: format!(
+                        "table {:?}, index {:?}: column {name:?} ({kind}) has no largest length; make it TextUpTo or \
+                         VarBytesUpTo, or give the index a number of bits",
+                        table.name, self.name
+                    ),
+                });
+            }
+            columns.push((name.as_str(), bits.unwrap_or(whole)));
         }
-        Ok(TableSchema::index_of(self.name, (id, table), self.columns, self.key_bits))
+        Ok(TableSchema::index_of(&*self.name, (id, table), &columns, self.key_bits))
     }
 }
 
@@ -86,18 +122,18 @@ impl Index {
         if index.is_wide() {
             return index.between_values(&first, &last).map_err(|_| reversed());
         }
-        let codes = |values: &[Vec<u8>]| {
-            let codes =
-                values.iter().zip(&index.columns).map(|(value, column)| column.encode(value));
+        let codes = |values: &[Option<Vec<u8>>]| {
+            let pairs = values.iter().zip(&index.columns);
+            let codes = pairs.map(|(value, column)| column.encode(value.as_deref()));
             codes.collect::<Option<Vec<u64>>>().expect("they have a place")
         };
         let range = index.between(&codes(&first), &codes(&last));
         range.map(OwnedKeys::Numbers).map_err(|_| reversed())
     }
 
-    /// Encodes `values` of the first indexed columns as rows hold them. Fails if a value does not fit into the
+    /// Encodes `values` of the first indexed columns, `None` for NULL. Fails if a value does not fit into the
     /// index.
-    fn stored(&self, values: &[Value<'_>]) -> Result<Vec<Vec<u8>>, Error> {
+    fn stored(&self, values: &[Value<'_>]) -> Result<Vec<Option<Vec<u8>>>, Error> {
         let columns = &self.definition().columns;
         if values.len() > columns.len() {
             let (given, allowed) = (values.len(), columns.len());
@@ -106,10 +142,9 @@ impl Index {
         let definition = self.table.definition();
         let stored = |(at, value): (usize, &Value<'_>)| {
             let indexed = &columns[at];
-            let mut bytes = vec![0; indexed.kind.bytes()];
-            definition.encode(indexed.column, *value, &mut bytes)?;
-            if self.definition().has_place_for(at, &bytes) {
-                return Ok(bytes);
+            let bytes = definition.bytes_of(indexed.column, *value)?;
+            if self.definition().has_place_for(at, bytes.as_deref()) {
+                return Ok(bytes.map(Cow::into_owned));
             }
             Err(Error::BeyondIndex {
                 index: self.name().into(),

@@ -20,7 +20,7 @@ use sealed::Sealed;
 /// # use kilocore::{ColumnType, Database, Error, Options};
 /// # let db = Database::open(Options::default())?;
 /// let seen = [("seen", ColumnType::U64)];
-/// let (years, words) = (db.create_table("years", &seen)?, db.create_byte_keyed_table("words", &seen, 8)?);
+/// let (years, words) = (db.table("years").columns(&seen).create()?, db.table("words").key(ColumnType::VarBytesUpTo(8)).columns(&seen).create()?);
 /// db.transact(|tx| {
 ///     tx.insert(&years, 1979, &[1u64.into()])?;
 ///     tx.insert(&words, "kilo", &[1u64.into()])?;
@@ -65,7 +65,7 @@ as_key! {
     &K: |key| K::as_key(key), for (K: AsKey + ?Sized);
 }
 
-/// A range of keys of either kind, for [`Transaction::scan`](crate::Transaction::scan): `..`, `3..7`,
+/// A range of keys of either kind, for [`ReadTransaction::scan`](crate::ReadTransaction::scan): `..`, `3..7`,
 /// `"a".."b"`, and so on.
 pub trait KeyBounds: Sealed {
     /// Returns the start and the end of the range.
@@ -134,6 +134,14 @@ impl Definition {
     #[inline]
     pub fn check_key(&self, key: Key<'_>) -> Result<(), Error> {
         check_key(self.schema.key, key, || self.schema.name.clone())
+    }
+
+    /// Returns the number by which a key is assigned to a partition.
+    pub fn number_of(&self, key: Key<'_>) -> u64 {
+        match key {
+            Key::Number(number) => number,
+            Key::Bytes(bytes) => storage::key_digest(bytes),
+        }
     }
 
     /// Returns the keys between `start` and `end`, for a scan. Returns `None` if no key lies between them.

@@ -11,15 +11,15 @@ const MAX_SESSIONS: usize = 4000;
 /// The options that a database is opened with. All are plain values with a default.
 ///
 /// ```
-/// use kilocore::{Database, Options};
-/// let options = Options { protocol: "TICTOC".into(), ..Options::default() };
+/// use kilocore::{Database, Options, Protocol};
+/// let options = Options { protocol: Protocol::TicToc.into(), ..Options::default() };
 /// let db = Database::open(options)?;
 /// # Ok::<(), kilocore::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Concurrency-control protocol, by a name from [`Database::protocols`](crate::Database::protocols). The
-    /// default is `"SILO"`. All protocols are serializable except `"NO_CC"`, which validates nothing, and
+    /// Concurrency-control protocol: a [`Protocol`](crate::Protocol), or its name as text, as
+    /// [`Database::protocols`](crate::Database::protocols) lists them. The default is `"SILO"`. All protocols are serializable except `"NO_CC"`, which validates nothing, and
     /// `"SNAPSHOT"`, which gives snapshot isolation.
     pub protocol: String,
     /// Isolation level: `"serializable"`, `"snapshot"` or `"read-committed"`. The protocol must support it. The
@@ -51,7 +51,7 @@ pub struct Options {
     pub retry_limit: Option<u32>,
     /// Longest time that one run of a closure can keep its transaction open. After that time every further
     /// access and the commit fail with [`Error::TransactionTooLong`], so that its locks are released. The
-    /// default, `None`, sets no limit.
+    /// default is one minute. `None` sets no limit.
     ///
     /// A closure that neither accesses the database nor returns cannot be stopped. Transactions that wait for
     /// its locks wait on.
@@ -70,7 +70,7 @@ impl Default for Options {
             huge_pages: true,
             epoch_interval: Duration::from_millis(40),
             retry_limit: None,
-            transaction_limit: None,
+            transaction_limit: Some(Duration::from_secs(60)),
         }
     }
 }

@@ -1,91 +1,134 @@
 //! A row that a transaction has read.
 
-use crate::{ColumnValue, Error, Table, table::Definition};
-use std::fmt;
+use crate::{ColumnType, ColumnValue, Error, Table, TableRow, table::Definition, value::Mismatch};
+use std::{fmt, time::SystemTime};
 
 /// Largest row that is kept inline, in bytes. Longer rows are kept on the heap.
 const INLINE_BYTES: usize = 64;
 
 enum Bytes {
-    Inline([u8; INLINE_BYTES]),
-    Heap(Box<[u8]>),
+    Inline([u8; INLINE_BYTES], usize),
+    Heap(Vec<u8>),
 }
 
 /// A copy of a row. Later writes do not change it.
 pub struct Row<'t> {
     definition: &'t Definition,
+    /// All columns in packed form.
     bytes: Bytes,
 }
 
 impl<'t> Row<'t> {
-    /// Makes a row of zeros.
+    /// Makes a row of zeros, of a table whose columns all have a fixed length.
     #[inline]
     pub(crate) fn zeros(table: &'t Table) -> Row<'t> {
         let definition = table.definition();
-        let bytes = match definition.row_bytes() {
-            0..=INLINE_BYTES => Bytes::Inline([0; INLINE_BYTES]),
-            length => Bytes::Heap(vec![0; length].into_boxed_slice()),
+        let bytes = match definition.layout.bytes() {
+            length @ 0..=INLINE_BYTES => Bytes::Inline([0; INLINE_BYTES], length),
+            length => Bytes::Heap(vec![0; length]),
         };
         Row { definition, bytes }
     }
 
     /// Makes a row from its packed bytes.
     pub(crate) fn packed(table: &'t Table, bytes: &[u8]) -> Row<'t> {
-        let mut row = Row::zeros(table);
-        row.packed_mut().copy_from_slice(bytes);
-        row
+        let bytes = match bytes.len() {
+            length @ 0..=INLINE_BYTES => {
+                let mut inline = [0; INLINE_BYTES];
+                inline[..length].copy_from_slice(bytes);
+                Bytes::Inline(inline, length)
+            }
+            _ => Bytes::Heap(bytes.to_vec()),
+        };
+        Row { definition: table.definition(), bytes }
     }
 
     #[inline]
     pub(crate) fn packed_mut(&mut self) -> &mut [u8] {
         match &mut self.bytes {
-            Bytes::Inline(bytes) => &mut bytes[..self.definition.row_bytes()],
+            Bytes::Inline(bytes, length) => &mut bytes[..*length],
             Bytes::Heap(bytes) => bytes,
         }
     }
 
+    /// Returns the value of column number `column`, `None` for NULL.
     #[inline]
-    fn place(&self, column: usize) -> &[u8] {
-        let place = self.definition.place(column);
-        match &self.bytes {
-            Bytes::Inline(bytes) => &bytes[place],
-            Bytes::Heap(bytes) => &bytes[place],
-        }
+    fn value(&self, column: usize) -> Option<&[u8]> {
+        let bytes = match &self.bytes {
+            Bytes::Inline(bytes, length) => &bytes[..*length],
+            Bytes::Heap(bytes) => &bytes[..],
+        };
+        self.definition.value_in(bytes, column)
     }
 
-    /// Returns the value of `column`. The column must be readable as a `T`: `u64`, `i64`, `f64`, `[u8; N]` or
-    /// `Vec<u8>`.
+    /// Returns the value of `column`. See [`ColumnValue`] for the types that it can be read as.
     ///
-    /// Fails with [`Error::UnknownColumn`] if there is no such column, and with [`Error::WrongType`] if its
-    /// type is another.
+    /// Fails with [`Error::UnknownColumn`] if there is no such column, with [`Error::WrongType`] if its type is
+    /// another, and with [`Error::UnexpectedNull`] if the column has no value and `T` is no [`Option`].
     #[inline]
     pub fn get<T: ColumnValue>(&self, column: &str) -> Result<T, Error> {
         let index = self.definition.column(column)?;
         self.definition.check_type::<T>(index)?;
-        Ok(T::from_bytes(self.place(index)))
+        self.definition.read(index, self.value(index))
     }
 
-    /// Returns the bytes of `column`, which must hold bytes. Fails as [`Row::get`] does.
+    /// Makes a struct that derives `Row` from the row. Fails as [`Row::get`] does.
+    pub fn to<R: TableRow>(&self) -> Result<R, Error> {
+        R::from_row(self)
+    }
+
+    /// Returns the bytes of `column`, which must hold bytes or text. Fails as [`Row::get`] does.
     pub fn bytes(&self, column: &str) -> Result<&[u8], Error> {
         let index = self.definition.column(column)?;
         self.definition.check_type::<Vec<u8>>(index)?;
-        Ok(self.place(index))
+        self.value(index).ok_or_else(|| self.definition.mismatch(index, Mismatch::Null))
+    }
+
+    /// Returns the text of `column` without a copy. Fails as [`Row::get`] does.
+    pub fn text(&self, column: &str) -> Result<&str, Error> {
+        let index = self.definition.column(column)?;
+        self.definition.check_type::<String>(index)?;
+        let bytes = self.value(index).ok_or(Mismatch::Null);
+        let text = bytes.and_then(crate::value::text_of);
+        text.map_err(|mismatch| self.definition.mismatch(index, mismatch))
+    }
+
+    /// Returns true if `column` has no value. Fails with [`Error::UnknownColumn`] if there is no such column.
+    pub fn is_null(&self, column: &str) -> Result<bool, Error> {
+        Ok(self.value(self.definition.column(column)?).is_none())
     }
 }
 
 impl fmt::Debug for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use txn::ColumnType::{Bytes, F64, I64, U64};
         let mut map = f.debug_map();
         for (index, column) in self.definition.schema.columns.iter().enumerate() {
-            let place = self.place(index);
-            match column.kind {
-                U64 => map.entry(&column.name, &u64::from_bytes(place)),
-                I64 => map.entry(&column.name, &i64::from_bytes(place)),
-                F64 => map.entry(&column.name, &f64::from_bytes(place)),
-                Bytes(_) => map.entry(&column.name, &place),
+            let Some(bytes) = self.value(index) else {
+                map.entry(&column.name, &format_args!("NULL"));
+                continue;
             };
+            let value: Box<dyn fmt::Debug> = match column.kind {
+                ColumnType::Bool => shown::<bool>(bytes, column.kind),
+                kind if u64::fits(kind) => shown::<u64>(bytes, kind),
+                kind if i64::fits(kind) => shown::<i64>(bytes, kind),
+                kind if f64::fits(kind) => shown::<f64>(bytes, kind),
+                kind if String::fits(kind) => shown::<String>(bytes, kind),
+                ColumnType::Timestamp => shown::<SystemTime>(bytes, column.kind),
+                kind => shown::<Vec<u8>>(bytes, kind),
+            };
+            map.entry(&column.name, &value);
         }
         map.finish()
+    }
+}
+
+/// Returns a value for [`fmt::Debug`].
+fn shown<T: ColumnValue + fmt::Debug + 'static>(
+    bytes: &[u8],
+    kind: ColumnType,
+) -> Box<dyn fmt::Debug> {
+    match T::read(Some(bytes), kind) {
+        Ok(value) => Box::new(value),
+        Err(_) => Box::new(bytes.to_vec()),
     }
 }

@@ -1,9 +1,9 @@
 //! Handles of tables and of their columns.
 
-use crate::{ColumnType, ColumnValue, Error, FixedValue, Index, Value};
+use crate::{ColumnType, ColumnValue, Error, Index, Value, value::Mismatch};
 use machine::cold::Arc;
-use std::{fmt, marker::PhantomData};
-use txn::{Column, ColumnSet, KeyKind, TableId, TableSchema};
+use std::{borrow::Cow, fmt, marker::PhantomData};
+use txn::{Column, ColumnSet, KeyKind, RowLayout, TableId, TableSchema};
 
 /// A handle of one table of one database. It is cheap to clone, and any thread can use it.
 ///
@@ -17,7 +17,9 @@ pub(crate) struct Definition {
     pub database: u64,
     pub id: TableId,
     pub schema: TableSchema,
-    /// Offset of each column in a packed row, in bytes. The last element is the length of a row.
+    /// The form of its rows.
+    pub layout: RowLayout,
+    /// Offset in bytes of each column in a packed row whose columns all have a fixed length; empty otherwise.
     offsets: Vec<usize>,
     /// Entry tables of its secondary indexes.
     indexes: Vec<Table>,
@@ -30,16 +32,34 @@ impl Definition {
         ColumnSet::first(self.schema.columns.len())
     }
 
-    /// Returns the length of a packed row, in bytes.
+    /// Returns the value of column number `column` in a packed row, `None` for NULL.
     #[inline]
-    pub fn row_bytes(&self) -> usize {
-        self.offsets[self.schema.columns.len()]
+    pub fn value_in<'r>(&self, row: &'r [u8], column: usize) -> Option<&'r [u8]> {
+        match self.offsets.get(column) {
+            // A single column is found at its place.
+            Some(offset) => {
+                let one = ColumnSet::one(column);
+                self.layout.fields(one, &row[*offset..]).next()?.1
+            }
+            None => self.layout.field(self.layout.all(), row, column),
+        }
     }
 
-    /// Returns the byte range of column number `column` in a packed row.
+    /// Makes a value of column number `column` from its bytes, `None` for NULL.
     #[inline]
-    pub fn place(&self, column: usize) -> std::ops::Range<usize> {
-        self.offsets[column]..self.offsets[column + 1]
+    pub fn read<T: ColumnValue>(&self, column: usize, bytes: Option<&[u8]>) -> Result<T, Error> {
+        let kind = self.schema.columns[column].kind;
+        T::read(bytes, kind).map_err(|mismatch| self.mismatch(column, mismatch))
+    }
+
+    /// Returns the error for a value that cannot be read as the type asked for.
+    #[cold]
+    pub fn mismatch(&self, column: usize, mismatch: Mismatch) -> Error {
+        let (table, column) = (self.schema.name.clone(), self.schema.columns[column].name.clone());
+        match mismatch {
+            Mismatch::Null => Error::UnexpectedNull { table, column },
+            Mismatch::NotUtf8 => Error::NotUtf8 { table, column },
+        }
     }
 
     /// Returns the number of the column `name`.
@@ -65,8 +85,8 @@ impl Definition {
     /// Checks that column number `column` holds integers.
     #[inline]
     pub fn check_integer(&self, column: usize) -> Result<(), Error> {
-        let Column { name, kind } = &self.schema.columns[column];
-        if matches!(kind, ColumnType::U64 | ColumnType::I64) {
+        let Column { name, kind, .. } = &self.schema.columns[column];
+        if self.layout.integers().contains(ColumnSet::one(column)) {
             return Ok(());
         }
         let (table, column) = (self.schema.name.clone(), name.clone());
@@ -81,7 +101,7 @@ impl Definition {
 
     #[cold]
     pub fn wrong_type(&self, column: usize, given: String) -> Error {
-        let Column { name, kind } = self.schema.columns[column].clone();
+        let Column { name, kind, .. } = self.schema.columns[column].clone();
         Error::WrongType { table: self.schema.name.clone(), column: name, given, allowed: kind }
     }
 
@@ -102,31 +122,108 @@ impl Definition {
         Err(self.wrong_type(column, T::type_name()))
     }
 
-    /// Checks `value` and writes it into `place`, which must be as long as the column. Short bytes are padded
-    /// with zeros.
+    /// Checks `value` and appends it to `out` in packed form.
     #[inline]
-    pub fn encode(&self, column: usize, value: Value<'_>, place: &mut [u8]) -> Result<(), Error> {
-        match (self.schema.columns[column].kind, value) {
-            (ColumnType::U64, Value::U64(value)) => place.copy_from_slice(&value.to_le_bytes()),
-            (ColumnType::I64, Value::I64(value)) => place.copy_from_slice(&value.to_le_bytes()),
-            (ColumnType::F64, Value::F64(value)) => place.copy_from_slice(&value.to_le_bytes()),
-            (ColumnType::Bytes(_), Value::Bytes(bytes)) if bytes.len() <= place.len() => {
-                let (front, rest) = place.split_at_mut(bytes.len());
-                front.copy_from_slice(bytes);
-                rest.fill(0);
-            }
-            (ColumnType::Bytes(allowed), Value::Bytes(bytes)) => {
-                return Err(Error::TooLong {
-                    table: self.schema.name.clone(),
-                    column: self.schema.columns[column].name.clone(),
-                    given: bytes.len(),
-                    allowed: allowed as usize,
-                });
-            }
-            _ => return Err(self.wrong_type(column, value.type_name())),
-        }
+    pub fn encode(&self, column: usize, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+        let bytes = self.bytes_of(column, value)?;
+        self.layout.push(out, column, bytes.as_deref());
         Ok(())
     }
+
+    /// Returns the bytes of `value` in column number `column`, `None` for NULL. Fails if the column cannot hold the
+    /// value.
+    pub fn bytes_of<'v>(
+        &self,
+        column: usize,
+        value: Value<'v>,
+    ) -> Result<Option<Cow<'v, [u8]>>, Error> {
+        let Column { kind, nullable, .. } = &self.schema.columns[column];
+        Ok(Some(match value {
+            Value::Null if *nullable => return Ok(None),
+            Value::Null => return Err(self.refused(column, Refusal::Null)),
+            Value::Text(text) if kind.is_bytes() => self.padded(column, text.as_bytes())?,
+            Value::Bytes(bytes) if kind.is_text() && std::str::from_utf8(bytes).is_err() => {
+                return Err(self.mismatch(column, Mismatch::NotUtf8));
+            }
+            Value::Bytes(bytes) if kind.is_bytes() => self.padded(column, bytes)?,
+            Value::Bool(value) if *kind == ColumnType::Bool => vec![value.into()].into(),
+            Value::Timestamp(micros) if *kind == ColumnType::Timestamp => {
+                micros.to_le_bytes().to_vec().into()
+            }
+            Value::U64(number) => self.number(column, number.into())?,
+            Value::I64(number) => self.number(column, number.into())?,
+            Value::F64(number) => match kind {
+                ColumnType::F64 => number.to_le_bytes().to_vec().into(),
+                ColumnType::F32 if f64::from(number as f32) == number || number.is_nan() => {
+                    (number as f32).to_le_bytes().to_vec().into()
+                }
+                ColumnType::F32 => return Err(self.refused(column, Refusal::Range(value))),
+                _ => return Err(self.wrong_type(column, value.type_name())),
+            },
+            _ => return Err(self.wrong_type(column, value.type_name())),
+        }))
+    }
+
+    /// Returns the bytes of an integer.
+    fn number(&self, column: usize, number: i128) -> Result<Cow<'static, [u8]>, Error> {
+        use ColumnType::{I16, I32, I64, U16, U32, U64};
+        let kind = self.schema.columns[column].kind;
+        let (least, most) = match kind {
+            U16 => (0, u16::MAX.into()),
+            U32 => (0, u32::MAX.into()),
+            U64 => (0, u64::MAX.into()),
+            I16 => (i16::MIN.into(), i16::MAX.into()),
+            I32 => (i32::MIN.into(), i32::MAX.into()),
+            I64 => (i64::MIN.into(), i64::MAX.into()),
+            _ => return Err(self.wrong_type(column, "an integer".into())),
+        };
+        if !(least..=most).contains(&number) {
+            return Err(self.refused(column, Refusal::Integer(number)));
+        }
+        Ok(number.to_le_bytes()[..kind.most_bytes()].to_vec().into())
+    }
+
+    /// Returns `bytes` as long as column number `column` demands. Short bytes are padded with zeros.
+    fn padded<'v>(&self, column: usize, bytes: &'v [u8]) -> Result<Cow<'v, [u8]>, Error> {
+        let kind = self.schema.columns[column].kind;
+        if bytes.len() > kind.most_bytes() {
+            return Err(self.refused(column, Refusal::Length(bytes.len())));
+        }
+        if kind.is_variable() || bytes.len() == kind.most_bytes() {
+            return Ok(bytes.into());
+        }
+        let mut padded = bytes.to_vec();
+        padded.resize(kind.most_bytes(), 0);
+        Ok(padded.into())
+    }
+
+    /// Returns the error for a value of the right type that column number `column` cannot hold.
+    #[cold]
+    fn refused(&self, column: usize, refusal: Refusal<'_>) -> Error {
+        let Column { name, kind, .. } = self.schema.columns[column].clone();
+        let (table, column) = (self.schema.name.clone(), name);
+        match refusal {
+            Refusal::Null => Error::NotNullable { table, column },
+            Refusal::Length(given) => {
+                Error::TooLong { table, column, given, allowed: kind.most_bytes() }
+            }
+            Refusal::Integer(given) => {
+                Error::OutOfRange { table, column, given: given.to_string(), allowed: kind }
+            }
+            Refusal::Range(value) => {
+                let given = format!("{value:?}");
+                Error::OutOfRange { table, column, given, allowed: kind }
+            }
+        }
+    }
+}
+
+/// The reason why a column cannot hold a value of its type.
+enum Refusal<'v> {
+    Null,
+    Length(usize),
+    Integer(i128),
+    Range(Value<'v>),
 }
 
 impl Table {
@@ -137,11 +234,11 @@ impl Table {
         schema: TableSchema,
         indexes: Vec<Table>,
     ) -> Table {
-        let mut offsets = vec![0];
-        for column in &schema.columns {
-            offsets.push(offsets[offsets.len() - 1] + column.kind.bytes());
-        }
-        Table(Arc::new(Definition { database, id, schema, offsets, indexes }))
+        let layout = RowLayout::of(&schema);
+        let count = if layout.variable().is_empty() { schema.columns.len() } else { 0 };
+        let offset = |column| layout.held_bytes(ColumnSet::first(column));
+        let offsets = (0..count).map(offset).collect();
+        Table(Arc::new(Definition { database, id, schema, layout, offsets, indexes }))
     }
 
     #[inline]
@@ -184,17 +281,19 @@ impl Table {
     /// ```
     /// # use kilocore::{ColumnType, Database, Error, Options};
     /// # let db = Database::open(Options::default())?;
-    /// let hits = db.create_table("hits", &[("count", ColumnType::U64)])?;
+    /// let hits = db.table("hits").columns(&[("count", ColumnType::U64)]).create()?;
     /// let count = hits.field::<u64>("count")?;
     /// assert!(matches!(hits.field::<i64>("count"), Err(Error::WrongType { .. })));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn field<T: FixedValue>(&self, column: &str) -> Result<Field<T>, Error> {
+    pub fn field<T: ColumnValue>(&self, column: &str) -> Result<Field<T>, Error> {
         let index = self.0.column(column)?;
         self.0.check_type::<T>(index)?;
         let Definition { database, id: table, .. } = *self.0;
         let (keys, columns) = (self.0.schema.key, ColumnSet::one(index));
-        Ok(Field { database, table, keys, columns, value: PhantomData })
+        let Column { kind, nullable, .. } = self.0.schema.columns[index];
+        let bytes = self.0.layout.held_bytes(columns);
+        Ok(Field { database, table, keys, columns, kind, nullable, bytes, value: PhantomData })
     }
 }
 
@@ -205,13 +304,48 @@ impl fmt::Debug for Table {
 }
 
 /// A handle of one column whose values are of type `T`. Made by [`Table::field`], and used by
-/// [`Transaction::get_field`](crate::Transaction::get_field) and similar methods.
+/// [`ReadTransaction::get_field`](crate::ReadTransaction::get_field) and similar methods.
 pub struct Field<T> {
     pub(crate) database: u64,
     pub(crate) table: TableId,
     pub(crate) keys: KeyKind,
     pub(crate) columns: ColumnSet,
+    pub(crate) kind: ColumnType,
+    pub(crate) nullable: bool,
+    /// Number of bytes of the column in held form.
+    pub(crate) bytes: usize,
     value: PhantomData<fn() -> T>,
+}
+
+impl<T: ColumnValue> Field<T> {
+    /// Makes the value from the packed form of the column.
+    #[inline]
+    pub(crate) fn read(&self, packed: &[u8]) -> Result<T, Mismatch> {
+        let value = match (self.kind.is_variable(), self.nullable) {
+            (false, false) => Some(packed),
+            (false, true) => (packed[0] != 0).then(|| &packed[1..]),
+            (true, _) => txn::variable(packed),
+        };
+        T::read(value, self.kind)
+    }
+}
+
+impl<T> Field<T> {
+    /// Appends a number to `out` if it has the type of the column, without a look at the table. Returns false, and
+    /// appends nothing, if the value needs more work.
+    #[inline]
+    pub(crate) fn encode_word(&self, value: Value<'_>, out: &mut Vec<u8>) -> bool {
+        let word = match (self.kind, value) {
+            (ColumnType::U64, Value::U64(number)) => number,
+            (ColumnType::I64, Value::I64(number)) => number as u64,
+            (ColumnType::F64, Value::F64(number)) => number.to_bits(),
+            _ => return false,
+        };
+        if !self.nullable {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        !self.nullable
+    }
 }
 
 impl<T> Clone for Field<T> {

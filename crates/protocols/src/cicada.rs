@@ -2,7 +2,7 @@
 //!
 //! Source: Lim, Kaminsky and Andersen, SIGMOD 2017.
 //!
-//! An attempt draws a timestamp when it begins ([`loose_clocks`]) and is serialized at it. A read returns the
+//! An attempt draws a timestamp when it begins ([`crate::parts::loose_clocks`]) and is serialized at it. A read returns the
 //! version that was newest at the timestamp, and leaves no trace. It waits for an earlier writer that is about to
 //! commit (a *pending* version). An access that shows that the attempt cannot commit any more aborts it at once
 //! (early abort). A commit has five steps:
@@ -33,8 +33,6 @@
 //! - A pending version is one word until it commits. Its row is written then.
 //! - Declared read-only transactions are validated like all others. They do not read an older state.
 //! - Garbage collection is that of MVCC. It does not collect up to the oldest timestamp in use.
-//!
-//! [`loose_clocks`]: crate::parts::loose_clocks
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
@@ -277,6 +275,10 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
 
     fn longest_back_off<'s>(&'s self, core: &M::Core, _: &Worker<'s, M>) -> Option<u64> {
         self.regulation.as_ref().map(|regulation| regulation.bound(core))
+    }
+
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        self.versions.active.raise(core, timestamp);
     }
 
     fn scan<'s>(

@@ -44,6 +44,8 @@ pub enum Detector {
     Progress,
     /// An assertion of the protocol itself fails.
     Assertion,
+    /// At the end a value outside the records has been lost, or is in two places.
+    Memory,
 }
 
 impl Detector {
@@ -59,6 +61,7 @@ impl Detector {
             Detector::NoFalseDeadlock => &["no false deadlock"],
             Detector::Progress => &["progress"],
             Detector::Assertion => &["panic"],
+            Detector::Memory => &["memory"],
         }
     }
 }

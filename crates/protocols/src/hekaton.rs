@@ -301,6 +301,10 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         self.versions.active.leave(core, own.viewpoint.session);
     }
 
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        self.versions.active.raise(core, timestamp);
+    }
+
     fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, guard: GuardRef<'s, M, Validity>) {
         if self.validates() {
             own.leaves.observe(core, guard);

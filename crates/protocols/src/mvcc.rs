@@ -191,6 +191,10 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
         self.versions.active.leave(core, own.session);
     }
 
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        self.versions.active.raise(core, timestamp);
+    }
+
     fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, guard: GuardRef<'s, M, Times>) {
         // No record is missing because a later transaction retired it: the retirement would have waited for this
         // one.

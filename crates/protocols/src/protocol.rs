@@ -559,6 +559,13 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         None
     }
 
+    /// Makes sure that a transaction that begins from now on reads no version that was overwritten at or before
+    /// `timestamp`, the commit timestamp of a committed transaction. Needed by protocols that keep old versions, and
+    /// where a transaction can begin with a timestamp that was drawn earlier.
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        let _ = (core, timestamp);
+    }
+
     /// Returns the longest time, in ticks, that a transaction must back off before its next attempt; none if the
     /// caller decides. The caller must draw the wait evenly from zero to this bound.
     fn longest_back_off<'s>(&'s self, core: &M::Core, worker: &Self::Worker<'s>) -> Option<u64> {

@@ -72,7 +72,38 @@ const fn is_built(name: &str) -> bool {
 }
 
 macro_rules! registry {
-    ($machine:ident: $($name:literal: $protocol:ty $(| $form:ty)*),* $(,)?) => {
+    ($machine:ident: $($variant:ident = $name:literal: $protocol:ty $(| $form:ty)*),* $(,)?) => {
+        /// The name of a protocol.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ProtocolName {
+            $(
+                #[doc = concat!("The protocol `", $name, "`.")]
+                $variant,
+            )*
+        }
+
+        impl ProtocolName {
+            /// Returns the name as the papers spell it.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(ProtocolName::$variant => $name,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for ProtocolName {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl From<ProtocolName> for String {
+            fn from(name: ProtocolName) -> String {
+                name.as_str().into()
+            }
+        }
+
         /// Returns the declarations of all protocols, in the order of reports.
         pub fn declarations<$machine: Machine>(options: &ProtocolOptions) -> Vec<Declaration> {
             let all = [$((is_built($name), <$protocol as Protocol<$machine>>::declare(options))),*];
@@ -159,23 +190,23 @@ fn built<T, const N: usize>(all: [(bool, T); N]) -> Vec<T> {
 
 // One line per protocol. After `|` come its other forms, which are separate types that options select.
 registry! { M:
-    "NO_CC": NoCc,
-    "DL_DETECT": DlDetect<M> | DlDetectVersions<M>,
-    "NO_WAIT": NoWait | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
-    "WAIT_DIE": WaitDie<M> | WaitDieTabled<M>,
-    "WOUND_WAIT": WoundWait<M>,
-    "BAMBOO": Bamboo<M>,
-    "PLOR": Plor<M>,
-    "2V_NO_WAIT": TwoVersionNoWait,
-    "TIMESTAMP": Timestamp<M>,
-    "MVCC": Mvcc<M>,
-    "SNAPSHOT": Snapshot<M>,
-    "SSN": Ssn<M>,
-    "HEKATON": Hekaton<M>,
-    "CICADA": Cicada<M>,
-    "OCC": Occ<M>,
-    "HSTORE": Hstore<M>,
-    "SILO": Silo,
-    "TICTOC": TicToc<M>,
-    "MOCC": Mocc<M>,
+    NoCc = "NO_CC": NoCc,
+    DlDetect = "DL_DETECT": DlDetect<M> | DlDetectVersions<M>,
+    NoWait = "NO_WAIT": NoWait | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
+    WaitDie = "WAIT_DIE": WaitDie<M> | WaitDieTabled<M>,
+    WoundWait = "WOUND_WAIT": WoundWait<M>,
+    Bamboo = "BAMBOO": Bamboo<M>,
+    Plor = "PLOR": Plor<M>,
+    TwoVersionNoWait = "2V_NO_WAIT": TwoVersionNoWait,
+    Timestamp = "TIMESTAMP": Timestamp<M>,
+    Mvcc = "MVCC": Mvcc<M>,
+    Snapshot = "SNAPSHOT": Snapshot<M>,
+    Ssn = "SSN": Ssn<M>,
+    Hekaton = "HEKATON": Hekaton<M>,
+    Cicada = "CICADA": Cicada<M>,
+    Occ = "OCC": Occ<M>,
+    Hstore = "HSTORE": Hstore<M>,
+    Silo = "SILO": Silo,
+    TicToc = "TICTOC": TicToc<M>,
+    Mocc = "MOCC": Mocc<M>,
 }

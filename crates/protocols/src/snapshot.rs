@@ -229,6 +229,10 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         self.versions.active.leave(core, own.announcer.session);
     }
 
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        self.versions.active.raise(core, timestamp);
+    }
+
     fn scan<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M, C>, guard: GuardRef<'s, M, Times>) {
         C::scan(core, &mut own.stamps, guard);
     }

@@ -22,7 +22,7 @@ pub(crate) fn ordered_width(schema: &TableSchema) -> Option<usize> {
 
 /// Returns a digest of `key`, by multiply and fold, eight bytes at a time. The length goes first, so that zeros at the
 /// end of a key count.
-pub(crate) fn digest(key: &[u8]) -> u64 {
+pub fn digest(key: &[u8]) -> u64 {
     key.chunks(8).fold(key.len() as u64, |digest, chunk| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);

@@ -1,8 +1,8 @@
 //! Loading of tables before a run.
 
-use crate::{Store, StoreError, Table};
+use crate::{Store, StoreError, Table, ValueSpace};
 use machine::{Body, Machine, OutOfMemory, cold::Mutex};
-use txn::{ColumnSet, Key, Loader, TableId};
+use txn::{Key, Loader, TableId};
 
 /// Loads a workload's rows into a store. On native machines several threads store the rows. On a modelled machine the
 /// loader keeps the rule that defines the rows instead of the rows themselves (see `Table::make_dense`).
@@ -13,7 +13,73 @@ pub struct StoreLoader<'s, M: Machine> {
     error: Option<OutOfMemory>,
 }
 
-/// Adds one row, without its entries in secondary indexes.
+/// Function that defines the rows of a table, by key.
+#[derive(Clone, Copy)]
+enum Rule<'r> {
+    /// For columns of fixed length: writes a row into a buffer of zeros.
+    Fixed(&'r (dyn Fn(u64, &mut [u8]) + Sync)),
+    /// For columns of any type: appends a row in packed form.
+    Any(&'r (dyn Fn(u64, &mut Vec<u8>) + Sync)),
+}
+
+/// Buffers for one row, and slots for its values outside the record.
+#[derive(Default)]
+struct Room {
+    packed: Vec<u8>,
+    held: Vec<u8>,
+    space: ValueSpace,
+}
+
+impl Rule<'_> {
+    /// Writes the row `key` of `table` into the packed buffer.
+    fn pack<M: Machine>(self, table: &Table<M>, key: u64, packed: &mut Vec<u8>) {
+        packed.clear();
+        match self {
+            Rule::Fixed(row) => {
+                packed.resize(table.row_layout().bytes(), 0);
+                row(key, packed);
+            }
+            Rule::Any(row) => row(key, packed),
+        }
+    }
+
+    /// Writes the row `key` of `table` into the buffer for held rows.
+    fn hold<M: Machine>(
+        self,
+        store: &Store<M>,
+        table: &Table<M>,
+        key: u64,
+        room: &mut Room,
+    ) -> Result<(), OutOfMemory> {
+        match self {
+            Rule::Fixed(_) => {
+                self.pack(table, key, &mut room.held);
+                Ok(())
+            }
+            Rule::Any(_) => {
+                self.pack(table, key, &mut room.packed);
+                let packed = std::mem::take(&mut room.packed);
+                let done = hold(store, table, &packed, room);
+                room.packed = packed;
+                done
+            }
+        }
+    }
+}
+
+/// Writes a row, given in packed form, into the buffer for held rows.
+fn hold<M: Machine>(
+    store: &Store<M>,
+    table: &Table<M>,
+    packed: &[u8],
+    Room { held, space, .. }: &mut Room,
+) -> Result<(), OutOfMemory> {
+    held.clear();
+    let (layout, values) = (table.row_layout(), store.values());
+    layout.hold(layout.all(), packed, held, |value| values.store_alone(space, value))
+}
+
+/// Adds one row, given in held form, without its entries in secondary indexes.
 fn load_alone<M: Machine>(table: &Table<M>, key: Key<'_>, row: &[u8]) -> Result<(), OutOfMemory> {
     match key {
         Key::Number(key) => table.load_alone(key, row),
@@ -44,10 +110,8 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
         for &id in &table.schema().indexes {
             let home = self.store.table(id);
             let index = home.schema().index_of.as_ref().expect("an index says of what");
-            let entry = index.entry(key, |column| {
-                let start = table.layout().packed_bytes(ColumnSet::first(column));
-                &row[start..start + table.layout().span(column).bytes as usize]
-            });
+            let (layout, all) = (table.layout(), table.layout().all());
+            let entry = index.entry(key, |column| layout.field(all, row, column));
             let name = &home.schema().name;
             let entry = entry.unwrap_or_else(|| panic!("{name:?} has no place for row {key}"));
             let row = index.entry_row(key);
@@ -56,41 +120,29 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
         Ok(())
     }
 
-    fn load_by_rule(
-        &self,
-        table: TableId,
-        count: u64,
-        row: &(dyn Fn(u64, &mut [u8]) + Sync),
-    ) -> Result<(), OutOfMemory> {
-        let table = self.store.table(table);
-        if table.is_ordered() {
+    fn load_by_rule(&self, table: TableId, count: u64, rule: Rule<'_>) -> Result<(), OutOfMemory> {
+        let (store, table, mut room) = (self.store, self.store.table(table), Room::default());
+        let done = match table.is_ordered() {
             // An ordered index must hold an entry for every row.
-            let mut buffer = vec![0; table.row_layout().bytes()];
-            return (0..count).try_for_each(|key| {
-                buffer.fill(0);
-                row(key, &mut buffer);
-                table.load_alone(key, &buffer)
-            });
-        }
-        table.make_dense(count)?;
-        if table.keeps_columns() {
-            let mut buffer = vec![0; table.row_layout().bytes()];
-            for key in 0..count {
-                buffer.fill(0);
-                row(key, &mut buffer);
-                table.fill_dense(key, &buffer);
-            }
-        }
-        Ok(())
+            true => (0..count).try_for_each(|key| {
+                rule.hold(store, table, key, &mut room)?;
+                table.load_alone(key, &room.held)
+            }),
+            false => table.make_dense(count).and_then(|()| {
+                let kept = if table.keeps_columns() { count } else { 0 };
+                (0..kept).try_for_each(|key| {
+                    rule.hold(store, table, key, &mut room)?;
+                    table.fill_dense(key, &room.held);
+                    Ok(())
+                })
+            }),
+        };
+        store.values().leave(room.space);
+        done
     }
 
-    fn load_rows(
-        &self,
-        table: TableId,
-        count: u64,
-        row: &(dyn Fn(u64, &mut [u8]) + Sync),
-    ) -> Result<(), OutOfMemory> {
-        let table = self.store.table(table);
+    fn load_rows(&self, table: TableId, count: u64, rule: Rule<'_>) -> Result<(), OutOfMemory> {
+        let (store, table) = (self.store, self.store.table(table));
         let first = table.take_extent(count)?;
         let threads = self.threads as u64;
         let failed = Mutex::new(None);
@@ -98,16 +150,16 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
             .map(|t| -> Body<'_, M> {
                 let failed = &failed;
                 Box::new(move |core| {
-                    let mut buffer = vec![0; table.row_layout().bytes()];
-                    for key in count * t / threads..count * (t + 1) / threads {
-                        buffer.fill(0);
-                        row(key, &mut buffer);
-                        let offset = first + key * table.stride();
-                        if let Err(error) = table.load_at(core, offset, key, &buffer) {
-                            *failed.lock() = Some(error);
-                            return;
-                        }
+                    let mut room = Room::default();
+                    let mut keys = count * t / threads..count * (t + 1) / threads;
+                    let done = keys.try_for_each(|key| {
+                        rule.hold(store, table, key, &mut room)?;
+                        table.load_at(core, first + key * table.stride(), key, &room.held)
+                    });
+                    if let Err(error) = done {
+                        *failed.lock() = Some(error);
                     }
+                    store.values().leave(room.space);
                 })
             })
             .collect();
@@ -120,30 +172,51 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
         }
         Ok(())
     }
-}
 
-impl<M: Machine> Loader for StoreLoader<'_, M> {
-    fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync)) {
+    /// Loads the rows `0..count`, and their entries in secondary indexes.
+    fn load_all(&mut self, table: TableId, count: u64, rule: Rule<'_>) {
         let done = match M::MODELLED {
-            true => self.load_by_rule(table, count, row),
-            false => self.load_rows(table, count, row),
+            true => self.load_by_rule(table, count, rule),
+            false => self.load_rows(table, count, rule),
         };
         self.error = self.error.or(done.err());
-        let layout = self.store.table(table).row_layout();
-        if !self.store.table(table).schema().indexes.is_empty() {
-            let mut buffer = vec![0; layout.bytes()];
+        let home = self.store.table(table);
+        if !home.schema().indexes.is_empty() {
+            let mut packed = Vec::new();
             for key in 0..count {
-                buffer.fill(0);
-                row(key, &mut buffer);
-                self.error =
-                    self.error.or(self.load_entries(table, Key::Number(key), &buffer).err());
+                rule.pack(home, key, &mut packed);
+                let done = self.load_entries(table, Key::Number(key), &packed);
+                self.error = self.error.or(done.err());
             }
         }
     }
 
-    fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
+    /// Adds one row without its entries in secondary indexes.
+    fn load_row(&self, table: TableId, key: Key<'_>, packed: &[u8]) -> Result<(), OutOfMemory> {
         let home = self.store.table(table);
-        let done = load_alone(home, key, row).and_then(|()| self.load_entries(table, key, row));
+        if home.row_layout().variable().is_empty() {
+            return load_alone(home, key, packed);
+        }
+        let mut room = Room::default();
+        let done = hold(self.store, home, packed, &mut room);
+        let done = done.and_then(|()| load_alone(home, key, &room.held));
+        self.store.values().leave(room.space);
+        done
+    }
+}
+
+impl<M: Machine> Loader for StoreLoader<'_, M> {
+    fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync)) {
+        self.load_all(table, count, Rule::Fixed(row));
+    }
+
+    fn load_many(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut Vec<u8>) + Sync)) {
+        self.load_all(table, count, Rule::Any(row));
+    }
+
+    fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
+        let done = self.load_row(table, key, row);
+        let done = done.and_then(|()| self.load_entries(table, key, row));
         self.error = self.error.or(done.err());
     }
 }

@@ -371,7 +371,7 @@ impl<'s, M: Machine> Record<'s, M> {
         Version(self.version_word().peek())
     }
 
-    /// Returns all columns, packed, for a recorder. This is no access of the modelled machine. The caller excludes
+    /// Returns all columns in held form, for a recorder. This is no access of the modelled machine. The caller excludes
     /// writers.
     pub fn kept_row(&self) -> Vec<u8> {
         let layout = self.shape.layout();
@@ -385,14 +385,24 @@ impl<'s, M: Machine> Record<'s, M> {
         row
     }
 
+    /// Returns the words that name the values outside the record, if the row is present. Meant for audits when no
+    /// session exists.
+    pub(crate) fn kept_values(&self) -> Vec<u64> {
+        let layout = self.shape.layout();
+        if layout.apart().is_empty() || !RowState(self.header().row.peek()).is_present() {
+            return Vec::new();
+        }
+        layout.references(layout.all(), &self.kept_row()).collect()
+    }
+
     /// Returns the digest that a recorder notes for a row. `head` and `row` are what was read of it, with all columns
     /// packed.
     pub fn digest(&self, head: RowHead, row: &[u8]) -> Digest {
+        let digest = self.shape.digest_of(row);
         if head.version != Version::INITIAL {
-            return Digest::of(row);
+            return digest;
         }
         let loaded = self.words(self.shape.digest_at(), 1)[0].peek();
-        let digest = Digest::of(row);
         // Memory that has never been touched holds rows of zeros.
         let is_loaded = match loaded {
             0 => row.iter().all(|byte| *byte == 0),
@@ -449,7 +459,7 @@ impl<'s, M: Machine> Record<'s, M> {
             start += span.bytes as usize;
         }
         if self.shape.keeps_digests() {
-            let digest = Digest::of(&self.kept_row());
+            let digest = self.shape.digest_of(&self.kept_row());
             self.words(self.shape.digest_at(), 1)[0].poke(digest.to_word());
         }
     }

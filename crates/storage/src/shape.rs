@@ -8,13 +8,14 @@ use crate::{
     key_layout::key_words,
     record::{Header, Record},
     split::Split,
+    values,
 };
 use machine::{
     Arena, Machine, Word, Zeroed,
     cold::{Arc, OnceLock},
 };
 use std::{any::TypeId, marker::PhantomData};
-use txn::{ColumnSet, KeyKind, Payload, RowLayout, TableId, TableSchema};
+use txn::{ColumnSet, Digest, KeyKind, Payload, RowLayout, TableId, TableSchema};
 
 /// Words that a protocol keeps in each record of one store: how many bytes, and of which type.
 #[derive(Clone, Debug)]
@@ -237,6 +238,23 @@ impl<M: Machine> Shape<M> {
     #[inline(always)]
     pub fn layout(&self) -> &RowLayout {
         &self.layout
+    }
+
+    /// Returns the digest of a row that is given in held form. It covers values outside the record.
+    pub fn digest_of(&self, held: &[u8]) -> Digest {
+        if self.layout.apart().is_empty() {
+            return Digest::of(held);
+        }
+        Digest::of(&self.peek_packed(self.layout.all(), held))
+    }
+
+    /// Returns `columns` of a row in packed form, given in held form. For recorders and logs: this is no access of the
+    /// modelled machine.
+    pub fn peek_packed(&self, columns: ColumnSet, held: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::with_capacity(held.len());
+        let read = |word, out: &mut Vec<u8>| values::peek::<M>(&self.arena, word, out);
+        self.layout.pack(columns, held, &mut packed, read);
+        packed
     }
 
     /// Returns the layout of the columns of a whole row when they are packed.

@@ -145,6 +145,13 @@ impl Slots {
         Slots { free, ..Slots::default() }
     }
 
+    /// Returns the offsets of all slots, in whatever state.
+    pub(crate) fn offsets(&self, stride: u64) -> impl Iterator<Item = u64> + '_ {
+        let rest = (self.next..self.end).step_by(stride as usize);
+        let retired = self.retired.iter().map(|(_, offset)| *offset);
+        rest.chain(self.free.iter().copied()).chain(retired).chain(self.quarantined.iter().copied())
+    }
+
     /// Returns true if there are no slots in any state.
     pub(crate) fn is_empty(&self) -> bool {
         self.next == self.end

@@ -134,7 +134,7 @@ mod tests {
                 let (whole, all) = (bytes(key), split.row_layout().all());
                 let mut put_together = vec![0; 37];
                 for (part, columns) in [(record, rest), (second, OFTEN)] {
-                    let mut values = vec![0; split.row_layout().packed_bytes(columns)];
+                    let mut values = vec![0; split.row_layout().held_bytes(columns)];
                     assert!(part.copy_out(&core, columns, &mut values).state.is_present());
                     let mut gathered = vec![0; 37];
                     let length = split.row_layout().gather((all, &whole), columns, &mut gathered);

@@ -1,6 +1,6 @@
 //! The store: all tables of one database on one machine.
 
-use crate::{Epochs, ProtocolWords, Table, shape::Extras};
+use crate::{Epochs, Piece, ProtocolWords, Table, Values, shape::Extras};
 use machine::{
     Machine, OutOfMemory, available_memory,
     cold::{Arc, OnceLock},
@@ -83,6 +83,7 @@ pub struct Store<M: Machine> {
     /// Tables by their numbers. A slot is set at most once and never changes afterwards.
     tables: Box<[Slot<M>]>,
     epochs: Epochs<M>,
+    values: Values<M>,
     options: StoreOptions,
 }
 
@@ -91,7 +92,8 @@ impl<M: Machine> Store<M> {
     pub fn new(machine: Arc<M>, options: StoreOptions) -> Result<Self, StoreError> {
         let epochs = Epochs::new(machine.arena(), options.sessions)?;
         let tables = (0..MAX_TABLES).map(|_| OnceLock::new()).collect();
-        Ok(Store { machine, tables, epochs, options })
+        let values = Values::new(machine.arena());
+        Ok(Store { machine, tables, epochs, values, options })
     }
 
     /// Returns the bytes that `rows` rows of `schema` need, index included.
@@ -181,6 +183,24 @@ impl<M: Machine> Store<M> {
     #[inline(always)]
     pub fn epochs(&self) -> &Epochs<M> {
         &self.epochs
+    }
+
+    /// Returns the values of variable length.
+    #[inline(always)]
+    pub fn values(&self) -> &Values<M> {
+        &self.values
+    }
+
+    /// Checks that every value outside the records is in exactly one place. No session may exist.
+    pub fn audit_values(&self, core: &M::Core) -> Result<(), String> {
+        let mut live = Vec::new();
+        for table in self.tables() {
+            let mut piece = Some(Piece::default());
+            while let Some(at) = piece {
+                piece = table.walk(core, &at, &mut |_, record| live.extend(record.kept_values()));
+            }
+        }
+        self.values.audit(live.into_iter())
     }
 
     /// Returns the machine on which the store lives.

@@ -35,8 +35,8 @@ pub fn add_words(sums: &mut [u8], deltas: &[u8]) {
 /// The operations that a stored procedure can perform on the database, by table and key, never by pointer.
 ///
 /// The architecture supplies the implementation, locally or by message, so a procedure is written only once. Values
-/// travel as the bytes of the chosen columns, packed in column order without padding (integers and floats
-/// little-endian). Every method fails with an [`Abort`] that the procedure returns with `?`. After that the attempt
+/// travel in packed form ([`crate::Column`]), in column order without padding (numbers little-endian). Every method
+/// fails with an [`Abort`] that the procedure returns with `?`. After that the attempt
 /// has ended, and none of its effects remain.
 ///
 /// A table's keys are of one kind, numbers or bytes. A key of the other kind panics. So does a key longer than the
@@ -49,7 +49,8 @@ pub trait Access {
     /// Copies `columns` of the row `key` into `out`. Returns false and leaves `out` unchanged if there is no such
     /// row. The absence then counts as read by the transaction.
     ///
-    /// `out` must be exactly as long as the columns are together.
+    /// `out` must be exactly as long as the columns are together. A column of variable length panics:
+    /// [`Access::fetch`] reads it.
     #[inline(always)]
     fn read(
         &mut self,
@@ -81,6 +82,16 @@ pub trait Access {
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
+    ) -> Result<bool, Abort>;
+
+    /// Does the same as [`Access::read_with`] for columns of any type. Replaces the content of `out`.
+    fn fetch(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut Vec<u8>,
     ) -> Result<bool, Abort>;
 
     /// Overwrites `columns` of the row `key` with `values`. Returns false and changes nothing if there is no such

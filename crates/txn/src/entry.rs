@@ -34,11 +34,18 @@ impl Bits {
         }
     }
 
-    /// Appends the code of a value. Returns none if the value needs more bits than the column has.
-    fn push_value(&mut self, column: &IndexedColumn, value: &[u8]) -> Option<()> {
-        match column.kind {
-            ColumnType::Bytes(_) => value.iter().for_each(|byte| self.push((*byte).into(), 8)),
-            _ => self.push(column.encode(value)?, column.bits),
+    /// Appends the code of a value, `None` for NULL. Returns none if the value needs more bits than the column has.
+    fn push_value(&mut self, column: &IndexedColumn, value: Option<&[u8]>) -> Option<()> {
+        if column.nullable {
+            self.push(value.is_some().into(), 1);
+        }
+        match value {
+            None if column.nullable => (0..column.bits).for_each(|_| self.push(0, 1)),
+            None => return None,
+            Some(value) if column.kind.is_bytes() => {
+                column.padded(value)?.for_each(|byte| self.push(byte, 8));
+            }
+            Some(value) => self.push(column.code_of(value)?, column.bits),
         }
         Some(())
     }
@@ -47,7 +54,7 @@ impl Bits {
 impl SecondaryIndex {
     /// Returns the number of bits of the index's columns.
     fn column_bits(&self) -> u32 {
-        self.columns.iter().map(|column| column.bits).sum()
+        self.columns.iter().map(IndexedColumn::width).sum()
     }
 
     /// Returns true if the keys of the index's entries are bytes.
@@ -73,12 +80,12 @@ impl SecondaryIndex {
         }
     }
 
-    /// Returns the key of the entry of row `key`, for keys of both kinds. `value_of` returns the bytes of a
-    /// column's value. None if a value, or the row's key, needs more bits than the index has for it.
+    /// Returns the key of the entry of row `key`, for keys of both kinds. `value_of` returns a column's value, `None`
+    /// for NULL. None if a value, or the row's key, needs more bits than the index has for it.
     pub fn entry<'v>(
         &self,
         key: Key<'_>,
-        value_of: impl Fn(usize) -> &'v [u8],
+        value_of: impl Fn(usize) -> Option<&'v [u8]>,
     ) -> Option<OwnedKey> {
         if let (Key::Number(key), false) = (key, self.is_wide()) {
             return self.entry_of(key, value_of).map(OwnedKey::Number);
@@ -104,7 +111,7 @@ impl SecondaryIndex {
         match key {
             Key::Number(key) => key.to_le_bytes().into(),
             Key::Bytes(key) => {
-                let mut row = vec![0; Self::entry_column(self.base).bytes()];
+                let mut row = vec![0; Self::entry_column(self.base).most_bytes()];
                 row[0] = key.len() as u8;
                 row[1..=key.len()].copy_from_slice(key);
                 row
@@ -124,23 +131,25 @@ impl SecondaryIndex {
     }
 
     /// Returns true if the index has enough bits for `value` in its column number `at`.
-    pub fn has_place_for(&self, at: usize, value: &[u8]) -> bool {
+    pub fn has_place_for(&self, at: usize, value: Option<&[u8]>) -> bool {
         Bits::default().push_value(&self.columns[at], value).is_some()
     }
 
     /// Returns the same range as [`SecondaryIndex::between`] for an index whose entries' keys are bytes. It takes
-    /// values of the first columns. The index must have enough bits for them.
+    /// values of the first columns, `None` for NULL. The index must have enough bits for them.
     pub fn between_values(
         &self,
-        first: &[Vec<u8>],
-        last: &[Vec<u8>],
+        first: &[Option<Vec<u8>>],
+        last: &[Option<Vec<u8>>],
     ) -> Result<OwnedKeys, ReversedByteRange> {
-        let end = |values: &[Vec<u8>], fill: u64| {
+        let end = |values: &[Option<Vec<u8>>], fill: u64| {
             let mut bits = Bits::default();
             for (at, column) in self.columns.iter().enumerate() {
                 match values.get(at) {
-                    Some(value) => bits.push_value(column, value).expect("it has a place"),
-                    None => (0..column.bits).for_each(|_| bits.push(fill, 1)),
+                    Some(value) => {
+                        bits.push_value(column, value.as_deref()).expect("it has a place");
+                    }
+                    None => (0..column.width()).for_each(|_| bits.push(fill, 1)),
                 }
             }
             bits.bytes
@@ -200,7 +209,7 @@ mod tests {
                             let (debt, rate) = (debt.to_le_bytes(), rate.to_le_bytes());
                             let values = [&debt[..], &name[..], &rate[..]];
                             let Some(OwnedKey::Bytes(entry)) =
-                                index.entry(key, |column| values[column])
+                                index.entry(key, |column| Some(values[column]))
                             else {
                                 panic!("it fits, and not into a number")
                             };
@@ -213,19 +222,23 @@ mod tests {
                 }
             }
             assert!(all.is_sorted_by(|a, b| a < b));
-            let within = |first: &[Vec<u8>], last: &[Vec<u8>]| {
+            let within = |first: &[Option<Vec<u8>>], last: &[Option<Vec<u8>>]| {
                 let range = index.between_values(first, last).unwrap();
                 let OwnedKeys::Bytes { first, last: Some(last) } = range else {
                     panic!("a range of bytes with two ends: {range:?}")
                 };
                 all.iter().filter(|entry| first <= **entry && **entry <= last).count()
             };
-            let debt = |debt: i64| debt.to_le_bytes().to_vec();
+            let debt = |debt: i64| Some(debt.to_le_bytes().to_vec());
             assert_eq!(within(&[], &[]), all.len());
             assert_eq!(within(&[debt(0)], &[debt(0)]), 36);
-            assert_eq!(within(&[debt(-1), b"a\0\0\0\0\0\0\0\0\0\0\0".to_vec()], &[debt(0)]), 60);
+            assert_eq!(
+                within(&[debt(-1), Some(b"a\0\0\0\0\0\0\0\0\0\0\0".to_vec())], &[debt(0)]),
+                60
+            );
             assert!(index.between_values(&[debt(0)], &[debt(-1)]).is_err());
-            assert!(index.has_place_for(0, &debt(4095)) && !index.has_place_for(0, &debt(4096)));
+            assert!(index.has_place_for(0, debt(4095).as_deref()));
+            assert!(!index.has_place_for(0, debt(4096).as_deref()));
         }
     }
 

@@ -5,9 +5,12 @@
 
 mod abort;
 mod access;
+mod column;
 mod entry;
 mod history;
 mod key;
+mod layout;
+mod packed;
 mod partitioning;
 mod procedure;
 mod range;
@@ -17,11 +20,14 @@ mod spelling;
 
 pub use abort::{Abort, AbortReason};
 pub use access::{Access, Intent, Visit, add_words};
+pub use column::{Column, ColumnType, MAX_VALUE_BYTES, NULL_LENGTH};
 pub use history::{
     ByteScan, Digest, History, LoadedTable, Read, Scan, Transaction, TxnId, Unmatched, Version,
     WorkerHistory, Write, WriteKind,
 };
 pub use key::{Key, Keys, OwnedKey, OwnedKeys};
+pub use layout::{ColumnSpan, RowLayout};
+pub use packed::{Fields, push_variable, variable};
 pub use partitioning::Partitioning;
 pub use procedure::{Client, Conservation, Loader, Workload};
 pub use range::{
@@ -29,8 +35,8 @@ pub use range::{
     byte_key_before,
 };
 pub use schema::{
-    Column, ColumnSet, ColumnSpan, ColumnType, IndexKind, KeyKind, MAX_COLUMNS, MAX_KEY_BYTES,
-    Payload, RowLayout, Schema, SchemaError, TableId, TableSchema,
+    ColumnSet, IndexKind, KeyKind, MAX_COLUMNS, MAX_KEY_BYTES, Payload, Schema, SchemaError,
+    TableId, TableSchema,
 };
 pub use secondary::{ENTRY, IndexedColumn, SecondaryIndex, check_tables, indexed_columns};
 pub use spelling::Spellings;

@@ -4,9 +4,13 @@ use crate::{Abort, Access, Key, Schema, TableId};
 
 /// Fills tables before a run. Nothing else runs at that time, so nothing is locked.
 pub trait Loader {
-    /// Adds the rows `0..count` of `table`. `row` writes the packed values of a key into a buffer of zeros. A
-    /// simulated machine may keep this function instead of the rows.
+    /// Adds the rows `0..count` of `table`, whose columns all have a fixed length. `row` writes the packed values of
+    /// a key into a buffer of zeros. A simulated machine may keep this function instead of the rows.
     fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync));
+
+    /// Adds the rows `0..count` of `table`, whose columns can be of any type. `row` appends the packed values of a key
+    /// to an empty buffer.
+    fn load_many(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut Vec<u8>) + Sync));
 
     /// Adds one row.
     fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]);

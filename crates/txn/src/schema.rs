@@ -1,7 +1,7 @@
-//! Tables, typed columns, and the place of each column in a row.
+//! Tables: their columns, their keys, and how they are stored.
 
 use crate::{
-    Partitioning,
+    Column, MAX_VALUE_BYTES, Partitioning,
     secondary::{SecondaryIndex, check_tables},
 };
 use std::fmt;
@@ -13,61 +13,8 @@ pub struct TableId(pub u16);
 /// Largest number of columns of a table.
 pub const MAX_COLUMNS: usize = 62;
 
-/// Largest length of a column, in bytes.
-const MAX_COLUMN_BYTES: usize = 1 << 20;
-
 /// Largest number of keys of a perfect index.
 const MAX_PERFECT_KEYS: u64 = 1 << 40;
-
-/// Type of a column's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnType {
-    /// Unsigned 64-bit integer.
-    U64,
-    /// Signed 64-bit integer.
-    I64,
-    /// IEEE 754 double.
-    F64,
-    /// Exactly this many bytes.
-    Bytes(u32),
-}
-
-impl ColumnType {
-    /// Returns the length of a value, in bytes.
-    pub const fn bytes(self) -> usize {
-        match self {
-            ColumnType::U64 | ColumnType::I64 | ColumnType::F64 => 8,
-            ColumnType::Bytes(n) => n as usize,
-        }
-    }
-}
-
-impl fmt::Display for ColumnType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ColumnType::U64 => f.write_str("u64"),
-            ColumnType::I64 => f.write_str("i64"),
-            ColumnType::F64 => f.write_str("f64"),
-            ColumnType::Bytes(n) => write!(f, "bytes({n})"),
-        }
-    }
-}
-
-/// A named, typed column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Name, unique within the table.
-    pub name: String,
-    /// Type of its values.
-    pub kind: ColumnType,
-}
-
-impl Column {
-    /// Returns a column `name` of type `kind`.
-    pub fn new(name: impl Into<String>, kind: ColumnType) -> Column {
-        Column { name: name.into(), kind }
-    }
-}
 
 /// The importance of a table's values to the workload that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -321,10 +268,16 @@ impl TableSchema {
             if self.columns[..i].iter().any(|c| c.name == column.name) {
                 return fail(format!("column {:?} is given twice", column.name));
             }
-            let bytes = column.kind.bytes();
-            if bytes == 0 || bytes > MAX_COLUMN_BYTES {
+            let bytes = column.kind.most_bytes();
+            if bytes == 0 || bytes > MAX_VALUE_BYTES as usize {
                 return fail(format!(
-                    "column {:?} is {bytes} bytes long, allowed are 1 to {MAX_COLUMN_BYTES}",
+                    "column {:?} is {bytes} bytes long, allowed are 1 to {MAX_VALUE_BYTES}",
+                    column.name
+                ));
+            }
+            if column.kind.is_variable() && self.payload == Payload::Opaque {
+                return fail(format!(
+                    "column {:?}: values that are not kept have one length only",
                     column.name
                 ));
             }
@@ -364,137 +317,10 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Place of one column, in 64-bit words from the start of the row's columns.
-///
-/// Every column starts on a word of its own. A row that another thread may be writing can be read soundly only by
-/// copying it word by word. Such a copy never tears a neighbouring column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ColumnSpan {
-    /// First word.
-    pub word: u32,
-    /// Length of the value, in bytes.
-    pub bytes: u32,
-}
-
-impl ColumnSpan {
-    /// Returns the number of words that the column occupies.
-    #[inline]
-    pub const fn words(self) -> usize {
-        (self.bytes as usize).div_ceil(8)
-    }
-}
-
-/// The spans of a table's columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowLayout {
-    spans: Vec<ColumnSpan>,
-    all: ColumnSet,
-    integers: ColumnSet,
-    words: usize,
-    bytes: usize,
-}
-
-impl RowLayout {
-    /// Returns the layout of a whole row of `table`.
-    pub fn of(table: &TableSchema) -> RowLayout {
-        RowLayout::of_part(table, ColumnSet::first(table.columns.len()))
-    }
-
-    /// Returns the layout of a part of a row, which has the columns `all`. They keep the numbers that they have in
-    /// `table`.
-    pub fn of_part(table: &TableSchema, all: ColumnSet) -> RowLayout {
-        let mut spans = Vec::with_capacity(table.columns.len());
-        let (mut words, mut bytes) = (0, 0);
-        let mut integers = ColumnSet::NONE;
-        for (number, column) in table.columns.iter().enumerate() {
-            if !all.contains(ColumnSet::one(number)) {
-                spans.push(ColumnSpan { word: words as u32, bytes: 0 });
-                continue;
-            }
-            if matches!(column.kind, ColumnType::U64 | ColumnType::I64) {
-                integers = integers.with(ColumnSet::one(number));
-            }
-            let span = ColumnSpan { word: words as u32, bytes: column.kind.bytes() as u32 };
-            words += span.words();
-            bytes += column.kind.bytes();
-            spans.push(span);
-        }
-        RowLayout { spans, all, integers, words, bytes }
-    }
-
-    /// Returns the span of column number `column`.
-    #[inline]
-    pub fn span(&self, column: usize) -> ColumnSpan {
-        self.spans[column]
-    }
-
-    /// Returns all columns of the layout.
-    #[inline]
-    pub fn all(&self) -> ColumnSet {
-        self.all
-    }
-
-    /// Returns the columns that hold integers.
-    #[inline]
-    pub fn integers(&self) -> ColumnSet {
-        self.integers
-    }
-
-    /// Returns the number of words of a whole row.
-    #[inline]
-    pub fn words(&self) -> usize {
-        self.words
-    }
-
-    /// Returns the number of bytes of a whole row, packed.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Returns the number of bytes of `columns`, packed.
-    #[inline]
-    pub fn packed_bytes(&self, columns: ColumnSet) -> usize {
-        columns.iter().map(|c| self.spans[c].bytes as usize).sum()
-    }
-
-    /// Copies the columns of `part`, packed, from packed `values` of `columns` to `out`. Returns the number of
-    /// bytes copied.
-    pub fn gather(
-        &self,
-        (columns, values): (ColumnSet, &[u8]),
-        part: ColumnSet,
-        out: &mut [u8],
-    ) -> usize {
-        let (mut from, mut to) = (0, 0);
-        for column in columns.iter() {
-            let bytes = self.spans[column].bytes as usize;
-            if part.contains(ColumnSet::one(column)) {
-                out[to..to + bytes].copy_from_slice(&values[from..from + bytes]);
-                to += bytes;
-            }
-            from += bytes;
-        }
-        to
-    }
-
-    /// Copies packed values of `part` to their places among packed values of `columns`.
-    pub fn scatter(&self, part: (ColumnSet, &[u8]), columns: ColumnSet, out: &mut [u8]) {
-        let (mut from, mut to) = (0, 0);
-        for column in columns.iter() {
-            let bytes = self.spans[column].bytes as usize;
-            if part.0.contains(ColumnSet::one(column)) {
-                out[to..to + bytes].copy_from_slice(&part.1[from..from + bytes]);
-                from += bytes;
-            }
-            to += bytes;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ColumnSpan, ColumnType, RowLayout};
 
     #[test]
     fn columns_start_on_words_of_their_own() {
@@ -510,7 +336,7 @@ mod tests {
         assert_eq!(layout.span(1), ColumnSpan { word: 1, bytes: 3 });
         assert_eq!(layout.span(2), ColumnSpan { word: 2, bytes: 100 });
         assert_eq!((layout.words(), layout.bytes()), (15, 111));
-        assert_eq!(layout.packed_bytes(ColumnSet::one(0).with(ColumnSet::one(2))), 108);
+        assert_eq!(layout.held_bytes(ColumnSet::one(0).with(ColumnSet::one(2))), 108);
         assert_eq!(layout.integers(), ColumnSet::one(0));
     }
 
@@ -559,7 +385,7 @@ mod tests {
         let layout = RowLayout::of_part(&of(0b101), ColumnSet(0b101));
         assert_eq!((layout.words(), layout.bytes(), layout.all()), (2, 16, ColumnSet(0b101)));
         assert_eq!(layout.span(2), ColumnSpan { word: 1, bytes: 8 });
-        assert_eq!(layout.packed_bytes(ColumnSet(0b100)), 8);
+        assert_eq!(layout.held_bytes(ColumnSet(0b100)), 8);
     }
 
     #[test]

@@ -21,35 +21,75 @@ pub struct IndexedColumn {
     pub column: usize,
     /// Type of its values.
     pub kind: ColumnType,
-    /// Number of bits in the key. An integer that needs more bits cannot be in the table. Floating-point numbers
-    /// need all 64 bits, and byte strings need eight bits for each byte.
+    /// True if a row can have no value in the column. NULL comes before all values.
+    pub nullable: bool,
+    /// Number of bits of a value in the key. An integer that needs more bits cannot be in the table. Floating-point
+    /// numbers need all their bits. Bytes and text need eight bits for each byte, and eight more for the length if
+    /// it is variable: a value that is longer cannot be in the table.
     pub bits: u32,
 }
 
 impl IndexedColumn {
-    /// Returns the column's part of a key, which is greater for a greater value. None if the value needs more bits.
+    /// Returns the number of bits that the column takes in the key: one more than [`IndexedColumn::bits`] if it is
+    /// nullable.
+    pub fn width(&self) -> u32 {
+        self.bits + u32::from(self.nullable)
+    }
+
+    /// Returns the column's part of a key, which is greater for a greater value. None if the value needs more bits,
+    /// or if it is NULL and the column has no NULL.
     ///
-    /// `value` is the value as rows hold it.
-    pub fn encode(&self, value: &[u8]) -> Option<u64> {
-        let word = || u64::from_le_bytes(value.try_into().expect("a number has 8 bytes"));
+    /// `value` is a value as [`RowLayout::fields`](crate::RowLayout::fields) returns it, of a column that takes at
+    /// most 64 bits.
+    pub fn encode(&self, value: Option<&[u8]>) -> Option<u64> {
+        let Some(value) = value else { return self.nullable.then_some(0) };
+        let code = self.code_of(value)?;
+        Some(if self.nullable { 1 << self.bits | code } else { code })
+    }
+
+    /// Returns the code of a value. None if it needs more bits.
+    pub(crate) fn code_of(&self, value: &[u8]) -> Option<u64> {
+        let number = || value.iter().rev().fold(0, |code, byte| code << 8 | u64::from(*byte));
+        // The sign of a negative number fills the bits above it.
+        let missing = 64 - value.len() as u32 * 8;
+        let signed = || (((number() << missing) as i64) >> missing) as u64;
+        // Negative floats are stored as sign and magnitude: their order is reversed, and they go below the others.
+        let float = |sign: u64| match number() & sign {
+            0 => number() | sign,
+            _ => !number() & (sign | (sign - 1)),
+        };
         let code = match self.kind {
-            ColumnType::U64 => word(),
             // Half of the codes are for negative numbers.
-            ColumnType::I64 => word().wrapping_add(1 << (self.bits - 1)),
-            // Negative numbers are stored as sign and magnitude: their order is reversed, and they go below the
-            // others.
-            ColumnType::F64 if word() >> 63 == 1 => !word(),
-            ColumnType::F64 => word() | 1 << 63,
-            ColumnType::Bytes(_) => value.iter().fold(0, |code, byte| code << 8 | u64::from(*byte)),
+            kind if kind.is_signed() => signed().wrapping_add(1 << (self.bits - 1)),
+            ColumnType::F64 => float(1 << 63),
+            ColumnType::F32 => float(1 << 31),
+            kind if kind.is_bytes() => self.padded(value)?.fold(0, |code, byte| code << 8 | byte),
+            _ => number(),
         };
         (self.bits == 64 || code >> self.bits == 0).then_some(code)
     }
 
+    /// Returns the bytes of a value of bytes or text in the key. A value of variable length is followed by zeros and
+    /// its length, so that it comes before all longer values that begin with it. None if it is too long.
+    pub(crate) fn padded<'v>(&self, value: &'v [u8]) -> Option<impl Iterator<Item = u64> + 'v> {
+        let length = self.kind.is_variable().then_some(value.len() as u64);
+        let room = (self.bits / 8) as usize - usize::from(length.is_some());
+        let zeros = room.checked_sub(value.len())?;
+        let bytes = value.iter().map(|byte| u64::from(*byte));
+        Some(bytes.chain(std::iter::repeat_n(0, zeros)).chain(length))
+    }
+
     fn is_sound(&self) -> bool {
         match self.kind {
-            ColumnType::U64 | ColumnType::I64 => (1..=64).contains(&self.bits),
             ColumnType::F64 => self.bits == 64,
+            ColumnType::F32 => self.bits == 32,
+            kind if kind.is_variable() => {
+                let bytes = (self.bits / 8) as usize;
+                let fits = (2..=MAX_KEY_BYTES).contains(&bytes) && bytes <= kind.most_bytes() + 1;
+                self.bits.is_multiple_of(8) && fits
+            }
             ColumnType::Bytes(n) => n <= MAX_KEY_BYTES as u32 && self.bits == n * 8,
+            number => (1..=number.most_bytes() as u32 * 8).contains(&self.bits),
         }
     }
 }
@@ -79,13 +119,17 @@ impl SecondaryIndex {
         self.columns.iter().fold(ColumnSet::NONE, |set, c| set.with(ColumnSet::one(c.column)))
     }
 
-    /// Returns the key of the entry of row `key`, for an index that is not wide. `value_of` returns the bytes of a
-    /// column's value. None if a value, or the row's key, needs more bits than the index has for it.
-    pub fn entry_of<'v>(&self, key: u64, value_of: impl Fn(usize) -> &'v [u8]) -> Option<u64> {
+    /// Returns the key of the entry of row `key`, for an index that is not wide. `value_of` returns a column's value,
+    /// `None` for NULL. None if a value, or the row's key, needs more bits than the index has for it.
+    pub fn entry_of<'v>(
+        &self,
+        key: u64,
+        value_of: impl Fn(usize) -> Option<&'v [u8]>,
+    ) -> Option<u64> {
         let mut entry = 0u64;
         for column in &self.columns {
             let code = column.encode(value_of(column.column))?;
-            entry = shifted(entry, column.bits) | code;
+            entry = shifted(entry, column.width()) | code;
         }
         match self.key_bits {
             Some(bits) if bits < 64 && key >> bits != 0 => None,
@@ -101,8 +145,8 @@ impl SecondaryIndex {
         let end = |codes: &[u64], fill: u64| {
             let mut entry = 0;
             for (at, column) in self.columns.iter().enumerate() {
-                let most = u64::MAX >> (64 - column.bits);
-                entry = shifted(entry, column.bits) | codes.get(at).map_or(fill & most, |c| *c);
+                let most = u64::MAX >> (64 - column.width());
+                entry = shifted(entry, column.width()) | codes.get(at).map_or(fill & most, |c| *c);
             }
             let bits = self.key_bits.unwrap_or(0);
             shifted(entry, bits) | (fill & u64::MAX.checked_shr(64 - bits).unwrap_or(0))
@@ -119,7 +163,7 @@ impl SecondaryIndex {
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_bits()?;
         if let Some(column) = self.columns.iter().find(|column| !column.is_sound()) {
-            let IndexedColumn { column, kind, bits } = column;
+            let IndexedColumn { column, kind, bits, .. } = column;
             return Err(format!("an index cannot hold column {column} ({kind}) in {bits} bits"));
         }
         let repeated = |(at, column): (usize, &IndexedColumn)| {
@@ -153,7 +197,8 @@ impl TableSchema {
             let number = schema.column(column).unwrap_or_else(|| {
                 panic!("table {:?} has no column {column:?} to be indexed", schema.name)
             });
-            IndexedColumn { column: number, kind: schema.columns[number].kind, bits: *bits }
+            let Column { kind, nullable, .. } = schema.columns[number];
+            IndexedColumn { column: number, kind, nullable, bits: *bits }
         };
         let columns = columns.iter().map(indexed).collect();
         let entry = vec![Column::new("key", SecondaryIndex::entry_column(schema.key))];
@@ -206,7 +251,11 @@ pub fn check_tables(first: TableId, tables: &[TableSchema]) -> Result<(), Schema
             return fail(format!("index {name:?}: its table does not name it"));
         }
         let columns = base.map_or(&[][..], |base| &base.columns[..]);
-        let fits = |c: &IndexedColumn| columns.get(c.column).is_some_and(|its| its.kind == c.kind);
+        let fits = |c: &IndexedColumn| {
+            columns
+                .get(c.column)
+                .is_some_and(|its| (its.kind, its.nullable) == (c.kind, c.nullable))
+        };
         if !index.columns.iter().all(fits) {
             return fail(format!("index {:?}: its table has other columns", table.name));
         }
@@ -243,17 +292,17 @@ mod tests {
                     for key in [0u64, (1 << 20) - 1] {
                         let (debt, room) = (debt.to_le_bytes(), room.to_le_bytes());
                         let values = [&room[..], &debt[..], &code[..]];
-                        all.push(by.entry_of(key, |column| values[column]).expect("it fits"));
+                        all.push(by.entry_of(key, |column| Some(values[column])).expect("it fits"));
                     }
                 }
             }
         }
         assert!(all.is_sorted_by(|a, b| a < b));
         let [code, debt, _] = by.columns[..] else { panic!() };
-        let range = by.equal(&[code.encode(b"ab").unwrap()]);
+        let range = by.equal(&[code.encode(Some(b"ab")).unwrap()]);
         assert_eq!(all.iter().filter(|entry| range.contains(**entry)).count(), 20);
-        let zero = debt.encode(&0i64.to_le_bytes()).unwrap();
-        let code = code.encode(b"ab").unwrap();
+        let zero = debt.encode(Some(&0i64.to_le_bytes())).unwrap();
+        let code = code.encode(Some(b"ab")).unwrap();
         let range = by.between(&[code, zero], &[code]).unwrap();
         assert_eq!(all.iter().filter(|entry| range.contains(**entry)).count(), 12);
         assert!(by.between(&[code], &[0]).is_err());
@@ -264,13 +313,13 @@ mod tests {
         let schema = index(&[("rate", 64)], None);
         let rate = schema.index_of.unwrap().columns[0];
         let rates = [f64::NEG_INFINITY, -2.5, -1e-300, -0.0, 0.0, 1e-300, 2.5, f64::INFINITY];
-        let codes = rates.map(|rate_| rate.encode(&rate_.to_le_bytes()).unwrap());
+        let codes = rates.map(|rate_| rate.encode(Some(&rate_.to_le_bytes())).unwrap());
         assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
         let schema = index(&[("debt", 8)], Some(8));
         let by = schema.index_of.unwrap();
         let entry = |debt: i64, key| {
             let debt = debt.to_le_bytes();
-            by.entry_of(key, |_| Box::leak(Box::new(debt)))
+            by.entry_of(key, |_| Some(&*Box::leak(Box::new(debt))))
         };
         assert!(entry(-128, 0) == Some(0) && entry(127, 255) == Some(0xFFFF));
         assert!(entry(128, 0).is_none() && entry(-129, 0).is_none() && entry(0, 256).is_none());

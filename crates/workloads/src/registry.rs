@@ -118,6 +118,7 @@ registry! {
     crate::micro::counters::Counters,
     crate::micro::ranges::Ranges,
     crate::micro::rooms::Rooms,
+    crate::micro::notes::Notes,
     crate::micro::timestamps::Timestamps,
     crate::tpcc::Tpcc,
     crate::tpcc_accesses::TpccAccesses,

@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 use txn::{
     Abort, Access, ByteRange, Client, ColumnSet, Conservation, Direction, IndexKind, Intent, Key,
-    Keys, Loader, MAX_KEY_BYTES, Schema, TableId, TableSchema, Visit, Workload,
+    Keys, Loader, MAX_KEY_BYTES, RowLayout, Schema, TableId, TableSchema, Visit, Workload,
 };
 
 /// A workload with keys of bytes. In secondary indexes the wrapped workload must search only by values, never
@@ -113,6 +113,17 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
         self.access.read_with(table, spell(key, &mut room()), columns, intent, out)
     }
 
+    fn fetch(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Abort> {
+        self.access.fetch(table, spell(key, &mut room()), columns, intent, out)
+    }
+
     fn update(
         &mut self,
         table: TableId,
@@ -211,6 +222,15 @@ impl Loader for SpelledLoader<'_> {
         }
     }
 
+    fn load_many(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut Vec<u8>) + Sync)) {
+        let mut buffer = Vec::new();
+        for key in 0..count {
+            buffer.clear();
+            row(key, &mut buffer);
+            self.load(table, key.into(), &buffer);
+        }
+    }
+
     fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
         self.loader.load(table, spell(key, &mut room()), row);
     }
@@ -279,7 +299,7 @@ impl<W: Workload> Workload for Spelled<W> {
     }
 
     fn load(&self, loader: &mut dyn Loader) {
-        let bytes = |table: &TableSchema| table.columns.iter().map(|c| c.kind.bytes()).sum();
+        let bytes = |table: &TableSchema| RowLayout::of(table).bytes();
         let row_bytes = self.0.schema().tables.iter().map(bytes).collect();
         self.0.load(&mut SpelledLoader { loader, row_bytes });
     }

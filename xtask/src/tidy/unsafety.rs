@@ -37,6 +37,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/shape.rs", "names records by their slots"),
     ("crates/storage/src/split.rs", "second parts lie at a distance in their slots"),
     ("crates/storage/src/ordered_rows.rs", "guards lie behind their leaves"),
+    ("crates/storage/src/values/mod.rs", "values are words at offsets of an arena"),
     ("crates/storage/src/view.rs", "a record's words are seen as what a protocol keeps in them"),
     ("crates/storage/src/reclaim.rs", "zeros are valid: epoch slots"),
     ("crates/storage/src/table/mod.rs", "names records by their slots"),

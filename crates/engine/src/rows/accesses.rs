@@ -17,6 +17,13 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         out: &mut [u8],
     ) -> Result<bool, Abort> {
         let (record, _) = self.locate(table, key)?;
+        let layout = record.record.table().row_layout();
+        if layout.variable().intersects(columns) {
+            panic!(
+                "table {:?}: a column of variable length is fetched",
+                self.table(table).schema().name
+            );
+        }
         self.read_row(record, columns, intent, out)
     }
 
@@ -33,7 +40,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         self.rows.refused_by = None;
         let (record, _) = self.locate(table, key)?;
-        self.write_row(record, Change { columns, values, state: None })
+        self.with_held(record, (columns, values), |work, values| {
+            work.write_row(record, Change { columns, values, state: None })
+        })
     }
 
     /// Implements [`txn::Access::add`] for the case that [`Work::adds_blindly`] returns true.
@@ -75,7 +84,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         let state = Some(RowState::PRESENT);
         let columns = home.row_layout().all();
-        let inserted = self.write_row(record, Change { columns, values: row, state })?;
+        let inserted = self.with_held(record, (columns, row), |work, values| {
+            work.write_row(record, Change { columns, values, state })
+        })?;
         self.rows.purge.inserted(found);
         Ok(inserted)
     }
@@ -101,6 +112,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         at: Sited<'s, M>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
+        self.note_values(&at.record);
         if self.sites.site(at.site).write(at.record, change)? {
             if change.state.is_some() || !change.columns.is_empty() {
                 self.note_write(at.record, change.state);

@@ -120,6 +120,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         };
         let numbers_late = core.is_planted(faults::NUMBERED_AFTER_RELEASE);
         self.gather_images();
+        self.settle_values(timestamp);
         if !numbers_late {
             self.rows.log(timestamp);
         }
@@ -160,6 +161,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     fn abort(&mut self) {
+        self.drop_values();
         for at in 0..self.sites.count() {
             self.sites.site(at).abort();
         }

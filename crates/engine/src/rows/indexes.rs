@@ -10,8 +10,8 @@ use protocols::{Change, faults};
 use std::ops::ControlFlow;
 use storage::Table;
 use txn::{
-    Abort, AbortReason, ColumnSet, Direction, ENTRY, Intent, Key, Keys, OwnedKey, RowLayout,
-    SecondaryIndex, TableId, Visit,
+    Abort, AbortReason, ColumnSet, Direction, ENTRY, Intent, Key, Keys, OwnedKey, SecondaryIndex,
+    TableId, Visit,
 };
 
 /// A change of one index for one row: the old entry that must be deleted, the new entry that must be inserted,
@@ -21,18 +21,6 @@ struct Moved {
     unique: bool,
     from: Option<OwnedKey>,
     to: Option<OwnedKey>,
-}
-
-/// Returns the bytes of `column` in packed `values` of `columns`.
-fn value_in<'v>(
-    layout: &RowLayout,
-    columns: ColumnSet,
-    values: &'v [u8],
-    column: usize,
-) -> &'v [u8] {
-    let before = ColumnSet(columns.0 & ColumnSet::first(column).0);
-    let start = layout.packed_bytes(before);
-    &values[start..start + layout.span(column).bytes as usize]
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
@@ -52,14 +40,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         for &id in &home.schema().indexes {
             let index = self.table(id).schema().index_of.as_ref().expect("an index says of what");
             let old = |column| {
-                value_in(layout, indexed, before.expect("a row that changes is there"), column)
+                layout.field(indexed, before.expect("a row that changes is there"), column)
             };
             let from = before.and_then(|_| index.entry(key, old));
             let to = match after {
                 None => None,
                 Some((columns, values)) => {
                     let value_of = |column| match columns.contains(ColumnSet::one(column)) {
-                        true => value_in(layout, columns, values, column),
+                        true => layout.field(columns, values, column),
                         false => old(column),
                     };
                     let to = index.entry(key, value_of);
@@ -123,9 +111,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         key: Key<'_>,
         record: Sited<'s, M>,
     ) -> Result<(), Abort> {
-        let indexed = self.table(table).indexed_columns();
-        let mut before = vec![0; self.table(table).layout().packed_bytes(indexed)];
-        self.read_record(record, indexed, Intent::Update, &mut before)?;
+        let (_, before) = self.read_indexed(table, record)?;
         let moved = self.moved(table, key, Some(&before), None)?;
         self.write_entries(key, &moved).map(|_| ())
     }
@@ -141,17 +127,32 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ) -> Result<bool, Abort> {
         self.rows.refused_by = None;
         let (record, _) = self.locate(table, key)?;
-        let indexed = self.table(table).indexed_columns();
-        let mut before = vec![0; self.table(table).layout().packed_bytes(indexed)];
-        let head = self.read_record(record, indexed, Intent::Update, &mut before)?;
-        if !head.state.is_present() {
+        let (is_present, before) = self.read_indexed(table, record)?;
+        if !is_present {
             return Ok(false);
         }
         let moved = self.moved(table, key, Some(&before), Some((columns, values)))?;
         if !self.write_entries(key, &moved)? {
             return Ok(false);
         }
-        self.write_record(record, Change { columns, values, state: None })
+        self.with_held(record, (columns, values), |work, values| {
+            work.write_record(record, Change { columns, values, state: None })
+        })
+    }
+
+    /// Reads the indexed columns of a row that is going to change. Returns whether the row is present, and the
+    /// columns in packed form.
+    fn read_indexed(&mut self, table: TableId, at: Sited<'s, M>) -> Result<(bool, Vec<u8>), Abort> {
+        let (layout, indexed) = (self.table(table).layout(), self.table(table).indexed_columns());
+        let mut held = vec![0; layout.held_bytes(indexed)];
+        let head = self.read_record(at, indexed, Intent::Update, &mut held)?;
+        let is_present = head.state.is_present();
+        if !layout.variable().intersects(indexed) {
+            return Ok((is_present, held));
+        }
+        let mut packed = Vec::new();
+        self.pack(at.site, layout, indexed, &held, &mut packed);
+        Ok((is_present, packed))
     }
 
     fn read_beside_scan(&mut self, beside: bool) {
@@ -169,7 +170,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        let mut row = vec![0; self.base_of(index).layout().packed_bytes(columns)];
+        let mut row = vec![0; self.base_of(index).layout().held_bytes(columns)];
         match range {
             Keys::Numbers(range) => {
                 let ends = (range.first(), range.last());
@@ -213,7 +214,10 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.read_beside_scan(false);
         // If the entry's row is absent, the entry and the row were read at different moments. The attempt will
         // not commit.
-        let there = head.state.is_present();
-        Ok(if there { visit(key, row) } else { ControlFlow::Continue(()) })
+        if !head.state.is_present() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let base = self.table(index.table);
+        Ok(self.visit_packed(record.site, base, columns, row, |row| visit(key, row)))
     }
 }

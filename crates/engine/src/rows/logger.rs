@@ -46,6 +46,15 @@ impl<'s, M: Machine> Logger<'s, M> {
         self.spelled.insert(record.identity(), key);
     }
 
+    /// Keeps a row of an image in packed form. A row that is not there has no bytes.
+    fn keep_row(&mut self, image: &Image<'_, '_, M>, held: &[u8]) -> Range<usize> {
+        let shape = image.record.table();
+        match held.is_empty() || !shape.layout().variable().intersects(image.columns) {
+            true => self.keep(held),
+            false => self.keep(&shape.peek_packed(image.columns, held)),
+        }
+    }
+
     fn add(&mut self, core: &M::Core, image: &Image<'_, '_, M>) {
         let Image { record, kind, columns, before, after } = image;
         let key = match record.table().has_byte_keys() {
@@ -55,7 +64,7 @@ impl<'s, M: Machine> Logger<'s, M> {
                 WrittenKey::Bytes(key.expect("what is written was looked up by its key").clone())
             }
         };
-        let (before, after) = (self.keep(before), self.keep(after));
+        let (before, after) = (self.keep_row(image, before), self.keep_row(image, after));
         let (table, kind, columns) = (record.table().table_id(), *kind, *columns);
         self.writes.push(Written { table, key, kind, columns, before, after });
     }

@@ -13,6 +13,7 @@
 //! - `attempt.rs`: begin, commit and the end of an attempt.
 //! - `recorder.rs`: the history.
 //! - `logger.rs`: what the log receives.
+//! - `values.rs`: values of variable length.
 //! - `walks.rs`: all rows of a table, piece by piece.
 //!
 //! An attempt is open from `begin` until its commit or abort has ended. If an access fails, the attempt is
@@ -28,6 +29,7 @@ mod recorder;
 mod retirement;
 mod scans;
 mod tree_key;
+mod values;
 mod walks;
 
 use crate::{
@@ -42,6 +44,7 @@ use purge_queue::PurgeQueue;
 use recorder::Recorder;
 use storage::{Record, RowHead, RowState, Store, Table};
 use txn::{Abort, ColumnSet, Digest, Intent, Key, TableId, TxnId, Version, WorkerHistory};
+use values::ValueStates;
 
 /// The sites that a session's transactions can access, and the choice of the site that executes an access. This
 /// is what distinguishes architectures.
@@ -73,6 +76,7 @@ pub(crate) struct Rows<'s, M: Machine> {
     /// Set if there is neither a recorder nor a logger.
     unwatched: bool,
     purge: PurgeQueue,
+    values: ValueStates,
     /// Number of attempts so far. With the slot it identifies the running attempt.
     attempts: u64,
     /// Set between begin and the end of an attempt.
@@ -109,6 +113,7 @@ impl<'s, M: Machine> Rows<'s, M> {
             logger: log.map(|log| Box::new(Logger::new(log))),
             unwatched: !options.record_history && log.is_none(),
             purge: PurgeQueue::new(options.purge_batch),
+            values: ValueStates::default(),
             attempts: 0,
             open: false,
             doomed: None,
@@ -158,7 +163,7 @@ impl<'s, M: Machine> Rows<'s, M> {
     /// Returns true if it is time to retire some records.
     #[inline]
     pub fn is_purge_due(&self) -> bool {
-        self.purge.is_due()
+        self.purge.is_due() || self.is_release_due()
     }
 
     /// Returns the version of the running attempt's writes.

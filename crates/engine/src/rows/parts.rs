@@ -29,7 +29,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let mut part = std::mem::take(&mut self.rows.part);
         part.resize(out.len(), 0);
         let mut read = |record, columns| {
-            let bytes = split.row_layout().packed_bytes(columns);
+            let bytes = split.row_layout().held_bytes(columns);
             let head = self.read_record(record, columns, intent, &mut part[..bytes])?;
             if head.state.is_present() {
                 split.row_layout().scatter((columns, &part), all, out);

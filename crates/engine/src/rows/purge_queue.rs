@@ -69,6 +69,12 @@ impl PurgeQueue {
         self.waiting.extend(self.inserted.drain(..));
     }
 
+    /// Returns the number of candidates at which the queue is due.
+    #[inline]
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
     /// Returns true if it is time to retire some records.
     #[inline]
     pub fn is_due(&self) -> bool {

@@ -26,6 +26,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 self.rows.purge.add(row);
             }
         }
+        self.release_values();
         self.give_back(KEPT_SLOTS);
     }
 
@@ -39,7 +40,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.give_back(0);
     }
 
-    fn give_back(&mut self, keep: usize) {
+    pub(super) fn give_back(&mut self, keep: usize) {
         for at in 0..self.sites.count() {
             self.sites.site(at).give_back(keep);
         }

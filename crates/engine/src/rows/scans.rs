@@ -24,19 +24,22 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ) -> Result<(), Abort> {
         match range {
             Keys::Numbers(range) => {
+                let (home, site) = (self.table(table), self.sites.of_table(table));
                 let ends = (range.first(), range.last());
-                self.scan_rows(table, ends, direction, columns, |_, key, row| {
-                    Ok(visit(Key::Number(key), row))
+                self.scan_rows(table, ends, direction, columns, |work, key, row| {
+                    Ok(work
+                        .visit_packed(site, home, columns, row, |row| visit(Key::Number(key), row)))
                 })
             }
             Keys::Bytes(range) => {
-                let home = self.table(table);
+                let (home, site) = (self.table(table), self.sites.of_table(table));
                 let ends = self.byte_ends(table, range);
                 let mut buffer = Table::<M>::key_buffer();
                 self.scan_rows(table, ends, direction, columns, |work, key, row| {
                     let key = home.shape().bytes_of(key, &mut buffer);
                     work.rows.core.copied(key.len());
-                    Ok(visit(Key::Bytes(key), row))
+                    Ok(work
+                        .visit_packed(site, home, columns, row, |row| visit(Key::Bytes(key), row)))
                 })
             }
         }
@@ -69,7 +72,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         let mut row = std::mem::take(&mut self.rows.scanned);
         row.clear();
-        row.resize(home.layout().packed_bytes(columns), 0);
+        row.resize(home.layout().held_bytes(columns), 0);
         let covered = self.visit_rows(table, ends, direction, (columns, &mut row), visit);
         self.rows.scanned = row;
         let covered = covered?;

@@ -4,6 +4,7 @@
 use super::{Sited, Work};
 use crate::session::{RowVisit, Walk};
 use machine::{Category, Core, Machine};
+use std::ops::ControlFlow;
 use storage::Record;
 use txn::{Abort, Intent, Key, KeyRange, TableId};
 
@@ -53,7 +54,10 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
             let at = Sited { site: *site, record };
             if self.read_row(at, layout.all(), Intent::Read, &mut row)? {
-                visit(key, &row);
+                let _ = self.visit_packed(*site, home, layout.all(), &row, |row| {
+                    visit(key, row);
+                    ControlFlow::Continue(())
+                });
             }
         }
         let next = next.map(|piece| Walk { site: *site, piece });

@@ -17,7 +17,10 @@ use protocols::{
     Change, CommitLog, Images, Prepared, Protocol, Txn, faults,
     parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
-use storage::{ByteKey, Epochs, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table};
+use storage::{
+    ByteKey, Epochs, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table, ValueSpace,
+    Values,
+};
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
 /// The data to find a record again: its key, or the digest that stands for the key.
@@ -149,6 +152,18 @@ pub(crate) trait Site<'s, M: Machine> {
 
     /// Draws the next number of the owner's timestamp allocator.
     fn draw_timestamp(&mut self) -> u64;
+
+    /// Returns the owner's values outside records.
+    fn values(&self) -> &'s Values<M>;
+
+    /// Returns the session's slots for values.
+    fn value_space(&mut self) -> &mut ValueSpace;
+
+    /// Retires a value that no transaction can find any more: [`Values::retire`].
+    fn retire_value(&mut self, word: u64);
+
+    /// Forbids transactions to begin with an earlier timestamp: [`Protocol::forbid_beginning_before`].
+    fn forbid_beginning_before(&self, timestamp: u64);
 }
 
 /// A site whose data this core accesses directly.
@@ -166,6 +181,8 @@ struct SiteData<'s, M: Machine> {
     slot: usize,
     /// The session's slots of each table, by table number.
     spaces: Vec<Option<Space>>,
+    /// The session's slots for values outside records.
+    value_space: ValueSpace,
 }
 
 impl<'s, M: Machine> SiteData<'s, M> {
@@ -188,6 +205,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 self.store.table(TableId(at as u16)).return_space(space);
             }
         }
+        self.store.values().leave(std::mem::take(&mut self.value_space));
     }
 
     fn give_back(&mut self, keep: usize) {
@@ -200,6 +218,9 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 table.reclaim(space, now, is_past, keep);
             }
         }
+        let early = self.core.is_planted(faults::VALUES_USED_AGAIN_EARLY);
+        let is_past = |epoch, now| early || Epochs::<M>::is_past(epoch, now);
+        self.store.values().reclaim(&mut self.value_space, now, is_past, keep);
     }
 }
 
@@ -213,6 +234,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             source: TimestampSource::new(slot),
             slot,
             spaces: Vec::new(),
+            value_space: ValueSpace::default(),
         };
         LocalSite { data, part: ProtocolPart::new(owner, core, slot) }
     }
@@ -479,6 +501,23 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
 
     fn draw_timestamp(&mut self) -> u64 {
         self.data.allocator.draw(self.data.core, &mut self.data.source)
+    }
+
+    fn values(&self) -> &'s Values<M> {
+        self.data.store.values()
+    }
+
+    fn value_space(&mut self) -> &mut ValueSpace {
+        &mut self.data.value_space
+    }
+
+    fn retire_value(&mut self, word: u64) {
+        let epoch = self.data.store.epochs().current(self.data.core);
+        self.data.store.values().retire(&mut self.data.value_space, word, epoch);
+    }
+
+    fn forbid_beginning_before(&self, timestamp: u64) {
+        Part::forbid_beginning_before(&self.part, timestamp);
     }
 }
 

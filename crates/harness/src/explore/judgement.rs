@@ -160,10 +160,14 @@ impl Judgement<'_> {
                 return Ok(Some(violation));
             }
         }
-        if is_weak {
-            return Ok(None);
+        if !is_weak && let Some(law) = self.broken_law(machine, engine, committed)? {
+            return Ok(Some(Violation::Conservation(law)));
         }
-        Ok(self.broken_law(machine, engine, committed)?.map(Violation::Conservation))
+        match promised {
+            // Two transactions that are not isolated can replace the same value, and one of theirs is lost.
+            Requirements::NOTHING => Ok(None),
+            _ => Ok(lost_values(machine, engine)?.map(Violation::Memory)),
+        }
     }
 
     fn promised(&self, engine: &dyn Engine<Explored>) -> Requirements {
@@ -261,6 +265,17 @@ impl Judgement<'_> {
             Ok(broken) => Ok(broken?),
         }
     }
+}
+
+/// Returns what is wrong with the values outside records after the run, if anything is.
+fn lost_values(
+    machine: &Explored,
+    engine: &dyn Engine<Explored>,
+) -> Result<Option<String>, HarnessError> {
+    let wrong = Mutex::new(None);
+    let body: Body<'_, Explored> = Box::new(|core| *wrong.lock() = engine.audit_values(core).err());
+    machine.run(vec![body], vec![])?;
+    Ok(wrong.into_inner())
 }
 
 /// Returns the violation in a history: of the certificate, or of the order of commit epochs if `in_order` is set.

@@ -137,6 +137,21 @@ impl Access for Watched<'_, '_> {
         done
     }
 
+    fn fetch(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Abort> {
+        let from = self.core.moment();
+        let done = self.session.fetch(table, key, columns, intent, out);
+        let verb = if intent == Intent::Update { "reads for update" } else { "reads" };
+        self.row(from, verb, (table, key), (columns, out), done);
+        done
+    }
+
     fn update(
         &mut self,
         table: TableId,

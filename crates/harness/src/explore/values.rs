@@ -1,7 +1,7 @@
 //! Formats tables by name and rows by column, for readers.
 
 use std::{collections::BTreeMap, fmt::Write};
-use txn::{ColumnSet, ColumnType, TableId, TableSchema};
+use txn::{ColumnSet, ColumnType, RowLayout, TableId, TableSchema};
 
 /// Largest number of columns shown of a row.
 const SHOWN_COLUMNS: usize = 4;
@@ -60,19 +60,19 @@ impl Tables {
         let Some(schema) = schema.or(self.schemas.get(&table)) else {
             return bytes(values);
         };
-        let (mut text, mut rest) = (String::new(), values);
-        let named = schema.columns.iter().enumerate();
-        let named = named.filter(|(number, _)| columns.contains(ColumnSet::one(*number)));
+        let mut text = String::new();
+        let layout = RowLayout::of(schema);
+        let columns = ColumnSet(columns.0 & layout.all().0);
         let mut left = 0;
-        for (shown, (_, column)) in named.enumerate() {
-            let Some((value, behind)) = rest.split_at_checked(column.kind.bytes()) else { break };
-            rest = behind;
+        for (shown, (number, value)) in layout.fields(columns, values).enumerate() {
+            let column = &schema.columns[number];
             if shown >= SHOWN_COLUMNS {
                 left += 1;
                 continue;
             }
             let space = if shown == 0 { "" } else { ", " };
-            let _ = write!(text, "{space}{} = {}", column.name, shown_as(column.kind, value));
+            let value = value.map_or("NULL".to_owned(), |value| shown_as(column.kind, value));
+            let _ = write!(text, "{space}{} = {value}", column.name);
         }
         if left > 0 {
             let _ = write!(text, ", and {left} more columns");
@@ -82,12 +82,16 @@ impl Tables {
 }
 
 fn shown_as(kind: ColumnType, value: &[u8]) -> String {
-    let Ok(word) = <[u8; 8]>::try_from(value) else { return bytes(value) };
+    let number = value.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
     match kind {
-        ColumnType::U64 => u64::from_le_bytes(word).to_string(),
-        ColumnType::I64 => i64::from_le_bytes(word).to_string(),
-        ColumnType::F64 => f64::from_le_bytes(word).to_string(),
-        ColumnType::Bytes(_) => bytes(value),
+        ColumnType::Bool => (number != 0).to_string(),
+        ColumnType::U16 | ColumnType::U32 | ColumnType::U64 => number.to_string(),
+        ColumnType::I16 => (number as i16).to_string(),
+        ColumnType::I32 => (number as i32).to_string(),
+        ColumnType::I64 | ColumnType::Timestamp => (number as i64).to_string(),
+        ColumnType::F32 => f32::from_bits(number as u32).to_string(),
+        ColumnType::F64 => f64::from_bits(number).to_string(),
+        _ => bytes(value),
     }
 }
 

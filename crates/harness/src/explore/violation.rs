@@ -30,6 +30,8 @@ pub enum Violation {
     },
     /// The run did not end.
     Stuck(RunError),
+    /// Values outside records are lost or in two places.
+    Memory(String),
     /// The run panicked.
     Panic(String),
 }
@@ -44,6 +46,7 @@ impl Violation {
             Violation::EpochOrder { .. } => "epoch order",
             Violation::FalseDeadlock { .. } => "no false deadlock",
             Violation::Stuck(_) => "progress",
+            Violation::Memory(_) => "memory",
             Violation::Panic(_) => "panic",
         }
     }
@@ -69,7 +72,7 @@ impl fmt::Display for Violation {
                 write!(f, "{victims} victims of deadlocks, though all locks are taken in one order")
             }
             Violation::Stuck(error) => error.fmt(f),
-            Violation::Panic(message) => f.write_str(message),
+            Violation::Memory(message) | Violation::Panic(message) => f.write_str(message),
         }
     }
 }

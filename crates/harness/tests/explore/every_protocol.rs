@@ -6,6 +6,7 @@ use harness::explore::Exploration;
 use machine::Explored;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use workloads::micro::counters::Counters;
+use workloads::micro::notes::Notes;
 use workloads::micro::ranges::Ranges;
 use workloads::micro::rooms::Rooms;
 
@@ -31,7 +32,7 @@ macro_rules! every_protocol {
 
 every_protocol! {
     SERIALIZABLE: Serializable,
-    in [counters, counters_rolled_back, counters_spelled, ranges, ranges_spelled, rooms];
+    in [counters, counters_rolled_back, counters_spelled, ranges, ranges_spelled, rooms, notes];
     dl_detect: "DL_DETECT",
     no_wait: "NO_WAIT",
     wait_die: "WAIT_DIE",
@@ -101,4 +102,9 @@ fn ranges_spelled(protocol: &str) {
 
 fn rooms(protocol: &str) {
     passes(&Rooms::varied, &exploration(protocol, &[], 1500));
+}
+
+/// Uses values of variable length, and NULL.
+fn notes(protocol: &str) {
+    passes(&Notes::varied, &exploration(protocol, &[], 1500));
 }

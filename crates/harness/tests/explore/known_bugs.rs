@@ -8,6 +8,7 @@ use harness::explore::{
 use machine::RunError::{Deadlock, StepLimit};
 use protocols::faults::{self, Detector};
 use workloads::micro::counters::Counters;
+use workloads::micro::notes::Notes;
 use workloads::micro::ranges::Ranges;
 use workloads::micro::rooms::Rooms;
 use workloads::smallbank::SmallBank;
@@ -37,6 +38,10 @@ bugs! {
     bypassing_writes;
     reads_past_own_writes;
     memory_used_again_early;
+    values_used_again_early;
+    values_retired_too_early;
+    rolled_back_values_stay;
+    deleted_values_stay;
     split_row_half_deleted;
     index_entry_stays, within 1000;
     write_left_out, "a write that it did not install";
@@ -147,6 +152,7 @@ fn caught(name: &str, schedules: u64) -> Violation {
         ("counters", Detector::NoFalseDeadlock) => violation(&Counters::varied_in_order, &asked),
         ("counters", _) => violation(&Counters::varied, &asked),
         ("ranges", _) => violation(&Ranges::varied, &with_phantom(name, schedules)),
+        ("notes", _) => violation(&Notes::varied, &asked),
         ("rooms", _) => violation(&Rooms::varied, &asked),
         ("smallbank", _) => violation(&SmallBank::varied, &asked),
         ("ycsb", _) => violation(&Ycsb::varied, &asked),

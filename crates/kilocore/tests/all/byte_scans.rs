@@ -1,7 +1,8 @@
 //! Ranges of byte keys through the embedded API, under every protocol that gives a guarantee.
 
 use kilocore::{
-    ColumnType::U64, Database, Error, Key, KeyBounds, Options, Row, Table, Transaction, Value,
+    ColumnType::U64, Database, Error, Key, KeyBounds, Options, ReadTransaction, Row, Table,
+    Transaction, Value,
 };
 use proptest::{prelude::*, test_runner::TestRunner};
 use std::{
@@ -22,7 +23,7 @@ fn protocols() -> impl Iterator<Item = &'static str> {
 
 /// Returns the keys and values of a range, in the given direction.
 fn rows(
-    tx: &mut Transaction<'_>,
+    tx: &mut ReadTransaction<'_>,
     table: &Table,
     range: impl KeyBounds,
     forward: bool,
@@ -150,7 +151,13 @@ fn a_table_behaves_as_a_map_of_bytes() {
         let config = ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() };
         let outcome = TestRunner::new(config).run(&acts(), |acts| {
             let db = open(protocol);
-            let table = db.create_ordered_byte_keyed_table("t", &[("n", U64)], MOST).unwrap();
+            let table = db
+                .table("t")
+                .key(kilocore::ColumnType::VarBytesUpTo(MOST as u32))
+                .columns(&[("n", U64)])
+                .ordered()
+                .create()
+                .unwrap();
             let (mut map, mut left) = (BTreeMap::new(), &acts[..]);
             while !left.is_empty() {
                 let (mut after, mut rest) = (BTreeMap::new(), left);
@@ -177,7 +184,13 @@ fn a_table_behaves_as_a_map_of_bytes() {
 #[test]
 fn ranges_are_what_rust_means_by_them() {
     let db = open("SILO");
-    let table = db.create_ordered_byte_keyed_table("t", &[("n", U64)], 64).unwrap();
+    let table = db
+        .table("t")
+        .key(kilocore::ColumnType::VarBytesUpTo(64))
+        .columns(&[("n", U64)])
+        .ordered()
+        .create()
+        .unwrap();
     let longest = [255u8; 64];
     let keys: [&[u8]; 6] = [b"", b"\0", b"a", b"a\0", b"b", &longest];
     db.transact(|tx| keys.iter().try_for_each(|key| tx.insert(&table, key, &[Value::U64(1)])))
@@ -202,11 +215,26 @@ fn ranges_are_what_rust_means_by_them() {
 #[test]
 fn mistakes_are_named_and_change_nothing() {
     let db = open("SILO");
-    let words = db.create_ordered_byte_keyed_table("words", &[("n", U64)], 8).unwrap();
-    let hashed = db.create_byte_keyed_table("hashed", &[("n", U64)], 8).unwrap();
-    let numbers = db.create_ordered_table("numbers", &[("n", U64)]).unwrap();
+    let words = db
+        .table("words")
+        .key(kilocore::ColumnType::VarBytesUpTo(8))
+        .columns(&[("n", U64)])
+        .ordered()
+        .create()
+        .unwrap();
+    let hashed = db
+        .table("hashed")
+        .key(kilocore::ColumnType::VarBytesUpTo(8))
+        .columns(&[("n", U64)])
+        .create()
+        .unwrap();
+    let numbers = db.table("numbers").columns(&[("n", U64)]).ordered().create().unwrap();
     assert!(matches!(
-        db.create_ordered_byte_keyed_table("long", &[("n", U64)], 65),
+        db.table("long")
+            .key(kilocore::ColumnType::VarBytesUpTo(65))
+            .columns(&[("n", U64)])
+            .ordered()
+            .create(),
         Err(Error::InvalidTable { .. })
     ));
     db.transact(|tx| {
@@ -238,7 +266,13 @@ fn mistakes_are_named_and_change_nothing() {
 fn what_is_deleted_is_used_again() {
     for protocol in protocols() {
         let db = open(protocol);
-        let table = db.create_ordered_byte_keyed_table("t", &[("n", U64)], 64).unwrap();
+        let table = db
+            .table("t")
+            .key(kilocore::ColumnType::VarBytesUpTo(64))
+            .columns(&[("n", U64)])
+            .ordered()
+            .create()
+            .unwrap();
         let key = |number: u64| format!("a common beginning that is long/{number:020}");
         let mut early = 0;
         for number in 0..30_000 {

@@ -8,4 +8,5 @@ mod memory;
 mod money;
 mod scans;
 mod turns;
+mod types;
 mod wide_indexes;

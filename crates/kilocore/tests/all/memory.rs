@@ -9,7 +9,7 @@ fn open(protocol: &str, memory_limit_bytes: Option<u64>) -> (Database, Table) {
     let options = Options { protocol: protocol.into(), memory_limit_bytes, ..Options::default() };
     let db = Database::open(options).unwrap();
     let columns = [("n", ColumnType::U64), ("bytes", ColumnType::Bytes(100))];
-    let table = db.create_table("t", &columns).unwrap();
+    let table = db.table("t").columns(&columns).create().unwrap();
     (db, table)
 }
 
@@ -82,7 +82,8 @@ fn an_exhausted_database_goes_on() {
         assert!(rows > 5_000, "{protocol}: {rows} rows");
         // There is no memory even for the smallest table.
         let column = [("n", ColumnType::U64)];
-        let small = (0..).map(|i| db.create_table_with(&format!("small{i}"), &column, 1));
+        let small =
+            (0..).map(|i| db.table(&format!("small{i}")).columns(&column).sized_for(1).create());
         let refused = small.filter_map(Result::err).next().unwrap();
         assert!(matches!(refused, Error::TooLarge { .. }), "{protocol}: {refused}");
         // Every operation that needs no more memory works, on this thread and on others.

@@ -14,7 +14,7 @@ fn open(protocol: &str, max_sessions: usize) -> (Database, Table) {
     let options = Options { protocol: protocol.into(), max_sessions, ..Options::default() };
     let db = Database::open(options).unwrap();
     let columns = [("owner", ColumnType::Bytes(16)), ("balance", ColumnType::I64)];
-    let accounts = db.create_table("accounts", &columns).unwrap();
+    let accounts = db.table("accounts").columns(&columns).create().unwrap();
     db.transact(|tx| {
         for key in 0..ACCOUNTS {
             tx.insert(&accounts, key, &["somebody".into(), START.into()])?;
@@ -115,7 +115,8 @@ fn every_timestamp_allocation() {
                 ..Options::default()
             };
             let db = Database::open(options).unwrap();
-            let counters = db.create_table("counters", &[("n", ColumnType::U64)]).unwrap();
+            let counters =
+                db.table("counters").columns(&[("n", ColumnType::U64)]).create().unwrap();
             let n = counters.field::<u64>("n").unwrap();
             db.transact(|tx| tx.insert(&counters, 0, &[Value::U64(0)])).unwrap();
             thread::scope(|scope| {

@@ -1,7 +1,8 @@
 //! Range scans through the embedded API, under every protocol that gives a guarantee.
 
 use kilocore::{
-    ColumnType::I64, Database, Error, Key, KeyBounds, Options, Row, Table, Transaction, Value,
+    ColumnType::I64, Database, Error, Key, KeyBounds, Options, ReadTransaction, Row, Table,
+    Transaction, Value,
 };
 use std::{ops::ControlFlow, thread};
 
@@ -15,7 +16,7 @@ fn protocols() -> impl Iterator<Item = &'static str> {
 
 /// Returns the keys and values of a range, in the given direction.
 fn rows(
-    tx: &mut Transaction<'_>,
+    tx: &mut ReadTransaction<'_>,
     table: &Table,
     range: impl KeyBounds,
     forward: bool,
@@ -36,7 +37,7 @@ fn rows(
 fn ranges_are_what_rust_means_by_them() {
     for protocol in protocols() {
         let db = open(protocol);
-        let table = db.create_ordered_table("t", &[("n", I64)]).unwrap();
+        let table = db.table("t").columns(&[("n", I64)]).ordered().create().unwrap();
         let keys = [0, 3, 5, 8, 1000, u64::MAX];
         db.transact(|tx| {
             keys.iter().try_for_each(|key| tx.insert(&table, *key, &[Value::I64(*key as i64)]))
@@ -63,7 +64,7 @@ fn ranges_are_what_rust_means_by_them() {
 fn a_transaction_sees_its_own_writes_and_loses_them_when_it_rolls_back() {
     for protocol in protocols() {
         let db = open(protocol);
-        let table = db.create_ordered_table("t", &[("n", I64)]).unwrap();
+        let table = db.table("t").columns(&[("n", I64)]).ordered().create().unwrap();
         let before: Vec<(u64, i64)> = (0..200).map(|key| (key * 2, 1)).collect();
         db.transact(|tx| {
             before.iter().try_for_each(|(key, n)| tx.insert(&table, *key, &[Value::I64(*n)]))
@@ -104,8 +105,8 @@ fn a_transaction_sees_its_own_writes_and_loses_them_when_it_rolls_back() {
 #[test]
 fn mistakes_are_named_and_change_nothing() {
     let db = Database::open(Options::default()).unwrap();
-    let ordered = db.create_ordered_table("ordered", &[("n", I64)]).unwrap();
-    let plain = db.create_table("plain", &[("n", I64)]).unwrap();
+    let ordered = db.table("ordered").columns(&[("n", I64)]).ordered().create().unwrap();
+    let plain = db.table("plain").columns(&[("n", I64)]).create().unwrap();
     db.transact(|tx| {
         tx.insert(&ordered, 1, &[Value::I64(1)])?;
         let message = |result: Result<(), Error>| result.unwrap_err().to_string();
@@ -130,7 +131,7 @@ fn mistakes_are_named_and_change_nothing() {
 fn a_queue_keeps_its_order_and_its_memory() {
     for protocol in protocols() {
         let db = open(protocol);
-        let queue = db.create_ordered_table("queue", &[("n", I64)]).unwrap();
+        let queue = db.table("queue").columns(&[("n", I64)]).ordered().create().unwrap();
         let push = |tx: &mut Transaction<'_>| {
             let mut last = 0;
             tx.scan_backward(&queue, .., |key, _| {

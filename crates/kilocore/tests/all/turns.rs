@@ -13,7 +13,7 @@ use std::{
 fn open(protocol: &str, max_sessions: usize) -> (Database, Table) {
     let options = Options { protocol: protocol.into(), max_sessions, ..Options::default() };
     let db = Database::open(options).unwrap();
-    let table = db.create_table("t", &[("n", ColumnType::U64)]).unwrap();
+    let table = db.table("t").columns(&[("n", ColumnType::U64)]).create().unwrap();
     db.transact(|tx| tx.insert(&table, 0, &[Value::U64(0)])).unwrap();
     (db, table)
 }
@@ -170,7 +170,7 @@ fn tables_are_created_while_others_transact() {
                         // Looks up the newest table by its name, while the other thread goes on creating
                         // tables.
                         let newest = db.tables().pop().unwrap();
-                        let newest = db.table(newest.name()).unwrap();
+                        let newest = db.table(newest.name()).open().unwrap();
                         db.transact(|tx| tx.put(&newest, key, &[Value::U64(i)])).unwrap();
                         i += 1;
                     }
@@ -178,13 +178,18 @@ fn tables_are_created_while_others_transact() {
             }
             for i in 0..50 {
                 let columns = [("n", ColumnType::U64)];
-                let made = db.create_table_with(&format!("made{i}"), &columns, 100).unwrap();
+                let made = db
+                    .table(&format!("made{i}"))
+                    .columns(&columns)
+                    .sized_for(100)
+                    .create()
+                    .unwrap();
                 db.transact(|tx| tx.insert(&made, 0, &[Value::U64(i)])).unwrap();
             }
             stop.store(true, Ordering::Relaxed);
         });
         for i in 0..50 {
-            assert_eq!(n(&db, &db.table(&format!("made{i}")).unwrap()), i);
+            assert_eq!(n(&db, &db.table(&format!("made{i}")).open().unwrap()), i);
         }
     }
 }

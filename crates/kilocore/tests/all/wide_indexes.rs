@@ -3,7 +3,8 @@
 
 use kilocore::{
     ColumnType::{Bytes, I64, U64},
-    Database, Error, Index, IndexOptions, Key, Options, Row, Table, Transaction, Value,
+    Database, Error, Index, IndexOptions, Key, Options, ReadTransaction, Row, Table, Transaction,
+    Value,
 };
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -39,7 +40,7 @@ fn follow<K: Clone + Ord + std::fmt::Debug>(
     insert: impl Fn(&mut Transaction<'_>, &K, &Person) -> Result<(), Error>,
     update: impl Fn(&mut Transaction<'_>, &K, &[(&str, Value<'_>)]) -> Result<(), Error>,
     delete: impl Fn(&mut Transaction<'_>, &K) -> Result<bool, Error>,
-    found: impl Fn(&mut Transaction<'_>, &[Value<'_>], &[Value<'_>], bool) -> Result<Vec<K>, Error>,
+    found: impl Fn(&mut ReadTransaction<'_>, &[Value<'_>], &[Value<'_>], bool) -> Result<Vec<K>, Error>,
 ) {
     let mut people: BTreeMap<K, Person> = BTreeMap::new();
     for step in 0..300u64 {
@@ -97,20 +98,27 @@ fn follow<K: Clone + Ord + std::fmt::Debug>(
 fn rows_with_integer_keys_are_found_by_long_values() {
     for protocol in protocols() {
         let db = open(protocol);
-        let table = db.create_indexed_table("people", &COLUMNS, &[BY_TOWN, BY_BADGE]).unwrap();
+        let table = db
+            .table("people")
+            .columns(&COLUMNS)
+            .index_with(BY_TOWN)
+            .index_with(BY_BADGE)
+            .create()
+            .unwrap();
         let by_town = table.index("by_town").unwrap();
-        let found = |tx: &mut Transaction<'_>, first: &[Value<'_>], last: &[Value<'_>], forward| {
-            let mut keys = Vec::new();
-            let visit = |key: Key<'_>, _: &Row<'_>| {
-                keys.push(key.number());
-                ControlFlow::Continue(())
+        let found =
+            |tx: &mut ReadTransaction<'_>, first: &[Value<'_>], last: &[Value<'_>], forward| {
+                let mut keys = Vec::new();
+                let visit = |key: Key<'_>, _: &Row<'_>| {
+                    keys.push(key.number());
+                    ControlFlow::Continue(())
+                };
+                match forward {
+                    true => tx.scan_index(&by_town, first, last, visit)?,
+                    false => tx.scan_index_backward(&by_town, first, last, visit)?,
+                }
+                Ok(keys)
             };
-            match forward {
-                true => tx.scan_index(&by_town, first, last, visit)?,
-                false => tx.scan_index_backward(&by_town, first, last, visit)?,
-            }
-            Ok(keys)
-        };
         follow(
             &db,
             |number| number * 0x0101_0101_0101,
@@ -123,7 +131,7 @@ fn rows_with_integer_keys_are_found_by_long_values() {
 }
 
 fn keys_by(
-    tx: &mut Transaction<'_>,
+    tx: &mut ReadTransaction<'_>,
     index: &Index,
     first: &[Value<'_>],
     last: &[Value<'_>],
@@ -143,8 +151,14 @@ fn keys_by(
 
 fn by_bytes(protocol: &str) -> (Database, Table) {
     let db = open(protocol);
-    let indexes = [BY_TOWN, BY_BADGE];
-    let table = db.create_indexed_byte_keyed_table("people", &COLUMNS, 40, &indexes).unwrap();
+    let table = db
+        .table("people")
+        .key(kilocore::ColumnType::VarBytesUpTo(40))
+        .columns(&COLUMNS)
+        .index_with(BY_TOWN)
+        .index_with(BY_BADGE)
+        .create()
+        .unwrap();
     (db, table)
 }
 
@@ -195,7 +209,13 @@ fn mistakes_are_named_and_change_nothing() {
     })
     .unwrap();
     let long = IndexOptions { name: "by_all", key_bits: Some(0), ..BY_TOWN };
-    let error = db.create_indexed_byte_keyed_table("long", &COLUMNS, 64, &[long]).unwrap_err();
+    let error = db
+        .table("long")
+        .key(kilocore::ColumnType::VarBytesUpTo(64))
+        .columns(&COLUMNS)
+        .index_with(long)
+        .create()
+        .unwrap_err();
     assert!(
         matches!(&error, Error::InvalidTable { message } if message.contains("672 bits")),
         "{error}"

@@ -19,6 +19,20 @@ planted! {
     MEMORY_USED_AGAIN_EARLY = "memory_used_again_early" in "SILO" on "counters", Assertion:
     "a record that was taken out of its index is used again while others may be reading it";
 
+    VALUES_USED_AGAIN_EARLY = "values_used_again_early" in "MVCC" on "notes", CertificateOrLaw:
+    "the slot of a text that was replaced is used again while others may be copying it";
+
+    VALUES_RETIRED_TOO_EARLY = "values_retired_too_early" in "MVCC" on "notes" by (6, 10), CertificateOrLaw:
+    "a text that was replaced is given up although a transaction can begin later with an earlier timestamp, and read \
+     the version to which the text belongs",
+    given { timestamps: crate::TimestampAllocation::Batched(16) };
+
+    ROLLED_BACK_VALUES_STAY = "rolled_back_values_stay" in "NO_WAIT" on "notes", Memory:
+    "the texts that a transaction wrote stay in memory when it is rolled back";
+
+    DELETED_VALUES_STAY = "deleted_values_stay" in "SILO" on "notes", Memory:
+    "the texts of a row stay in memory when the row is deleted";
+
     READS_PAST_OWN_WRITES = "reads_past_own_writes" in "SILO" on "counters", Conservation:
     "SILO's reads see the shared record, not what the transaction itself has written to it";
 

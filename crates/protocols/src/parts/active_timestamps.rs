@@ -116,8 +116,9 @@ impl<M: Machine> ActiveTimestamps<M> {
         core.load(&self.frontier.line, &self.frontier.timestamp)
     }
 
-    /// Raises the frontier to `timestamp` if it is lower, and collects the active timestamps into `needed`.
-    pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
+    /// Raises the frontier to `timestamp` if it is lower, and returns the frontier. What the caller reads or does
+    /// afterwards, it does after that.
+    pub fn raise(&self, core: &M::Core, timestamp: u64) -> u64 {
         let (line, word) = (&self.frontier.line, &self.frontier.timestamp);
         let mut frontier = core.load(line, word);
         while frontier < timestamp {
@@ -128,7 +129,12 @@ impl<M: Machine> ActiveTimestamps<M> {
         }
         // The frontier must be raised before the sessions are read: see the module's page.
         core.fence();
-        needed.frontier = frontier;
+        frontier
+    }
+
+    /// Raises the frontier to `timestamp` if it is lower, and collects the active timestamps into `needed`.
+    pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
+        needed.frontier = self.raise(core, timestamp);
         needed.active.clear();
         for slot in &self.sessions {
             let active = core.load(&slot.line, &slot.timestamp);

@@ -177,6 +177,11 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// Forgets the attempt.
     fn end<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, writes: &Writes<'s, M, Self>);
 
+    /// As [`Protocol::forbid_beginning_before`].
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        let _ = (core, timestamp);
+    }
+
     /// As [`Protocol::scan`], for rules under which a scan neither waits nor aborts.
     fn scan<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, guard: Guard<'s, M, Self>);
 
@@ -331,6 +336,10 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
     ) {
         self.0.commit(core, &mut worker.own, &worker.writes, timestamp, log);
         worker.writes.clear();
+    }
+
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        self.0.forbid_beginning_before(core, timestamp);
     }
 
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) {

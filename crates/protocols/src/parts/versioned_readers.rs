@@ -282,6 +282,10 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         self.locking.write(core, &mut worker.locking, record, change)
     }
 
+    fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
+        self.versions.active.raise(core, timestamp);
+    }
+
     fn scan<'s>(
         &'s self,
         core: &M::Core,

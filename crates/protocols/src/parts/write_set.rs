@@ -38,7 +38,7 @@ impl Pending {
     /// Returns the place of the value of `column`, which must be a column of the write.
     #[inline]
     fn place_of(&self, column: usize, layout: &RowLayout) -> Range<usize> {
-        let from = self.start + layout.packed_bytes(below(self.columns, column));
+        let from = self.start + layout.held_bytes(below(self.columns, column));
         from..from + layout.span(column).bytes as usize
     }
 }
@@ -99,7 +99,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
                 let home = self.values.len();
                 self.values.resize(home + bytes, 0);
                 if before.columns.contains(ColumnSet::one(column)) {
-                    let skip = layout.packed_bytes(below(before.columns, column));
+                    let skip = layout.held_bytes(below(before.columns, column));
                     let from = before.start + skip;
                     self.values.copy_within(from..from + bytes, home);
                 }
@@ -108,7 +108,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         let mut from = 0;
         for column in change.columns.iter() {
             let bytes = layout.span(column).bytes as usize;
-            let to = start + layout.packed_bytes(below(columns, column));
+            let to = start + layout.held_bytes(below(columns, column));
             self.values[to..to + bytes].copy_from_slice(&change.values[from..from + bytes]);
             from += bytes;
         }
@@ -135,7 +135,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
             return;
         };
         let fresh = columns.without(self.records.get(at).1.columns);
-        let values = &ZEROS[..record.table().layout().packed_bytes(fresh)];
+        let values = &ZEROS[..record.table().layout().held_bytes(fresh)];
         self.put(core, record, Some(at), Change { columns: fresh, values, state: None });
         core.copied(deltas.len() - values.len());
         let pending = self.records.value_mut(at);
@@ -248,7 +248,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         let (layout, mut row) = (record.table().layout(), record.kept_row());
         let values = (pending.columns, &self.values[pending.start..]);
         layout.scatter(values, layout.all(), &mut row);
-        Digest::of(&row)
+        record.table().digest_of(&row)
     }
 
     /// Reports the write at `at` to the log. It has this [`WriteSet::outcome`] and leaves a row
@@ -307,7 +307,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
             WriteKind::Delete => layout.all(),
             WriteKind::Insert | WriteKind::Update => pending.columns,
         };
-        let bytes = layout.packed_bytes(columns);
+        let bytes = layout.held_bytes(columns);
         let mut before = Vec::new();
         if kind != WriteKind::Insert {
             before.resize(bytes, 0);
@@ -327,7 +327,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     #[inline]
     pub fn place(&self, core: &M::Core, at: usize, version: Version) {
         let (record, pending) = self.records.get(at);
-        let bytes = record.table().layout().packed_bytes(pending.columns);
+        let bytes = record.table().layout().held_bytes(pending.columns);
         let values = &self.values[pending.start..pending.start + bytes];
         record.install(core, pending.columns, values, pending.state, version);
     }
@@ -349,7 +349,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         if undone || (pending.columns.is_empty() && pending.state.is_none()) {
             return None;
         }
-        let bytes = record.table().layout().packed_bytes(pending.columns);
+        let bytes = record.table().layout().held_bytes(pending.columns);
         let values = &self.values[pending.start..pending.start + bytes];
         slot.install(core, pending.columns, values, Some(state), version);
         Some(pending.columns)

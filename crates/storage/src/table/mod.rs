@@ -41,7 +41,7 @@ pub struct Table<M: Machine> {
     index: Index<M>,
     /// Columns that are in a secondary index.
     indexed_columns: ColumnSet,
-    /// Set if keys are numbers and each row is one record.
+    /// Set if keys are numbers and each row is one record of fixed length.
     whole_rows: bool,
     /// Slots that sessions have left to other sessions.
     spaces: Mutex<Vec<Space>>,
@@ -128,10 +128,13 @@ impl<M: Machine> Table<M> {
         rows: u64,
         extras: &Extras,
     ) -> Result<Self, OutOfMemory> {
-        let whole_rows = schema.key == KeyKind::Integer && schema.often.is_empty();
+        let index = Index::new(arena, id, &schema, rows, extras)?;
+        let plain = schema.key == KeyKind::Integer && schema.often.is_empty();
+        let shape = Shape::of_rows(arena, id, schema, extras);
+        let whole_rows = plain && shape.row_layout().variable().is_empty();
         Ok(Table {
-            index: Index::new(arena, id, &schema, rows, extras)?,
-            shape: Shape::of_rows(arena, id, schema, extras),
+            index,
+            shape,
             indexed_columns: ColumnSet::NONE,
             whole_rows,
             spaces: Mutex::new(Vec::new()),
@@ -168,7 +171,8 @@ impl<M: Machine> Table<M> {
         self.shape.row_layout()
     }
 
-    /// Returns true if keys are numbers and each row is one record. Then [`Table::find`] leads to the whole row.
+    /// Returns true if keys are numbers and each row is one record of fixed length. Then [`Table::find`] leads to the
+    /// whole row.
     #[inline(always)]
     pub fn has_whole_rows(&self) -> bool {
         self.whole_rows

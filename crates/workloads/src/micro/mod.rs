@@ -5,6 +5,7 @@ pub mod counters;
 pub mod hot_cold;
 pub mod key_value;
 pub mod long_reader;
+pub mod notes;
 pub mod ranges;
 pub mod rooms;
 mod row_set;

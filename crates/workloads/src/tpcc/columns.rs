@@ -57,7 +57,7 @@ impl Part {
         while i < numbers.len() {
             assert!(i == 0 || numbers[i - 1] < numbers[i], "values are packed in column order");
             set = set.with(ColumnSet::one(numbers[i]));
-            bytes += columns[numbers[i]].1.bytes();
+            bytes += columns[numbers[i]].1.most_bytes();
             i += 1;
         }
         Part { set, bytes }
@@ -79,7 +79,7 @@ impl Part {
 pub const fn offset(columns: Columns, column: usize) -> usize {
     let (mut bytes, mut i) = (0, 0);
     while i < column {
-        bytes += columns[i].1.bytes();
+        bytes += columns[i].1.most_bytes();
         i += 1;
     }
     bytes
@@ -381,7 +381,7 @@ mod tests {
             (STOCK, stock::texts(9)),
             (ORDER_LINE, line::NUMBERS),
         ] {
-            assert_eq!(layout(table).packed_bytes(part.set), part.bytes);
+            assert_eq!(layout(table).held_bytes(part.set), part.bytes);
         }
         for (number, table) in tables.iter().enumerate() {
             table.check().unwrap();

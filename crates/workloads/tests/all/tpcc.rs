@@ -84,6 +84,14 @@ impl Loader for Census {
         }
     }
 
+    fn load_many(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut Vec<u8>) + Sync)) {
+        for key in 0..count {
+            let mut packed = Vec::new();
+            row(key, &mut packed);
+            self.count(table, key, &packed);
+        }
+    }
+
     fn load(&mut self, table: TableId, key: Key<'_>, row: &[u8]) {
         self.count(table, key.number(), row);
     }

@@ -75,7 +75,7 @@ pub(super) fn check(
         )?;
         let entry_of = |(key, person): &(u64, Person)| {
             let words = [person.room, person.badge].map(u64::to_le_bytes);
-            let entry = index.entry_of(*key, |column| &words[column]);
+            let entry = index.entry_of(*key, |column| Some(&words[column]));
             (entry.expect("rooms and badges have few bits"), *key)
         };
         let mut expected: Vec<_> = people.iter().map(entry_of).collect();

@@ -178,7 +178,8 @@ impl Store {
         let indexes = &self.schema.tables[table.0 as usize].indexes;
         let entry = |id: &TableId| {
             let index = self.schema.tables[id.0 as usize].index_of.as_ref().unwrap();
-            let value_of = |column| &row[self.spans(table, ColumnSet::one(column))[0].clone()];
+            let layout = self.layout(table);
+            let value_of = |column| layout.field(layout.all(), row, column);
             (*id, index.entry_of(key, value_of).expect("the index has a place"))
         };
         indexes.iter().map(entry).collect()
@@ -214,19 +215,33 @@ impl Store {
         true
     }
 
-    /// Returns the positions of the columns' packed bytes in a packed row.
-    fn spans(&self, table: TableId, columns: ColumnSet) -> Vec<std::ops::Range<usize>> {
-        let layout = &self.layouts[table.0 as usize];
-        let mut start = 0;
-        let mut spans = Vec::new();
-        for i in layout.all().iter() {
-            let end = start + layout.span(i).bytes as usize;
-            if columns.contains(ColumnSet::one(i)) {
-                spans.push(start..end);
+    fn layout(&self, table: TableId) -> &RowLayout {
+        &self.layouts[table.0 as usize]
+    }
+
+    /// Returns `columns` of a packed row.
+    fn pick(&self, table: TableId, columns: ColumnSet, row: &[u8]) -> Vec<u8> {
+        let (layout, mut picked) = (self.layout(table), Vec::new());
+        for (column, value) in layout.fields(layout.all(), row) {
+            if columns.contains(ColumnSet::one(column)) {
+                layout.push(&mut picked, column, value);
             }
-            start = end;
         }
-        spans
+        picked
+    }
+
+    /// Returns a packed row with other values in `columns`.
+    fn with(&self, table: TableId, row: &[u8], columns: ColumnSet, values: &[u8]) -> Vec<u8> {
+        let (layout, mut changed) = (self.layout(table), Vec::new());
+        let mut values = layout.fields(columns, values);
+        for (column, value) in layout.fields(layout.all(), row) {
+            let value = match columns.contains(ColumnSet::one(column)) {
+                true => values.next().expect("a value for each column").1,
+                false => value,
+            };
+            layout.push(&mut changed, column, value);
+        }
+        changed
     }
 }
 
@@ -250,10 +265,23 @@ impl Access for Store {
     ) -> Result<bool, Abort> {
         let key = self.number_of(key);
         self.step(|| Event::Read(table, key, columns, intent))?;
-        let spans = self.spans(table, columns);
         let Some(row) = self.rows.get(&(table, key)) else { return Ok(false) };
-        let packed: Vec<u8> = spans.into_iter().flat_map(|s| row[s].iter().copied()).collect();
-        out.copy_from_slice(&packed);
+        out.copy_from_slice(&self.pick(table, columns, row));
+        Ok(true)
+    }
+
+    fn fetch(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Abort> {
+        let key = self.number_of(key);
+        self.step(|| Event::Read(table, key, columns, intent))?;
+        let Some(row) = self.rows.get(&(table, key)) else { return Ok(false) };
+        *out = self.pick(table, columns, row);
         Ok(true)
     }
 
@@ -278,13 +306,7 @@ impl Access for Store {
         {
             row = first.clone();
         }
-        let mut from = 0;
-        for span in self.spans(table, columns) {
-            let to = from + span.len();
-            row[span].copy_from_slice(&values[from..to]);
-            from = to;
-        }
-        assert_eq!(from, values.len(), "as many bytes as the columns have");
+        let row = self.with(table, &row, columns, values);
         if !self.move_entries(table, key, Some(&before), Some(&row)) {
             return Ok(false);
         }
@@ -356,11 +378,8 @@ impl Access for Store {
         if direction == Direction::Backward {
             keys.reverse();
         }
-        let spans = self.spans(table, columns);
         for key in keys {
-            let row = &self.rows[&(table, key)];
-            let packed: Vec<u8> =
-                spans.iter().cloned().flat_map(|s| row[s].iter().copied()).collect();
+            let packed = self.pick(table, columns, &self.rows[&(table, key)]);
             self.visited += 1;
             if visit(key.into(), &packed).is_break() {
                 break;
@@ -387,11 +406,9 @@ impl Access for Store {
         if direction == Direction::Backward {
             keys.reverse();
         }
-        let spans = self.spans(base, columns);
         for key in keys {
             let Some(row) = self.rows.get(&(base, key)) else { continue };
-            let packed: Vec<u8> =
-                spans.iter().cloned().flat_map(|s| row[s].iter().copied()).collect();
+            let packed = self.pick(base, columns, row);
             if visit(key.into(), &packed).is_break() {
                 break;
             }
@@ -421,6 +438,14 @@ impl Loader for Store {
     fn load_dense(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut [u8]) + Sync)) {
         for key in 0..count {
             let mut bytes = vec![0; self.layouts[table.0 as usize].bytes()];
+            row(key, &mut bytes);
+            self.load(table, key.into(), &bytes);
+        }
+    }
+
+    fn load_many(&mut self, table: TableId, count: u64, row: &(dyn Fn(u64, &mut Vec<u8>) + Sync)) {
+        for key in 0..count {
+            let mut bytes = Vec::new();
             row(key, &mut bytes);
             self.load(table, key.into(), &bytes);
         }

@@ -1,0 +1,316 @@
+//! The operations that read.
+
+use crate::{
+    AsKey, ColumnValue, Error, Field, Index, KeyBounds, Row, Rows, Table, TableRow, Value,
+    database::Catalogue, keys::check_key, table::Definition, term::Term, value::Mismatch,
+};
+use engine::Session;
+use std::ops::ControlFlow;
+use txn::{Direction, Intent, Key, OwnedKey};
+
+/// Largest column that is read without heap memory, in bytes.
+const SMALL_BYTES: usize = 64;
+
+/// A running transaction, as far as it reads.
+///
+/// ```compile_fail
+/// # use kilocore::{ColumnType::U64, Database, Error, Options};
+/// # let db = Database::open(Options::default())?;
+/// # let hits = db.table("hits").column("count", U64).create()?;
+/// db.read_only(|tx| tx.delete(&hits, 7))?; // does not compile: a read-only transaction has no method that writes
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A [`Transaction`](crate::Transaction) can do all that this type can.
+///
+/// Every method fails with [`Error::ForeignTable`] if the table or field belongs to another database, with
+/// [`Error::TableDropped`] if the table has been dropped, and with [`Error::TransactionTooLong`] if the time limit has
+/// passed. A key of the wrong kind or length fails with [`Error::WrongKeyType`] or [`Error::KeyTooLong`]. Every method can
+/// also fail with [`Error::Conflict`]. Then the closure should return the error with `?`, and it runs again.
+pub struct ReadTransaction<'t> {
+    pub(crate) session: &'t mut dyn Session,
+    /// Room in which a row or some of its columns are packed.
+    pub(crate) buffer: &'t mut Vec<u8>,
+    pub(crate) catalogue: &'t Catalogue,
+    term: Option<Term>,
+}
+
+impl<'t> ReadTransaction<'t> {
+    pub(crate) fn new(
+        session: &'t mut dyn Session,
+        buffer: &'t mut Vec<u8>,
+        catalogue: &'t Catalogue,
+        term: Option<Term>,
+    ) -> ReadTransaction<'t> {
+        ReadTransaction { session, buffer, catalogue, term }
+    }
+
+    /// Returns the row `key`, or `None` if there is none.
+    #[inline]
+    pub fn get<'r>(&mut self, table: &'r Table, key: impl AsKey) -> Result<Option<Row<'r>>, Error> {
+        self.read_row(table, key.as_key(), Intent::Read)
+    }
+
+    /// Returns the row `key` as a struct that derives `Row`, or `None` if there is none. See [`TableRow`].
+    pub fn get_as<R: TableRow>(
+        &mut self,
+        table: &Table,
+        key: impl AsKey,
+    ) -> Result<Option<R>, Error> {
+        self.get(table, key)?.map(|row| row.to()).transpose()
+    }
+
+    #[inline]
+    pub(crate) fn read_row<'r>(
+        &mut self,
+        table: &'r Table,
+        key: Key<'_>,
+        intent: Intent,
+    ) -> Result<Option<Row<'r>>, Error> {
+        let definition = self.own(table)?;
+        definition.check_key(key)?;
+        let (id, all) = (definition.id, definition.all());
+        if !definition.layout.variable().is_empty() {
+            let present = self.session.fetch(id, key, all, intent, self.buffer)?;
+            return Ok(present.then(|| Row::packed(table, self.buffer)));
+        }
+        let mut row = Row::zeros(table);
+        let present = self.session.read_with(id, key, all, intent, row.packed_mut())?;
+        Ok(present.then_some(row))
+    }
+
+    /// Visits the rows of an ordered table whose keys are in `range`, in ascending order, until `visit` breaks.
+    /// The scan sees the transaction's own inserts, updates and deletes. No phantoms appear in the visited
+    /// range: either no other transaction adds rows to it before this transaction ends, or this transaction
+    /// does not commit.
+    ///
+    /// Keys of bytes are ordered byte by byte. A key comes before all longer keys that begin with it.
+    ///
+    /// Fails with [`Error::ReversedRange`] if the range starts after its end, with [`Error::WrongKeyType`] or
+    /// [`Error::KeyTooLong`] if an end of the range cannot be a key of the table, and with
+    /// [`Error::NotOrdered`] if the table has no order. See [`TableBuilder::ordered`] for an example.
+    ///
+    /// [`TableBuilder::ordered`]: crate::TableBuilder::ordered
+    pub fn scan<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl KeyBounds,
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_towards(table, &range, Direction::Forward, visit)
+    }
+
+    /// Visits rows as [`ReadTransaction::scan`] does, in descending order, from the last key of the range to its
+    /// first.
+    pub fn scan_backward<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl KeyBounds,
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_towards(table, &range, Direction::Backward, visit)
+    }
+
+    fn scan_towards<'r>(
+        &mut self,
+        table: &'r Table,
+        range: &impl KeyBounds,
+        direction: Direction,
+        mut visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let definition = self.own(table)?;
+        let Some(range) = definition.range(range.bounds())? else { return Ok(()) };
+        let (id, all) = (definition.id, definition.all());
+        self.session.scan(id, range.as_keys(), direction, all, &mut |key, bytes| {
+            visit(key, &Row::packed(table, bytes))
+        })?;
+        Ok(())
+    }
+
+    /// Visits the rows whose indexed columns have the given values, in the order of the index, until `visit`
+    /// breaks.
+    ///
+    /// `values` are values of the first columns of the index, or of all its columns. No phantoms appear among
+    /// the visited rows, as with [`ReadTransaction::scan`].
+    ///
+    /// Fails with [`Error::BeyondIndex`] if a value needs more bits than the index has for its column, and with
+    /// [`Error::WrongCount`] if there are more values than indexed columns.
+    pub fn find<'r>(
+        &mut self,
+        index: &'r Index,
+        values: &[Value<'_>],
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index(index, values, values, visit)
+    }
+
+    /// Visits rows as [`ReadTransaction::find`] does, from the first row whose indexed columns begin with the
+    /// values `first` to the last row whose indexed columns begin with the values `last`. An empty slice stands
+    /// for the first or the last row of the index.
+    ///
+    /// Fails with [`Error::ReversedIndexRange`] if the range starts after its end, and with
+    /// [`Error::BeyondIndex`] if no row can have these values.
+    pub fn scan_index<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index_towards(index, first, last, Direction::Forward, visit)
+    }
+
+    /// Visits rows as [`ReadTransaction::scan_index`] does, in descending order, from the last row to the first.
+    pub fn scan_index_backward<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.scan_index_towards(index, first, last, Direction::Backward, visit)
+    }
+
+    fn scan_index_towards<'r>(
+        &mut self,
+        index: &'r Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        direction: Direction,
+        mut visit: impl FnMut(Key<'_>, &Row<'r>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let table = index.table();
+        self.scan_index_packed(index, first, last, direction, |key, bytes| {
+            visit(key, &Row::packed(table, bytes))
+        })
+    }
+
+    fn scan_index_packed(
+        &mut self,
+        index: &Index,
+        first: &[Value<'_>],
+        last: &[Value<'_>],
+        direction: Direction,
+        mut visit: impl FnMut(Key<'_>, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let all = self.own(index.table())?.all();
+        let range = index.range(first, last)?;
+        self.session.scan_index(index.id(), range.as_keys(), direction, all, &mut visit)?;
+        Ok(())
+    }
+
+    /// Returns an iterator over the rows of an ordered table whose keys are in `range`, in ascending order. It reads a few
+    /// rows ahead. Errors and guarantees are those of [`ReadTransaction::scan`]. After an error it returns no more rows.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType::I64, Database, Error, Options, Value};
+    /// # let db = Database::open(Options::default())?;
+    /// let orders = db.table("orders").column("amount", I64).ordered().create()?;
+    /// db.transact(|tx| (10..20).try_for_each(|key| tx.insert(&orders, key, &[Value::I64(5)])))?;
+    /// let sum = db.read_only(|tx| {
+    ///     tx.range(&orders, 12..=14)?.try_fold(0, |sum, row| {
+    ///         let (_, row) = row?;
+    ///         Ok(sum + row.get::<i64>("amount")?)
+    ///     })
+    /// })?;
+    /// assert_eq!(sum, 15);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn range<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl KeyBounds,
+    ) -> Result<Rows<'_, 't, 'r>, Error> {
+        let rest = self.own(table)?.range(range.bounds())?;
+        Ok(Rows::new(self, table, rest, Direction::Forward))
+    }
+
+    /// Returns an iterator as [`ReadTransaction::range`] does, in descending order.
+    pub fn range_backward<'r>(
+        &mut self,
+        table: &'r Table,
+        range: impl KeyBounds,
+    ) -> Result<Rows<'_, 't, 'r>, Error> {
+        let rest = self.own(table)?.range(range.bounds())?;
+        Ok(Rows::new(self, table, rest, Direction::Backward))
+    }
+
+    /// Returns all rows that [`ReadTransaction::find`] visits, with their keys.
+    pub fn find_all<'r>(
+        &mut self,
+        index: &'r Index,
+        values: &[Value<'_>],
+    ) -> Result<Vec<(OwnedKey, Row<'r>)>, Error> {
+        let table = index.table();
+        let mut rows = Vec::new();
+        self.scan_index_packed(index, values, values, Direction::Forward, |key, bytes| {
+            rows.push((key.to_owned(), Row::packed(table, bytes)));
+            ControlFlow::Continue(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Returns one column of the row `key`, or `None` if there is no such row.
+    #[inline]
+    pub fn get_field<T: ColumnValue>(
+        &mut self,
+        field: Field<T>,
+        key: impl AsKey,
+    ) -> Result<Option<T>, Error> {
+        self.read_field(field, key.as_key(), Intent::Read)
+    }
+
+    #[inline]
+    pub(crate) fn read_field<T: ColumnValue>(
+        &mut self,
+        field: Field<T>,
+        key: Key<'_>,
+        intent: Intent,
+    ) -> Result<Option<T>, Error> {
+        self.check_field(field, key)?;
+        let mut small = [0; SMALL_BYTES];
+        if field.kind.is_variable() || field.bytes > SMALL_BYTES {
+            let found = self.session.fetch(field.table, key, field.columns, intent, self.buffer)?;
+            let value = if found { Some(field.read(self.buffer)) } else { None };
+            return value.transpose().map_err(|mismatch| self.mismatch(field, mismatch));
+        }
+        let out = &mut small[..field.bytes];
+        if !self.session.read_with(field.table, key, field.columns, intent, out)? {
+            return Ok(None);
+        }
+        field.read(out).map(Some).map_err(|mismatch| self.mismatch(field, mismatch))
+    }
+
+    /// Returns the error for a column that cannot be read as its field's type.
+    #[cold]
+    fn mismatch<T>(&self, field: Field<T>, mismatch: Mismatch) -> Error {
+        let table = self.catalogue.table(field.table);
+        let column = field.columns.iter().next().unwrap_or_default();
+        table.definition().mismatch(column, mismatch)
+    }
+
+    /// Returns the table's definition. Fails if the table is foreign or the time limit has passed.
+    #[inline]
+    pub(crate) fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
+        self.check_term()?;
+        let definition = table.definition();
+        if definition.database == self.catalogue.database {
+            return Ok(definition);
+        }
+        Err(Error::ForeignTable { table: table.name().into() })
+    }
+
+    #[inline]
+    pub(crate) fn check_field<T>(&self, field: Field<T>, key: Key<'_>) -> Result<(), Error> {
+        self.check_term()?;
+        if field.database == self.catalogue.database {
+            return check_key(field.keys, key, || self.catalogue.name_of(field.table));
+        }
+        Err(Error::ForeignTable { table: format!("number {}", field.table.0) })
+    }
+
+    #[inline]
+    fn check_term(&self) -> Result<(), Error> {
+        self.term.map_or(Ok(()), Term::check)
+    }
+}

@@ -1,0 +1,296 @@
+//! The packed form of rows, in which procedures read and write them, and its conversion to and from the held form.
+//!
+//! [`crate::Column`] describes both forms. They differ only for columns of variable length.
+
+use crate::{ColumnSet, NULL_LENGTH, RowLayout, layout::Form};
+
+/// Bytes of the length before a value of variable length.
+const LENGTH_BYTES: usize = 4;
+
+/// Appends a value of variable length in packed form. `None` is NULL.
+pub fn push_variable(out: &mut Vec<u8>, value: Option<&[u8]>) {
+    let length = value.map_or(NULL_LENGTH, |value| value.len() as u32);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(value.unwrap_or(&[]));
+}
+
+/// Returns the value of variable length at the front of `packed`, `None` for NULL.
+pub fn variable(packed: &[u8]) -> Option<&[u8]> {
+    take_variable(&mut &*packed)
+}
+
+/// Removes a value of variable length from the front of `rest`.
+fn take_variable<'v>(rest: &mut &'v [u8]) -> Option<&'v [u8]> {
+    let (length, behind) = rest.split_first_chunk::<LENGTH_BYTES>().expect("a packed length");
+    *rest = behind;
+    match u32::from_le_bytes(*length) {
+        NULL_LENGTH => None,
+        length => {
+            let (value, behind) = rest.split_at(length as usize);
+            *rest = behind;
+            Some(value)
+        }
+    }
+}
+
+/// Removes `bytes` bytes from the front of `rest`.
+fn take<'v>(rest: &mut &'v [u8], bytes: usize) -> &'v [u8] {
+    let (value, behind) = rest.split_at(bytes);
+    *rest = behind;
+    value
+}
+
+/// The values of a packed row: pairs of a column number and a value. `None` is NULL.
+#[derive(Clone, Debug)]
+pub struct Fields<'l, 'v> {
+    layout: &'l RowLayout,
+    columns: ColumnSet,
+    rest: &'v [u8],
+}
+
+impl<'v> Iterator for Fields<'_, 'v> {
+    type Item = (usize, Option<&'v [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let column = self.columns.iter().next()?;
+        self.columns = self.columns.without(ColumnSet::one(column));
+        let bytes = self.layout.span(column).bytes as usize;
+        let value = match self.layout.form(column) {
+            Form::Fixed => Some(take(&mut self.rest, bytes)),
+            Form::Nullable => {
+                let (flag, value) = take(&mut self.rest, bytes).split_at(1);
+                (flag != [0]).then_some(value)
+            }
+            Form::Short(_) | Form::Apart(_) => take_variable(&mut self.rest),
+        };
+        Some((column, value))
+    }
+}
+
+impl RowLayout {
+    /// Returns the values of `columns` in `packed`.
+    ///
+    /// # Panics
+    /// Panics at a value that is cut off.
+    pub fn fields<'l, 'v>(&'l self, columns: ColumnSet, packed: &'v [u8]) -> Fields<'l, 'v> {
+        Fields { layout: self, columns, rest: packed }
+    }
+
+    /// Returns the value of `column`, one of `columns`, in `packed`. `None` is NULL.
+    pub fn field<'v>(
+        &self,
+        columns: ColumnSet,
+        packed: &'v [u8],
+        column: usize,
+    ) -> Option<&'v [u8]> {
+        if !self.variable().intersects(columns) {
+            let before = ColumnSet(columns.0 & ColumnSet::first(column).0);
+            let start = self.held_bytes(before);
+            return self.fields(ColumnSet::one(column), &packed[start..]).next()?.1;
+        }
+        self.fields(columns, packed).find(|(number, _)| *number == column)?.1
+    }
+
+    /// Appends a value of `column` in packed form. `None` is NULL.
+    ///
+    /// # Panics
+    /// Panics if a value of a column of fixed length has another length.
+    pub fn push(&self, out: &mut Vec<u8>, column: usize, value: Option<&[u8]>) {
+        let bytes = self.span(column).bytes as usize;
+        let end = out.len() + bytes;
+        match self.form(column) {
+            Form::Short(_) | Form::Apart(_) => return push_variable(out, value),
+            Form::Nullable => out.push(value.is_some().into()),
+            Form::Fixed => {}
+        }
+        out.extend_from_slice(value.unwrap_or(&[]));
+        assert!(
+            out.len() == end || value.is_none(),
+            "a value as long as its column, number {column}"
+        );
+        out.resize(end, 0);
+    }
+
+    /// Returns the NULLs that `packed` has in columns that allow none.
+    pub fn forbidden_nulls(&self, columns: ColumnSet, packed: &[u8]) -> ColumnSet {
+        let mut forbidden = ColumnSet::NONE;
+        for (column, value) in self.fields(columns, packed) {
+            let allowed = !matches!(self.form(column), Form::Short(false) | Form::Apart(false));
+            if value.is_none() && !allowed {
+                forbidden = forbidden.with(ColumnSet::one(column));
+            }
+        }
+        forbidden
+    }
+
+    /// Appends `columns` of `packed` to `out` in held form. `keep` stores a value outside the record and returns the
+    /// word that names it.
+    ///
+    /// # Panics
+    /// Panics if a value is longer than its column allows.
+    pub fn hold<E>(
+        &self,
+        columns: ColumnSet,
+        packed: &[u8],
+        out: &mut Vec<u8>,
+        mut keep: impl FnMut(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), E> {
+        for (column, value) in self.fields(columns, packed) {
+            let end = out.len() + self.span(column).bytes as usize;
+            match self.form(column) {
+                Form::Fixed => {}
+                Form::Nullable => out.push(value.is_some().into()),
+                Form::Short(_) => out.push(value.map_or(0, |value| value.len() as u8 + 1)),
+                Form::Apart(_) => {
+                    let word = value.map_or(Ok(0), &mut keep)?;
+                    out.extend_from_slice(&word.to_le_bytes());
+                    continue;
+                }
+            }
+            out.extend_from_slice(value.unwrap_or(&[]));
+            assert!(out.len() <= end, "a value fits its column, number {column}");
+            out.resize(end, 0);
+        }
+        Ok(())
+    }
+
+    /// Appends `columns` of `held` to `out` in packed form. `read` appends the value that a word names.
+    ///
+    /// `held` can be a torn read. Then the values mean nothing, and the reader's validation rejects them.
+    pub fn pack(
+        &self,
+        columns: ColumnSet,
+        held: &[u8],
+        out: &mut Vec<u8>,
+        mut read: impl FnMut(u64, &mut Vec<u8>),
+    ) {
+        let mut rest = held;
+        for column in columns.iter() {
+            let value = take(&mut rest, self.span(column).bytes as usize);
+            match self.form(column) {
+                Form::Fixed | Form::Nullable => out.extend_from_slice(value),
+                Form::Short(nullable) => {
+                    let (length, value) = value.split_at(1);
+                    match usize::from(length[0]) {
+                        0 if nullable => push_variable(out, None),
+                        length => {
+                            let length = length.saturating_sub(1).min(value.len());
+                            push_variable(out, Some(&value[..length]));
+                        }
+                    }
+                }
+                Form::Apart(nullable) => {
+                    let word = u64::from_le_bytes(value.try_into().expect("a word"));
+                    if word == 0 {
+                        push_variable(out, if nullable { None } else { Some(&[]) });
+                        continue;
+                    }
+                    let at = out.len();
+                    out.extend_from_slice(&[0; LENGTH_BYTES]);
+                    read(word, out);
+                    let length = (out.len() - at - LENGTH_BYTES) as u32;
+                    out[at..at + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+                }
+            }
+        }
+    }
+
+    /// Returns the words that name values outside the record, in `columns` of `held`.
+    pub fn references<'v>(
+        &'v self,
+        columns: ColumnSet,
+        held: &'v [u8],
+    ) -> impl Iterator<Item = u64> + 'v {
+        let mut rest = held;
+        columns.iter().filter_map(move |column| {
+            let value = take(&mut rest, self.span(column).bytes as usize);
+            let apart = matches!(self.form(column), Form::Apart(_));
+            let word = apart.then(|| u64::from_le_bytes(value.try_into().expect("a word")))?;
+            (word != 0).then_some(word)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, ColumnType, TableSchema};
+    use std::convert::Infallible;
+
+    fn layout() -> RowLayout {
+        let columns = vec![
+            Column::new("id", ColumnType::U64),
+            Column::new("room", ColumnType::U16).nullable(),
+            Column::new("name", ColumnType::TextUpTo(10)),
+            Column::new("nick", ColumnType::TextUpTo(23)).nullable(),
+            Column::new("story", ColumnType::Text),
+            Column::new("photo", ColumnType::VarBytes).nullable(),
+        ];
+        RowLayout::of(&TableSchema::new("people", columns))
+    }
+
+    /// Stores values in a vector. A word is the value's place plus one.
+    fn there_and_back(layout: &RowLayout, columns: ColumnSet, packed: &[u8]) -> Vec<u8> {
+        let (mut stored, mut held) = (Vec::new(), Vec::new());
+        let keep = |value: &[u8]| {
+            stored.push(value.to_vec());
+            Ok::<u64, Infallible>(stored.len() as u64)
+        };
+        let Ok(()) = layout.hold(columns, packed, &mut held, keep);
+        assert_eq!(held.len(), layout.held_bytes(columns));
+        let words: Vec<u64> = layout.references(columns, &held).collect();
+        assert_eq!(words.len(), stored.len());
+        let mut back = Vec::new();
+        layout.pack(columns, &held, &mut back, |word, out| out.extend(&stored[word as usize - 1]));
+        back
+    }
+
+    #[test]
+    fn rows_come_back_as_they_went() {
+        let layout = layout();
+        let long = vec![7; 5000];
+        let rows: [[Option<&[u8]>; 6]; 3] = [
+            [Some(&[1; 8]), None, Some(b""), None, Some(b""), None],
+            [Some(&[2; 8]), Some(&[3, 0]), Some(b"a name"), Some(b""), Some(&long), Some(b"")],
+            [Some(&[0; 8]), Some(&[0, 0]), Some(&[9; 10]), Some(&[9; 23]), Some(b"x"), Some(&long)],
+        ];
+        for row in rows {
+            let mut packed = Vec::new();
+            row.iter().enumerate().for_each(|(at, value)| layout.push(&mut packed, at, *value));
+            assert_eq!(there_and_back(&layout, layout.all(), &packed), packed);
+            let values: Vec<_> = layout.fields(layout.all(), &packed).map(|(_, v)| v).collect();
+            assert_eq!(values, row);
+            for (at, value) in row.iter().enumerate() {
+                assert_eq!(layout.field(layout.all(), &packed, at), *value);
+            }
+            assert!(layout.forbidden_nulls(layout.all(), &packed).is_empty());
+        }
+    }
+
+    #[test]
+    fn memory_of_zeros_holds_empty_texts_and_nulls() {
+        let (layout, mut packed) = (layout(), Vec::new());
+        let zeros = vec![0; layout.bytes()];
+        layout.pack(layout.all(), &zeros, &mut packed, |_, _| unreachable!("no word names"));
+        let values: Vec<_> = layout.fields(layout.all(), &packed).map(|(_, v)| v).collect();
+        let empty: Option<&[u8]> = Some(b"");
+        assert_eq!(values, [Some(&[0; 8][..]), None, empty, None, empty, None]);
+    }
+
+    #[test]
+    fn a_torn_length_reads_no_further_than_its_column() {
+        let (layout, mut packed) = (layout(), Vec::new());
+        let torn = [255; 11];
+        layout.pack(ColumnSet::one(2), &torn, &mut packed, |_, _| ());
+        assert_eq!(layout.field(ColumnSet::one(2), &packed, 2), Some(&[255; 10][..]));
+    }
+
+    #[test]
+    fn a_forbidden_null_is_named() {
+        let (layout, mut packed) = (layout(), Vec::new());
+        layout.push(&mut packed, 2, None);
+        layout.push(&mut packed, 5, None);
+        let columns = ColumnSet::one(2).with(ColumnSet::one(5));
+        assert_eq!(layout.forbidden_nulls(columns, &packed), ColumnSet::one(2));
+    }
+}
