@@ -37,6 +37,8 @@ bugs! {
     bypassing_writes;
     reads_past_own_writes;
     memory_used_again_early;
+    moved_before_copied, within 10_000;
+    reads_moved_buckets [Stuck(StepLimit(_))], within 10_000;
     split_row_half_deleted;
     index_entry_stays, within 1000;
     write_left_out, "a write that it did not install";
