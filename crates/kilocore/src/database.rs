@@ -29,10 +29,9 @@ use txn::{
     TableSchema,
 };
 
-/// Number of rows that a table is sized for if the caller gives no number.
-const DEFAULT_ROWS: u64 = 1 << 20;
-/// Bytes of hash index per row that a table is sized for.
-const INDEX_BYTES_PER_ROW: u64 = 16;
+/// Number of rows for which a table has room in its index at first, if the caller gives no number. The index grows with
+/// the rows.
+const FIRST_ROWS: u64 = 64;
 
 /// A handle of an open database.
 ///
@@ -115,11 +114,11 @@ impl Database {
         &self.0.options
     }
 
-    /// Creates a table with 64-bit integer keys and the given columns (name and type), sized for about a
-    /// million rows.
+    /// Creates a table with 64-bit integer keys and the given columns (name and type).
     ///
-    /// The table can hold more rows than that. Lookups then get slower, because its hash index has a fixed
-    /// number of buckets.
+    /// An empty table takes a few kilobytes. Its hash index grows with the number of rows, a little at each
+    /// insert, so lookups take the same time in small and in large tables. If the number of rows is known
+    /// before, [`Database::create_table_with`] saves this work and the memory of the smaller indexes.
     ///
     /// Any thread can call this at any time, also inside a transaction's closure. The new table is not part of
     /// a transaction: it stays if the transaction rolls back.
@@ -128,8 +127,7 @@ impl Database {
     /// have this name or these columns, and with [`Error::TooLarge`] or [`Error::OutOfMemory`] if the memory
     /// does not suffice.
     pub fn create_table(&self, name: &str, columns: &[(&str, ColumnType)]) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table(name, columns, DEFAULT_ROWS.min(affordable), false, IndexKind::Hash, &[])
+        self.make_table(name, columns, FIRST_ROWS, false, IndexKind::Hash, &[])
     }
 
     /// Creates a table as [`Database::create_table`] does, with secondary indexes. They find rows by the values
@@ -180,15 +178,7 @@ impl Database {
         columns: &[(&str, ColumnType)],
         indexes: &[IndexOptions<'_>],
     ) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table(
-            name,
-            columns,
-            DEFAULT_ROWS.min(affordable),
-            false,
-            IndexKind::Hash,
-            indexes,
-        )
+        self.make_table(name, columns, FIRST_ROWS, false, IndexKind::Hash, indexes)
     }
 
     /// Creates a table as [`Database::create_table`] does, with rows in key order, so that
@@ -240,9 +230,7 @@ impl Database {
         columns: &[(&str, ColumnType)],
         most: usize,
     ) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        let (rows, keys) =
-            (DEFAULT_ROWS.min(affordable), KeyKind::Bytes { most: most.min(255) as u8 });
+        let (rows, keys) = (FIRST_ROWS, KeyKind::Bytes { most: most.min(255) as u8 });
         self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, &[])
     }
 
@@ -278,9 +266,7 @@ impl Database {
         most: usize,
         indexes: &[IndexOptions<'_>],
     ) -> Result<Table, Error> {
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        let (rows, keys) =
-            (DEFAULT_ROWS.min(affordable), KeyKind::Bytes { most: most.min(255) as u8 });
+        let (rows, keys) = (FIRST_ROWS, KeyKind::Bytes { most: most.min(255) as u8 });
         self.make_keyed_table(name, columns, (keys, rows), false, IndexKind::Hash, indexes)
     }
 
@@ -351,8 +337,7 @@ impl Database {
             // that many columns.
             split = split.with(ColumnSet(1u64.checked_shl(column as u32).unwrap_or(0)));
         }
-        let affordable = self.0.memory_bytes / 16 / INDEX_BYTES_PER_ROW;
-        self.make_table_of(schema.split(split), DEFAULT_ROWS.min(affordable), false, &[])
+        self.make_table_of(schema.split(split), FIRST_ROWS, false, &[])
     }
 
     /// Creates a table as [`Database::create_table`] does, for the keys `0..keys` only. Its index finds a row
@@ -369,8 +354,11 @@ impl Database {
         self.make_table(name, columns, 0, true, IndexKind::Perfect { keys }, &[])
     }
 
-    /// Creates a table as [`Database::create_table`] does, sized for `rows` rows. If that many rows do not fit
-    /// into memory, this fails with [`Error::TooLarge`] before it allocates anything.
+    /// Creates a table as [`Database::create_table`] does, with an index that is sized for `rows` rows from the
+    /// start. If that many rows do not fit into memory, this fails with [`Error::TooLarge`] before it allocates
+    /// anything.
+    ///
+    /// The table can hold more rows than that: the index then grows as any other.
     pub fn create_table_with(
         &self,
         name: &str,
