@@ -72,6 +72,8 @@
 //! The arrays that an index has outgrown, and their overflow buckets, are not used again: a slow reader can still be in
 //! them, and the arena takes back no memory. Because arrays double, all old arrays together are smaller than the
 //! current one.
+//!
+//! An array never becomes smaller, also if most rows are deleted.
 
 mod growth;
 #[cfg(test)]
