@@ -3,10 +3,9 @@
 use crate::{ColumnType, Database, Error, IndexOptions, Table, TableRow, index::IndexSpec};
 use txn::{Column, ColumnSet, IndexKind, KeyKind, TableSchema};
 
-/// Rows that a table's hash index is sized for if the caller gives no number.
-const DEFAULT_ROWS: u64 = 1 << 20;
-/// Bytes of hash index per row that a table is sized for.
-const INDEX_BYTES_PER_ROW: u64 = 16;
+/// Number of rows for which a table has room in its index at first, if the caller gives no number. The index grows with
+/// the rows.
+const FIRST_ROWS: u64 = 64;
 
 /// Describes a table, and creates or opens it. Made by [`Database::table`].
 ///
@@ -192,8 +191,9 @@ impl<'d> TableBuilder<'d> {
         self
     }
 
-    /// Sizes the table for `rows` rows. If they do not fit into memory, [`TableBuilder::create`] fails with
-    /// [`Error::TooLarge`] before it allocates anything. The table can hold more rows than that.
+    /// Sizes the index for `rows` rows from the start. Otherwise a hash index begins small and grows with the rows, a little
+    /// at each insert. If the rows do not fit into memory, [`TableBuilder::create`] fails with [`Error::TooLarge`] before
+    /// it allocates anything. The table can hold more rows than that: the index then grows.
     pub fn sized_for(mut self, rows: u64) -> Self {
         self.rows = Some(rows);
         self
@@ -220,7 +220,7 @@ impl<'d> TableBuilder<'d> {
         }
         let must_fit = rows.is_some() || matches!(schema.index, IndexKind::Perfect { .. });
         let sized = match schema.index {
-            IndexKind::Hash => DEFAULT_ROWS.min(db.memory_bytes() / 16 / INDEX_BYTES_PER_ROW),
+            IndexKind::Hash => FIRST_ROWS,
             _ => 0,
         };
         db.create_table(schema, &indexes, rows.unwrap_or(sized), must_fit)

@@ -128,11 +128,6 @@ impl Database {
         TableBuilder::new(self, name)
     }
 
-    /// Returns the upper bound of the memory for tables, indexes and locks, in bytes.
-    pub(crate) fn memory_bytes(&self) -> u64 {
-        self.0.memory_bytes
-    }
-
     /// Creates the table `schema` and its `indexes` under consecutive numbers, sized for `rows` rows. If
     /// `must_fit` is set, the rows must fit into what is left of the memory limit.
     pub(crate) fn create_table(

@@ -42,6 +42,14 @@ pub trait Core {
     /// Reads a word that does not change while any core can reach it.
     fn load_const(&self, line: &Self::Line, word: &Word) -> u64;
 
+    /// Reads `word` with acquire order. Modelled machines charge nothing and do not switch cores here. For words
+    /// that hardly ever change, so that every core has them in its cache, and for estimates.
+    #[inline(always)]
+    fn load_uncharged(&self, word: &Word) -> u64 {
+        // One thread runs all cores of a modelled machine, so nothing needs an order there.
+        word.peek()
+    }
+
     /// Writes `word` with release order: earlier operations stay before it.
     fn store(&self, line: &Self::Line, word: &Word, value: u64);
 

@@ -247,6 +247,11 @@ impl Core for NativeCore {
     }
 
     #[inline(always)]
+    fn load_uncharged(&self, word: &Word) -> u64 {
+        word.atomic().load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
     fn store(&self, _: &(), word: &Word, value: u64) {
         word.atomic().store(value, Ordering::Release);
     }

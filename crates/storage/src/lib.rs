@@ -7,6 +7,7 @@
 
 mod aside;
 mod byte_keys;
+pub mod faults;
 mod guard;
 pub mod index;
 mod key_layout;

@@ -68,6 +68,10 @@ impl Core for WeakCore {
         word.peek()
     }
 
+    fn load_uncharged(&self, word: &Word) -> u64 {
+        self.load_as(word, Ordering::Acquire)
+    }
+
     fn store(&self, (): &(), word: &Word, value: u64) {
         let weak = self.memory.has(Fault::RelaxedStores);
         self.store_as(word, value, if weak { Ordering::Relaxed } else { Ordering::Release });

@@ -42,6 +42,8 @@ bugs! {
     values_retired_too_early;
     rolled_back_values_stay;
     deleted_values_stay;
+    moved_before_copied, within 10_000;
+    reads_moved_buckets [Stuck(StepLimit(_))], within 10_000;
     split_row_half_deleted;
     index_entry_stays, within 1000;
     write_left_out, "a write that it did not install";

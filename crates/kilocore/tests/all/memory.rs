@@ -57,6 +57,65 @@ fn one_thread_inserts_what_another_deletes() {
     }
 }
 
+/// A table takes little memory before it has rows.
+#[test]
+fn a_hundred_tables_in_a_small_database() {
+    for protocol in Database::protocols() {
+        let options = Options {
+            protocol: protocol.into(),
+            memory_limit_bytes: Some(64 << 20),
+            max_sessions: 8,
+            ..Options::default()
+        };
+        let db = Database::open(options).unwrap();
+        let before = db.memory_used_bytes();
+        let columns = [("n", ColumnType::U64), ("bytes", ColumnType::Bytes(100))];
+        let table = |number| db.table(&format!("t{number}")).columns(&columns).create().unwrap();
+        let tables: Vec<Table> = (0..100).map(table).collect();
+        let taken = db.memory_used_bytes() - before;
+        assert!(taken < 1 << 20, "{protocol}: {taken} bytes");
+        for (key, table) in tables.iter().enumerate() {
+            db.transact(|tx| tx.insert(table, key as u64, &ROW)).unwrap();
+        }
+    }
+}
+
+/// The index grows while four threads insert rows. All rows are found, and the indexes that were outgrown take little
+/// memory beside the rows.
+#[test]
+fn many_rows_in_a_table_that_began_small() {
+    const ROWS: u64 = 300_000;
+    let (db, table) = open("SILO", None);
+    let n = table.field::<u64>("n").unwrap();
+    let before = db.memory_used_bytes();
+    thread::scope(|scope| {
+        for part in 0..4 {
+            let (db, table) = (&db, &table);
+            scope.spawn(move || {
+                for first in (part..ROWS).step_by(400) {
+                    let keys = (first..ROWS).step_by(4).take(100);
+                    db.transact(|tx| {
+                        keys.clone().try_for_each(|key| {
+                            tx.insert(table, key, &[Value::U64(key), Value::Bytes(b"x")])
+                        })
+                    })
+                    .unwrap();
+                }
+            });
+        }
+    });
+    for first in (0..ROWS).step_by(1000) {
+        let sum = |tx: &mut kilocore::ReadTransaction<'_>| {
+            (first..first + 1000)
+                .try_fold(0, |sum, key| Ok(sum + tx.get_field(n, key)?.ok_or("gone")?))
+        };
+        assert_eq!(db.read_only(sum).unwrap(), (first * 2 + 999) * 500, "rows from {first} on");
+    }
+    assert!(db.read_only(|tx| tx.get_field(n, ROWS)).unwrap().is_none());
+    let each = (db.memory_used_bytes() - before) / ROWS;
+    assert!(each < 300, "{each} bytes a row");
+}
+
 #[test]
 fn keys_looked_for_in_vain() {
     let (db, table) = open("SILO", None);

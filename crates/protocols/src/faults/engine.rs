@@ -32,6 +32,13 @@ planted! {
 
     DELETED_VALUES_STAY = "deleted_values_stay" in "SILO" on "notes", Memory:
     "the texts of a row stay in memory when the row is deleted";
+    // The points of these two are in the storage layer, which names them in its own module `faults`.
+    "moved_before_copied" in "SILO" on "rooms", CertificateOrLaw:
+    "a bucket of a growing hash index is marked as moved before its entries are in the new array, so readers miss them";
+
+    "reads_moved_buckets" in "SILO" on "counters", Progress:
+    "a look-up searches a bucket of a hash index although it has moved, and finds a record that was removed again and \
+     again";
 
     READS_PAST_OWN_WRITES = "reads_past_own_writes" in "SILO" on "counters", Conservation:
     "SILO's reads see the shared record, not what the transaction itself has written to it";

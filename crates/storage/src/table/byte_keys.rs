@@ -85,7 +85,8 @@ impl<M: Machine> Table<M> {
         record.initialise(digest, RowState::ABSENT);
         record.set_key_bytes(key);
         let is_key = |offset| self.record_at(offset).has_key_bytes(core, digest, key);
-        let inserted = self.bytes_index().insert(core, digest, offset, is_key, || {
+        let key_of = |offset| self.key_at(core, offset);
+        let inserted = self.bytes_index().insert(core, (digest, offset), is_key, key_of, || {
             self.aside.take(|| (digest, key.to_vec()), &record);
             prepare(&record);
         });
@@ -114,7 +115,7 @@ impl<M: Machine> Table<M> {
             return Ok(());
         }
         record.set_key_bytes(key);
-        self.bytes_index().insert_alone(digest, record.name().offset)
+        self.index_alone(self.bytes_index(), digest, &record)
     }
 }
 

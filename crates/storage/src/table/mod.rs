@@ -240,6 +240,12 @@ impl<M: Machine> Table<M> {
         unsafe { self.shape.slot_at(offset) }
     }
 
+    /// Returns the key of the record at `offset`, or the digest of its key of bytes.
+    #[inline(always)]
+    fn key_at(&self, core: &M::Core, offset: u64) -> u64 {
+        self.record_at(offset).key(core)
+    }
+
     /// Returns the record of `key`, if the index has one.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
@@ -284,7 +290,9 @@ impl<M: Machine> Table<M> {
             prepare(&record);
         };
         let inserted = match &self.index {
-            Index::Hash(index) => index.insert(core, key, offset, is_key, prepare),
+            Index::Hash(index) => {
+                index.insert(core, (key, offset), is_key, |o| self.key_at(core, o), prepare)
+            }
             Index::Perfect(index) => Ok(index.insert(core, key, offset, prepare)),
             _ => self.without_hash(),
         };
@@ -460,7 +468,9 @@ impl<M: Machine> Table<M> {
         }
         let is_key = |o| self.record_at(o).has_key(core, key);
         let inserted = match &self.index {
-            Index::Hash(index) => index.insert(core, key, offset, is_key, || ())?,
+            Index::Hash(index) => {
+                index.insert(core, (key, offset), is_key, |o| self.key_at(core, o), || ())?
+            }
             Index::Perfect(index) => index.insert(core, key, offset, || ()),
             _ => self.without_hash(),
         };
@@ -479,7 +489,7 @@ impl<M: Machine> Table<M> {
             record.fill(row);
         }
         match &self.index {
-            Index::Hash(index) => index.insert_alone(key, record.name().offset),
+            Index::Hash(index) => self.index_alone(index, key, &record),
             Index::Perfect(index) => {
                 index.insert_alone(key, record.name().offset);
                 Ok(())
@@ -489,6 +499,17 @@ impl<M: Machine> Table<M> {
                 Ok(())
             }
         }
+    }
+
+    /// Adds a record to the index, without a core. No other thread runs.
+    fn index_alone(
+        &self,
+        index: &HashIndex<M>,
+        key: u64,
+        record: &Record<'_, M>,
+    ) -> Result<(), OutOfMemory> {
+        let key_of = |offset| self.record_at(offset).key_word().peek();
+        index.insert_alone(key, record.name().offset, key_of)
     }
 
     /// Sets the columns of a row that exists by rule. No other thread runs.

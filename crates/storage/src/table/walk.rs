@@ -24,7 +24,7 @@ enum At {
     Start,
     /// The row by rule with this key.
     Dense(u64),
-    /// The bucket, or the word of a direct-addressed index, with this number.
+    /// The bucket of this hash, or the word of a direct-addressed index with this number.
     Index(u64),
     /// The leaf of this key.
     Number(u64),
@@ -37,9 +37,9 @@ impl<M: Machine> Table<M> {
     /// stays pinned while it uses the records.
     ///
     /// If a record is in the index from the begin of a walk through all pieces to its end, the walk meets it exactly
-    /// once. Hash buckets and places of a direct-addressed index keep their records. The keys of the leaves visited
-    /// only ascend, even if leaves are split or merged meanwhile. A record that is made or removed during the walk can
-    /// be met or missed.
+    /// once. The hashes of the buckets visited only ascend, even if the index grows meanwhile. Places of a
+    /// direct-addressed index keep their records. The keys of the leaves visited only ascend, even if leaves are split
+    /// or merged meanwhile. A record that is made or removed during the walk can be met or missed.
     pub fn walk<'s>(
         &'s self,
         core: &M::Core,
