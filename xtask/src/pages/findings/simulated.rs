@@ -170,12 +170,13 @@ pub fn high(results: &Results) -> Result<Finding, String> {
         title: "Under high contention, more cores make protocols slower".into(),
         text: format!(
             "With half updates and theta 0.8, the best of {count} protocols on 64 simulated cores is {} with {} \
-             transactions a second. On 1024 cores the best is {} with {}, and {} of them are slower than on 64.",
+             transactions a second. On 1024 cores the best is {} with {}, and {} of the {} are slower than on 64.",
             some.protocol,
             millions(some),
             all.protocol,
             millions(all),
-            if slower == count { "all".to_owned() } else { slower.to_string() }
+            if slower == count { "all".to_owned() } else { slower.to_string() },
+            count
         ),
         files: vec![runs.file.clone()],
         command: of_chore(file)?,
