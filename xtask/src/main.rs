@@ -9,6 +9,7 @@ mod listing;
 mod mutants;
 mod neighbours;
 mod nightly;
+mod pages;
 mod prove;
 mod results;
 mod third_party;
@@ -76,6 +77,11 @@ const CHORES: &[Chore] = &[
         line: "sanitizers and Miri, where a nightly toolchain has them, and verdicts against dbcop's, where its \
                source is given (half an hour): [--only NAME] [--dbcop DIR]",
         run: nightly::run,
+    },
+    Chore {
+        name: "pages",
+        line: "the tables, charts and findings under results/, from the raw records there (a second)",
+        run: pages::run,
     },
     Chore {
         name: "prove",

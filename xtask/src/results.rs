@@ -15,7 +15,7 @@ fn measurement(file: &str, command: &str) -> Measurement {
     Measurement { file: file.to_owned(), arguments }
 }
 
-/// Returns all measurements that `results/README.md` quotes, in the order in which they are measured.
+/// Returns all measurements that the pages under `results/` quote, in the order in which they are measured.
 fn all() -> Vec<Measurement> {
     let parts = [simulated_timestamps(), simulated_ycsb(), the_two_machines(), native_ycsb()];
     let rest = [native_tpcc(), native_others(), native_recording()];
@@ -127,6 +127,12 @@ fn native_recording() -> Vec<Measurement> {
         measurement(&format!("native/recording-{name}"), &command)
     });
     measured.into()
+}
+
+/// Returns the command that measures `file`, which is named without its ending.
+pub fn command(file: &str) -> Option<String> {
+    let measurement = all().into_iter().find(|measurement| measurement.file == file)?;
+    Some(format!("kilocore run {}", measurement.arguments.join(" ")))
 }
 
 /// Runs the missing measurements. `--only TEXT` restricts it to files whose name contains the text.

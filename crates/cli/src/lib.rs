@@ -4,11 +4,13 @@
 //! | --- | --- |
 //! | `arguments` | parsing and checking of the command line |
 //! | `commands` | one file for each command |
+//! | `destination` | which existing files a command may overwrite |
 //! | `measurement` | one configuration, from its options to its record |
 //! | [`report`] | records as a table, a chart and a page |
 
 mod arguments;
 mod commands;
+mod destination;
 mod failure;
 mod host;
 mod interrupt;

@@ -43,7 +43,7 @@ fn options_of_workloads() {
     refused("run ycsb --scan-ratio 0.6 --insert-ratio 0.6", &["is 1.2", "0 to 1 together"]);
     refused("explore counters --growing", &["--growing", "allowed: ycsb"]);
     refused("run counters --counters 7 --transfers 0.5", &["--counters is 7;", "even"]);
-    refused("run ranges --span 9 --keys 8", &["--span is 9;", "1 to 8"]);
+    refused("run ranges --span 9 --keys 8", &["--span is 9;", "1 to keys (8)"]);
     refused("explore ranges --key-order", &["--key-order", "ycsb, counters"]);
     refused("explore tatp --rollbacks", &["--rollbacks", "tatp", "allowed: counters"]);
     refused("explore ycsb --growing --key-order", &["--growing", "not with", "--key-order"]);
@@ -53,7 +53,10 @@ fn options_of_workloads() {
     let words = "run smallbank --hot-share 0.5 --accounts 9 --hot-accounts 8";
     refused(words, &["--hot-accounts is 8;", "2 to accounts (9)"]);
     refused("run smallbank --balance 0.5", &["write-check is 1.1;", "0 to 1 together"]);
-    refused("run smallbank --least-balance 9M", &["--least-balance is 9000000;", "0 to 5000000"]);
+    refused(
+        "run smallbank --least-balance 9M",
+        &["--least-balance is 9000000;", "0 to most-balance (5000000)"],
+    );
     refused("run tpcb --branches 0", &["--branches is 0;", "1 to "]);
     refused("run tpcb --accounts 0", &["--accounts is 0;", "1 to "]);
     refused("run tpcb --remote 1.5", &["--remote is 1.5;", "0 to 1"]);
@@ -61,8 +64,8 @@ fn options_of_workloads() {
     refused("run tatp --subscribers 0", &["--subscribers is 0;", "1 to "]);
     refused("run tatp --update-location 0.9", &["the shares' sum is ", "0 to 1 together"]);
     refused("run tatp --preset tm1", &["'tm1'", "--preset", "atrapos"]);
-    refused("run hot-cold --remote 1", &["--remote is 1;", "0 to 0"]);
-    refused("run hot-cold --hot-accesses 11", &["--hot-accesses is 11;", "0 to 10"]);
+    refused("run hot-cold --remote 1", &["--remote is 1;", "partitions of 2"]);
+    refused("run hot-cold --hot-accesses 11", &["--hot-accesses is 11;", "0 to accesses (10)"]);
     refused("run sites --row-bytes 7", &["--row-bytes is 7;", "8 to "]);
     refused("run key-value --records 9 --accesses 10", &["--accesses is 10;", "records (9)"]);
     refused("run long-reader --long-share 0.5", &["--long-share is 0.5;", "long-readers is 0"]);
@@ -72,11 +75,57 @@ fn options_of_workloads() {
     refused("run tpcc --schema tiny", &["'tiny'", "--schema", "small"]);
     refused("run tpcc --remote-payment 2", &["--remote-payment is 2;", "0 to 1"]);
     refused("run tpcc --customers-per-district 5000", &["is 5000;", "1 to 4096"]);
-    refused("run tpcc --least-lines 9 --most-lines 8", &["--least-lines is 9;", "1 to 8"]);
+    refused(
+        "run tpcc --least-lines 9 --most-lines 8",
+        &["--least-lines is 9;", "1 to most-lines (8)"],
+    );
     refused("run tpcc --local-only --remote-payment 0.1", &["--local-only", "--remote-payment"]);
     refused("run tpcc --preset abys-4", &["abys-4", "did you mean 'abyss-4'?", "atrapos"]);
     refused("run ycsb --seconds 0", &["'0'", "--seconds", "more than 0"]);
     refused("run ycsb --repeat 0", &["'0'", "--repeat", "from 1"]);
+}
+
+#[test]
+fn options_that_contradict_each_other() {
+    let scanned = ["--index is hash;", "btree, rbtree with scan-ratio of 1"];
+    refused("run ycsb --index hash --scan-ratio 1", &scanned);
+    refused("compare ycsb --index hash --scan-ratio 1", &scanned);
+    refused("run ycsb --preset e --index hash", &["--index is hash;", "scan-ratio of 0.95"]);
+    refused("run ycsb --preset e --index perfect", &["--index is perfect;", "scan-ratio of 0.95"]);
+    let words = "run ycsb --insert-ratio 0.1 --index perfect";
+    refused(words, &["--index is perfect;", "hash, btree, rbtree with insert-ratio of 0.1"]);
+    refused("run ranges --index perfect", &["--index is perfect;", "btree, rbtree"]);
+    let words = "run counters --index btree --split-columns";
+    refused(words, &["--split-columns is on;", "index hash or perfect"]);
+    let words = "run ycsb --machine graphite --cores 4,2 --reader-workers 3";
+    refused(words, &["--reader-workers is 3;", "0 to 2", "--cores"]);
+    let words = "compare ycsb --cores 64 --reader-workers 2";
+    refused(words, &["--reader-workers is 2;", "0 to 1", "--cores"]);
+    let words = "run long-reader --machine graphite --cores 2 --long-readers 3";
+    refused(words, &["--long-readers is 3;", "0 to 2", "--cores"]);
+    let words = "run ycsb --reader-workers 1 --read-only-share 0.5";
+    refused(words, &["--read-only-share is 0.5;", "reader-workers of 0"]);
+    let words = "run ycsb --multi-partition-share 0.5";
+    refused(words, &["--multi-partition-share is 0.5;", "partitions of 2 and more"]);
+    let words =
+        "run ycsb --multi-partition-share 0.5 --partitions 4 --partitions-per-transaction 5";
+    refused(words, &["--partitions-per-transaction is 5;", "1 to partitions (4)"]);
+    refused("run ycsb --partitions 9 --records 8", &["--partitions is 9;", "1 to records (8)"]);
+    refused("run sites --accesses 9 --site-rows 8", &["--accesses is 9;", "1 to site-rows (8)"]);
+    let last = u64::MAX;
+    let words = format!("run ycsb --cores 1 --repeat 2 --seed {last}");
+    refused(&words, &["--seed is 18446744073709551615;", "--repeat 2"]);
+    let words = format!("explore counters --schedules 2 --seed {last}");
+    refused(&words, &["--seed is 18446744073709551615;", "--schedules 2"]);
+    let words = format!("explore --anomalies --schedules 2 --seed {last}");
+    refused(&words, &["--seed is 18446744073709551615;", "--schedules 2"]);
+    let words = "explore counters --cc SILO --schedules 9 --script 0/0:";
+    refused(words, &["--script", "--schedules"]);
+    refused("run ycsb --resume", &["--json"]);
+    refused("run ycsb --json x --resume --force", &["--resume", "--force"]);
+    refused("compare ycsb --resume --force", &["--resume", "--force"]);
+    refused("machines show native --toml", &["--toml", "native", "machines probe"]);
+    refused("validate --seed many", &["--seed", "'many'", "whole numbers"]);
 }
 
 #[test]
@@ -168,6 +217,10 @@ fn files_that_cannot_be_written_are_noticed_before_the_run() {
     refused("run ycsb --json /nowhere/at/all.json", &["/nowhere/at/all.json", "written"]);
     refused("run ycsb --csv /", &["/:", "written"]);
     refused("run ycsb --json x --csv x", &["--json and --csv are both x"]);
+    refused("run ycsb --json x --csv ./x", &["--json and --csv are both ./x"]);
+    let words = "run ycsb --cc SILO --cores 1 --csv x --history x";
+    refused(words, &["--csv and --history are both x"]);
+    refused("validate --json x --csv x", &["--json and --csv are both x"]);
     refused("compare ycsb --out /dev/null/report", &["/dev/null/report"]);
 }
 
@@ -177,8 +230,11 @@ fn a_refused_run_leaves_existing_files_and_makes_no_others() {
     let file = folder.path().join("records.json");
     std::fs::write(&file, "before").unwrap();
     for words in ["run ycsb --theta 2", "run ycsb --records 10G --cc SILO"] {
-        let output =
-            kilocore(words.split(' ').chain(["--json", file.to_str().expect("plain letters")]));
+        let output = kilocore(words.split(' ').chain([
+            "--force",
+            "--json",
+            file.to_str().expect("plain letters"),
+        ]));
         assert_eq!(output.status.code(), Some(2));
     }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "before");

@@ -21,7 +21,7 @@ struct Order {
     /// In cents. The order of buyers is turned round, so that the best price comes first on both sides.
     rank: i32,
     quantity: u32,
-    /// What the trader wants to remember.
+    /// A note of the trader.
     note: Option<String>,
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Fingerprints have 8 bits. They distinguish up to 256 consecutive versions of a line. If two lines fall on the same
 //! entry, one pair of (line, version) in 256 is taken for the other. Then the model charges too few cycles and has no
-//! other error (0.4 % more modelled throughput in results/README.md). With wider fingerprints the tables of a thousand
+//! other error (0.4 % more modelled throughput in results/diary.md). With wider fingerprints the tables of a thousand
 //! cores would not fit into the host's second-level cache.
 
 use crate::slab::Slab;

@@ -74,6 +74,20 @@ pub(crate) fn integer(
     Err(OptionError { option, given: value.to_string(), allowed: format!("{least} to {most}") })
 }
 
+/// Checks that `value` lies in `least..=most`, where the option `limit` has the value `most`.
+pub(crate) fn at_most(
+    option: &'static str,
+    value: u64,
+    least: u64,
+    (limit, most): (&'static str, u64),
+) -> Result<(), OptionError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let allowed = format!("{least} to {limit} ({most})");
+    Err(OptionError { option, given: value.to_string(), allowed })
+}
+
 /// Checks that `value` lies in [0, 1].
 pub(crate) fn ratio(option: &'static str, value: f64) -> Result<(), OptionError> {
     if (0.0..=1.0).contains(&value) {

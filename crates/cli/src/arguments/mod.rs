@@ -10,6 +10,7 @@ mod workload;
 
 pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};
+pub use numbers::{check_seeds, whole};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
 pub use protocols::{declarations, heeding, protocol_options, protocols_at, protocols_under};
@@ -97,9 +98,13 @@ pub enum Command {
     /// Write manual pages: kilocore.1, and one page for each command
     #[command(after_help = "Example: kilocore manual --out ~/.local/share/man/man1")]
     Manual {
-        /// Directory for the pages [default: kilocore.1 to standard output]
+        /// Directory for the pages; pages that exist are refused, except with --force [default: kilocore.1 to standard
+        /// output]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
+        /// Overwrite pages in the directory
+        #[arg(long, requires = "out")]
+        force: bool,
     },
 }
 
@@ -120,9 +125,12 @@ pub enum MachinesCommand {
     /// Measure the machine at hand and write its machine file
     #[command(after_help = "Example: kilocore machines probe --out here.toml")]
     Probe {
-        /// File to write [default: standard output]
+        /// File to write. If it exists, --force is needed [default: standard output]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Overwrite the file
+        #[arg(long, requires = "out")]
+        force: bool,
     },
 }
 

@@ -1,8 +1,21 @@
 //! Parses numbers in the forms that people use.
 
+use crate::failure::Failure;
+
 /// Parses a whole number: `1000000`, `1_000_000`, `1e6`, `1M`, `64Ki`.
 pub fn whole(text: &str) -> Result<u64, String> {
     workloads::whole(text).map_err(|allowed| format!("allowed: {allowed}"))
+}
+
+/// Checks that `count` seeds from `first` on exist, where `option` gives the count.
+pub fn check_seeds(first: u64, (option, count): (&str, u64)) -> Result<(), Failure> {
+    let most = u64::MAX - count.saturating_sub(1);
+    match first <= most {
+        true => Ok(()),
+        false => Err(Failure::refused(format!(
+            "--seed is {first}; allowed: 0 to {most}, because seeds count up ({option} {count})"
+        ))),
+    }
 }
 
 /// Parses a count that can't be zero.

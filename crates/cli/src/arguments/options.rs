@@ -68,12 +68,17 @@ pub struct RunArguments {
     /// shares of the procedures that committed
     #[arg(long)]
     pub breakdown: bool,
-    /// Write the records as JSON, after each configuration; - is standard output, and then nothing else goes there
+    /// Write the records as JSON, after each configuration; - is standard output, and then nothing else goes there. A
+    /// file that exists is refused, except with --force or --resume
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Take over from the file of --json what was measured already by the same build, with the same settings
+    /// Take over from the file of --json what was measured already by the same build, with the same settings; the
+    /// files of --json and --csv then hold that and the rest
     #[arg(long, requires = "json", conflicts_with = "history")]
     pub resume: bool,
+    /// Overwrite the files that --json, --csv and --history name
+    #[arg(long, conflicts_with = "resume")]
+    pub force: bool,
     /// Write the records as CSV; - is standard output, and then nothing else goes there
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
@@ -98,9 +103,13 @@ pub struct CompareArguments {
     /// Simulated numbers of cores [default: 1,4,16,64,256,1024, as far as the machine has them]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
     pub cores: Vec<u64>,
-    /// Folder for the report: page, records as JSON, table
-    #[arg(long, value_name = "DIR", default_value = "kilocore-report")]
-    pub out: PathBuf,
+    /// Folder for the report: page, records as JSON, table. A report that is there is refused, except with --force or
+    /// --resume [default: kilocore-report, whose report is replaced]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Overwrite the report in the folder
+    #[arg(long, conflicts_with = "resume")]
+    pub force: bool,
     /// Take over from the folder what was measured already by the same build, with the same settings
     #[arg(long)]
     pub resume: bool,
@@ -185,12 +194,15 @@ pub struct ExploreArguments {
     #[arg(long)]
     pub trace: bool,
     /// Run the schedule that --trace has spelled out, of the workload of --seed, and tell it
-    #[arg(long, value_name = "SCRIPT")]
+    #[arg(long, value_name = "SCRIPT", conflicts_with = "schedules")]
     pub script: Option<Script>,
     /// Judge nothing; write the history of each schedule into this folder, for another checker, and what ours says of
-    /// them into verdicts.jsonl
+    /// them into verdicts.jsonl. A folder that has files is refused, except with --force
     #[arg(long, value_name = "DIR", conflicts_with_all = ["trace", "script"])]
     pub histories: Option<PathBuf>,
+    /// Overwrite files in the folder of --histories
+    #[arg(long, requires = "histories")]
+    pub force: bool,
     /// In which format: elle-append, elle-register, dbcop
     #[arg(long, value_name = "FORMAT", default_value = "dbcop", requires = "histories")]
     pub history_format: String,

@@ -1,11 +1,10 @@
 //! Writes records to files or to standard output.
 
+use crate::destination::is_stdout;
 use crate::failure::Failure;
 use crate::screen;
-use harness::record::{
-    RunRecord, check_writable, read_json, to_csv, to_json, write_csv, write_json,
-};
-use std::path::{Path, PathBuf};
+use harness::record::{RunRecord, read_json, to_csv, to_json, write_csv, write_json};
+use std::path::PathBuf;
 
 /// Destinations for records: files, or standard output.
 #[derive(Clone, Debug)]
@@ -14,25 +13,10 @@ pub struct Outputs {
     csv: Option<PathBuf>,
 }
 
-fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
 impl Outputs {
-    /// Checks that everything can be written, so that no measurement is lost.
-    pub fn checked(json: Option<PathBuf>, csv: Option<PathBuf>) -> Result<Outputs, Failure> {
-        if let (Some(json), Some(csv)) = (&json, &csv)
-            && json == csv
-        {
-            let path = json.display();
-            return Err(Failure::refused(format!(
-                "--json and --csv are both {path}; allowed: different files, - for one of them"
-            )));
-        }
-        for path in [&json, &csv].into_iter().flatten().filter(|path| !is_stdout(path)) {
-            check_writable(path)?;
-        }
-        Ok(Outputs { json, csv })
+    /// Returns the destinations that options name. [`crate::destination::check`] must have accepted them.
+    pub fn new(json: Option<PathBuf>, csv: Option<PathBuf>) -> Outputs {
+        Outputs { json, csv }
     }
 
     /// Returns whether records go to standard output. Nothing else may then be written there.

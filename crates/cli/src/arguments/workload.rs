@@ -61,6 +61,10 @@ impl Facts {
 pub trait Task {
     /// Result of the task.
     type Output;
+    /// Returns the smallest number of workers of the task's runs. Returns none if it runs nothing.
+    fn fewest_workers(&self) -> Option<u64> {
+        None
+    }
     /// Performs the task with `workload`.
     fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Self::Output, Failure>;
 }
@@ -103,7 +107,19 @@ impl<C, T: Task> Visitor for Performance<'_, C, T> {
             options.set(word, text).map_err(refused)?;
         }
         let facts = Facts { name: W::NAME, options: settings(options.list()) };
-        self.task.perform(&W::with(options).map_err(refused)?, &facts)
+        let given = |word: &str| self.asked.said.iter().any(|(said, _)| *said == word);
+        let contradiction = options.contradiction(&given);
+        let bound = options.bound_workers();
+        let workload = W::with(options).map_err(refused)?;
+        contradiction.map_err(refused)?;
+        if let (Some((option, bound)), Some(workers)) = (bound, self.task.fewest_workers())
+            && bound > workers
+        {
+            return Err(Failure::refused(format!(
+                "--{option} is {bound}; allowed: 0 to {workers}, the fewest workers of a run (--cores)"
+            )));
+        }
+        self.task.perform(&workload, &facts)
     }
 }
 

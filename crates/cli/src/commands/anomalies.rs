@@ -2,7 +2,7 @@
 
 use super::explore::{blocks::THREAD_NAME, silence_explorers};
 use super::list::columns;
-use crate::arguments::{AnomaliesArguments, protocols_at};
+use crate::arguments::{AnomaliesArguments, check_seeds, protocols_at};
 use crate::failure::{Ending, Failure};
 use crate::{interrupt, screen, suggestion};
 use harness::anomalies::{Anomaly, Expectation, Outcome, Search, search};
@@ -21,6 +21,7 @@ pub fn anomalies(asked: &AnomaliesArguments) -> Result<Ending, Failure> {
         let message = "explore: nothing to explore; allowed: a workload, or --anomalies";
         return Err(Failure::refused(message));
     }
+    check_seeds(asked.seed, ("--schedules", asked.schedules))?;
     let rows = rows(asked)?;
     let shown = wanted(asked.only.as_deref())?;
     interrupt::listen()?;

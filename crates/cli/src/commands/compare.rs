@@ -4,9 +4,10 @@
 mod schedule;
 
 use crate::arguments::{
-    CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, protocol_options,
-    protocols_at,
+    CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, check_seeds,
+    protocol_options, protocols_at,
 };
+use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Measured};
 use crate::origin::Origin;
@@ -59,13 +60,13 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
             configurations.push(Configuration { protocol_options, seed, ..configuration });
         }
     }
-    let (folder, resume) = (&asked.out, asked.resume);
-    workload.perform(Defaults::Compared, Job { folder, resume, configurations })
+    let most = configurations.iter().map(|one| one.repetitions as u64).max().unwrap_or(1);
+    check_seeds(asked.seed, ("repetitions", most))?;
+    workload.perform(Defaults::Compared, Job { asked, configurations })
 }
 
 struct Job<'a> {
-    folder: &'a Path,
-    resume: bool,
+    asked: &'a CompareArguments,
     configurations: Vec<Configuration>,
 }
 
@@ -75,11 +76,15 @@ type Results = Vec<Option<Result<Option<Measured>, Failure>>>;
 impl Task for Job<'_> {
     type Output = Ending;
 
+    fn fewest_workers(&self) -> Option<u64> {
+        self.configurations.iter().map(|configuration| configuration.cores as u64).min()
+    }
+
     fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Ending, Failure> {
-        let files = Files::checked(self.folder)?;
+        let files = Files::checked(self.asked)?;
         let stop = interrupt::listen()?;
         let started = Instant::now();
-        let earlier = match self.resume && files.records.exists() {
+        let earlier = match self.asked.resume && files.records.exists() {
             true => read_json(&files.records)?,
             false => Vec::new(),
         };
@@ -209,8 +214,10 @@ struct Files {
 }
 
 impl Files {
-    /// Creates the folder and checks that its files can be written.
-    fn checked(folder: &Path) -> Result<Files, Failure> {
+    /// Creates the folder and checks that its files can be written and that none is overwritten by mistake. A report of
+    /// this program in the default folder may be replaced.
+    fn checked(asked: &CompareArguments) -> Result<Files, Failure> {
+        let folder = asked.out.as_deref().unwrap_or(Path::new("kilocore-report"));
         fs::create_dir_all(folder).map_err(|error| {
             Failure::refused(format!("{}: cannot be made a folder: {error}", folder.display()))
         })?;
@@ -219,7 +226,19 @@ impl Files {
             records: folder.join("records.json"),
             table: folder.join("table.txt"),
         };
-        for file in [&files.page, &files.records, &files.table] {
+        let all = [&files.page, &files.records, &files.table];
+        let (own, there) =
+            (read_json(&files.records).is_ok(), all.iter().any(|file| file.exists()));
+        let replaced = asked.force || asked.resume || (asked.out.is_none() && own);
+        if there && !replaced {
+            let (found, other) = match own {
+                true => ("the folder has a report", "--resume to continue it"),
+                false => ("the folder has files of these names that are no report", ""),
+            };
+            let existing = Existing::Refused(other);
+            destination::refuse("--out", folder, found, existing)?;
+        }
+        for file in all {
             check_writable(file)?;
         }
         Ok(files)

@@ -4,7 +4,9 @@ pub(super) mod blocks;
 mod histories;
 mod tracing;
 
-use crate::arguments::{ExploreCommand, protocol_options, protocols_at, protocols_under};
+use crate::arguments::{
+    ExploreCommand, check_seeds, protocol_options, protocols_at, protocols_under,
+};
 use crate::failure::{Ending, Failure};
 use crate::measurement::protocol_arguments;
 use crate::report::rate;
@@ -120,6 +122,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
+    check_seeds(asked.seed, ("--schedules", asked.schedules))?;
     if asked.workers > 64 {
         let workers = asked.workers;
         return Err(Failure::refused(format!("--workers is {workers}; allowed: 1 to 64")));

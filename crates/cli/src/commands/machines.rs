@@ -2,9 +2,10 @@
 
 use super::list::columns;
 use crate::arguments::{MachineChoice, MachinesCommand, named_machines};
+use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
 use crate::screen;
-use harness::record::{check_writable, write_whole};
+use harness::record::write_whole;
 use simulator::{MachineDescription, probe::ProbeOptions};
 use std::path::Path;
 
@@ -13,7 +14,7 @@ pub fn machines(command: &MachinesCommand) -> Result<Ending, Failure> {
     match command {
         MachinesCommand::List => list()?,
         MachinesCommand::Show { name, toml } => show(name, *toml)?,
-        MachinesCommand::Probe { out } => probe(out.as_deref())?,
+        MachinesCommand::Probe { out, force } => probe(out.as_deref(), *force)?,
     }
     Ok(Ending::Good)
 }
@@ -33,6 +34,10 @@ fn list() -> Result<(), Failure> {
 
 fn show(name: &str, toml: bool) -> Result<(), Failure> {
     match MachineChoice::load(name)? {
+        MachineChoice::Native if toml => Err(Failure::refused(
+            "machines show native: --toml prints machine files, and native has none; allowed: kilocore machines probe, \
+             which measures and writes one",
+        )),
         MachineChoice::Native => screen::say(&columns(vec![
             vec!["what".to_owned(), crate::host::native_machine()],
             vec!["host".to_owned(), crate::host::host()],
@@ -45,10 +50,9 @@ fn show(name: &str, toml: bool) -> Result<(), Failure> {
     }
 }
 
-fn probe(out: Option<&Path>) -> Result<(), Failure> {
-    if let Some(path) = out {
-        check_writable(path)?;
-    }
+fn probe(out: Option<&Path>, force: bool) -> Result<(), Failure> {
+    let out = out.filter(|path| !destination::is_stdout(path));
+    destination::check(&[("--out", out)], Existing::forced(force))?;
     let found = simulator::probe::probe(&ProbeOptions::default())?;
     let text = found.to_toml();
     match out {

@@ -23,6 +23,6 @@ pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
         Command::List { json } => list::list(json),
         Command::Validate(asked) => validate::validate(&asked),
         Command::Completions { shell } => manual::completions(shell),
-        Command::Manual { out } => manual::manual(out.as_deref()),
+        Command::Manual { out, force } => manual::manual(out.as_deref(), force),
     }
 }

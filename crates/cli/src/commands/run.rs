@@ -1,9 +1,10 @@
 //! Implements `kilocore run`: measures protocols on one machine, one configuration after the other.
 
 use crate::arguments::{
-    Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, protocol_options,
-    protocols_at, protocols_under,
+    Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, check_seeds,
+    protocol_options, protocols_at, protocols_under,
 };
+use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
 use crate::measurement::{Configuration, Evidence, Measured};
 use crate::origin::Origin;
@@ -11,7 +12,7 @@ use crate::screen::Progress;
 use crate::{interrupt, notes, report, screen};
 use checker::export::{Format, export};
 use harness::arrivals::{Arrivals, Process};
-use harness::record::{MachineKind, RunRecord, check_writable, write_whole};
+use harness::record::{MachineKind, RunRecord, write_whole};
 use harness::run::Growth;
 use harness::steadiness::Rule;
 use protocols::ProtocolOptions;
@@ -28,6 +29,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     machine.check_cores(&asked.cores)?;
+    check_seeds(asked.seed, ("--repeat", asked.repeat))?;
     let default_cores = match machine.kind() {
         MachineKind::Native => machine.cores(),
         _ => machine.cores().min(64),
@@ -118,9 +120,14 @@ struct Job<'a> {
 impl Task for Job<'_> {
     type Output = Ending;
 
+    fn fewest_workers(&self) -> Option<u64> {
+        self.configurations.iter().map(|configuration| configuration.cores as u64).min()
+    }
+
     fn perform<W: Workload>(self, workload: &W, facts: &Facts) -> Result<Ending, Failure> {
-        let outputs = Outputs::checked(self.asked.json.clone(), self.asked.csv.clone())?;
-        let history = HistoryFile::checked(self.asked)?;
+        let history = HistoryFile::parsed(self.asked)?;
+        check_files(self.asked)?;
+        let outputs = Outputs::new(self.asked.json.clone(), self.asked.csv.clone());
         let stop = interrupt::listen()?;
         let origin = Origin::here();
         let earlier = if self.asked.resume { outputs.earlier()? } else { Vec::new() };
@@ -170,6 +177,21 @@ fn records(measured: &[Measured]) -> Vec<RunRecord> {
     measured.iter().map(|m| m.record.clone()).collect()
 }
 
+/// Checks that the files can be written and that none is overwritten by mistake, so that no measurement is lost.
+fn check_files(asked: &RunArguments) -> Result<(), Failure> {
+    let existing = match asked.force || asked.resume {
+        true => Existing::Replaced,
+        false if asked.history.is_some() => Existing::Refused(""),
+        false => Existing::Refused("--resume to continue the file of --json"),
+    };
+    let named = [
+        ("--json", asked.json.as_deref()),
+        ("--csv", asked.csv.as_deref()),
+        ("--history", asked.history.as_deref()),
+    ];
+    destination::check(&named, existing)
+}
+
 /// Destination and format of a history.
 struct HistoryFile<'a> {
     path: &'a Path,
@@ -177,13 +199,12 @@ struct HistoryFile<'a> {
 }
 
 impl<'a> HistoryFile<'a> {
-    /// Checks that the file can be written, so that no measurement is lost.
-    fn checked(asked: &'a RunArguments) -> Result<Option<HistoryFile<'a>>, Failure> {
+    /// Returns the file and format that were requested, if there are any.
+    fn parsed(asked: &'a RunArguments) -> Result<Option<HistoryFile<'a>>, Failure> {
         let Some(path) = asked.history.as_deref() else { return Ok(None) };
         let format = asked.history_format.parse();
         let format =
             format.map_err(|error| Failure::refused(format!("--history-format: {error}")))?;
-        check_writable(path)?;
         Ok(Some(HistoryFile { path, format }))
     }
 

@@ -1,5 +1,7 @@
 //! Implements `kilocore validate`: compares the simulated machine with measurements of a real one.
 
+use crate::arguments::whole;
+use crate::destination::{self, Existing, is_stdout};
 use crate::failure::{Ending, Failure};
 use crate::{interrupt, screen};
 use clap::Args;
@@ -7,8 +9,8 @@ use experiments::validate::{
     Configuration, Effort, Measurements, Outcome, ValidateError, ValidateOptions, run, to_csv,
     to_json, to_text,
 };
-use harness::record::{check_writable, write_whole};
-use std::path::{Path, PathBuf};
+use harness::record::write_whole;
+use std::path::PathBuf;
 
 /// Options of `kilocore validate`.
 #[derive(Debug, Args)]
@@ -20,29 +22,24 @@ pub struct ValidateArguments {
     #[arg(long)]
     pub quick: bool,
     /// Seed of everything random
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole)]
     pub seed: u64,
-    /// Write the outcome as JSON, - for standard output
+    /// Write the outcome as JSON, - for standard output. A file that exists is refused, except with --force
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write the rows as CSV, - for standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// Overwrite the files that --json and --csv name
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Simulates the measured rows and prints the error.
 pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
     let outputs = [(&asked.json, to_json as fn(&Outcome) -> String), (&asked.csv, to_csv)];
-    if asked.json.is_some() && asked.json == asked.csv {
-        return Err(Failure::refused(
-            "--json and --csv are the same file; allowed: different files, - for one of them",
-        ));
-    }
-    for path in outputs.iter().filter_map(|(path, _)| path.as_deref()) {
-        if !is_stdout(path) {
-            check_writable(path)?;
-        }
-    }
+    let named = [("--json", asked.json.as_deref()), ("--csv", asked.csv.as_deref())];
+    destination::check(&named, Existing::forced(asked.force))?;
     let measurements = match &asked.directory {
         Some(directory) => Measurements::read(directory).map_err(refused)?,
         None => Measurements::carried(),
@@ -83,10 +80,6 @@ pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
         screen::say(&to_text(&outcome))?;
     }
     Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Good })
-}
-
-fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 fn refused(error: ValidateError) -> Failure {

@@ -1,8 +1,9 @@
 //! Keys and values: a number of random rows of a table with two columns.
 //!
-//! Source: "A Methodology for OLTP Micro-architectural Analysis" (2021), sections 3 and 4. A table holds
-//! random keys and values of 8 bytes each, from 1 MB to 100 GB. A transaction reads or updates 1, 10 or 100
-//! random rows, each found by its key through an index. In section 6.2 both columns are strings of 50 bytes.
+//! Source: "Micro-architectural analysis of in-memory OLTP: Revisited" (Sirin, Tözün, Porobic, Yasin and
+//! Ailamaki, VLDB Journal 2021), section 4. A table holds random keys and values of 8 bytes each, from 1 MB to
+//! 100 GB (4.1). A transaction reads or updates 1, 10 or 100 random rows (4.2), each found by its key through
+//! an index. In 6.2 both columns are strings of 50 bytes.
 //!
 //! Deviations:
 //! - The keys are the numbers from 0. A hash index spreads them, so it cannot exploit their order. No row
@@ -55,7 +56,7 @@ impl Options for KeyValueOptions {
         option("updates", "Update the rows; else they are read", |o| &mut o.updates),
         option("strings", "Values are strings of 50 bytes; else numbers of 8", |o| &mut o.strings),
     ];
-    // Sizes follow section 4.2, work follows section 4.3. A pair takes 16 bytes.
+    // Sizes follow section 4.1, rows of a transaction section 4.2. A pair takes 16 bytes.
     const PRESETS: &'static [Bundle] = &[
         bundle("1mb", "one read of 1 MB", "--records 62500"),
         bundle("10mb", "one read of 10 MB", "--records 625k"),
@@ -112,7 +113,7 @@ impl Listed for KeyValue {
     type Options = KeyValueOptions;
     const NAME: &'static str = "key-value";
     const SUMMARY: &'static str = "1, 10 or 100 random rows of a table of keys and values";
-    const SOURCE: &'static str = "Micro-architecture of OLTP (2021), 3 and 4";
+    const SOURCE: &'static str = "In-memory OLTP: Revisited (VLDB Journal 2021), 4 and 6.2";
     const EXAMPLES: &'static [&'static str] = &["--cc SILO --preset 10mb --accesses 10"];
 
     explored! {

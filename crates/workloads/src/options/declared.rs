@@ -52,6 +52,18 @@ pub trait Options: Clone + Default + 'static {
     /// Returns an error that names a wrong option, if there is one.
     fn validate(&self) -> Result<(), OptionError>;
 
+    /// Returns an error if an option that was given contradicts another one. [`Options::validate`] can't tell a given
+    /// value from a default, which may give way. `given` tells whether the option with this word was given.
+    fn contradiction(&self, given: &dyn Fn(&str) -> bool) -> Result<(), OptionError> {
+        let _ = given;
+        Ok(())
+    }
+
+    /// Returns the option that binds workers to one kind of transaction, and how many workers it binds.
+    fn bound_workers(&self) -> Option<(&'static str, u64)> {
+        None
+    }
+
     /// Returns names and values, for a run's record.
     fn list(&self) -> Vec<(&'static str, OptionValue)> {
         Self::OPTIONS.iter().map(|option| (option.name(), option.value(self))).collect()

@@ -184,7 +184,12 @@ impl Options for SmallBankOptions {
         }
         options::ratio("withdrawals", self.withdrawals)?;
         options::integer("most-balance", self.most_balance, 0, MAX_BALANCE)?;
-        options::integer("least-balance", self.least_balance, 0, self.most_balance)
+        options::at_most(
+            "least-balance",
+            self.least_balance,
+            0,
+            ("most-balance", self.most_balance),
+        )
     }
 }
 
@@ -351,7 +356,7 @@ mod tests {
         );
         assert_eq!(error(|o| o.withdrawals = -1.0), "withdrawals is -1; allowed: 0 to 1");
         let told = error(|o| o.least_balance = 5_000_001);
-        assert_eq!(told, "least-balance is 5000001; allowed: 0 to 5000000");
+        assert_eq!(told, "least-balance is 5000001; allowed: 0 to most-balance (5000000)");
         assert!(error(|o| o.most_balance = u64::MAX).starts_with("most-balance is "));
     }
 

@@ -1,8 +1,8 @@
 //! TPC-B: deposits and withdrawals at the tellers of a bank's branches.
 //!
 //! Source: TPC Benchmark B, Standard Specification, revision 2.0 (1994). It is a benchmark of the hardware
-//! islands thesis (Porobic 2016, 3.5.1) and of "A Methodology for OLTP Micro-architectural Analysis" (2021,
-//! 5.1). Its only transaction, AccountUpdate (clause 1.2), adds a drawn amount to the balances of an account,
+//! islands thesis (Porobic 2016, 3.5.1) and of "Micro-architectural analysis of in-memory OLTP: Revisited"
+//! (Sirin et al., VLDB Journal 2021, 5.1). Its only transaction, AccountUpdate (clause 1.2), adds a drawn amount to the balances of an account,
 //! of a teller and of the teller's branch, and inserts a row into the history.
 //!
 //! There are 10 tellers and 100,000 accounts per branch (clause 4.2). Rows have the lengths of clause 3.2:
@@ -128,7 +128,7 @@ impl Listed for Tpcb {
     const SUMMARY: &'static str =
         "TPC-B: an account, a teller and a branch get an amount, the history a row";
     const SOURCE: &'static str =
-        "TPC-B 2.0, 1994; Hardware Islands, 3.5.1; Micro-architecture of OLTP, 5.1";
+        "TPC-B 2.0, 1994; Hardware Islands, 3.5.1; In-memory OLTP: Revisited, 5.1";
     const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT --branches 24 --remote 0.15"];
 
     explored! {

@@ -3,7 +3,8 @@
 //! Source: TPC Benchmark C, Standard Specification, revision 5.11 (2010). It has nine tables, five
 //! transactions, and two access paths to customers and orders beside their keys: by last name and by
 //! customer. The papers use it in Abyss 5.6 (the narrow mix, without inserts), The Full Story of 1000 Cores
-//! (narrow and full mix), Hardware Islands 3.2.3, and Micro-architecture of OLTP 5.2.
+//! (narrow and full mix), Hardware Islands 3.2.3, and "Micro-architectural analysis of in-memory OLTP:
+//! Revisited" 5.2.
 //!
 //! # Decisions
 //! - Both secondary access paths are tables in key order, maintained by the loader and by New-Order. They are

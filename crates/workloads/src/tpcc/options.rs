@@ -206,7 +206,7 @@ impl Options for TpccOptions {
         let customers = self.customers_per_district;
         options::integer("customers-per-district", customers, 1, 1 << CUSTOMER_BITS)?;
         options::integer("most-lines", self.most_lines, 1, 15)?;
-        options::integer("least-lines", self.least_lines, 1, self.most_lines)?;
+        options::at_most("least-lines", self.least_lines, 1, ("most-lines", self.most_lines))?;
         options::integer("stock-level-orders", self.stock_level_orders, 1, 1000)
     }
 }
@@ -242,7 +242,10 @@ mod tests {
         };
         assert_eq!(error(|o| o.warehouses = 0), "warehouses is 0; allowed: 1 to 1048576");
         assert_eq!(error(|o| o.districts = 11), "districts is 11; allowed: 1 to 10");
-        assert_eq!(error(|o| o.least_lines = 16), "least-lines is 16; allowed: 1 to 15");
+        assert_eq!(
+            error(|o| o.least_lines = 16),
+            "least-lines is 16; allowed: 1 to most-lines (15)"
+        );
         assert_eq!(error(|o| o.remote_payment = 1.5), "remote-payment is 1.5; allowed: 0 to 1");
         let customers = error(|o| o.customers_per_district = 5000);
         assert_eq!(customers, "customers-per-district is 5000; allowed: 1 to 4096");

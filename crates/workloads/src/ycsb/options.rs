@@ -256,11 +256,22 @@ impl Options for YcsbOptions {
         options::integer("scan-length", self.scan_length, 1, MAX_SCAN)?;
         options::skew("scan-theta", self.scan_theta)?;
         options::integer("accesses", self.accesses, 1, options::MAX_ACCESSES)?;
-        options::integer("partitions", self.partitions, 1, self.records.min(MAX_PARTITIONS))?;
+        options::integer("partitions", self.partitions, 1, MAX_PARTITIONS)?;
+        options::at_most("partitions", self.partitions, 1, ("records", self.records))?;
         options::ratio("multi-partition-share", self.multi_partition_share)?;
-        let most = if self.multi_partition_share > 0.0 { self.partitions } else { MAX_PARTITIONS };
+        if self.multi_partition_share > 0.0 && self.partitions == 1 {
+            return Err(OptionError {
+                option: "multi-partition-share",
+                given: self.multi_partition_share.to_string(),
+                allowed: "0, or more with partitions of 2 and more".into(),
+            });
+        }
         let asked = self.partitions_per_transaction;
-        options::integer("partitions-per-transaction", asked, 1, most)?;
+        options::integer("partitions-per-transaction", asked, 1, MAX_PARTITIONS)?;
+        if self.multi_partition_share > 0.0 {
+            let most = ("partitions", self.partitions);
+            options::at_most("partitions-per-transaction", asked, 1, most)?;
+        }
         if self.distinct {
             let rows = self.records / self.partitions;
             let option = if self.partitions == 1 { "records" } else { "records / partitions" };
@@ -269,6 +280,18 @@ impl Options for YcsbOptions {
         options::ratio("read-only-share", self.read_only_share)?;
         options::integer("reader-workers", self.reader_workers, 0, MAX_WORKERS)?;
         self.validate_together()
+    }
+
+    fn contradiction(&self, given: &dyn Fn(&str) -> bool) -> Result<(), OptionError> {
+        let hash = given("index") && self.index == IndexChoice::Hash;
+        match hash && self.scan_ratio > 0.0 {
+            true => Err(self.unscannable()),
+            false => Ok(()),
+        }
+    }
+
+    fn bound_workers(&self) -> Option<(&'static str, u64)> {
+        Some(("reader-workers", self.reader_workers))
     }
 }
 
@@ -290,16 +313,39 @@ impl YcsbOptions {
         off_unless(self.latest, "latest", self.partitions == 1, "one partition")?;
         let spread = self.partitions == 1 && self.scan_ratio > 0.0;
         off_unless(self.hashed_keys, "hashed-keys", spread, "one partition and scans")?;
-        let shared = self.read_only_share > 0.0;
-        let unbound = self.reader_workers == 0;
-        if !single && self.index == IndexChoice::Perfect {
+        if self.scan_ratio > 0.0 && self.index == IndexChoice::Perfect {
+            return Err(self.unscannable());
+        }
+        if self.insert_ratio > 0.0 && self.index == IndexChoice::Perfect {
             return Err(OptionError {
                 option: "index",
                 given: self.index.to_string(),
-                allowed: "hash, btree, rbtree with scans or inserts".into(),
+                allowed: format!(
+                    "hash, btree, rbtree with insert-ratio of {} (a perfect index takes no more keys)",
+                    self.insert_ratio
+                ),
             });
         }
-        off_unless(shared, "read-only-share", unbound, "reader-workers of 0")
+        if self.read_only_share > 0.0 && self.reader_workers > 0 {
+            return Err(OptionError {
+                option: "read-only-share",
+                given: self.read_only_share.to_string(),
+                allowed: "0, or more with reader-workers of 0".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns the error for scans over an index that has no order.
+    fn unscannable(&self) -> OptionError {
+        OptionError {
+            option: "index",
+            given: self.index.to_string(),
+            allowed: format!(
+                "btree, rbtree with scan-ratio of {} (an index without order can't be scanned)",
+                self.scan_ratio
+            ),
+        }
     }
 
     /// Returns true if only reads and updates of keys that are ranks are ever drawn.

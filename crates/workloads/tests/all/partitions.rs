@@ -61,7 +61,7 @@ fn ycsb_declares_what_it_accesses() {
     assert!(transactions.iter().any(|(_, accessed)| accessed.len() == 10));
     let more = YcsbOptions { partitions_per_transaction: 11, ..options };
     let error = Ycsb::new(more).unwrap_err().to_string();
-    assert_eq!(error, "partitions-per-transaction is 11; allowed: 1 to 10");
+    assert_eq!(error, "partitions-per-transaction is 11; allowed: 1 to partitions (10)");
 }
 
 #[test]

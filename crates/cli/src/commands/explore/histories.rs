@@ -3,6 +3,7 @@
 
 use super::{Subject, blocks};
 use crate::arguments::ExploreCommand;
+use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
 use crate::{interrupt, screen};
 use checker::export::{Format, export};
@@ -30,6 +31,10 @@ pub(super) fn write(
         .history_format
         .parse()
         .map_err(|error| Failure::refused(format!("--history-format: {error}")))?;
+    if !destination::files(folder).is_empty() {
+        let existing = Existing::forced(command.asked.force);
+        destination::refuse("--histories", folder, "the folder has files", existing)?;
+    }
     let failed = |error| Failure::refused(format!("--histories {}: {error}", folder.display()));
     interrupt::listen()?;
     super::silence_explorers();

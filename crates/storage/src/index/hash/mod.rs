@@ -157,7 +157,7 @@ pub struct HashIndex<M: Machine> {
     current: Word,
     /// Offset of the state of the growth that goes on, or 0.
     growth: Word,
-    /// Who may start a growth.
+    /// State of the permission to start a growth.
     start: growth::Start,
     machine: std::marker::PhantomData<fn() -> M>,
 }

@@ -1,8 +1,8 @@
 //! An ordered index for comparison: a red-black tree with one node for each key.
 //!
-//! Source: Cormen et al., "Introduction to Algorithms", chapter 13. It is the binary search tree among the index
-//! structures of "A Methodology for OLTP Micro-architectural Analysis" (2021). Every node lies on a line of its own,
-//! so every step of a way down is a cache miss where the tree is larger than the cache.
+//! Source: Cormen et al., "Introduction to Algorithms", chapter 13. It is the index of one of the systems in
+//! "Micro-architectural analysis of in-memory OLTP: Revisited" (VLDB Journal 2021, 4.2.1). Every node lies on a line of
+//! its own, so every step of a way down is a cache miss where the tree is larger than the cache.
 //!
 //! The whole tree is synchronised by one version, as a sequence lock (Boehm, "Can seqlocks get along with programming
 //! language memory models?", MSPC 2012). A reader takes no latch. It reads the version, looks, and uses what it saw

@@ -197,7 +197,7 @@ impl Options for CountersOptions {
             return Err(OptionError {
                 option: "split-columns",
                 given: "on".into(),
-                allowed: "off, or on with an index without order".into(),
+                allowed: "off, or on with index hash or perfect".into(),
             });
         }
         if self.moves > 0.0 {

@@ -119,10 +119,17 @@ impl Options for HotColdOptions {
         options::integer("partitions", self.partitions, 1, self.records.min(65_536))?;
         options::integer("hot-records", self.hot_records, 0, (self.records / 2).min(65_536))?;
         options::integer("accesses", self.accesses, 1, MOST_ACCESSES)?;
-        let most = self.hot_records.min(self.accesses);
-        options::integer("hot-accesses", self.hot_accesses, 0, most)?;
+        options::at_most("hot-accesses", self.hot_accesses, 0, ("accesses", self.accesses))?;
+        options::at_most("hot-accesses", self.hot_accesses, 0, ("hot-records", self.hot_records))?;
         let cold = self.accesses - self.hot_accesses;
-        options::integer("remote", self.remote, 0, if self.partitions > 1 { cold } else { 0 })?;
+        if self.remote > 0 && self.partitions == 1 {
+            return Err(OptionError {
+                option: "remote",
+                given: self.remote.to_string(),
+                allowed: "0, or more with partitions of 2 and more".into(),
+            });
+        }
+        options::at_most("remote", self.remote, 0, ("accesses - hot-accesses", cold))?;
         // In the worst case all hot records are in the partition from which the cold records are drawn.
         let rows = (self.records / self.partitions).saturating_sub(self.hot_records);
         if cold > rows {
@@ -274,10 +281,14 @@ mod tests {
             change(&mut options);
             HotCold::new(options).unwrap_err().to_string()
         };
-        assert_eq!(error(|o| o.hot_accesses = 11), "hot-accesses is 11; allowed: 0 to 10");
-        assert_eq!(error(|o| o.remote = 1), "remote is 1; allowed: 0 to 0");
+        assert_eq!(
+            error(|o| o.hot_accesses = 11),
+            "hot-accesses is 11; allowed: 0 to accesses (10)"
+        );
+        let remote = error(|o| o.remote = 1);
+        assert_eq!(remote, "remote is 1; allowed: 0, or more with partitions of 2 and more");
         let said = error(|o| (o.remote, o.partitions) = (9, 4));
-        assert_eq!(said, "remote is 9; allowed: 0 to 8");
+        assert_eq!(said, "remote is 9; allowed: 0 to accesses - hot-accesses (8)");
         assert!(error(|o| o.partitions = 1_000_000).starts_with("partitions is 1000000"));
         let said = error(|o| (o.records, o.partitions) = (100, 5));
         assert!(said.contains("records / partitions - hot-records (4)"), "{said}");

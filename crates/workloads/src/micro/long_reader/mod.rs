@@ -96,7 +96,7 @@ impl Options for LongReaderOptions {
     fn validate(&self) -> Result<(), OptionError> {
         options::integer("records", self.records, 2, options::MAX_ROWS)?;
         // An update needs two rows of a section.
-        options::integer("sections", self.sections, 1, self.records / 2)?;
+        options::at_most("sections", self.sections, 1, ("records / 2", self.records / 2))?;
         options::integer("filler-bytes", self.filler_bytes, 0, 1 << 16)?;
         options::integer("long-readers", self.long_readers, 0, 65_536)?;
         options::ratio("long-share", self.long_share)?;
@@ -108,6 +108,10 @@ impl Options for LongReaderOptions {
             });
         }
         options::theta(self.theta)
+    }
+
+    fn bound_workers(&self) -> Option<(&'static str, u64)> {
+        Some(("long-readers", self.long_readers))
     }
 }
 
@@ -255,7 +259,7 @@ mod tests {
             change(&mut options);
             LongReader::new(options).unwrap_err().to_string()
         };
-        assert_eq!(error(|o| o.sections = 51), "sections is 51; allowed: 1 to 50");
+        assert_eq!(error(|o| o.sections = 51), "sections is 51; allowed: 1 to records / 2 (50)");
         assert_eq!(error(|o| o.theta = 1.0), "theta is 1; allowed: at least 0 and less than 1");
         let said = error(|o| o.long_share = 0.5);
         assert_eq!(said, "long-share is 0.5; allowed: 0 unless long-readers is 0");

@@ -113,7 +113,8 @@ impl Options for RangesOptions {
 
     fn validate(&self) -> Result<(), OptionError> {
         options::integer("keys", self.keys, 2, options::MAX_ROWS)?;
-        options::integer("span", self.span, 1, self.keys.min(options::MAX_ACCESSES))?;
+        options::integer("span", self.span, 1, options::MAX_ACCESSES)?;
+        options::at_most("span", self.span, 1, ("keys", self.keys))?;
         options::integer("slots", self.slots, 1, options::MAX_ROWS)?;
         options::integer("width", self.width, 1, options::MAX_ACCESSES)?;
         options::integer("queued", self.queued, 1, options::MAX_ROWS)?;
@@ -265,7 +266,7 @@ mod tests {
             change(&mut options);
             Ranges::new(options).unwrap_err().to_string()
         };
-        assert_eq!(error(|o| o.span = 13), "span is 13; allowed: 1 to 12");
+        assert_eq!(error(|o| o.span = 13), "span is 13; allowed: 1 to keys (12)");
         assert_eq!(error(|o| o.turns = 1.5), "turns is 1.5; allowed: 0 to 1");
         assert_eq!(
             error(|o| o.turns = 0.75),

@@ -106,7 +106,8 @@ impl Options for SitesOptions {
         options::integer("sites", self.sites, 1, 65_536)?;
         options::integer("site-rows", self.site_rows, 1, options::MAX_ROWS >> 16)?;
         options::integer("row-bytes", self.row_bytes, 8, 1 << 16)?;
-        options::integer("accesses", self.accesses, 1, MOST_ACCESSES.min(self.site_rows))?;
+        options::integer("accesses", self.accesses, 1, MOST_ACCESSES)?;
+        options::at_most("accesses", self.accesses, 1, ("site-rows", self.site_rows))?;
         options::ratio("multisite", self.multisite)?;
         options::theta(self.theta)
     }
@@ -208,7 +209,7 @@ mod tests {
         };
         assert_eq!(error(|o| o.sites = 0), "sites is 0; allowed: 1 to 65536");
         assert_eq!(error(|o| o.row_bytes = 7), "row-bytes is 7; allowed: 8 to 65536");
-        assert_eq!(error(|o| o.site_rows = 9), "accesses is 10; allowed: 1 to 9");
+        assert_eq!(error(|o| o.site_rows = 9), "accesses is 10; allowed: 1 to site-rows (9)");
         assert_eq!(error(|o| o.multisite = 1.1), "multisite is 1.1; allowed: 0 to 1");
     }
 }
