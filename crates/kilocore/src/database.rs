@@ -11,12 +11,14 @@
 //! error can stem from a state that never existed, so the attempt counts as a conflict.
 
 use crate::{
-    AsKey, Error, Options, ReadTransaction, Table, TableBuilder, Transaction, back_off,
+    AsKey, Error, Options, ReadTransaction, Table, TableBuilder, TableChange, Transaction, alter,
+    back_off,
     background::Background,
     index::IndexSpec,
     options, rehearsal,
     seats::{self, Opened},
     slots::{Slots, Turn},
+    table::Definition,
     term::Term,
 };
 use engine::{Engine, Start};
@@ -25,7 +27,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use std::fmt;
-use txn::{Abort, AbortReason, Partitioning, TableId, TableSchema};
+use txn::{Abort, AbortReason, Column, Partitioning, TableId, TableSchema};
 
 /// A handle of an open database.
 ///
@@ -55,11 +57,43 @@ const FIRST_TABLE: u16 = rehearsal::TABLE.0 + 1;
 pub(crate) struct Catalogue {
     /// Number of the database, unique in the process. Handles carry it, so that a foreign handle is recognized.
     pub database: u64,
-    /// Tables in order of their numbers: the table at position `i` has the number `FIRST_TABLE + i`.
+    /// Tables in order of their numbers: the table at position `i` has the number `FIRST_TABLE + i`. Each is the latest
+    /// version.
     tables: Mutex<Vec<Table>>,
+    /// By table number: the least version of a handle that can be used. [`DROPPED`] if the table has been dropped.
+    least_versions: Box<[Word]>,
 }
 
+/// Least version of handles of a table that has been dropped.
+const DROPPED: u64 = u64::MAX;
+
 impl Catalogue {
+    /// Makes the catalogue of a database without tables.
+    fn new(database: u64) -> Catalogue {
+        let least_versions = (0..storage::MAX_TABLES).map(|_| Word::new(0)).collect();
+        Catalogue { database, tables: Mutex::new(Vec::new()), least_versions }
+    }
+
+    /// Checks that handles of this version can be used: the table has not been dropped, and no column of it since.
+    #[inline]
+    pub fn check_version(&self, id: TableId, version: u64) -> Result<(), Error> {
+        match self.least_versions[usize::from(id.0)].peek() {
+            least if least <= version => Ok(()),
+            least => Err(self.outdated(id, least)),
+        }
+    }
+
+    #[cold]
+    fn outdated(&self, id: TableId, least: u64) -> Error {
+        let table = self.name_of(id);
+        if least == DROPPED { Error::TableDropped { table } } else { Error::TableChanged { table } }
+    }
+
+    /// Returns true if table number `id` has been dropped.
+    fn is_dropped(&self, id: TableId) -> bool {
+        self.least_versions[usize::from(id.0)].peek() == DROPPED
+    }
+
     /// Returns the name of table number `id`.
     #[cold]
     pub fn name_of(&self, id: TableId) -> String {
@@ -95,7 +129,7 @@ impl Database {
                 options.epoch_interval,
             )?,
             slots: Slots::new(seats),
-            catalogue: Catalogue { database, tables: Mutex::new(Vec::new()) },
+            catalogue: Catalogue::new(database),
             engine,
             machine,
             memory_bytes: options.memory_bytes(),
@@ -140,7 +174,10 @@ impl Database {
         let partitioning = Partitioning::Hash { partitions: self.0.partitions };
         let mut schema = schema.partitioned(partitioning);
         let mut tables = self.0.catalogue.tables.lock();
-        if tables.iter().any(|table| !table.is_index() && table.name() == schema.name) {
+        let is_there = |table: &Table| {
+            !table.is_internal() && !self.0.catalogue.is_dropped(table.definition().id)
+        };
+        if tables.iter().any(|table| is_there(table) && table.name() == schema.name) {
             return Err(Error::TableExists { table: schema.name });
         }
         for (at, index) in indexes.iter().enumerate() {
@@ -172,6 +209,44 @@ impl Database {
         Ok(table)
     }
 
+    /// Begins a change of the table's columns. See [`TableChange`].
+    pub fn alter<'d>(&'d self, table: &'d Table) -> TableChange<'d> {
+        TableChange::new(self, table)
+    }
+
+    /// Makes the next version of a table's definition: with the columns `added`, which have `defaults` in packed form, and
+    /// without the columns named in `dropped`.
+    pub(crate) fn change_table(
+        &self,
+        table: &Table,
+        (added, defaults): (Vec<Column>, Vec<u8>),
+        dropped: &[String],
+    ) -> Result<Table, Error> {
+        let catalogue = &self.0.catalogue;
+        let Definition { database, id, version, .. } = *table.definition();
+        if database != catalogue.database {
+            return Err(Error::ForeignTable { table: table.name().into() });
+        }
+        catalogue.check_version(id, version)?;
+        let mut tables = catalogue.tables.lock();
+        let at = usize::from(id.0 - FIRST_TABLE);
+        let latest = tables[at].clone();
+        let (schema, gone) = alter::changed(latest.definition(), &added, dropped)?;
+        if !added.is_empty() {
+            let number = TableId(FIRST_TABLE.saturating_add(tables.len() as u16));
+            let side = TableSchema::added_to((id, &latest.definition().schema), added, defaults);
+            seats::create_table(&*self.0.engine, number, std::slice::from_ref(&side), 0, u64::MAX)?;
+            tables.push(Table::new(database, number, side, Vec::new()));
+        }
+        let changed = latest.changed(schema, gone);
+        if !dropped.is_empty() {
+            let least = changed.definition().version;
+            catalogue.least_versions[usize::from(id.0)].poke(least);
+        }
+        tables[at] = changed.clone();
+        Ok(changed)
+    }
+
     /// Returns the table `name`. Fails with [`Error::UnknownTable`] if there is none.
     pub(crate) fn find_table(&self, name: &str) -> Result<Table, Error> {
         let tables = self.tables();
@@ -184,7 +259,10 @@ impl Database {
     /// Returns all tables in the order of their creation, without the entry tables of indexes.
     pub fn tables(&self) -> Vec<Table> {
         let tables = self.0.catalogue.tables.lock();
-        tables.iter().filter(|table| !table.is_index()).cloned().collect()
+        let is_there = |table: &&Table| {
+            !table.is_internal() && !self.0.catalogue.is_dropped(table.definition().id)
+        };
+        tables.iter().filter(is_there).cloned().collect()
     }
 
     /// Returns the number of bytes that tables, indexes and locks have taken so far. Memory of deleted rows is

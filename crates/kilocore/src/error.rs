@@ -103,6 +103,16 @@ pub enum Error {
         /// The table's name. For a field, the table's number.
         table: String,
     },
+    /// A column of the table has been dropped since the handle was made. [`TableBuilder::open`] makes another handle.
+    ///
+    /// [`TableBuilder::open`]: crate::TableBuilder::open
+    #[error(
+        "table {table:?}: a column has been dropped since this handle was made; open the table again"
+    )]
+    TableChanged {
+        /// The table's name.
+        table: String,
+    },
     /// The table has been dropped.
     #[error("table {table:?} has been dropped")]
     TableDropped {

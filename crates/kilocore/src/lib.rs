@@ -42,6 +42,7 @@
 //!
 //! Versions follow semantic versioning's rules for 0.x: a release 0.y can change the interface.
 
+mod alter;
 mod back_off;
 mod background;
 mod builder;
@@ -63,6 +64,7 @@ mod term;
 mod transaction;
 mod value;
 
+pub use alter::TableChange;
 pub use builder::TableBuilder;
 pub use database::Database;
 pub use error::Error;

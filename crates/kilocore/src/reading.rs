@@ -24,8 +24,8 @@ const SMALL_BYTES: usize = 64;
 /// A [`Transaction`](crate::Transaction) can do all that this type can.
 ///
 /// Every method fails with [`Error::ForeignTable`] if the table or field belongs to another database, with
-/// [`Error::TableDropped`] if the table has been dropped, and with [`Error::TransactionTooLong`] if the time limit has
-/// passed. A key of the wrong kind or length fails with [`Error::WrongKeyType`] or [`Error::KeyTooLong`]. Every method can
+/// [`Error::TableDropped`] if the table has been dropped, with [`Error::TableChanged`] if a column has been dropped since
+/// the handle was made, and with [`Error::TransactionTooLong`] if the time limit has passed. A key of the wrong kind or length fails with [`Error::WrongKeyType`] or [`Error::KeyTooLong`]. Every method can
 /// also fail with [`Error::Conflict`]. Then the closure should return the error with `?`, and it runs again.
 pub struct ReadTransaction<'t> {
     pub(crate) session: &'t mut dyn Session,
@@ -294,16 +294,18 @@ impl<'t> ReadTransaction<'t> {
     pub(crate) fn own<'r>(&self, table: &'r Table) -> Result<&'r Definition, Error> {
         self.check_term()?;
         let definition = table.definition();
-        if definition.database == self.catalogue.database {
-            return Ok(definition);
+        if definition.database != self.catalogue.database {
+            return Err(Error::ForeignTable { table: table.name().into() });
         }
-        Err(Error::ForeignTable { table: table.name().into() })
+        self.catalogue.check_version(definition.id, definition.version)?;
+        Ok(definition)
     }
 
     #[inline]
     pub(crate) fn check_field<T>(&self, field: Field<T>, key: Key<'_>) -> Result<(), Error> {
         self.check_term()?;
         if field.database == self.catalogue.database {
+            self.catalogue.check_version(field.table, field.version)?;
             return check_key(field.keys, key, || self.catalogue.name_of(field.table));
         }
         Err(Error::ForeignTable { table: format!("number {}", field.table.0) })

@@ -102,7 +102,7 @@ impl<'t> Row<'t> {
 impl fmt::Debug for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
-        for (index, column) in self.definition.schema.columns.iter().enumerate() {
+        for (index, column) in self.definition.visible() {
             let Some(bytes) = self.value(index) else {
                 map.entry(&column.name, &format_args!("NULL"));
                 continue;

@@ -1,6 +1,7 @@
 //! Rows as programs give them: values in the order of the columns, values with names, or structs.
 
 use crate::{ColumnType, Error, Row, Value, table::Definition};
+use txn::ColumnSet;
 
 /// The values of a row that is to be written.
 #[derive(Clone, Debug)]
@@ -90,22 +91,39 @@ impl Definition {
     ) -> Result<(), Error> {
         match values.given() {
             Given::InOrder(values) => {
-                let (given, allowed) = (values.len(), self.schema.columns.len());
+                let (given, allowed) = (values.len(), self.visible().count());
                 if given != allowed {
                     let table = self.schema.name.clone();
                     return Err(Error::WrongCount { table, given, allowed });
                 }
-                let mut numbered = values.iter().enumerate();
-                numbered.try_for_each(|(column, value)| self.encode(column, *value, out))
+                let mut rest = values.iter();
+                self.pack_each(out, |_| *rest.next().expect("a value for each column"))
             }
             Given::ByName(values) => {
                 self.columns(values.iter().map(|(name, _)| *name))?;
-                for (number, column) in self.schema.columns.iter().enumerate() {
-                    let value = values.iter().find(|(name, _)| *name == column.name);
-                    self.encode(number, value.map_or(Value::Null, |(_, value)| *value), out)?;
-                }
-                Ok(())
+                self.pack_each(out, |name| {
+                    let value = values.iter().find(|(given, _)| *given == name);
+                    value.map_or(Value::Null, |(_, value)| *value)
+                })
             }
         }
+    }
+
+    /// Checks the values of all columns and appends them to `out` in packed form. `value_of` is called in the order of the
+    /// columns. Columns that were dropped get zeros.
+    fn pack_each<'v>(
+        &self,
+        out: &mut Vec<u8>,
+        mut value_of: impl FnMut(&str) -> Value<'v>,
+    ) -> Result<(), Error> {
+        for (number, column) in self.schema.columns.iter().enumerate() {
+            if !self.dropped.contains(ColumnSet::one(number)) {
+                self.encode(number, value_of(&column.name), out)?;
+            } else {
+                let zeros = vec![0; column.kind.fixed_bytes().unwrap_or(0)];
+                self.layout.push(out, number, Some(&zeros));
+            }
+        }
+        Ok(())
     }
 }

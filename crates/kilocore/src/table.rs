@@ -7,16 +7,22 @@ use txn::{Column, ColumnSet, KeyKind, RowLayout, TableId, TableSchema};
 
 /// A handle of one table of one database. It is cheap to clone, and any thread can use it.
 ///
-/// A handle does not keep its database open.
+/// A handle does not keep its database open. It keeps the columns that the table had when the handle was made. After a
+/// column was dropped, older handles fail with [`Error::TableChanged`].
 #[derive(Clone)]
 pub struct Table(Arc<Definition>);
 
-/// Everything that a table's handle knows. It does not change after the table has been created.
+/// Everything that a table's handle knows: one version of the table's definition.
 pub(crate) struct Definition {
     /// Number of its database, unique in the process.
     pub database: u64,
     pub id: TableId,
+    /// Number of the definition's version. Each change of the table's columns makes another one.
+    pub version: u64,
+    /// All columns in the order of their numbers, with those that were added and those that were dropped since.
     pub schema: TableSchema,
+    /// The columns that were dropped.
+    pub dropped: ColumnSet,
     /// The form of its rows.
     pub layout: RowLayout,
     /// Offset in bytes of each column in a packed row whose columns all have a fixed length; empty otherwise.
@@ -26,10 +32,21 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    /// Returns the set of all columns.
+    /// Returns the set of all columns that were not dropped. Rows that are read have them.
     #[inline]
     pub fn all(&self) -> ColumnSet {
+        self.every().without(self.dropped)
+    }
+
+    /// Returns the set of all columns, with those that were dropped. Rows that are written have them.
+    #[inline]
+    pub fn every(&self) -> ColumnSet {
         ColumnSet::first(self.schema.columns.len())
+    }
+
+    /// Returns the columns that were not dropped, with their numbers.
+    pub fn visible(&self) -> impl Iterator<Item = (usize, &Column)> {
+        self.all().iter().map(|number| (number, &self.schema.columns[number]))
     }
 
     /// Returns the value of column number `column` in a packed row, `None` for NULL.
@@ -41,7 +58,7 @@ impl Definition {
                 let one = ColumnSet::one(column);
                 self.layout.fields(one, &row[*offset..]).next()?.1
             }
-            None => self.layout.field(self.layout.all(), row, column),
+            None => self.layout.field(self.all(), row, column),
         }
     }
 
@@ -62,10 +79,22 @@ impl Definition {
         }
     }
 
+    /// Returns true if column number `column` is in a secondary index.
+    pub fn is_indexed(&self, column: usize) -> bool {
+        let indexes = self.indexes.iter().filter_map(|table| table.0.schema.index_of.as_ref());
+        indexes
+            .fold(ColumnSet::NONE, |all, index| all.with(index.column_set()))
+            .contains(ColumnSet::one(column))
+    }
+
     /// Returns the number of the column `name`.
     #[inline]
     pub fn column(&self, name: &str) -> Result<usize, Error> {
-        self.schema.column(name).ok_or_else(|| self.unknown_column(name))
+        let named = self.schema.columns.iter().enumerate().rev();
+        let mut named = named.filter(|(number, column)| {
+            column.name == name && !self.dropped.contains(ColumnSet::one(*number))
+        });
+        named.next().map(|(number, _)| number).ok_or_else(|| self.unknown_column(name))
     }
 
     /// Returns the set of the columns with these names. Fails if a name is unknown or given twice.
@@ -95,7 +124,7 @@ impl Definition {
 
     #[cold]
     fn unknown_column(&self, name: &str) -> Error {
-        let allowed = self.schema.columns.iter().map(|column| column.name.clone()).collect();
+        let allowed = self.visible().map(|(_, column)| column.name.clone()).collect();
         Error::UnknownColumn { table: self.schema.name.clone(), given: name.into(), allowed }
     }
 
@@ -234,11 +263,35 @@ impl Table {
         schema: TableSchema,
         indexes: Vec<Table>,
     ) -> Table {
+        Table::of((database, id, 0), (schema, ColumnSet::NONE), indexes)
+    }
+
+    /// Returns a handle of the same table with the next version of its definition.
+    pub(crate) fn changed(&self, schema: TableSchema, dropped: ColumnSet) -> Table {
+        let Definition { database, id, version, indexes, .. } = &*self.0;
+        Table::of((*database, *id, version + 1), (schema, dropped), indexes.clone())
+    }
+
+    fn of(
+        (database, id, version): (u64, TableId, u64),
+        (schema, dropped): (TableSchema, ColumnSet),
+        indexes: Vec<Table>,
+    ) -> Table {
         let layout = RowLayout::of(&schema);
-        let count = if layout.variable().is_empty() { schema.columns.len() } else { 0 };
+        let plain = layout.variable().is_empty() && dropped.is_empty();
+        let count = if plain { schema.columns.len() } else { 0 };
         let offset = |column| layout.held_bytes(ColumnSet::first(column));
         let offsets = (0..count).map(offset).collect();
-        Table(Arc::new(Definition { database, id, schema, layout, offsets, indexes }))
+        Table(Arc::new(Definition {
+            database,
+            id,
+            version,
+            schema,
+            dropped,
+            layout,
+            offsets,
+            indexes,
+        }))
     }
 
     #[inline]
@@ -251,9 +304,10 @@ impl Table {
         &self.0.schema.name
     }
 
-    /// Returns true if this is the entry table of an index. Only the engine writes these tables.
-    pub(crate) fn is_index(&self) -> bool {
-        self.0.schema.index_of.is_some()
+    /// Returns true if this is the entry table of an index, or holds columns that were added to a table. Only the engine
+    /// writes these tables.
+    pub(crate) fn is_internal(&self) -> bool {
+        self.0.schema.index_of.is_some() || self.0.schema.added_to.is_some()
     }
 
     /// Returns the secondary index `name`. Fails with [`Error::UnknownIndex`] if there is none.
@@ -269,7 +323,7 @@ impl Table {
 
     /// Returns the name and type of each column, in order.
     pub fn columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
-        self.0.schema.columns.iter().map(|column| (column.name.as_str(), column.kind))
+        self.0.visible().map(|(_, column)| (column.name.as_str(), column.kind))
     }
 
     /// Returns a typed handle of one column. An access through it looks up no names and does not copy the whole
@@ -289,11 +343,21 @@ impl Table {
     pub fn field<T: ColumnValue>(&self, column: &str) -> Result<Field<T>, Error> {
         let index = self.0.column(column)?;
         self.0.check_type::<T>(index)?;
-        let Definition { database, id: table, .. } = *self.0;
+        let Definition { database, id: table, version, .. } = *self.0;
         let (keys, columns) = (self.0.schema.key, ColumnSet::one(index));
         let Column { kind, nullable, .. } = self.0.schema.columns[index];
         let bytes = self.0.layout.held_bytes(columns);
-        Ok(Field { database, table, keys, columns, kind, nullable, bytes, value: PhantomData })
+        Ok(Field {
+            database,
+            table,
+            version,
+            keys,
+            columns,
+            kind,
+            nullable,
+            bytes,
+            value: PhantomData,
+        })
     }
 }
 
@@ -308,6 +372,8 @@ impl fmt::Debug for Table {
 pub struct Field<T> {
     pub(crate) database: u64,
     pub(crate) table: TableId,
+    /// Version of the definition from which the field was made.
+    pub(crate) version: u64,
     pub(crate) keys: KeyKind,
     pub(crate) columns: ColumnSet,
     pub(crate) kind: ColumnType,

@@ -98,7 +98,7 @@ impl<'t> Transaction<'t> {
     ) -> Result<(), Error> {
         let (key, definition) = (key.as_key(), self.pack_row(table, values)?);
         definition.check_key(key)?;
-        let (id, all) = (definition.id, definition.all());
+        let (id, all) = (definition.id, definition.every());
         if !self.0.session.update(id, key, all, self.0.buffer)?
             && (self.0.session.refused_by().is_some()
                 || !self.0.session.insert(id, key, self.0.buffer)?)

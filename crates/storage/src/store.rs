@@ -8,8 +8,8 @@ use machine::{
 use std::fmt;
 use txn::{ColumnSet, Schema, SchemaError, TableId, TableSchema, check_tables, indexed_columns};
 
-/// Largest number of tables of a store.
-pub(crate) const MAX_TABLES: usize = 1024;
+/// Largest number of tables of a store, also of tables that have been dropped since.
+pub const MAX_TABLES: usize = 4096;
 
 /// Options with which a store is made.
 #[derive(Clone, Debug)]
@@ -159,8 +159,13 @@ impl<M: Machine> Store<M> {
         };
         let table = Table::new(self.machine.arena(), id, schema, rows, &self.options.extras())?;
         let table = table.with_indexed_columns(indexed);
+        let count = table.schema().columns.len();
+        let added_to = table.schema().added_to.as_ref().map(|added| added.table);
         if slot.set(Box::new(table)).is_err() {
             panic!("table number {} was made twice", id.0);
+        }
+        if let Some(base) = added_to {
+            self.table(base).add_columns(id, count);
         }
         Ok(())
     }

@@ -35,8 +35,8 @@ pub use range::{
     byte_key_before,
 };
 pub use schema::{
-    ColumnSet, IndexKind, KeyKind, MAX_COLUMNS, MAX_KEY_BYTES, Payload, Schema, SchemaError,
-    TableId, TableSchema,
+    AddedTo, ColumnSet, IndexKind, KeyKind, MAX_COLUMNS, MAX_KEY_BYTES, Payload, Schema,
+    SchemaError, TableId, TableSchema,
 };
 pub use secondary::{ENTRY, IndexedColumn, SecondaryIndex, check_tables, indexed_columns};
 pub use spelling::Spellings;

@@ -91,6 +91,16 @@ impl RowLayout {
         self.fields(columns, packed).find(|(number, _)| *number == column)?.1
     }
 
+    /// Returns the number of bytes of `columns` at the front of `packed`.
+    pub fn packed_bytes(&self, columns: ColumnSet, packed: &[u8]) -> usize {
+        if !self.variable().intersects(columns) {
+            return self.held_bytes(columns);
+        }
+        let mut fields = self.fields(columns, packed);
+        fields.by_ref().for_each(drop);
+        packed.len() - fields.rest.len()
+    }
+
     /// Appends a value of `column` in packed form. `None` is NULL.
     ///
     /// # Panics
@@ -109,6 +119,19 @@ impl RowLayout {
             "a value as long as its column, number {column}"
         );
         out.resize(end, 0);
+    }
+
+    /// Returns the packed row `row` with `values` in `columns`.
+    pub fn replaced(&self, row: &[u8], columns: ColumnSet, values: &[u8]) -> Vec<u8> {
+        let (mut values, mut replaced) = (self.fields(columns, values), Vec::new());
+        for (column, value) in self.fields(self.all(), row) {
+            let value = match columns.contains(ColumnSet::one(column)) {
+                true => values.next().expect("a value for each column").1,
+                false => value,
+            };
+            self.push(&mut replaced, column, value);
+        }
+        replaced
     }
 
     /// Returns the NULLs that `packed` has in columns that allow none.

@@ -117,6 +117,18 @@ impl ColumnSet {
         self.0 == 0
     }
 
+    /// Returns the columns that are in both sets.
+    #[inline]
+    pub const fn and(self, other: ColumnSet) -> ColumnSet {
+        ColumnSet(self.0 & other.0)
+    }
+
+    /// Returns the set with `count` subtracted from each column number. Columns below number `count` are left out.
+    #[inline]
+    pub const fn shifted_down(self, count: usize) -> ColumnSet {
+        ColumnSet(if count < 64 { self.0 >> count } else { 0 })
+    }
+
     /// Returns the column numbers, ascending.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = usize> {
@@ -154,6 +166,22 @@ pub struct TableSchema {
     pub indexes: Vec<TableId>,
     /// Definition of the secondary index, if this table is one. Only the architecture writes an index.
     pub index_of: Option<SecondaryIndex>,
+    /// The table to which this table's columns were added, if it has been made for that. Only the architecture writes
+    /// it.
+    pub added_to: Option<AddedTo>,
+}
+
+/// Says that a table holds columns that were added to another table.
+///
+/// The rows of both tables have the same keys. A row here belongs to the row with the same key there. If there is none,
+/// the row has the default values in the added columns. In the other table the columns have the numbers that follow
+/// those of its own columns and of columns added before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedTo {
+    /// The table to which columns were added.
+    pub table: TableId,
+    /// Default values of all columns, in packed form.
+    pub defaults: Vec<u8>,
 }
 
 impl TableSchema {
@@ -170,6 +198,23 @@ impl TableSchema {
             often: ColumnSet::NONE,
             indexes: Vec::new(),
             index_of: None,
+            added_to: None,
+        }
+    }
+
+    /// Returns a table for `columns` that are added to table number `base`, whose schema is `schema`. `defaults` are
+    /// their values in rows that have not been written since, in packed form.
+    pub fn added_to(
+        (base, schema): (TableId, &TableSchema),
+        columns: Vec<Column>,
+        defaults: Vec<u8>,
+    ) -> TableSchema {
+        let name = format!("{} (added: {})", schema.name, columns[0].name);
+        TableSchema {
+            key: schema.key,
+            partitioning: schema.partitioning,
+            added_to: Some(AddedTo { table: base, defaults }),
+            ..TableSchema::new(name, columns)
         }
     }
 

@@ -1,6 +1,6 @@
 //! Accesses to rows by their keys.
 
-use super::{Sited, Work};
+use super::{Sited, Work, added};
 use machine::Machine;
 use protocols::Change;
 use storage::RowState;
@@ -16,6 +16,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
+        if added::are_added(self.table(table), columns) {
+            let mut values = Vec::new();
+            let found = self.fetch_added(table, key, columns, intent, &mut values)?;
+            if found {
+                out.copy_from_slice(&values);
+            }
+            return Ok(found);
+        }
         let (record, _) = self.locate(table, key)?;
         let layout = record.record.table().row_layout();
         if layout.variable().intersects(columns) {
@@ -35,6 +43,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<bool, Abort> {
+        if added::are_added(self.table(table), columns) {
+            return self.update_added(table, key, columns, values);
+        }
         if self.table(table).indexed_columns().intersects(columns) {
             return self.update_indexed(table, key, columns, values);
         }
@@ -62,6 +73,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     /// integers. Additions to indexed columns need a read, because moving an index entry requires the value.
     pub fn adds_blindly(&mut self, table: TableId, columns: ColumnSet) -> bool {
         let home = self.table(table);
+        if added::are_added(home, columns) {
+            let mut added = home.added();
+            let are_integers =
+                added.all(|a| self.table(a.table).row_layout().integers().contains(a.of(columns)));
+            let name = &home.schema().name;
+            assert!(are_integers, "columns {columns:?} of table {name:?} do not all hold integers");
+            return false;
+        }
         assert!(
             home.row_layout().integers().contains(columns),
             "columns {columns:?} of table {:?} do not all hold integers",
@@ -84,10 +103,17 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         let state = Some(RowState::PRESENT);
         let columns = home.row_layout().all();
-        let inserted = self.with_held(record, (columns, row), |work, values| {
+        let own = match home.has_added_columns() {
+            false => row,
+            true => &row[..home.row_layout().packed_bytes(columns, row)],
+        };
+        let inserted = self.with_held(record, (columns, own), |work, values| {
             work.write_row(record, Change { columns, values, state })
         })?;
         self.rows.purge.inserted(found);
+        if home.has_added_columns() {
+            self.insert_added(table, key, &row[own.len()..])?;
+        }
         Ok(inserted)
     }
 
@@ -103,6 +129,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         self.end_row(record, RowState::ABSENT)?;
         self.purge_later(&found);
+        if self.table(table).has_added_columns() {
+            self.delete_added(table, key)?;
+        }
         Ok(true)
     }
 

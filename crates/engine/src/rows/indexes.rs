@@ -4,7 +4,7 @@
 //! So the protocol isolates an index without further code: a lookup through an index is a scan of entries,
 //! followed by reads of rows.
 
-use super::{Sited, Work};
+use super::{Sited, Work, added};
 use machine::{Core, Machine};
 use protocols::{Change, faults};
 use std::ops::ControlFlow;
@@ -155,7 +155,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok((is_present, packed))
     }
 
-    fn read_beside_scan(&mut self, beside: bool) {
+    pub(super) fn read_beside_scan(&mut self, beside: bool) {
         if let Some(recorder) = &mut self.rows.recorder {
             recorder.read_beside_scan(beside);
         }
@@ -170,7 +170,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        let mut row = vec![0; self.base_of(index).layout().held_bytes(columns)];
+        let base = self.base_of(index);
+        let own = columns.and(added::own_columns(base));
+        let mut row = vec![0; base.layout().held_bytes(own)];
         match range {
             Keys::Numbers(range) => {
                 let ends = (range.first(), range.last());
@@ -208,16 +210,17 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ) -> Result<ControlFlow<()>, Abort> {
         let index = self.index_of(index);
         let key = index.row_key(entry);
+        let base = self.table(index.table);
+        let own = columns.and(added::own_columns(base));
         let (record, _) = self.locate(index.table, key)?;
         self.read_beside_scan(true);
-        let head = self.read_record(record, columns, Intent::Read, row)?;
+        let head = self.read_record(record, own, Intent::Read, row)?;
         self.read_beside_scan(false);
         // If the entry's row is absent, the entry and the row were read at different moments. The attempt will
         // not commit.
         if !head.state.is_present() {
             return Ok(ControlFlow::Continue(()));
         }
-        let base = self.table(index.table);
-        Ok(self.visit_packed(record.site, base, columns, row, |row| visit(key, row)))
+        self.visit_scanned((record.site, index.table), key, columns, row, visit)
     }
 }

@@ -6,6 +6,7 @@
 //! session's sites, for one call.
 //!
 //! - `accesses.rs`: accesses to rows by their keys.
+//! - `added.rs`: columns that were added to a table.
 //! - `parts.rs`: rows in two parts.
 //! - `indexes.rs`: secondary indexes.
 //! - `scans.rs`: ranges. `tree_key.rs`: the two kinds of keys that ranges are of.
@@ -20,6 +21,7 @@
 //! doomed: every further access fails with the same reason, and commit rolls it back.
 
 mod accesses;
+mod added;
 mod attempt;
 mod indexes;
 mod logger;

@@ -3,7 +3,7 @@
 //! A scan reads leaf after leaf. It announces each leaf to the protocol before it reads the leaf, so that the
 //! protocol can prevent phantoms.
 
-use super::{Sited, Work, recorder::Recorder, tree_key::ScannedKey};
+use super::{Sited, Work, added, recorder::Recorder, tree_key::ScannedKey};
 use machine::{Category, Core, Machine};
 use std::ops::{ControlFlow, RangeInclusive};
 use storage::{Absence, ByteKey, LeafRows, Table};
@@ -22,24 +22,22 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
+        let (home, at) = (self.table(table), (self.sites.of_table(table), table));
+        let own = columns.and(added::own_columns(home));
         match range {
             Keys::Numbers(range) => {
-                let (home, site) = (self.table(table), self.sites.of_table(table));
                 let ends = (range.first(), range.last());
-                self.scan_rows(table, ends, direction, columns, |work, key, row| {
-                    Ok(work
-                        .visit_packed(site, home, columns, row, |row| visit(Key::Number(key), row)))
+                self.scan_rows(table, ends, direction, own, |work, key, row| {
+                    work.visit_scanned(at, Key::Number(key), columns, row, visit)
                 })
             }
             Keys::Bytes(range) => {
-                let (home, site) = (self.table(table), self.sites.of_table(table));
                 let ends = self.byte_ends(table, range);
                 let mut buffer = Table::<M>::key_buffer();
-                self.scan_rows(table, ends, direction, columns, |work, key, row| {
+                self.scan_rows(table, ends, direction, own, |work, key, row| {
                     let key = home.shape().bytes_of(key, &mut buffer);
                     work.rows.core.copied(key.len());
-                    Ok(work
-                        .visit_packed(site, home, columns, row, |row| visit(Key::Bytes(key), row)))
+                    work.visit_scanned(at, Key::Bytes(key), columns, row, visit)
                 })
             }
         }

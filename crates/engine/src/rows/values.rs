@@ -10,7 +10,7 @@
 //! - At rollback all fresh values retire.
 //! - Between transactions a session retires the replaced values and frees retired ones.
 
-use super::{Rows, Sited, Work};
+use super::{Rows, Sited, Work, added};
 use machine::{Core, Machine};
 use protocols::{Image, faults};
 use std::{collections::HashSet, ops::ControlFlow};
@@ -86,6 +86,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         intent: Intent,
         out: &mut Vec<u8>,
     ) -> Result<bool, Abort> {
+        if added::are_added(self.table(table), columns) {
+            return self.fetch_added(table, key, columns, intent, out);
+        }
         let (at, _) = self.locate(table, key)?;
         let layout = self.table(table).row_layout();
         out.clear();

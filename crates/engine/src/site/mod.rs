@@ -280,7 +280,10 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<Option<RowHead>, Abort> {
-        let Some((_, record)) = self.find_whole(table, key)? else { return Ok(None) };
+        let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
+        if home.foreign_columns().intersects(columns) {
+            return Ok(None);
+        }
         // SAFETY: the record was found in the owner's store.
         let read = unsafe { self.part.read_directly(record, columns, intent, out) };
         refuse_retired(read).map(Some)
@@ -297,7 +300,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         values: &[u8],
     ) -> Result<Option<bool>, Abort> {
         let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
-        if home.indexed_columns().intersects(columns) {
+        if home.special_columns().intersects(columns) {
             return Ok(None);
         }
         let change = Change { columns, values, state: None };
@@ -321,7 +324,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         }
         let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
         let integers = home.row_layout().integers().contains(columns);
-        if !integers || home.indexed_columns().intersects(columns) {
+        if !integers || home.special_columns().intersects(columns) {
             return Ok(None);
         }
         // SAFETY: the record was found in the owner's store.

@@ -1,6 +1,7 @@
 //! Tests of the embedded API as a program uses it. They are one binary, because linking each binary takes long.
 
 mod additions;
+mod alter;
 mod byte_scans;
 mod errors;
 mod indexes;

@@ -24,9 +24,9 @@ use crate::{
 };
 use machine::{
     Arena, Machine, OutOfMemory, Place,
-    cold::{Arc, Mutex},
+    cold::{Arc, Mutex, OnceLock},
 };
-use txn::{ColumnSet, IndexKind, KeyKind, RowLayout, TableId, TableSchema};
+use txn::{ColumnSet, IndexKind, KeyKind, MAX_COLUMNS, RowLayout, TableId, TableSchema};
 
 /// Number of slots that a session takes from the arena at a time, unless records are very long.
 const SLOTS_PER_CHUNK: u64 = 64;
@@ -41,12 +41,36 @@ pub struct Table<M: Machine> {
     index: Index<M>,
     /// Columns that are in a secondary index.
     indexed_columns: ColumnSet,
+    /// Numbers of columns that the table itself does not have. They are of columns that were added to it.
+    foreign_columns: ColumnSet,
+    /// Columns whose updates need more than the record: the two sets above.
+    special_columns: ColumnSet,
     /// Set if keys are numbers and each row is one record of fixed length.
     whole_rows: bool,
+    /// Columns that were added after the table was made, in the order of their numbers. Empty in most tables.
+    added: OnceLock<Box<[OnceLock<AddedColumns>]>>,
     /// Slots that sessions have left to other sessions.
     spaces: Mutex<Vec<Space>>,
     /// Absences of tables without order, by key. A key of bytes is stored as its digest and its bytes.
     aside: Aside<(u64, Vec<u8>)>,
+}
+
+/// Columns that were added to a table. They are in a table of their own: see [`txn::AddedTo`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddedColumns {
+    /// The table that holds them.
+    pub table: TableId,
+    /// Number that the first of them has in the table to which they were added.
+    pub first: usize,
+    /// Number of columns.
+    pub count: usize,
+}
+
+impl AddedColumns {
+    /// Returns the added columns among `columns`, with the numbers that they have in their own table.
+    pub fn of(&self, columns: ColumnSet) -> ColumnSet {
+        columns.shifted_down(self.first).and(ColumnSet::first(self.count))
+    }
 }
 
 /// Outcome of a look-up that makes a record for an absent key.
@@ -131,21 +155,65 @@ impl<M: Machine> Table<M> {
         let index = Index::new(arena, id, &schema, rows, extras)?;
         let plain = schema.key == KeyKind::Integer && schema.often.is_empty();
         let shape = Shape::of_rows(arena, id, schema, extras);
+        let foreign_columns = ColumnSet(!shape.row_layout().all().0);
         let whole_rows = plain && shape.row_layout().variable().is_empty();
         Ok(Table {
             index,
             shape,
             indexed_columns: ColumnSet::NONE,
+            foreign_columns,
+            special_columns: foreign_columns,
             whole_rows,
+            added: OnceLock::new(),
             spaces: Mutex::new(Vec::new()),
             aside: Aside::new(extras.keep_versions),
         })
     }
 
+    /// Adds `count` columns, which table number `table` holds. Only one thread may do this at a time. Panics if the table
+    /// would have more than [`MAX_COLUMNS`] columns.
+    pub(crate) fn add_columns(&self, table: TableId, count: usize) {
+        let places = || (0..MAX_COLUMNS).map(|_| OnceLock::new()).collect();
+        let added = self.added.get_or_init(places);
+        let first = self.added().last().map_or(self.schema().columns.len(), |a| a.first + a.count);
+        assert!(
+            first + count <= MAX_COLUMNS,
+            "table {:?} has too many columns",
+            self.schema().name
+        );
+        let place = added.iter().find(|place| place.get().is_none()).expect("one place a column");
+        place.set(AddedColumns { table, first, count }).expect("the place was empty");
+    }
+
+    /// Returns the columns that were added, in the order of their numbers.
+    pub fn added(&self) -> impl Iterator<Item = AddedColumns> + '_ {
+        let places = self.added.get().into_iter().flatten();
+        places.map_while(|place| place.get().copied())
+    }
+
+    /// Returns true if columns were added.
+    #[inline]
+    pub fn has_added_columns(&self) -> bool {
+        self.added.get().is_some()
+    }
+
     /// Returns the same table with secondary indexes on `columns`.
     pub(crate) fn with_indexed_columns(mut self, columns: ColumnSet) -> Self {
         self.indexed_columns = columns;
+        self.special_columns = self.foreign_columns.with(columns);
         self
+    }
+
+    /// Returns the numbers of columns that the table itself does not have.
+    #[inline(always)]
+    pub fn foreign_columns(&self) -> ColumnSet {
+        self.foreign_columns
+    }
+
+    /// Returns the columns whose updates need more than the record: indexed ones, and those that were added.
+    #[inline(always)]
+    pub fn special_columns(&self) -> ColumnSet {
+        self.special_columns
     }
 
     /// Returns the columns that are in a secondary index.

@@ -9,6 +9,7 @@
 //!   a text of that size, a tag and a file. Tag and file can be NULL. Short texts lie in the record, long ones outside.
 //! - `by_tag`: an index of notes by tag. NULL comes first.
 //! - `ledger`: the number of broken laws seen by each kind of procedure, a row for each worker.
+//! - With [`NotesOptions::added_columns`] a table of files, as if that column had been added to `notes` later.
 //!
 //! # Procedures
 //! | kind | does | law |
@@ -34,7 +35,7 @@ use crate::variation::explored;
 use note::{Note, TAG_BYTES};
 use txn::{
     Column, ColumnSet, ColumnType, Conservation, Loader, RowLayout, Schema, SecondaryIndex,
-    TableId, TableSchema, Workload,
+    TableId, TableSchema, Workload, push_variable,
 };
 
 /// The notes, by number.
@@ -42,6 +43,11 @@ pub const NOTES: TableId = TableId(0);
 /// The index by tag.
 pub const BY_TAG: TableId = TableId(1);
 const LEDGER: TableId = TableId(2);
+/// The files, if their column was added.
+const ADDED: TableId = TableId(3);
+
+/// Number of the column of files.
+const FIRST_ADDED: usize = 4;
 
 /// Kinds of procedures that check laws. Each kind is a column of the ledger.
 const LAWS: [&str; 4] = ["move", "replace", "find", "census"];
@@ -64,6 +70,8 @@ pub struct NotesOptions {
     pub censuses: f64,
     /// Index by which notes are found by number.
     pub index: IndexChoice,
+    /// Set if files are in a column that was added to the table.
+    pub added_columns: bool,
 }
 
 impl Default for NotesOptions {
@@ -75,6 +83,7 @@ impl Default for NotesOptions {
             finds: 0.2,
             censuses: 0.0,
             index: IndexChoice::Hash,
+            added_columns: false,
         }
     }
 }
@@ -94,6 +103,9 @@ impl Options for NotesOptions {
         ),
         option("index", "How notes are found by number: hash, perfect, btree, rbtree", |o| {
             &mut o.index
+        }),
+        option("added-columns", "Files are in a column that was added to the table later", |o| {
+            &mut o.added_columns
         }),
     ];
 
@@ -125,6 +137,7 @@ impl NotesOptions {
             finds: 0.2,
             censuses: 0.2,
             index: IndexChoice::Hash,
+            added_columns: false,
         }
     }
 
@@ -157,7 +170,8 @@ impl Notes {
         &self.options
     }
 
-    fn tables(&self) -> [TableSchema; 3] {
+    /// Returns the table of notes with all columns.
+    fn whole_notes(&self) -> TableSchema {
         let columns = vec![
             Column::new("size", ColumnType::U64),
             Column::new("mark", ColumnType::U32),
@@ -166,23 +180,36 @@ impl Notes {
             Column::new("file", ColumnType::VarBytes).nullable(),
         ];
         let notes = TableSchema::new("notes", columns).with_indexes(&[BY_TAG]);
-        let notes = self.options.index.of(notes, self.options.keys());
+        self.options.index.of(notes, self.options.keys())
+    }
+
+    fn tables(&self) -> Vec<TableSchema> {
+        let mut notes = self.whole_notes();
+        let added = match self.options.added_columns {
+            false => Vec::new(),
+            true => notes.columns.split_off(FIRST_ADDED),
+        };
         let tag_bits = (TAG_BYTES as u32 + 1) * 8;
         let by_tag =
             TableSchema::index_of("by_tag", (NOTES, &notes), &[("tag", tag_bits)], Some(32));
         let seen = LAWS.iter().map(|name| Column::new(*name, ColumnType::U64)).collect();
-        [notes, by_tag, TableSchema::new("ledger", seen)]
+        let mut tables = vec![notes, by_tag, TableSchema::new("ledger", seen)];
+        if !added.is_empty() {
+            let mut defaults = Vec::new();
+            added.iter().for_each(|_| push_variable(&mut defaults, None));
+            tables.push(TableSchema::added_to((NOTES, &tables[0]), added, defaults));
+        }
+        tables
     }
 
     /// Returns the index by tag.
     fn by_tag(&self) -> SecondaryIndex {
-        let [_, by_tag, _] = self.tables();
-        by_tag.index_of.expect("it is an index")
+        self.tables()[usize::from(BY_TAG.0)].index_of.clone().expect("it is an index")
     }
 
     /// Returns the layout of notes.
     fn layout(&self) -> RowLayout {
-        RowLayout::of(&self.tables()[0])
+        RowLayout::of(&self.whole_notes())
     }
 }
 
@@ -210,7 +237,7 @@ impl Workload for Notes {
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
-        Schema { tables: self.tables().to_vec() }
+        Schema { tables: self.tables() }
     }
 
     fn kinds(&self) -> &'static [&'static str] {
@@ -226,7 +253,15 @@ impl Workload for Notes {
         for at in 0..self.options.notes {
             row.clear();
             Note::loaded(at, self.options.size).push_row(&layout, &mut row);
-            loader.load(NOTES, (at * 2).into(), &row);
+            let own = match self.options.added_columns {
+                false => row.len(),
+                true => layout.packed_bytes(ColumnSet::first(FIRST_ADDED), &row),
+            };
+            loader.load(NOTES, (at * 2).into(), &row[..own]);
+            // A row that is missing here has the default, which is NULL.
+            if own < row.len() && layout.field(layout.all(), &row, FIRST_ADDED).is_some() {
+                loader.load(ADDED, (at * 2).into(), &row[own..]);
+            }
         }
         loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
     }

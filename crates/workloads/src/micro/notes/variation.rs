@@ -5,7 +5,8 @@ use crate::index_choice::IndexChoice;
 
 impl Notes {
     /// Returns notes under laws that a wrong value breaks: few notes or more, short texts that lie in records' words
-    /// or long ones, with censuses or without.
+    /// or long ones, with censuses or without, with files
+    /// in a column that was added or not.
     pub fn varied(seed: u64) -> Notes {
         let options = match (seed / 16) % 4 {
             0 => NotesOptions::mixed(),
@@ -15,7 +16,8 @@ impl Notes {
                 NotesOptions { size: 20, replacements: 0.4, censuses: 0.0, ..NotesOptions::mixed() }
             }
         };
-        Notes::new(NotesOptions { index: IndexChoice::varied(seed), ..options })
+        let added_columns = (seed / 512).is_multiple_of(2);
+        Notes::new(NotesOptions { index: IndexChoice::varied(seed), added_columns, ..options })
             .expect("good for every seed")
     }
 }
