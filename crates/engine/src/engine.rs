@@ -124,6 +124,12 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
         rows: u64,
     ) -> Result<(), EngineError>;
 
+    /// Drops table number `id` and gives its memory back. Returns the number of bytes. The number is not used again.
+    ///
+    /// # Safety
+    /// Every session has [forgotten](Session::forget_table) the table, and none uses it from now on.
+    unsafe fn drop_table(&self, core: &M::Core, id: TableId) -> u64;
+
     /// Returns the number of bytes that `rows` rows of `schema` need, index included.
     fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64;
 
@@ -249,6 +255,13 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
             store.create_table(first, tables, rows)?;
         }
         Ok(())
+    }
+
+    // SAFETY: the contract of the trait's method is passed on to every store.
+    unsafe fn drop_table(&self, core: &M::Core, id: TableId) -> u64 {
+        let stores = self.stores().into_iter();
+        // SAFETY: the caller promises that no session uses the table or has kept anything of it.
+        stores.map(|store| unsafe { store.drop_table(core, id) }).sum()
     }
 
     fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64 {

@@ -8,7 +8,7 @@ use crate::owner::Owner;
 use machine::Machine;
 use protocols::{Change, CommitLog, Images, Prepared, Protocol, Txn};
 use storage::{Guard, GuardRef, ProtocolWords, Record, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema};
+use txn::{Abort, ColumnSet, Intent, KeyRange, TableId, TableSchema};
 
 /// The protocol's part of one session: [`Protocol`] together with the state that it works on.
 ///
@@ -57,6 +57,7 @@ pub(crate) trait Part<'s, M: Machine> {
     fn priority(&self) -> Option<u64>;
     fn longest_back_off(&self) -> Option<u64>;
     fn forbid_beginning_before(&self, timestamp: u64);
+    fn forget_table(&mut self, table: TableId);
 }
 
 /// The part of protocol `P` in one session.
@@ -282,6 +283,10 @@ impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
 
     fn longest_back_off(&self) -> Option<u64> {
         self.protocol.longest_back_off(self.core, &self.worker)
+    }
+
+    fn forget_table(&mut self, table: TableId) {
+        self.protocol.forget_table(&mut self.worker, table);
     }
 
     fn forbid_beginning_before(&self, timestamp: u64) {

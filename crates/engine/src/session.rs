@@ -88,6 +88,10 @@ pub trait Session: Access {
     /// time to time.
     fn maintain(&mut self);
 
+    /// Forgets what the session has kept of a table that is being dropped ([`crate::Engine::drop_table`]). To be called
+    /// between transactions. The session must not use the table afterwards.
+    fn forget_table(&mut self, table: TableId);
+
     /// Does the work of [`Session::maintain`] at once and gives the memory to the sessions that need it. To be
     /// called if there is no memory left.
     fn reclaim(&mut self);
@@ -399,6 +403,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
         if self.rows.is_purge_due() {
             self.work().purge_some();
         }
+    }
+
+    fn forget_table(&mut self, table: TableId) {
+        self.work().forget_table(table);
     }
 
     fn reclaim(&mut self) {

@@ -79,13 +79,21 @@ impl Catalogue {
     pub fn check_version(&self, id: TableId, version: u64) -> Result<(), Error> {
         match self.least_versions[usize::from(id.0)].peek() {
             least if least <= version => Ok(()),
-            least => Err(self.outdated(id, least)),
+            least => Err(Self::outdated(self.name_of(id), least)),
         }
     }
 
+    /// Checks as [`Catalogue::check_version`] does, while the catalogue is locked.
+    fn check_usable(&self, tables: &[Table], id: TableId, version: u64) -> Result<(), Error> {
+        let least = self.least_versions[usize::from(id.0)].peek();
+        if least <= version {
+            return Ok(());
+        }
+        Err(Self::outdated(tables[usize::from(id.0 - FIRST_TABLE)].name().into(), least))
+    }
+
     #[cold]
-    fn outdated(&self, id: TableId, least: u64) -> Error {
-        let table = self.name_of(id);
+    fn outdated(table: String, least: u64) -> Error {
         if least == DROPPED { Error::TableDropped { table } } else { Error::TableChanged { table } }
     }
 
@@ -209,6 +217,44 @@ impl Database {
         Ok(table)
     }
 
+    /// Drops a table with its indexes and rows, and gives their memory back. Its name can be used again.
+    ///
+    /// Waits for the transactions that run. Those that have used the table can still commit. From now on an access to the
+    /// table fails with [`Error::TableDropped`], in these transactions too.
+    ///
+    /// Fails with [`Error::ForeignTable`], [`Error::TableDropped`] or [`Error::TableChanged`] if the handle cannot be used,
+    /// and with [`Error::Nested`] inside a transaction's closure.
+    ///
+    /// ```
+    /// # use kilocore::{ColumnType::U64, Database, Error, Options};
+    /// # let db = Database::open(Options::default())?;
+    /// let hits = db.table("hits").column("count", U64).create()?;
+    /// db.drop_table(&hits)?;
+    /// let gone = db.read_only(|tx| tx.get(&hits, 1).map(|row| row.is_some()));
+    /// assert!(matches!(gone, Err(Error::TableDropped { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn drop_table(&self, table: &Table) -> Result<(), Error> {
+        let catalogue = &self.0.catalogue;
+        let Definition { database, id, version, .. } = *table.definition();
+        if database != catalogue.database {
+            return Err(Error::ForeignTable { table: table.name().into() });
+        }
+        self.0.slots.check_outside()?;
+        let dropped: Vec<TableId> = {
+            let tables = catalogue.tables.lock();
+            catalogue.check_usable(&tables, id, version)?;
+            let schemas = tables.iter().map(|table| table.definition());
+            let of_it = schemas.filter(|other| other.belongs_to(id)).map(|other| other.id);
+            let dropped: Vec<TableId> = of_it.chain([id]).collect();
+            for table in &dropped {
+                catalogue.least_versions[usize::from(table.0)].poke(DROPPED);
+            }
+            dropped
+        };
+        seats::drop_tables(&*self.0.engine, &self.0.slots, &dropped)
+    }
+
     /// Begins a change of the table's columns. See [`TableChange`].
     pub fn alter<'d>(&'d self, table: &'d Table) -> TableChange<'d> {
         TableChange::new(self, table)
@@ -227,8 +273,8 @@ impl Database {
         if database != catalogue.database {
             return Err(Error::ForeignTable { table: table.name().into() });
         }
-        catalogue.check_version(id, version)?;
         let mut tables = catalogue.tables.lock();
+        catalogue.check_usable(&tables, id, version)?;
         let at = usize::from(id.0 - FIRST_TABLE);
         let latest = tables[at].clone();
         let (schema, gone) = alter::changed(latest.definition(), &added, dropped)?;

@@ -1,6 +1,6 @@
 //! Sessions of an engine, packed so that they can move from thread to thread.
 
-use crate::{Error, Options, rehearsal};
+use crate::{Error, Options, rehearsal, slots::Slots};
 use engine::{Engine, EngineError, EngineOptions, Session, registry};
 use machine::{Native, NativeCore, NativeOptions, available_memory, cold::Arc};
 use std::rc::Rc;
@@ -25,6 +25,24 @@ pub(crate) fn create_table(
         return Err(StoreError::TooLarge { table, rows, needed, available }.into());
     }
     engine.create_table(first, tables, rows)
+}
+
+/// Drops tables of `engine` and gives their memory back. Every one of `slots` forgets them first. The caller makes sure
+/// that no transaction that begins from now on uses them. Waits for the transactions that run. Fails with
+/// [`Error::Nested`] if the calling thread runs one.
+pub(crate) fn drop_tables(
+    engine: &dyn Engine<Native>,
+    slots: &Slots,
+    tables: &[TableId],
+) -> Result<(), Error> {
+    slots.visit_all(|seat| tables.iter().for_each(|table| seat.session().forget_table(*table)))?;
+    let turn = slots.enter()?;
+    for table in tables {
+        // SAFETY: all sessions have forgotten the table. Transactions that ran before have ended, because each session was
+        // visited between transactions. The caller makes sure that no later one uses the table.
+        unsafe { engine.drop_table(turn.seat.core(), *table) };
+    }
+    Ok(())
 }
 
 /// A session together with the core and the engine that it borrows, so that it can move from thread to thread.

@@ -133,6 +133,23 @@ impl Slots {
         Some(Turn { seat, owner: &slot.owner, strayed: false, bell: Bell { queue: &self.queue } })
     }
 
+    /// Fails with [`Error::Nested`] if the calling thread runs a transaction.
+    pub fn check_outside(&self) -> Result<(), Error> {
+        let me = own_identity();
+        match self.slots.iter().any(|slot| slot.owner.peek() == me) {
+            true => Err(Error::Nested),
+            false => Ok(()),
+        }
+    }
+
+    /// Calls `visit` for every session, between transactions. Waits for the transactions that run. Fails with
+    /// [`Error::Nested`] if the calling thread runs one.
+    pub fn visit_all(&self, mut visit: impl FnMut(&mut Seat)) -> Result<(), Error> {
+        self.check_outside()?;
+        self.slots.iter().for_each(|slot| visit(&mut slot.seat.lock()));
+        Ok(())
+    }
+
     /// Makes the memory that idle sessions hold available to all sessions.
     pub fn reclaim(&self) {
         for slot in &self.slots {

@@ -79,6 +79,13 @@ impl Definition {
         }
     }
 
+    /// Returns true if this is a table of entries, or of columns that were added, of table number `base`.
+    pub fn belongs_to(&self, base: TableId) -> bool {
+        let index = self.schema.index_of.as_ref().map(|index| index.table);
+        let added = self.schema.added_to.as_ref().map(|added| added.table);
+        index == Some(base) || added == Some(base)
+    }
+
     /// Returns true if column number `column` is in a secondary index.
     pub fn is_indexed(&self, column: usize) -> bool {
         let indexes = self.indexes.iter().filter_map(|table| table.0.schema.index_of.as_ref());

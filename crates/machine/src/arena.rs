@@ -10,7 +10,11 @@
 //! If there are several memory nodes, each has an equal part of the offsets, whose size is a power of two. The
 //! node of an offset is therefore its upper bits.
 
-use crate::{Zeroed, cold::Arc, pages};
+use crate::{
+    Zeroed,
+    cold::{Arc, Mutex},
+    pages,
+};
 use std::{
     fmt,
     ops::Deref,
@@ -21,6 +25,8 @@ use std::{
 /// First offset that is handed out. Offset 0 is never handed out: it stands for "none" in chains and slots.
 const FIRST_OFFSET: u64 = 4096;
 const HUGE_PAGE: u64 = 2 << 20;
+/// Size of a page. A larger page of the system only makes clearing slower.
+const PAGE: u64 = 4096;
 /// The least that is reserved for a node if the system refuses more, times two, in bytes.
 const LEAST_RESERVED: u64 = 128 << 20;
 
@@ -83,10 +89,64 @@ struct Region {
     next: AtomicU64,
     /// End of the offsets that can be handed out. [`Arena::limit`] lowers it.
     end: AtomicU64,
+    /// Number of bytes in `released`.
+    released_bytes: AtomicU64,
+    /// Extents that were given back: offset and length, in the order of their offsets. No two of them touch.
+    released: Mutex<Vec<(u64, u64)>>,
 }
 
-/// A reservation of address space, handed out from front to back. Single allocations are never given back. The
-/// storage layer reuses freed memory, slot by slot.
+impl Region {
+    fn new(next: u64, end: u64) -> Region {
+        Region {
+            next: AtomicU64::new(next),
+            end: AtomicU64::new(end),
+            released_bytes: AtomicU64::new(0),
+            released: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Takes `bytes` bytes from an extent that was given back, the first one with room.
+    #[cold]
+    fn reuse(&self, bytes: u64, align: u64) -> Option<u64> {
+        let mut released = self.released.lock();
+        let fits = |(offset, length): &(u64, u64)| {
+            offset.next_multiple_of(align) + bytes <= offset + length
+        };
+        let at = released.iter().position(fits)?;
+        let (offset, length) = released.remove(at);
+        let start = offset.next_multiple_of(align);
+        let (before, behind) = ((offset, start - offset), (start + bytes, offset + length));
+        if behind.0 < behind.1 {
+            released.insert(at, (behind.0, behind.1 - behind.0));
+        }
+        if before.1 > 0 {
+            released.insert(at, before);
+        }
+        self.released_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        Some(start)
+    }
+
+    /// Takes an extent back.
+    fn release(&self, offset: u64, length: u64) {
+        let mut released = self.released.lock();
+        let at = released.partition_point(|(other, _)| *other < offset);
+        released.insert(at, (offset, length));
+        // Extents that touch become one.
+        for left in [at, at.saturating_sub(1)] {
+            if let Some(&(second, more)) = released.get(left + 1)
+                && released[left].0 + released[left].1 == second
+            {
+                released[left].1 += more;
+                released.remove(left + 1);
+            }
+        }
+        self.released_bytes.fetch_add(length, Ordering::Relaxed);
+    }
+}
+
+/// A reservation of address space, handed out from front to back. Single allocations are not given back. The
+/// storage layer reuses freed memory, slot by slot. What a [recording](Arena::recording) handle has handed out can be
+/// given back as a whole.
 ///
 /// An `Arena` is a handle. [`Arena::on`] makes another handle of the same memory, with another node of its own.
 pub struct Arena {
@@ -99,6 +159,8 @@ pub struct Arena {
     node: u16,
     sessions_per_node: Option<usize>,
     mapping: Arc<Mapping>,
+    /// Extents that this handle has handed out, if it records them.
+    extents: Option<Mutex<Vec<(u64, u64)>>>,
 }
 
 // SAFETY: the arena hands out disjoint memory through atomics. The values in it are `Sync` by the bounds of
@@ -128,9 +190,9 @@ impl Arena {
         let bytes = per_node * nodes;
         pages::advise_huge(base.as_ptr(), bytes, options.huge_pages);
         let regions = (0..nodes)
-            .map(|n| Region {
-                next: AtomicU64::new(n * per_node + if n == 0 { FIRST_OFFSET } else { 0 }),
-                end: AtomicU64::new((n + 1) * per_node),
+            .map(|n| {
+                let first = n * per_node + if n == 0 { FIRST_OFFSET } else { 0 };
+                Region::new(first, (n + 1) * per_node)
             })
             .collect();
         Ok(Arena {
@@ -141,6 +203,7 @@ impl Arena {
             node: 0,
             sessions_per_node: options.sessions_per_node,
             mapping: Arc::new(Mapping { base, bytes, regions }),
+            extents: None,
         })
     }
 
@@ -170,7 +233,49 @@ impl Arena {
     /// Returns a handle of the same memory whose own node is `node`. Panics if there is no such node.
     pub fn on(&self, node: u16) -> Arc<Arena> {
         assert!(node < self.nodes(), "node {node} of {}", self.nodes());
-        Arc::new(Arena { node, mapping: self.mapping.clone(), ..*self })
+        Arc::new(Arena { node, mapping: self.mapping.clone(), extents: None, ..*self })
+    }
+
+    /// Returns a handle of the same memory that records what it hands out, for [`Arena::release`].
+    pub fn recording(&self) -> Arc<Arena> {
+        let extents = Some(Mutex::default());
+        Arc::new(Arena { mapping: self.mapping.clone(), extents, ..*self })
+    }
+
+    /// Gives back everything that this handle has handed out, filled with zeros. Returns the number of bytes. Does nothing
+    /// if the handle does not record.
+    ///
+    /// # Safety
+    /// Nothing may refer to the memory any more.
+    pub unsafe fn release(&self) -> u64 {
+        let Some(extents) = &self.extents else { return 0 };
+        let mut total = 0;
+        for (offset, length) in std::mem::take(&mut *extents.lock()) {
+            // SAFETY: this handle has handed the range out, and the caller promises that nothing refers to it.
+            unsafe { self.clear(offset, length) };
+            self.mapping.regions[usize::from(self.node_of(offset))].release(offset, length);
+            total += length;
+        }
+        total
+    }
+
+    /// Fills a range with zeros.
+    ///
+    /// # Safety
+    /// The range was handed out, and nothing refers to it.
+    unsafe fn clear(&self, offset: u64, length: u64) {
+        let (first, end) = (offset.next_multiple_of(PAGE), (offset + length) / PAGE * PAGE);
+        let zero = |from: u64, to: u64| {
+            // SAFETY: the caller promises that the range lies in the arena and is not used.
+            unsafe { self.address(from).write_bytes(0, (to - from) as usize) };
+        };
+        if first >= end {
+            return zero(offset, offset + length);
+        }
+        zero(offset, first);
+        zero(end, offset + length);
+        // SAFETY: whole pages of a range that was handed out and is not used.
+        unsafe { pages::clear(self.address(first), end - first) };
     }
 
     /// Returns where memory that belongs to session number `slot` should lie.
@@ -203,6 +308,12 @@ impl Arena {
         let region = &self.mapping.regions[usize::from(node)];
         let align =
             if self.huge_pages && bytes >= HUGE_PAGE { align.max(HUGE_PAGE) } else { align };
+        if region.released_bytes.load(Ordering::Relaxed) >= bytes
+            && let Some(start) = region.reuse(bytes, align)
+        {
+            self.record(start, bytes);
+            return Ok(start);
+        }
         let mut next = region.next.load(Ordering::Relaxed);
         loop {
             let start = next.next_multiple_of(align);
@@ -218,16 +329,28 @@ impl Arena {
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => return Ok(start),
+                Ok(_) => {
+                    self.record(start, bytes);
+                    return Ok(start);
+                }
                 Err(now) => next = now,
             }
+        }
+    }
+
+    /// Records what was handed out, if the handle records.
+    fn record(&self, start: u64, bytes: u64) {
+        if let Some(extents) = &self.extents {
+            extents.lock().push((start, bytes));
         }
     }
 
     /// Returns the number of bytes that the arena's own node can still hand out.
     pub fn left(&self) -> u64 {
         let region = &self.mapping.regions[usize::from(self.node)];
-        region.end.load(Ordering::Relaxed).saturating_sub(region.next.load(Ordering::Relaxed))
+        let fresh =
+            region.end.load(Ordering::Relaxed).saturating_sub(region.next.load(Ordering::Relaxed));
+        fresh + region.released_bytes.load(Ordering::Relaxed)
     }
 
     /// Asks for huge pages in a range that was handed out. They reduce faults and misses for memory that will
@@ -269,6 +392,8 @@ impl Arena {
             // call has exclusive use of the arena.
             unsafe { pages::clear(self.base.as_ptr().add(start as usize), length) };
             *used = start;
+            region.released.get_mut().clear();
+            *region.released_bytes.get_mut() = 0;
             *region.end.get_mut() = (n as u64 + 1) * per_node;
         }
     }
@@ -333,10 +458,13 @@ impl Arena {
         self.mapping.regions.len() as u16
     }
 
-    /// Returns the number of bytes handed out so far.
+    /// Returns the number of bytes handed out and not given back.
     pub fn used(&self) -> u64 {
         let per_node = 1u64 << self.node_shift;
-        let used = |(n, r): (usize, &Region)| r.next.load(Ordering::Relaxed) - n as u64 * per_node;
+        let used = |(n, r): (usize, &Region)| {
+            let released = r.released_bytes.load(Ordering::Relaxed);
+            r.next.load(Ordering::Relaxed) - n as u64 * per_node - released
+        };
         self.mapping.regions.iter().enumerate().map(used).sum()
     }
 }
@@ -465,6 +593,33 @@ mod tests {
         let error = arena.allocate(200, 8, Place::Any).unwrap_err();
         assert_eq!(error.asked, 200);
         assert!(error.left <= 100 && arena.left() == error.left);
+    }
+
+    #[test]
+    fn what_is_given_back_is_zero_and_handed_out_again() {
+        let arena = Arena::new(&ArenaOptions::default()).unwrap();
+        let recording = arena.recording();
+        let before = arena.used();
+        let offsets: Vec<u64> =
+            (0..4).map(|_| recording.allocate(10_000, 64, Place::Any).unwrap()).collect();
+        let other = arena.allocate(64, 64, Place::Any).unwrap();
+        for offset in &offsets {
+            // SAFETY: the offset was just allocated, and the memory is used as a word only.
+            unsafe { arena.at::<Word>(*offset + 9_992) }.poke(7);
+        }
+        // SAFETY: nothing refers to the memory.
+        assert_eq!(unsafe { recording.release() }, 40_000);
+        assert!(arena.used() < before + 1_000);
+        let again = arena.allocate(35_000, 64, Place::Any).unwrap();
+        assert_eq!(again, offsets[0], "the four extents have become one");
+        let small = arena.allocate(1_000, 64, Place::Any).unwrap();
+        assert!(small > again && small < other);
+        let far = arena.allocate(35_000, 64, Place::Any).unwrap();
+        assert!(far > other);
+        for offset in (again..again + 35_000).step_by(8) {
+            // SAFETY: the offset was just allocated, and the memory is used as a word only.
+            assert_eq!(unsafe { arena.at::<Word>(offset) }.peek(), 0);
+        }
     }
 
     #[test]

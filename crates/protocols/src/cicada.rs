@@ -17,22 +17,18 @@
 //!
 //! Waits always go from later to earlier timestamps, so they cannot form a cycle. A scanned leaf is validated as in
 //! SILO's node set, and its timestamp is raised like a version's. CICADA is serializable but not strict: clocks can
-//! be apart, so a transaction can get an earlier timestamp than one that has already ended. The caller chooses the
-//! back-off between attempts, unless the option [`contention-regulation`](crate::parts::contention_regulation) is
-//! on.
+//! be apart, so a transaction can get an earlier timestamp than one that has already ended.
 //!
-//! Options: `contention-order` and `precheck` switch the two parts of step 1.
+//! Options: `contention-order` and `precheck` switch the two parts of step 1. With
+//! [`contention-regulation`](crate::parts::contention_regulation) the protocol sets the back-off, else the caller does.
 //!
 //! Deviations:
 //!
-//! - A version can follow only the newest one. The paper has this rule for records that are read and written,
-//!   CICADA here for every write. So older versions need no `rts`, a record has at most one pending version, and a
-//!   writer waits for an earlier one.
-//! - The newest version is always in its record, whatever its size, and is read without a latch. Older versions are
-//!   read under the record's latch. The paper inlines small versions at best, so there is no option for inlining.
+//! - A version can follow only the newest one, also for writes that read nothing. So older versions need no `rts`, a
+//!   record has at most one pending version, and a writer waits for an earlier one.
+//! - The newest version is always in its record and read without a latch. Older versions are read under the latch.
 //! - A pending version is one word until it commits. Its row is written then.
-//! - Declared read-only transactions are validated like all others. They do not read an older state.
-//! - Garbage collection is that of MVCC. It does not collect up to the oldest timestamp in use.
+//! - Declared read-only transactions are validated like all others. Garbage collection is that of MVCC.
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
@@ -51,7 +47,7 @@ use crate::{
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent};
+use txn::{Abort, ColumnSet, Intent, TableId};
 
 /// Number of consecutive commits after which a session neither sorts nor prechecks, as in the authors' code.
 const CALM: u32 = 5;
@@ -275,6 +271,10 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
 
     fn longest_back_off<'s>(&'s self, core: &M::Core, _: &Worker<'s, M>) -> Option<u64> {
         self.regulation.as_ref().map(|regulation| regulation.bound(core))
+    }
+
+    fn forget_table<'s>(&'s self, worker: &mut Worker<'s, M>, table: TableId) {
+        worker.collector.forget_table(table);
     }
 
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {

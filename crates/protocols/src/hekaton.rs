@@ -44,7 +44,7 @@ use crate::{
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Version};
+use txn::{Abort, ColumnSet, TableId, Version};
 
 /// The HEKATON protocol.
 pub type Hekaton<M> = AnnouncedWrites<HekatonRules<M>>;
@@ -299,6 +299,10 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         own.leaves.clear();
         own.placements.clear();
         self.versions.active.leave(core, own.viewpoint.session);
+    }
+
+    fn forget_table<'s>(&'s self, own: &mut Own<'s, M>, table: TableId) {
+        own.collector.forget_table(table);
     }
 
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {

@@ -42,7 +42,7 @@ use crate::{
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet};
+use txn::{Abort, ColumnSet, TableId};
 
 /// The MVCC protocol.
 pub type Mvcc<M> = AnnouncedWrites<MvccRules<M>>;
@@ -189,6 +189,10 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
     fn end<'s>(&'s self, core: &M::Core, own: &mut Own<'s, M>, _: &WriteSet<'s, M, Times>) {
         own.collector.give_back();
         self.versions.active.leave(core, own.session);
+    }
+
+    fn forget_table<'s>(&'s self, own: &mut Own<'s, M>, table: TableId) {
+        own.collector.forget_table(table);
     }
 
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {

@@ -4,7 +4,9 @@ use crate::ProtocolOptions;
 use machine::{Arena, Machine, OutOfMemory, Zeroed, cold::Arc};
 use std::{fmt, str::FromStr};
 use storage::{Epochs, GuardRef, Record, RecordRef, RowHead, RowState};
-use txn::{Abort, ColumnSet, Intent, KeyRange, TableSchema, TxnId, Version, Write, WriteKind};
+use txn::{
+    Abort, ColumnSet, Intent, KeyRange, TableId, TableSchema, TxnId, Version, Write, WriteKind,
+};
 
 /// Isolation level that a protocol promises for its committed histories, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -564,6 +566,12 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// where a transaction can begin with a timestamp that was drawn earlier.
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
         let _ = (core, timestamp);
+    }
+
+    /// Forgets everything of table number `table` that the session has kept from earlier transactions. The table is being
+    /// dropped. Called between transactions.
+    fn forget_table<'s>(&'s self, worker: &mut Self::Worker<'s>, table: TableId) {
+        let _ = (worker, table);
     }
 
     /// Returns the longest time, in ticks, that a transaction must back off before its next attempt; none if the

@@ -36,7 +36,7 @@ use crate::{
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::marker::PhantomData;
 use storage::{GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet};
+use txn::{Abort, ColumnSet, TableId};
 
 /// The SNAPSHOT protocol.
 pub type Snapshot<M, C = Uncertified> = AnnouncedWrites<SnapshotRules<M, C>>;
@@ -227,6 +227,10 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         }
         C::forget(&mut own.stamps);
         self.versions.active.leave(core, own.announcer.session);
+    }
+
+    fn forget_table<'s>(&'s self, own: &mut Own<'s, M, C>, table: TableId) {
+        own.collector.forget_table(table);
     }
 
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {

@@ -1,12 +1,14 @@
 //! The store: all tables of one database on one machine.
 
-use crate::{Epochs, Piece, ProtocolWords, Table, Values, shape::Extras};
+use crate::{Epochs, Piece, ProtocolWords, Record, Table, ValueSpace, Values, shape::Extras};
 use machine::{
-    Machine, OutOfMemory, available_memory,
+    Machine, OutOfMemory, Word, available_memory,
     cold::{Arc, OnceLock},
 };
 use std::fmt;
-use txn::{ColumnSet, Schema, SchemaError, TableId, TableSchema, check_tables, indexed_columns};
+use txn::{
+    ColumnSet, Key, Schema, SchemaError, TableId, TableSchema, check_tables, indexed_columns,
+};
 
 /// Largest number of tables of a store, also of tables that have been dropped since.
 pub const MAX_TABLES: usize = 4096;
@@ -74,8 +76,14 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Place for a table. The address of a table stays the same when other tables are made.
-type Slot<M> = OnceLock<Box<Table<M>>>;
+/// Slot for a table. The address of a table stays the same when other tables are made.
+type Slot<M> = OnceLock<Place<M>>;
+
+/// A table, and a word that is 1 if it has been dropped.
+struct Place<M: Machine> {
+    table: Box<Table<M>>,
+    dropped: Word,
+}
 
 /// The tables, their memory and their epochs.
 pub struct Store<M: Machine> {
@@ -154,14 +162,18 @@ impl<M: Machine> Store<M> {
         indexed: ColumnSet,
     ) -> Result<(), StoreError> {
         let Some(slot) = self.tables.get(id.0 as usize) else {
-            let message = format!("table {:?}: at most {MAX_TABLES} tables", schema.name);
+            let message = format!(
+                "table {:?}: at most {MAX_TABLES} tables, dropped ones included",
+                schema.name
+            );
             return Err(StoreError::Schema(SchemaError(message)));
         };
         let table = Table::new(self.machine.arena(), id, schema, rows, &self.options.extras())?;
         let table = table.with_indexed_columns(indexed);
         let count = table.schema().columns.len();
         let added_to = table.schema().added_to.as_ref().map(|added| added.table);
-        if slot.set(Box::new(table)).is_err() {
+        let place = Place { table: Box::new(table), dropped: Word::new(0) };
+        if slot.set(place).is_err() {
             panic!("table number {} was made twice", id.0);
         }
         if let Some(base) = added_to {
@@ -174,14 +186,38 @@ impl<M: Machine> Store<M> {
     #[inline(always)]
     pub fn table(&self, id: TableId) -> &Table<M> {
         match self.tables[id.0 as usize].get() {
-            Some(table) => table,
+            Some(place) => &place.table,
             None => panic!("there is no table number {}", id.0),
         }
     }
 
-    /// Returns all tables made so far, in order of their numbers.
+    /// Returns all tables that were made and not dropped, in order of their numbers.
     pub fn tables(&self) -> impl Iterator<Item = &Table<M>> {
-        self.tables.iter().filter_map(|slot| slot.get().map(|table| &**table))
+        let made = self.tables.iter().filter_map(OnceLock::get);
+        made.filter(|place| place.dropped.peek() == 0).map(|place| &*place.table)
+    }
+
+    /// Drops table number `id`: retires its values and gives its memory back. Returns the number of bytes.
+    ///
+    /// # Safety
+    /// No session uses the table from now on, and no session has kept anything of it.
+    pub unsafe fn drop_table(&self, core: &M::Core, id: TableId) -> u64 {
+        let Some(place) = self.tables[usize::from(id.0)].get() else { return 0 };
+        place.dropped.poke(1);
+        let (mut words, mut piece) = (Vec::new(), Some(Piece::default()));
+        while let Some(at) = piece {
+            let meet = &mut |_: Key<'_>, record: Record<'_, M>| words.extend(record.kept_values());
+            piece = place.table.walk(core, &at, meet);
+        }
+        let (mut space, epoch) = (ValueSpace::default(), self.epochs.current(core));
+        for word in words {
+            if self.values.replace(core, word) {
+                self.values.retire(&mut space, word, epoch);
+            }
+        }
+        self.values.leave(space);
+        // SAFETY: the caller promises that no session uses the table or has kept anything of it.
+        unsafe { place.table.release() }
     }
 
     /// Returns the store's epochs.

@@ -49,6 +49,8 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/index/red_black/node.rs", "nodes are words at offsets of an arena"),
     ("crates/storage/src/index/ordered/mod.rs", "zeros are valid: the head of the tree"),
     ("crates/storage/src/index/ordered/node.rs", "nodes are words at offsets of an arena"),
+    ("crates/storage/src/store.rs", "the memory of a dropped table is given back"),
+    ("crates/engine/src/engine.rs", "the memory of a dropped table is given back"),
     ("crates/engine/src/part.rs", "records found in an owner's store are its protocol's"),
     ("crates/engine/src/site/mod.rs", "records found in an owner's store are its protocol's"),
     ("crates/protocols/src/parts/lock_queue.rs", "queue entries are named by offsets of an arena"),

@@ -69,6 +69,12 @@ impl PurgeQueue {
         self.waiting.extend(self.inserted.drain(..));
     }
 
+    /// Forgets the candidates of table number `table`, which is being dropped.
+    pub fn forget_table(&mut self, table: TableId) {
+        self.waiting.retain(|row| row.table != table);
+        self.inserted.retain(|row| row.table != table);
+    }
+
     /// Returns the number of candidates at which the queue is due.
     #[inline]
     pub fn batch(&self) -> usize {

@@ -4,7 +4,7 @@ use super::{Found, Sited, Work};
 use crate::Start;
 use machine::Machine;
 use storage::RowState;
-use txn::{Abort, AbortReason, ColumnSet, Intent};
+use txn::{Abort, AbortReason, ColumnSet, Intent, TableId};
 
 /// Number of free slots of a table that a session keeps for itself. Further free slots go to sessions that
 /// insert where this session deletes.
@@ -28,6 +28,15 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         self.release_values();
         self.give_back(KEPT_SLOTS);
+    }
+
+    /// Forgets what the session has kept of a table that is being dropped.
+    pub fn forget_table(&mut self, table: TableId) {
+        assert!(!self.rows.open, "a table is forgotten between transactions");
+        self.rows.purge.forget_table(table);
+        for at in 0..self.sites.count() {
+            self.sites.site(at).forget_table(table);
+        }
     }
 
     /// Does the work of [`Work::purge_some`], and gives all free memory to the sessions that need it.

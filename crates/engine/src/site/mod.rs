@@ -162,6 +162,10 @@ pub(crate) trait Site<'s, M: Machine> {
     /// Retires a value that no transaction can find any more: [`Values::retire`].
     fn retire_value(&mut self, word: u64);
 
+    /// Forgets what the session has kept of a table that is being dropped: its slots, and what
+    /// [`Protocol::forget_table`] names.
+    fn forget_table(&mut self, table: TableId);
+
     /// Forbids transactions to begin with an earlier timestamp: [`Protocol::forbid_beginning_before`].
     fn forbid_beginning_before(&self, timestamp: u64);
 }
@@ -517,6 +521,13 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
     fn retire_value(&mut self, word: u64) {
         let epoch = self.data.store.epochs().current(self.data.core);
         self.data.store.values().retire(&mut self.data.value_space, word, epoch);
+    }
+
+    fn forget_table(&mut self, table: TableId) {
+        if let Some(space) = self.data.spaces.get_mut(usize::from(table.0)) {
+            *space = None;
+        }
+        Part::forget_table(&mut self.part, table);
     }
 
     fn forbid_beginning_before(&self, timestamp: u64) {

@@ -309,6 +309,10 @@ impl Session for Watched<'_, '_> {
         }
     }
 
+    fn forget_table(&mut self, table: TableId) {
+        self.session.forget_table(table);
+    }
+
     fn reclaim(&mut self) {
         self.session.reclaim();
     }

@@ -176,3 +176,105 @@ fn columns_are_added_while_transactions_run() {
         }
     }
 }
+
+#[test]
+fn dropped_tables_give_their_memory_back() {
+    for protocol in protocols() {
+        let memory_limit_bytes = Some(48 << 20);
+        let max_sessions = 8;
+        let db = Database::open(Options {
+            protocol: protocol.into(),
+            memory_limit_bytes,
+            max_sessions,
+            ..Options::default()
+        })
+        .unwrap();
+        let keep = db.table("keep").column("text", Text).create().unwrap();
+        db.transact(|tx| tx.insert(&keep, 1, &["kept".repeat(100).as_str().into()])).unwrap();
+        let mut early = 0;
+        for round in 0..12u64 {
+            let table = db.table("t").column("n", U64).column("text", Text).ordered();
+            let table = table.index("by_n", ["n"]).create().unwrap();
+            for first in (0..10_000u64).step_by(100) {
+                db.transact(|tx| {
+                    (first..first + 100).try_for_each(|key| {
+                        let text = "x".repeat((key % 300) as usize);
+                        tx.insert(&table, key, &[(key ^ round).into(), text.as_str().into()])
+                    })
+                })
+                .unwrap();
+            }
+            let table = db.alter(&table).add_nullable("more", U64).apply().unwrap();
+            db.transact(|tx| tx.update(&table, 7, &[("more", round.into()), ("n", 0.into())]))
+                .unwrap();
+            db.transact(|tx| tx.delete_range(&table, 100..200)).unwrap();
+            let by_n = table.index("by_n").unwrap();
+            db.drop_table(&table).unwrap();
+            let dropped =
+                |error| matches!(error, Err(Error::TableDropped { table }) if table == "t");
+            assert!(dropped(db.read_only(|tx| tx.get(&table, 1).map(|_| ()))), "{protocol}");
+            assert!(dropped(db.read_only(|tx| tx.find_all(&by_n, &[]).map(|_| ()))));
+            assert!(dropped(db.drop_table(&table)));
+            assert!(dropped(db.alter(&table).drop("n").apply().map(|_| ())));
+            assert!(matches!(db.table("t").open(), Err(Error::UnknownTable { .. })));
+            if round == 3 {
+                early = db.memory_used_bytes();
+            }
+        }
+        // Texts are used again two epochs later, so those of a few rounds can be there at a time.
+        let grown = db.memory_used_bytes().saturating_sub(early);
+        assert!(grown < 8 << 20, "{protocol}: {grown} bytes more");
+        let text = db.read_only(|tx| tx.get(&keep, 1)?.ok_or("gone")?.get::<String>("text"));
+        assert_eq!(text.unwrap(), "kept".repeat(100));
+    }
+}
+
+/// Threads use tables that another thread creates, fills and drops.
+#[test]
+fn tables_are_dropped_while_transactions_use_them() {
+    for protocol in protocols() {
+        let db = open(protocol);
+        let table = || db.table("t").column("n", U64).column("text", Text).create();
+        let fill = |table: &Table| {
+            db.transact(|tx| {
+                (0..20).try_for_each(|key| tx.insert(table, key, &[key.into(), "t".into()]))
+            })
+        };
+        fill(&table().unwrap()).unwrap();
+        let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for worker in 0..2u64 {
+                let (db, stop, done) = (&db, &stop, &done);
+                scope.spawn(move || {
+                    let mut step = worker;
+                    while !stop.load(Ordering::Relaxed) {
+                        step += 1;
+                        let Ok(table) = db.table("t").open() else { continue };
+                        let text = "new ".repeat((step % 100) as usize);
+                        let result = db.transact(|tx| {
+                            let row = tx.get_for_update(&table, step % 20)?;
+                            let Some(row) = row else { return Ok(()) };
+                            assert_eq!(row.get::<u64>("n")?, step % 20);
+                            tx.update(&table, step % 20, &[("text", text.as_str().into())])
+                        });
+                        match result {
+                            Ok(()) => done.fetch_add(1, Ordering::Relaxed),
+                            Err(Error::TableDropped { .. }) => 0,
+                            Err(error) => panic!("{protocol}: {error}"),
+                        };
+                    }
+                });
+            }
+            for round in 1..=30 {
+                while done.load(Ordering::Relaxed) < round * 20 {
+                    thread::yield_now();
+                }
+                db.drop_table(&db.table("t").open().unwrap()).unwrap();
+                fill(&table().unwrap()).unwrap();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        let inside = db.transact(|_| db.drop_table(&db.table("t").open()?));
+        assert!(matches!(inside, Err(Error::Nested)));
+    }
+}

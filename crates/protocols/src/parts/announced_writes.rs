@@ -31,7 +31,7 @@ use crate::{
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
-use txn::{Abort, ColumnSet, Intent};
+use txn::{Abort, ColumnSet, Intent, TableId};
 
 /// A record under the rules `R`.
 pub type Record<'s, M, R> = RecordRef<'s, M, <R as Rules<M>>::Record>;
@@ -176,6 +176,11 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
 
     /// Forgets the attempt.
     fn end<'s>(&'s self, core: &M::Core, own: &mut Self::Own<'s>, writes: &Writes<'s, M, Self>);
+
+    /// As [`Protocol::forget_table`].
+    fn forget_table<'s>(&'s self, own: &mut Self::Own<'s>, table: TableId) {
+        let _ = (own, table);
+    }
 
     /// As [`Protocol::forbid_beginning_before`].
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
@@ -340,6 +345,10 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
 
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {
         self.0.forbid_beginning_before(core, timestamp);
+    }
+
+    fn forget_table<'s>(&'s self, worker: &mut Worker<'s, M, R>, table: TableId) {
+        self.0.forget_table(&mut worker.own, table);
     }
 
     fn abort<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, R>) {

@@ -27,7 +27,7 @@
 use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Mutex};
 use storage::{RecordRef, RowHead, RowState};
-use txn::ColumnSet;
+use txn::{ColumnSet, TableId};
 
 /// The words of a version's place in its chain, a part of its protocol's words.
 #[repr(C)]
@@ -316,6 +316,20 @@ impl<'s> VersionSlots<'s> {
             free.extend((0..slots).rev().map(|i| first + i * stride));
         }
         Ok(free.pop().expect("filled above"))
+    }
+
+    /// Forgets the slots of table number `table`, also those in the pool. They go with the table's memory.
+    pub fn forget_table(&mut self, table: TableId) {
+        // The second parts of rows have numbers of their own.
+        let numbers = [usize::from(table.0), usize::from(table.0) + storage::MAX_TABLES];
+        let mut surplus = self.pool.surplus.lock();
+        for lists in [&mut self.free, &mut *surplus] {
+            for at in numbers {
+                if let Some(list) = lists.get_mut(at) {
+                    list.clear();
+                }
+            }
+        }
     }
 
     /// Takes back a slot to which nothing refers any more.

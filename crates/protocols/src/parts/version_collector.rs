@@ -25,7 +25,7 @@ use crate::{CommitLog, faults};
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::collections::VecDeque;
 use storage::{RecordRef, RowState};
-use txn::{Abort, AbortReason};
+use txn::{Abort, AbortReason, TableId};
 
 /// A wait for readers times out after a second divided by this. That is longer than a busy computer
 /// keeps a thread from running. With a shorter wait, writers would abort for lack of memory that is
@@ -243,6 +243,13 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         let long = version_chain::length(core, &record) >= 2 * sessions as u64;
         self.superseded.push(Superseded { record, begin, end });
         long || self.superseded.len() >= sessions.clamp(2, 1024)
+    }
+
+    /// Forgets the versions and the slots of table number `table`, which is being dropped.
+    pub fn forget_table(&mut self, table: TableId) {
+        self.superseded.retain(|version| version.record.table().table_id() != table);
+        self.kept.retain(|version| version.record.table().table_id() != table);
+        self.slots.forget_table(table);
     }
 
     /// Looks at the active timestamps and collects. `timestamp` is one that has been drawn.

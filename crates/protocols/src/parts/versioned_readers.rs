@@ -36,7 +36,7 @@ use crate::{
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
-use txn::{Abort, AbortReason, ColumnSet, Intent};
+use txn::{Abort, AbortReason, ColumnSet, Intent, TableId};
 
 /// The words of a record: a lock with its queue, and the row's versions. One latch protects both.
 #[repr(C)]
@@ -280,6 +280,10 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
     ) -> Result<bool, Abort> {
         assert!(worker.snapshot.is_none(), "a write in a transaction declared read-only");
         self.locking.write(core, &mut worker.locking, record, change)
+    }
+
+    fn forget_table<'s>(&'s self, worker: &mut Worker<'s, M, L>, table: TableId) {
+        worker.collector.forget_table(table);
     }
 
     fn forbid_beginning_before(&self, core: &M::Core, timestamp: u64) {

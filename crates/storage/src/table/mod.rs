@@ -152,6 +152,8 @@ impl<M: Machine> Table<M> {
         rows: u64,
         extras: &Extras,
     ) -> Result<Self, OutOfMemory> {
+        // The table's memory can be given back when the table is dropped.
+        let arena = &arena.recording();
         let index = Index::new(arena, id, &schema, rows, extras)?;
         let plain = schema.key == KeyKind::Integer && schema.often.is_empty();
         let shape = Shape::of_rows(arena, id, schema, extras);
@@ -220,6 +222,16 @@ impl<M: Machine> Table<M> {
     #[inline(always)]
     pub fn indexed_columns(&self) -> ColumnSet {
         self.indexed_columns
+    }
+
+    /// Gives the memory of the table back. Returns the number of bytes.
+    ///
+    /// # Safety
+    /// The table is not used any more, and nothing refers to its records.
+    pub(crate) unsafe fn release(&self) -> u64 {
+        self.spaces.lock().clear();
+        // SAFETY: the caller promises that nothing refers to the table's memory.
+        unsafe { self.arena().release() }
     }
 
     /// Returns the shape of the table's records.
