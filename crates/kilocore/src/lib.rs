@@ -38,6 +38,9 @@
 //! - [`Transaction`]: insert, put, update, add, delete. [`ReadTransaction`]: get, scan, iterate, find.
 //! - [`Error`]: every failure that the API reports, with the value given and the values allowed.
 //!
+//! The store needs no C library, no asynchronous runtime and no fibers. Those parts of Kilocore that explore and simulate
+//! are not built with it.
+//!
 //! Rows live in memory only. They are gone when the last handle of their database is dropped.
 //!
 //! Versions follow semantic versioning's rules for 0.x: a release 0.y can change the interface.

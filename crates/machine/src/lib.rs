@@ -17,7 +17,9 @@ mod arena;
 mod breakdown;
 pub mod cold;
 mod core;
+#[cfg(feature = "explored")]
 mod explored;
+#[cfg(feature = "explored")]
 pub mod fiber;
 mod native;
 mod pages;
@@ -26,6 +28,7 @@ mod word;
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
 pub use breakdown::{Breakdown, Category, Spent};
 pub use core::{Body, Core, Fault, Line, Machine, NEVER, RunError, Service, Tick, TimedOut};
+#[cfg(feature = "explored")]
 pub use explored::{
     Explored, ExploredCore, ExploredOptions, Moment, Operation, Schedule, Step, Switch,
 };
