@@ -41,7 +41,11 @@ pub struct Table<M: Machine> {
     index: Index<M>,
     /// Columns that are in a secondary index.
     indexed_columns: ColumnSet,
-    /// Set if keys are numbers and each row is one record of fixed length.
+    /// Columns whose values have different lengths.
+    variable_columns: ColumnSet,
+    /// Columns of either kind.
+    involved_columns: ColumnSet,
+    /// Set if keys are numbers and each row is one record.
     whole_rows: bool,
     /// Slots that sessions have left to other sessions.
     spaces: Mutex<Vec<Space>>,
@@ -129,13 +133,15 @@ impl<M: Machine> Table<M> {
         extras: &Extras,
     ) -> Result<Self, OutOfMemory> {
         let index = Index::new(arena, id, &schema, rows, extras)?;
-        let plain = schema.key == KeyKind::Integer && schema.often.is_empty();
+        let whole_rows = schema.key == KeyKind::Integer && schema.often.is_empty();
         let shape = Shape::of_rows(arena, id, schema, extras);
-        let whole_rows = plain && shape.row_layout().variable().is_empty();
+        let variable_columns = shape.row_layout().variable();
         Ok(Table {
             index,
             shape,
             indexed_columns: ColumnSet::NONE,
+            variable_columns,
+            involved_columns: variable_columns,
             whole_rows,
             spaces: Mutex::new(Vec::new()),
             aside: Aside::new(extras.keep_versions),
@@ -145,6 +151,7 @@ impl<M: Machine> Table<M> {
     /// Returns the same table with secondary indexes on `columns`.
     pub(crate) fn with_indexed_columns(mut self, columns: ColumnSet) -> Self {
         self.indexed_columns = columns;
+        self.involved_columns = self.variable_columns.with(columns);
         self
     }
 
@@ -152,6 +159,19 @@ impl<M: Machine> Table<M> {
     #[inline(always)]
     pub fn indexed_columns(&self) -> ColumnSet {
         self.indexed_columns
+    }
+
+    /// Returns the columns whose values have different lengths. A record does not hold them in packed form.
+    #[inline(always)]
+    pub fn variable_columns(&self) -> ColumnSet {
+        self.variable_columns
+    }
+
+    /// Returns the columns whose update involves more than the bytes of the record: those that are in a secondary
+    /// index and those of variable length.
+    #[inline(always)]
+    pub fn involved_columns(&self) -> ColumnSet {
+        self.involved_columns
     }
 
     /// Returns the shape of the table's records.
@@ -171,8 +191,7 @@ impl<M: Machine> Table<M> {
         self.shape.row_layout()
     }
 
-    /// Returns true if keys are numbers and each row is one record of fixed length. Then [`Table::find`] leads to the
-    /// whole row.
+    /// Returns true if keys are numbers and each row is one record. Then [`Table::find`] leads to the whole row.
     #[inline(always)]
     pub fn has_whole_rows(&self) -> bool {
         self.whole_rows
