@@ -110,7 +110,7 @@ impl Part {
 }
 
 /// Returns the columns from `first` to `last`, both included.
-const fn span(first: usize, last: usize) -> ColumnSet {
+pub(super) const fn span(first: usize, last: usize) -> ColumnSet {
     ColumnSet(ColumnSet::first(last + 1).0 & !ColumnSet::first(first).0)
 }
 
@@ -132,10 +132,8 @@ pub mod warehouse {
     pub const TAX: Part = Part::of(COLUMNS, &[0]);
     /// W_YTD.
     pub const YTD: Part = Part::of(COLUMNS, &[1]);
-    /// Number of W_NAME.
-    pub const NAME: usize = 2;
     /// W_NAME and the address.
-    pub const NAME_AND_ADDRESS: ColumnSet = span(NAME, 7);
+    pub const NAME_AND_ADDRESS: ColumnSet = span(2, 7);
 }
 
 /// DISTRICT.
@@ -161,10 +159,8 @@ pub mod district {
     pub const YTD_AND_NEXT: Part = Part::of(COLUMNS, &[1, 2]);
     /// D_NEXT_O_ID.
     pub const NEXT: Part = Part::of(COLUMNS, &[2]);
-    /// Number of D_NAME.
-    pub const NAME: usize = 3;
     /// D_NAME and the address.
-    pub const NAME_AND_ADDRESS: ColumnSet = span(NAME, 8);
+    pub const NAME_AND_ADDRESS: ColumnSet = span(3, 8);
 }
 
 /// CUSTOMER.
@@ -231,8 +227,6 @@ pub mod history {
     ];
     /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 6);
-    /// Number of H_DATA.
-    pub const DATA: usize = 7;
 }
 
 /// NEW-ORDER, and ORDER by customer: only their keys matter.
@@ -277,6 +271,8 @@ pub mod line {
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 4);
     /// All columns.
     pub const ALL: Part = Part::span(COLUMNS, 0, 5);
+    /// Length of OL_DIST_INFO, and of each S_DIST_xx.
+    pub const INFO_BYTES: usize = ALL.bytes - NUMBERS.bytes;
     /// OL_I_ID.
     pub const ITEM: Part = Part::of(COLUMNS, &[0]);
     /// OL_AMOUNT.
@@ -328,19 +324,11 @@ pub mod stock {
     pub const QUANTITY: Part = Part::of(COLUMNS, &[0]);
     /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 3);
-    /// Number of S_DATA.
-    pub const DATA: usize = 14;
-
-    /// Returns the number of S_DIST_xx of district number `district`.
-    #[inline]
-    pub fn district(district: u64) -> usize {
-        4 + district as usize
-    }
 
     /// Returns S_DIST_xx of district number `district`, and S_DATA.
     #[inline]
     pub fn texts(district: u64) -> ColumnSet {
-        ColumnSet::one(self::district(district)).with(ColumnSet::one(DATA))
+        ColumnSet::one(4 + district as usize).with(ColumnSet::one(14))
     }
 }
 

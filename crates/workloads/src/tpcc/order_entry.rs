@@ -2,13 +2,13 @@
 
 use super::client::Desk;
 use super::columns::{CUSTOMER, DISTRICT, ITEM, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE};
-use super::columns::{Part, STOCK, WAREHOUSE};
-use super::columns::{customer, district, item, stock, warehouse};
+use super::columns::{STOCK, WAREHOUSE};
+use super::columns::{customer, district, item, line, stock, warehouse};
 use super::draw::Line;
 use super::keys::Place;
-use super::row::{Row, amount, fetch, packed, word};
+use super::row::{Row, amount, fetch, packed, put, word};
 use super::text::is_original;
-use txn::{Abort, Access, Intent, TableId};
+use txn::{Abort, Access, ColumnSet, Intent, TableId, variable};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
 const WHOLE: i64 = 10_000;
@@ -16,21 +16,18 @@ const WHOLE: i64 = 10_000;
 impl Desk {
     /// Prefetches the rows that are accessed one after another, so that their cache misses overlap.
     fn announce<A: Access + ?Sized>(&mut self, access: &mut A, place: Place, lines: &[Line]) {
-        let mut tell = |table: TableId, part: Part, key: &dyn Fn(&Line) -> u64| {
+        let mut tell = |table: TableId, columns: ColumnSet, key: &dyn Fn(&Line) -> u64| {
             self.keys.clear();
             self.keys.extend(lines.iter().map(key));
-            access.prefetch(table, &self.keys, part.set);
+            access.prefetch(table, &self.keys, columns);
         };
         let options = &self.options;
         let stored = |line: &Line| options.stock(line.supplier, line.item);
-        tell(ITEM, item::PRICE, &|line| line.item);
-        tell(STOCK, stock::NUMBERS, &stored);
+        tell(ITEM, item::PRICE.set, &|line| line.item);
+        tell(STOCK, stock::NUMBERS.set, &stored);
         if options.full_schema() {
-            let texts = stock::texts(place.district);
-            for line in lines {
-                access.prefetch(ITEM, &[line.item], item::TEXTS);
-                access.prefetch(STOCK, &[stored(line)], texts);
-            }
+            tell(ITEM, item::TEXTS, &|line| line.item);
+            tell(STOCK, stock::texts(place.district), &stored);
         }
     }
 
@@ -92,9 +89,9 @@ impl Desk {
         // The item number can be unused (clause 2.4.2.3).
         let row = found.ok_or_else(Abort::user)?;
         let price = amount(row, 0);
-        let columns = part.set.with(texts);
-        let data = full.then(|| self.layouts.of(ITEM).field(columns, row, item::DATA)).flatten();
-        let is_branded = data.is_some_and(is_original);
+        let layout = self.layouts.of(ITEM);
+        let data = || layout.field(texts, &row[part.bytes..], item::DATA);
+        let is_branded = full && data().is_some_and(is_original);
         self.digest.add(row);
         let stored = (STOCK, self.options.stock(supplier, item));
         let (part, texts) = (stock::NUMBERS, stock::texts(place.district));
@@ -108,18 +105,18 @@ impl Desk {
             word(row, 3).wrapping_add(remote),
         ]);
         let cost = price * quantity as i64;
-        self.written.clear();
-        let mut entry = Row::new(self.layouts.of(ORDER_LINE), &mut self.written);
-        entry.numbers(&[item, supplier, quantity, cost as u64]).number_or_null(None);
+        // OL_DELIVERY_D is NULL, which consists of zeros.
+        let mut entry = [0; line::ALL.bytes];
+        put(&mut entry, &[item, supplier, quantity, cost as u64]);
         if full {
-            let (columns, layout) = (part.set.with(texts), self.layouts.of(STOCK));
-            entry.value(layout.field(columns, row, stock::district(place.district)));
-            let data = layout.field(columns, row, stock::DATA);
-            let brand = is_branded && data.is_some_and(is_original);
+            let (info, data) = row[part.bytes..].split_at(line::INFO_BYTES);
+            entry[line::NUMBERS.bytes..].copy_from_slice(info);
+            let brand = is_branded && variable(data).is_some_and(is_original);
             self.digest.add(&[if brand { b'B' } else { b'G' }]);
         }
         access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
-        access.insert(ORDER_LINE, place.line(number, at).into(), &self.written)?;
+        let entry = if full { &entry[..] } else { &entry[..line::NUMBERS.bytes] };
+        access.insert(ORDER_LINE, place.line(number, at).into(), entry)?;
         Ok(cost)
     }
 }

@@ -7,7 +7,7 @@ use super::draw::Who;
 use super::keys::Place;
 use super::row::{Row, amount, increase, packed, word};
 use std::io::Write;
-use txn::{Abort, Access, ColumnSet, Intent, TableId};
+use txn::{Abort, Access, ColumnSet, Intent, TableId, variable};
 
 /// Offset of C_CREDIT in the columns of a customer that a payment reads.
 const CREDIT: usize = 32;
@@ -24,11 +24,11 @@ impl Desk {
     ) -> Result<(), Abort> {
         self.remark.clear();
         let home = (WAREHOUSE, place.warehouse);
-        let texts = (warehouse::NAME, warehouse::NAME_AND_ADDRESS);
+        let texts = warehouse::NAME_AND_ADDRESS;
         self.take_in(access, home, warehouse::YTD, texts, paid)?;
         self.remark.extend_from_slice(b"    ");
         let here = (DISTRICT, self.options.district(place));
-        let texts = (district::NAME, district::NAME_AND_ADDRESS);
+        let texts = district::NAME_AND_ADDRESS;
         self.take_in(access, here, district::YTD, texts, paid)?;
         let customer = self.number_of(access, residence, who)?;
         self.credit(access, residence, customer, place, paid)?;
@@ -47,7 +47,7 @@ impl Desk {
         access: &mut A,
         row: (TableId, u64),
         sum: Part,
-        (name, texts): (usize, ColumnSet),
+        texts: ColumnSet,
         paid: i64,
     ) -> Result<(), Abort> {
         if !self.options.full_schema() {
@@ -59,9 +59,10 @@ impl Desk {
             false => (sum, Intent::Update),
         };
         let found = self.buffers.read(access, row, (part, texts), intent)?;
-        let name = self.layouts.of(row.0).field(part.set.with(texts), found, name);
-        self.remark.extend_from_slice(name.unwrap_or(&[]));
-        self.digest.add(&found[part.bytes..]);
+        let shown = &found[part.bytes..];
+        // The name comes first.
+        self.remark.extend_from_slice(variable(shown).unwrap_or(&[]));
+        self.digest.add(shown);
         if adds_at_commit {
             return increase(access, row, sum, &paid.to_le_bytes());
         }

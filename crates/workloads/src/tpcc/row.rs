@@ -1,6 +1,6 @@
 //! Accesses values in packed rows, and rows that always exist.
 
-use super::columns::Part;
+use super::columns::{self, Part};
 use txn::{Abort, Access, ColumnSet, Intent, RowLayout, TableId};
 
 /// Buffer size in bytes. It is larger than any [`Part`] of a row that a transaction reads at once.
@@ -72,12 +72,15 @@ impl<'r> Row<'r> {
         self
     }
 
-    /// Appends the next integers.
+    /// Appends the next integers, of columns that the layout has.
     #[inline]
     pub fn numbers(&mut self, numbers: &[u64]) -> &mut Self {
+        let columns = columns::span(self.next, self.next + numbers.len() - 1);
+        assert!(self.layout.integers().contains(columns), "columns {columns:?} are integers");
         for number in numbers {
-            self.value(Some(&number.to_le_bytes()));
+            self.out.extend_from_slice(&number.to_le_bytes());
         }
+        self.next += numbers.len();
         self
     }
 
