@@ -99,9 +99,9 @@ pub trait Session: Access {
 
 /// The session of any architecture under any protocol.
 ///
-/// On a native machine an access that needs only one record takes a fast path, which is compiled for the
-/// protocol. All other accesses go through [`crate::rows`], which is compiled once per machine. On a machine
-/// that models time, all accesses do.
+/// On a native machine an access that needs only columns of fixed length of one record takes a fast path, which
+/// is compiled for the protocol. All other accesses go through [`crate::rows`], which is compiled once per
+/// machine. On a machine that models time, all accesses do.
 pub struct SessionOf<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
     rows: Rows<'s, M>,
     sites: A::Sites<'s>,

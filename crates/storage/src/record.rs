@@ -13,7 +13,10 @@
 //! copy validates it afterwards with the protocol's own word, as in a seqlock: an acquire fence, then a second read of
 //! that word.
 
-use crate::shape::{Role, Shape};
+use crate::{
+    Values,
+    shape::{Role, Shape},
+};
 use machine::{Category, Core, Machine, Word};
 use std::ptr::NonNull;
 use txn::{ColumnSet, ColumnSpan, Digest, RowLayout, TableId, Version};
@@ -349,6 +352,19 @@ impl<'s, M: Machine> Record<'s, M> {
                 let first = fetched.max(from - from % LINE_BYTES);
                 core.prefetch(base.wrapping_add(first), to - first);
                 fetched = to.next_multiple_of(LINE_BYTES);
+            }
+        }
+    }
+
+    /// Asks the host to fetch those values of `columns` that lie outside the record. Reads the words that name them
+    /// without the protocol, because a wrong guess costs only time.
+    #[inline]
+    pub fn prefetch_values(&self, core: &M::Core, values: &Values<M>, columns: ColumnSet) {
+        let layout = self.shape.layout();
+        for column in layout.apart().iter() {
+            if columns.contains(ColumnSet::one(column)) {
+                let word = &self.column_words(layout.span(column))[0];
+                values.prefetch(core, core.load_relaxed(self.line(), word));
             }
         }
     }

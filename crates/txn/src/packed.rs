@@ -187,11 +187,19 @@ impl RowLayout {
         out: &mut Vec<u8>,
         mut read: impl FnMut(u64, &mut Vec<u8>),
     ) {
-        let mut rest = held;
+        // Values of fixed length that follow one another are copied together, from `copied` to `at`.
+        let (mut copied, mut at) = (0, 0);
         for column in columns.iter() {
-            let value = take(&mut rest, self.span(column).bytes as usize);
-            match self.form(column) {
-                Form::Fixed | Form::Nullable => out.extend_from_slice(value),
+            let (form, end) = (self.form(column), at + self.span(column).bytes as usize);
+            if matches!(form, Form::Fixed | Form::Nullable) {
+                at = end;
+                continue;
+            }
+            out.extend_from_slice(&held[copied..at]);
+            let value = &held[at..end];
+            (copied, at) = (end, end);
+            match form {
+                Form::Fixed | Form::Nullable => {}
                 Form::Short(nullable) => {
                     let (length, value) = value.split_at(1);
                     match usize::from(length[0]) {
@@ -208,14 +216,15 @@ impl RowLayout {
                         push_variable(out, if nullable { None } else { Some(&[]) });
                         continue;
                     }
-                    let at = out.len();
+                    let front = out.len();
                     out.extend_from_slice(&[0; LENGTH_BYTES]);
                     read(word, out);
-                    let length = (out.len() - at - LENGTH_BYTES) as u32;
-                    out[at..at + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+                    let length = (out.len() - front - LENGTH_BYTES) as u32;
+                    out[front..front + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
                 }
             }
         }
+        out.extend_from_slice(&held[copied..at]);
     }
 
     /// Returns the words that name values outside the record, in `columns` of `held`.

@@ -141,7 +141,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         at: Sited<'s, M>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
-        self.note_values(&at.record);
+        self.note_values(&at.record, &change);
         if self.sites.site(at.site).write(at.record, change)? {
             if change.state.is_some() || !change.columns.is_empty() {
                 self.note_write(at.record, change.state);

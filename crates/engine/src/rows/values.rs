@@ -12,7 +12,7 @@
 
 use super::{Rows, Sited, Work, added};
 use machine::{Core, Machine};
-use protocols::{Image, faults};
+use protocols::{Change, Image, faults};
 use std::{collections::HashSet, ops::ControlFlow};
 use storage::{Record, Table, Values};
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, RowLayout, TableId, WriteKind};
@@ -26,7 +26,7 @@ pub(super) struct ValueStates {
     replaced: Vec<(usize, u64)>,
     /// Latest commit timestamp of the writes that have replaced them.
     replaced_at: u64,
-    /// Set if the running attempt has written to a table that has values outside records.
+    /// Set if a write of the running attempt can store or replace values outside records.
     writes: bool,
     /// Number of values retired or replaced since the last release.
     waiting: usize,
@@ -162,9 +162,11 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         written
     }
 
-    /// Notes that the attempt writes to `record`, so that its commit looks for values.
-    pub(super) fn note_values(&mut self, record: &Record<'s, M>) {
-        if !record.table().row_layout().apart().is_empty() {
+    /// Notes a write to `record` that can store or replace values outside records, so that the commit looks for
+    /// them. An update of other columns can't.
+    pub(super) fn note_values(&mut self, record: &Record<'s, M>, change: &Change<'_>) {
+        let apart = record.table().row_layout().apart();
+        if !apart.is_empty() && (change.state.is_some() || apart.intersects(change.columns)) {
             self.rows.values.writes = true;
             // A bare attempt tells no images at commit.
             self.rows.bare = false;

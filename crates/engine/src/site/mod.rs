@@ -262,19 +262,19 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         &mut self.part
     }
 
-    /// Returns the record of integer key `key` in a table with whole rows, if there is one.
+    /// Returns the record of integer key `key` in `home` if rows are whole there and it exists.
     #[inline(always)]
-    fn find_whole(&mut self, table: TableId, key: u64) -> Result<Option<Whole<'s, M>>, Abort> {
-        let home = self.data.table(table);
+    fn find_whole(&mut self, home: &'s Table<M>, key: u64) -> Result<Option<Record<'s, M>>, Abort> {
         if !home.has_whole_rows() {
             return Ok(None);
         }
         self.part.approach_directly(home.schema(), key)?;
-        Ok(home.find(self.data.core, key).map(|record| (home, record)))
+        Ok(home.find(self.data.core, key))
     }
 
-    /// Reads the row of integer key `key` if that is possible at once: the row must not be split, and its
-    /// record must exist. Otherwise returns `None`, has done nothing, and leaves the access to [`crate::rows`].
+    /// Reads the row of integer key `key` if that is possible at once: the row must not be split, its record must
+    /// exist, and the columns must have fixed lengths. Otherwise returns `None`, has done nothing, and leaves the
+    /// access to [`crate::rows`].
     #[inline(always)]
     pub fn read_number(
         &mut self,
@@ -284,17 +284,18 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<Option<RowHead>, Abort> {
-        let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
-        if home.foreign_columns().intersects(columns) {
+        let home = self.data.table(table);
+        if home.indirect_columns().intersects(columns) {
             return Ok(None);
         }
+        let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         // SAFETY: the record was found in the owner's store.
         let read = unsafe { self.part.read_directly(record, columns, intent, out) };
         refuse_retired(read).map(Some)
     }
 
-    /// Updates the row of integer key `key` at once, as [`LocalSite::read_number`] reads it, if no indexed
-    /// column changes.
+    /// Updates the row of integer key `key` at once, as [`LocalSite::read_number`] reads it, if no column is
+    /// indexed.
     #[inline(always)]
     pub fn update_number(
         &mut self,
@@ -303,10 +304,11 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         columns: ColumnSet,
         values: &[u8],
     ) -> Result<Option<bool>, Abort> {
-        let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
-        if home.special_columns().intersects(columns) {
+        let home = self.data.table(table);
+        if home.involved_columns().intersects(columns) {
             return Ok(None);
         }
+        let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         let change = Change { columns, values, state: None };
         // SAFETY: the record was found in the owner's store.
         let written = unsafe { self.part.write_directly(record, change) }?;
@@ -326,11 +328,12 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if !Part::adds_at_commit(&self.part) {
             return Ok(None);
         }
-        let Some((home, record)) = self.find_whole(table, key)? else { return Ok(None) };
+        let home = self.data.table(table);
         let integers = home.row_layout().integers().contains(columns);
-        if !integers || home.special_columns().intersects(columns) {
+        if !integers || home.involved_columns().intersects(columns) {
             return Ok(None);
         }
+        let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         // SAFETY: the record was found in the owner's store.
         let added = unsafe { self.part.add_directly(record, columns, deltas) }?;
         Ok(added.then_some(true))
@@ -361,11 +364,25 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
                 split.second(&record).prefetch(core, columns.without(columns.without(often)));
             }
         }
+        if home.indirect_columns().intersects(columns) {
+            self.prefetch_values(home, keys, columns);
+        }
+    }
+
+    /// Prefetches the values outside these records, which must be on their way to the cache. The first word that names
+    /// a value is waited for, and the others arrive meanwhile.
+    #[inline(never)]
+    fn prefetch_values(&self, home: &Table<M>, keys: &[u64], columns: ColumnSet) {
+        let (core, values) = (self.data.core, self.data.store.values());
+        for key in keys {
+            let Some(record) = home.guess(core, *key) else { continue };
+            record.prefetch_values(core, values, columns);
+            if let Some(second) = record.second() {
+                second.prefetch_values(core, values, columns);
+            }
+        }
     }
 }
-
-/// A table, and the record of a row in it that is not split.
-type Whole<'s, M> = (&'s Table<M>, Record<'s, M>);
 
 #[inline(always)]
 fn refuse_retired(read: Result<RowHead, Abort>) -> Result<RowHead, Abort> {

@@ -41,11 +41,12 @@ pub struct Table<M: Machine> {
     index: Index<M>,
     /// Columns that are in a secondary index.
     indexed_columns: ColumnSet,
-    /// Numbers of columns that the table itself does not have. They are of columns that were added to it.
-    foreign_columns: ColumnSet,
-    /// Columns whose updates need more than the record: the two sets above.
-    special_columns: ColumnSet,
-    /// Set if keys are numbers and each row is one record of fixed length.
+    /// Columns that a record does not hold in packed form: those whose values have different lengths, and those that
+    /// were added to the table.
+    indirect_columns: ColumnSet,
+    /// The indirect columns, and those that are in a secondary index.
+    involved_columns: ColumnSet,
+    /// Set if keys are numbers and each row is one record.
     whole_rows: bool,
     /// Columns that were added after the table was made, in the order of their numbers. Empty in most tables.
     added: OnceLock<Box<[OnceLock<AddedColumns>]>>,
@@ -155,16 +156,17 @@ impl<M: Machine> Table<M> {
         // The table's memory can be given back when the table is dropped.
         let arena = &arena.recording();
         let index = Index::new(arena, id, &schema, rows, extras)?;
-        let plain = schema.key == KeyKind::Integer && schema.often.is_empty();
+        let whole_rows = schema.key == KeyKind::Integer && schema.often.is_empty();
         let shape = Shape::of_rows(arena, id, schema, extras);
-        let foreign_columns = ColumnSet(!shape.row_layout().all().0);
-        let whole_rows = plain && shape.row_layout().variable().is_empty();
+        // A table has no columns with the numbers of those that will be added to it.
+        let added_columns = ColumnSet(!shape.row_layout().all().0);
+        let indirect_columns = shape.row_layout().variable().with(added_columns);
         Ok(Table {
             index,
             shape,
             indexed_columns: ColumnSet::NONE,
-            foreign_columns,
-            special_columns: foreign_columns,
+            indirect_columns,
+            involved_columns: indirect_columns,
             whole_rows,
             added: OnceLock::new(),
             spaces: Mutex::new(Vec::new()),
@@ -202,20 +204,8 @@ impl<M: Machine> Table<M> {
     /// Returns the same table with secondary indexes on `columns`.
     pub(crate) fn with_indexed_columns(mut self, columns: ColumnSet) -> Self {
         self.indexed_columns = columns;
-        self.special_columns = self.foreign_columns.with(columns);
+        self.involved_columns = self.indirect_columns.with(columns);
         self
-    }
-
-    /// Returns the numbers of columns that the table itself does not have.
-    #[inline(always)]
-    pub fn foreign_columns(&self) -> ColumnSet {
-        self.foreign_columns
-    }
-
-    /// Returns the columns whose updates need more than the record: indexed ones, and those that were added.
-    #[inline(always)]
-    pub fn special_columns(&self) -> ColumnSet {
-        self.special_columns
     }
 
     /// Returns the columns that are in a secondary index.
@@ -232,6 +222,20 @@ impl<M: Machine> Table<M> {
         self.spaces.lock().clear();
         // SAFETY: the caller promises that nothing refers to the table's memory.
         unsafe { self.arena().release() }
+    }
+
+    /// Returns the columns that a record does not hold in packed form: those whose values have different lengths, and
+    /// those that were added to the table.
+    #[inline(always)]
+    pub fn indirect_columns(&self) -> ColumnSet {
+        self.indirect_columns
+    }
+
+    /// Returns the columns whose update involves more than the bytes of the record: the indirect ones, and those that
+    /// are in a secondary index.
+    #[inline(always)]
+    pub fn involved_columns(&self) -> ColumnSet {
+        self.involved_columns
     }
 
     /// Returns the shape of the table's records.
@@ -251,8 +255,7 @@ impl<M: Machine> Table<M> {
         self.shape.row_layout()
     }
 
-    /// Returns true if keys are numbers and each row is one record of fixed length. Then [`Table::find`] leads to the
-    /// whole row.
+    /// Returns true if keys are numbers and each row is one record. Then [`Table::find`] leads to the whole row.
     #[inline(always)]
     pub fn has_whole_rows(&self) -> bool {
         self.whole_rows

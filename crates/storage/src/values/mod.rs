@@ -170,6 +170,17 @@ impl<M: Machine> Values<M> {
         }
     }
 
+    /// Asks the host to fetch the value that `word` names. The word can be stale: by invariant 2 it leads to a slot.
+    #[inline]
+    pub fn prefetch(&self, core: &M::Core, word: u64) {
+        if let ValueWord::Slot(offset, length) = ValueWord::of(word)
+            && offset > 0
+        {
+            let header: *const Header<M> = self.header(offset);
+            core.prefetch(header.cast(), size_of::<Header<M>>() + length);
+        }
+    }
+
     /// Notes that a write replaces `word`. Returns true if the value has a slot and is replaced for the first time. The
     /// caller must retire it then.
     pub fn replace(&self, core: &M::Core, word: u64) -> bool {

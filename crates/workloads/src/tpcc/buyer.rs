@@ -5,7 +5,7 @@ use super::columns::{CUSTOMER_BY_NAME, by_name};
 use super::draw::Who;
 use super::keys::{self, Place};
 use std::ops::ControlFlow;
-use txn::{Abort, Access, Direction};
+use txn::{Abort, Access, Direction, variable};
 
 impl Desk {
     /// Returns the number of a customer. If several have the same last name, it is the middle customer in the
@@ -22,15 +22,17 @@ impl Desk {
         };
         let named = &mut self.named;
         named.clear();
-        let (range, part) = (place.all_named(name), by_name::FIRST);
+        let range = place.all_named(name);
         access.scan(
             CUSTOMER_BY_NAME,
             range.into(),
             Direction::Forward,
-            part.set,
+            by_name::FIRST,
             &mut |key, first| {
-                let first = first.try_into().expect("the column is as long as its type");
-                named.push((first, keys::customer_of_name(key.number())));
+                // A name followed by zeros has the same place in the order as the name.
+                let (first, mut padded) = (variable(first).unwrap_or(&[]), [0; 16]);
+                padded[..first.len()].copy_from_slice(first);
+                named.push((padded, keys::customer_of_name(key.number())));
                 ControlFlow::Continue(())
             },
         )?;

@@ -1,11 +1,12 @@
 //! Draws and runs one terminal's stream of transactions.
 
 use super::TpccOptions;
+use super::columns::Layouts;
 use super::draw::{Drawn, Line, MOST_LINES, Terminal};
 use super::keys::{self, LOADING_WORKER, Place};
 use super::load;
 use super::mix::Mix;
-use super::row::{BUFFER, Digest};
+use super::row::{Buffers, Digest};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client};
 
@@ -33,7 +34,14 @@ pub(super) struct Desk {
     pub date: u64,
     /// Key of its history row, if it writes one.
     pub history: u64,
-    pub buffer: [u8; BUFFER],
+    pub layouts: Layouts,
+    pub buffers: Buffers,
+    /// Buffer for a row or some columns to be written, packed.
+    pub written: Vec<u8>,
+    /// H_DATA of a payment.
+    pub remark: Vec<u8>,
+    /// C_DATA of a customer with bad credit.
+    pub text: Vec<u8>,
     /// Customers with the same last name: first name and number.
     pub named: Vec<([u8; 16], u64)>,
     /// Numbers found by a scan.
@@ -61,7 +69,11 @@ impl TpccClient {
                 options: options.clone(),
                 date: 0,
                 history: 0,
-                buffer: [0; BUFFER],
+                layouts: Layouts::new(options.full_schema()),
+                buffers: Buffers::new(options.full_schema()),
+                written: Vec::new(),
+                remark: Vec::new(),
+                text: Vec::new(),
                 named: Vec::new(),
                 found: Vec::new(),
                 keys: Vec::with_capacity(MOST_LINES),

@@ -7,11 +7,13 @@
 //! Columns of a primary key are in the key ([`super::keys`]) and are not repeated in the row. Amounts of
 //! money are integers, in cents, so that sums are exact in any order. Taxes and discounts are in units of
 //! 0.0001. A date is the number of the transaction within its worker, counted from 2, because this code may
-//! not read a wall clock. The date of the initial population is 1, and 0 means no date. A carrier is 1 to 10,
-//! and 0 means none.
+//! not read a wall clock. The date of the initial population is 1. A carrier is 1 to 10. An order without a
+//! carrier and a line without a date of delivery have NULL there.
+//!
+//! Variable text of the specification is text of variable length. Fixed text is bytes.
 
-use txn::ColumnType::{self, Bytes, I64, U64};
-use txn::{Column, ColumnSet, TableId, TableSchema};
+use txn::ColumnType::{self, Bytes, I64, TextUpTo, U64};
+use txn::{Column, ColumnSet, RowLayout, TableId, TableSchema};
 
 /// WAREHOUSE, by its number.
 pub const WAREHOUSE: TableId = TableId(0);
@@ -36,10 +38,43 @@ pub const CUSTOMER_BY_NAME: TableId = TableId(9);
 /// Orders by customer, in key order. The New-Order transaction maintains it.
 pub const ORDER_BY_CUSTOMER: TableId = TableId(10);
 
-/// The declared columns of a table.
-pub type Columns = &'static [(&'static str, ColumnType)];
+/// The declaration of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Declared {
+    name: &'static str,
+    kind: ColumnType,
+    nullable: bool,
+}
 
-/// Some columns of a table, in ascending order, with their total length.
+impl Declared {
+    /// Returns the bytes of a value in packed form, which must have a fixed length.
+    const fn bytes(self) -> usize {
+        match self.kind.fixed_bytes() {
+            Some(bytes) => bytes + self.nullable as usize,
+            None => panic!("values of this column have different lengths"),
+        }
+    }
+
+    fn column(&self) -> Column {
+        let column = Column::new(self.name, self.kind);
+        if self.nullable { column.nullable() } else { column }
+    }
+}
+
+/// Declares a column in which every row has a value.
+const fn of(name: &'static str, kind: ColumnType) -> Declared {
+    Declared { name, kind, nullable: false }
+}
+
+/// Declares a column in which a row can have no value.
+const fn nullable(name: &'static str, kind: ColumnType) -> Declared {
+    Declared { name, kind, nullable: true }
+}
+
+/// The declared columns of a table.
+pub type Columns = &'static [Declared];
+
+/// Some columns of a table in ascending order, whose values have fixed lengths, with their total length.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// The columns.
@@ -57,7 +92,7 @@ impl Part {
         while i < numbers.len() {
             assert!(i == 0 || numbers[i - 1] < numbers[i], "values are packed in column order");
             set = set.with(ColumnSet::one(numbers[i]));
-            bytes += columns[numbers[i]].1.most_bytes();
+            bytes += columns[numbers[i]].bytes();
             i += 1;
         }
         Part { set, bytes }
@@ -65,24 +100,18 @@ impl Part {
 
     /// Returns the columns from `first` to `last`, both included.
     const fn span(columns: Columns, first: usize, last: usize) -> Part {
-        let set = ColumnSet(ColumnSet::first(last + 1).0 & !ColumnSet::first(first).0);
-        Part { set, bytes: offset(columns, last + 1) - offset(columns, first) }
-    }
-
-    /// Returns these columns followed by `behind`, which must come after them.
-    pub const fn then(self, behind: Part) -> Part {
-        Part { set: self.set.with(behind.set), bytes: self.bytes + behind.bytes }
+        let (mut bytes, mut i) = (0, first);
+        while i <= last {
+            bytes += columns[i].bytes();
+            i += 1;
+        }
+        Part { set: span(first, last), bytes }
     }
 }
 
-/// Returns the offset of column number `column` in a packed row.
-pub const fn offset(columns: Columns, column: usize) -> usize {
-    let (mut bytes, mut i) = (0, 0);
-    while i < column {
-        bytes += columns[i].1.most_bytes();
-        i += 1;
-    }
-    bytes
+/// Returns the columns from `first` to `last`, both included.
+pub(super) const fn span(first: usize, last: usize) -> ColumnSet {
+    ColumnSet(ColumnSet::first(last + 1).0 & !ColumnSet::first(first).0)
 }
 
 /// WAREHOUSE.
@@ -90,21 +119,21 @@ pub mod warehouse {
     use super::*;
     /// All columns.
     pub const COLUMNS: Columns = &[
-        ("w_tax", U64),
-        ("w_ytd", I64),
-        ("w_name", Bytes(10)),
-        ("w_street_1", Bytes(20)),
-        ("w_street_2", Bytes(20)),
-        ("w_city", Bytes(20)),
-        ("w_state", Bytes(2)),
-        ("w_zip", Bytes(9)),
+        of("w_tax", U64),
+        of("w_ytd", I64),
+        of("w_name", TextUpTo(10)),
+        of("w_street_1", TextUpTo(20)),
+        of("w_street_2", TextUpTo(20)),
+        of("w_city", TextUpTo(20)),
+        of("w_state", Bytes(2)),
+        of("w_zip", Bytes(9)),
     ];
     /// W_TAX.
     pub const TAX: Part = Part::of(COLUMNS, &[0]);
     /// W_YTD.
     pub const YTD: Part = Part::of(COLUMNS, &[1]);
     /// W_NAME and the address.
-    pub const NAME_AND_ADDRESS: Part = Part::span(COLUMNS, 2, 7);
+    pub const NAME_AND_ADDRESS: ColumnSet = span(2, 7);
 }
 
 /// DISTRICT.
@@ -112,24 +141,26 @@ pub mod district {
     use super::*;
     /// All columns.
     pub const COLUMNS: Columns = &[
-        ("d_tax", U64),
-        ("d_ytd", I64),
-        ("d_next_o_id", U64),
-        ("d_name", Bytes(10)),
-        ("d_street_1", Bytes(20)),
-        ("d_street_2", Bytes(20)),
-        ("d_city", Bytes(20)),
-        ("d_state", Bytes(2)),
-        ("d_zip", Bytes(9)),
+        of("d_tax", U64),
+        of("d_ytd", I64),
+        of("d_next_o_id", U64),
+        of("d_name", TextUpTo(10)),
+        of("d_street_1", TextUpTo(20)),
+        of("d_street_2", TextUpTo(20)),
+        of("d_city", TextUpTo(20)),
+        of("d_state", Bytes(2)),
+        of("d_zip", Bytes(9)),
     ];
     /// D_TAX and D_NEXT_O_ID.
     pub const TAX_AND_NEXT: Part = Part::of(COLUMNS, &[0, 2]);
     /// D_YTD.
     pub const YTD: Part = Part::of(COLUMNS, &[1]);
+    /// D_YTD and D_NEXT_O_ID.
+    pub const YTD_AND_NEXT: Part = Part::of(COLUMNS, &[1, 2]);
     /// D_NEXT_O_ID.
     pub const NEXT: Part = Part::of(COLUMNS, &[2]);
     /// D_NAME and the address.
-    pub const NAME_AND_ADDRESS: Part = Part::span(COLUMNS, 3, 8);
+    pub const NAME_AND_ADDRESS: ColumnSet = span(3, 8);
 }
 
 /// CUSTOMER.
@@ -137,24 +168,24 @@ pub mod customer {
     use super::*;
     /// All columns.
     pub const COLUMNS: Columns = &[
-        ("c_balance", I64),
-        ("c_ytd_payment", I64),
-        ("c_payment_cnt", U64),
-        ("c_delivery_cnt", U64),
-        ("c_discount", U64),
-        ("c_credit", Bytes(2)),
-        ("c_credit_lim", I64),
-        ("c_since", U64),
-        ("c_first", Bytes(16)),
-        ("c_middle", Bytes(2)),
-        ("c_last", Bytes(16)),
-        ("c_street_1", Bytes(20)),
-        ("c_street_2", Bytes(20)),
-        ("c_city", Bytes(20)),
-        ("c_state", Bytes(2)),
-        ("c_zip", Bytes(9)),
-        ("c_phone", Bytes(16)),
-        ("c_data", Bytes(500)),
+        of("c_balance", I64),
+        of("c_ytd_payment", I64),
+        of("c_payment_cnt", U64),
+        of("c_delivery_cnt", U64),
+        of("c_discount", U64),
+        of("c_credit", Bytes(2)),
+        of("c_credit_lim", I64),
+        of("c_since", U64),
+        of("c_first", TextUpTo(16)),
+        of("c_middle", Bytes(2)),
+        of("c_last", TextUpTo(16)),
+        of("c_street_1", TextUpTo(20)),
+        of("c_street_2", TextUpTo(20)),
+        of("c_city", TextUpTo(20)),
+        of("c_state", Bytes(2)),
+        of("c_zip", Bytes(9)),
+        of("c_phone", Bytes(16)),
+        of("c_data", TextUpTo(500)),
     ];
     /// C_BALANCE.
     pub const BALANCE: Part = Part::of(COLUMNS, &[0]);
@@ -169,13 +200,15 @@ pub mod customer {
     /// C_DISCOUNT and C_CREDIT.
     pub const TERMS: Part = Part::of(COLUMNS, &[4, 5]);
     /// C_LAST.
-    pub const LAST: Part = Part::of(COLUMNS, &[10]);
+    pub const LAST: ColumnSet = ColumnSet::one(10);
     /// C_FIRST, C_MIDDLE and C_LAST.
-    pub const NAMES: Part = Part::span(COLUMNS, 8, 10);
+    pub const NAMES: ColumnSet = span(8, 10);
     /// Further columns that a payment shows: limit, date, names, address, phone.
-    pub const SHOWN: Part = Part::span(COLUMNS, 6, 16);
-    /// C_DATA.
-    pub const DATA: Part = Part::of(COLUMNS, &[17]);
+    pub const SHOWN: ColumnSet = span(6, 16);
+    /// Number of C_DATA.
+    pub const DATA: usize = 17;
+    /// Largest length of C_DATA.
+    pub const DATA_BYTES: usize = COLUMNS[DATA].kind.most_bytes();
 }
 
 /// HISTORY.
@@ -183,26 +216,24 @@ pub mod history {
     use super::*;
     /// All columns.
     pub const COLUMNS: Columns = &[
-        ("h_c_id", U64),
-        ("h_c_d_id", U64),
-        ("h_c_w_id", U64),
-        ("h_d_id", U64),
-        ("h_w_id", U64),
-        ("h_amount", I64),
-        ("h_date", U64),
-        ("h_data", Bytes(24)),
+        of("h_c_id", U64),
+        of("h_c_d_id", U64),
+        of("h_c_w_id", U64),
+        of("h_d_id", U64),
+        of("h_w_id", U64),
+        of("h_amount", I64),
+        of("h_date", U64),
+        of("h_data", TextUpTo(24)),
     ];
     /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 6);
-    /// Length of a full row in bytes.
-    pub const BYTES: usize = offset(COLUMNS, COLUMNS.len());
 }
 
 /// NEW-ORDER, and ORDER by customer: only their keys matter.
 pub mod presence {
     use super::*;
     /// All columns. A table must have at least one column.
-    pub const COLUMNS: Columns = &[("presence", Bytes(1))];
+    pub const COLUMNS: Columns = &[of("presence", Bytes(1))];
 }
 
 /// ORDER.
@@ -210,11 +241,11 @@ pub mod order {
     use super::*;
     /// All columns.
     pub const COLUMNS: Columns = &[
-        ("o_c_id", U64),
-        ("o_carrier_id", U64),
-        ("o_ol_cnt", U64),
-        ("o_all_local", U64),
-        ("o_entry_d", U64),
+        of("o_c_id", U64),
+        nullable("o_carrier_id", U64),
+        of("o_ol_cnt", U64),
+        of("o_all_local", U64),
+        of("o_entry_d", U64),
     ];
     /// All columns, as a part.
     pub const ALL: Part = Part::span(COLUMNS, 0, 4);
@@ -229,17 +260,19 @@ pub mod line {
     use super::*;
     /// All columns.
     pub const COLUMNS: Columns = &[
-        ("ol_i_id", U64),
-        ("ol_supply_w_id", U64),
-        ("ol_quantity", U64),
-        ("ol_amount", I64),
-        ("ol_delivery_d", U64),
-        ("ol_dist_info", Bytes(24)),
+        of("ol_i_id", U64),
+        of("ol_supply_w_id", U64),
+        of("ol_quantity", U64),
+        of("ol_amount", I64),
+        nullable("ol_delivery_d", U64),
+        of("ol_dist_info", Bytes(24)),
     ];
     /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 4);
-    /// Length of a full row in bytes.
-    pub const BYTES: usize = offset(COLUMNS, COLUMNS.len());
+    /// All columns.
+    pub const ALL: Part = Part::span(COLUMNS, 0, 5);
+    /// Length of OL_DIST_INFO, and of each S_DIST_xx.
+    pub const INFO_BYTES: usize = ALL.bytes - NUMBERS.bytes;
     /// OL_I_ID.
     pub const ITEM: Part = Part::of(COLUMNS, &[0]);
     /// OL_AMOUNT.
@@ -252,12 +285,18 @@ pub mod line {
 pub mod item {
     use super::*;
     /// All columns.
-    pub const COLUMNS: Columns =
-        &[("i_price", I64), ("i_im_id", U64), ("i_name", Bytes(24)), ("i_data", Bytes(50))];
+    pub const COLUMNS: Columns = &[
+        of("i_price", I64),
+        of("i_im_id", U64),
+        of("i_name", TextUpTo(24)),
+        of("i_data", TextUpTo(50)),
+    ];
     /// I_PRICE.
     pub const PRICE: Part = Part::of(COLUMNS, &[0]);
+    /// Number of I_DATA.
+    pub const DATA: usize = 3;
     /// I_NAME and I_DATA.
-    pub const TEXTS: Part = Part::of(COLUMNS, &[2, 3]);
+    pub const TEXTS: ColumnSet = span(2, DATA);
 }
 
 /// STOCK.
@@ -265,51 +304,41 @@ pub mod stock {
     use super::*;
     /// All columns.
     pub const COLUMNS: Columns = &[
-        ("s_quantity", I64),
-        ("s_ytd", U64),
-        ("s_order_cnt", U64),
-        ("s_remote_cnt", U64),
-        ("s_dist_01", Bytes(24)),
-        ("s_dist_02", Bytes(24)),
-        ("s_dist_03", Bytes(24)),
-        ("s_dist_04", Bytes(24)),
-        ("s_dist_05", Bytes(24)),
-        ("s_dist_06", Bytes(24)),
-        ("s_dist_07", Bytes(24)),
-        ("s_dist_08", Bytes(24)),
-        ("s_dist_09", Bytes(24)),
-        ("s_dist_10", Bytes(24)),
-        ("s_data", Bytes(50)),
+        of("s_quantity", I64),
+        of("s_ytd", U64),
+        of("s_order_cnt", U64),
+        of("s_remote_cnt", U64),
+        of("s_dist_01", Bytes(24)),
+        of("s_dist_02", Bytes(24)),
+        of("s_dist_03", Bytes(24)),
+        of("s_dist_04", Bytes(24)),
+        of("s_dist_05", Bytes(24)),
+        of("s_dist_06", Bytes(24)),
+        of("s_dist_07", Bytes(24)),
+        of("s_dist_08", Bytes(24)),
+        of("s_dist_09", Bytes(24)),
+        of("s_dist_10", Bytes(24)),
+        of("s_data", TextUpTo(50)),
     ];
     /// S_QUANTITY.
     pub const QUANTITY: Part = Part::of(COLUMNS, &[0]);
     /// All columns that are numbers.
     pub const NUMBERS: Part = Part::span(COLUMNS, 0, 3);
+
     /// Returns S_DIST_xx of district number `district`, and S_DATA.
     #[inline]
-    pub fn texts(district: u64) -> Part {
-        TEXTS[district as usize]
+    pub fn texts(district: u64) -> ColumnSet {
+        ColumnSet::one(4 + district as usize).with(ColumnSet::one(14))
     }
-
-    /// The parts for each district.
-    const TEXTS: [Part; 10] = {
-        let mut texts = [Part::NONE; 10];
-        let mut district = 0;
-        while district < 10 {
-            texts[district] = Part::of(COLUMNS, &[4 + district, 14]);
-            district += 1;
-        }
-        texts
-    };
 }
 
 /// Customers by last name.
 pub mod by_name {
     use super::*;
     /// All columns.
-    pub const COLUMNS: Columns = &[("c_first", Bytes(16))];
+    pub const COLUMNS: Columns = &[of("c_first", TextUpTo(16))];
     /// C_FIRST, by which customers of one name are ordered.
-    pub const FIRST: Part = Part::of(COLUMNS, &[0]);
+    pub const FIRST: ColumnSet = ColumnSet::one(0);
 }
 
 /// Returns the columns that transactions write most. These are the sums of warehouses and districts, and the
@@ -319,7 +348,7 @@ fn often(table: &str, columns: usize) -> ColumnSet {
     let often = match table {
         "warehouse" => warehouse::YTD.set,
         "district" => district::YTD.set,
-        "customer" => customer::COUNTS.then(customer::DATA).set,
+        "customer" => customer::COUNTS.set.with(ColumnSet::one(customer::DATA)),
         "stock" => stock::NUMBERS.set,
         _ => ColumnSet::NONE,
     };
@@ -352,17 +381,28 @@ pub(super) fn tables(full: bool, split: bool) -> Vec<TableSchema> {
     let table = |(name, columns, decisive, ordered): Declaration| {
         let kept = if full { columns } else { &columns[..decisive] };
         let often = if split { often(name, kept.len()) } else { ColumnSet::NONE };
-        let columns = kept.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
+        let columns = kept.iter().map(Declared::column).collect();
         let table = TableSchema::new(name, columns).split(often);
         if ordered { table.ordered() } else { table }
     };
     TABLES.map(table).into()
 }
 
-/// Returns the length in bytes of a packed row of `table`.
-pub(super) fn row_bytes(table: TableId, full: bool) -> usize {
-    let (_, columns, decisive, _) = TABLES[table.0 as usize];
-    offset(columns, if full { columns.len() } else { decisive })
+/// Layouts of the rows of all tables.
+#[derive(Clone, Debug)]
+pub(super) struct Layouts(Vec<RowLayout>);
+
+impl Layouts {
+    /// Returns the layouts of the full schema, or of the small one.
+    pub fn new(full: bool) -> Layouts {
+        Layouts(tables(full, false).iter().map(RowLayout::of).collect())
+    }
+
+    /// Returns the layout of rows of `table`.
+    #[inline]
+    pub fn of(&self, table: TableId) -> &RowLayout {
+        &self.0[table.0 as usize]
+    }
 }
 
 #[cfg(test)]
@@ -372,26 +412,52 @@ mod tests {
 
     #[test]
     fn parts_are_as_long_as_their_columns() {
-        let tables = tables(true, false);
-        let layout = |table: TableId| RowLayout::of(&tables[table.0 as usize]);
+        let layouts = Layouts::new(true);
         for (table, part) in [
-            (WAREHOUSE, warehouse::NAME_AND_ADDRESS),
-            (CUSTOMER, customer::SHOWN),
-            (CUSTOMER, customer::PAID_AND_TERMS.then(customer::SHOWN)),
-            (STOCK, stock::texts(9)),
-            (ORDER_LINE, line::NUMBERS),
+            (DISTRICT, district::TAX_AND_NEXT),
+            (CUSTOMER, customer::PAID_AND_TERMS),
+            (STOCK, stock::NUMBERS),
+            (HISTORY, history::NUMBERS),
+            (ORDER, order::ALL),
+            (ORDER, order::CARRIER),
+            (ORDER_LINE, line::ALL),
         ] {
-            assert_eq!(layout(table).held_bytes(part.set), part.bytes);
+            assert_eq!(layouts.of(table).held_bytes(part.set), part.bytes);
+            assert!(!layouts.of(table).variable().intersects(part.set));
         }
-        for (number, table) in tables.iter().enumerate() {
-            table.check().unwrap();
-            assert_eq!(
-                RowLayout::of(table).bytes(),
-                row_bytes(TableId(number as u16), true),
-                "{}",
-                table.name
-            );
+    }
+
+    #[test]
+    fn texts_are_variable_or_fixed_as_specified() {
+        let tables = tables(true, false);
+        let of = |variable| {
+            let columns = tables.iter().flat_map(|table| &table.columns);
+            let texts = columns.filter(|column| column.kind.is_bytes());
+            let texts = texts.filter(|column| column.kind.is_variable() == variable);
+            texts.map(|column| (&column.name[..], column.kind.most_bytes())).collect::<Vec<_>>()
+        };
+        let address = |name, lines: [&'static str; 3]| {
+            let mut texts = vec![(name, 10)];
+            texts.extend(lines.map(|line| (line, 20)));
+            texts
+        };
+        let mut variable = address("w_name", ["w_street_1", "w_street_2", "w_city"]);
+        variable.extend(address("d_name", ["d_street_1", "d_street_2", "d_city"]));
+        variable.extend([("c_first", 16), ("c_last", 16)]);
+        variable.extend(["c_street_1", "c_street_2", "c_city"].map(|line| (line, 20)));
+        variable.extend([("c_data", 500), ("h_data", 24), ("i_name", 24), ("i_data", 50)]);
+        variable.extend([("s_data", 50), ("c_first", 16)]);
+        assert_eq!(of(true), variable);
+        let fixed = of(false);
+        for text in [("w_state", 2), ("d_zip", 9), ("c_middle", 2), ("c_credit", 2)] {
+            assert!(fixed.contains(&text), "{text:?}");
         }
+        for text in [("c_phone", 16), ("s_dist_10", 24), ("ol_dist_info", 24)] {
+            assert!(fixed.contains(&text), "{text:?}");
+        }
+        let columns = tables.iter().flat_map(|table| &table.columns);
+        let nullable = columns.filter(|column| column.nullable).map(|column| &column.name[..]);
+        assert!(nullable.eq(["o_carrier_id", "ol_delivery_d"]));
     }
 
     #[test]
@@ -401,7 +467,10 @@ mod tests {
             small.check().unwrap();
             full.check().unwrap();
         }
-        let bytes = |full| (0..11).map(|table| row_bytes(TableId(table), full)).sum::<usize>();
-        assert!(bytes(false) * 4 < bytes(true));
+        let bytes = |full| {
+            let layouts = Layouts::new(full);
+            (0..11).map(|table| layouts.of(TableId(table)).bytes()).sum::<usize>()
+        };
+        assert!(bytes(false) * 3 < bytes(true), "{} {}", bytes(false), bytes(true));
     }
 }

@@ -6,7 +6,7 @@
 use super::client::Desk;
 use super::columns::{CUSTOMER, NEW_ORDER, ORDER, ORDER_LINE, Part, customer, line, order};
 use super::keys::{Place, order_number};
-use super::row::{amount, increase, packed, word};
+use super::row::{amount, increase, nullable, packed, word};
 use std::ops::ControlFlow;
 use txn::{Abort, Access, Direction};
 
@@ -44,7 +44,7 @@ impl Desk {
             // a condition will detect the error.
             return Ok(());
         }
-        access.update(ORDER, key.into(), order::CARRIER.set, &carrier.to_le_bytes())?;
+        access.update(ORDER, key.into(), order::CARRIER.set, &nullable(Some(carrier)))?;
         let (found, mut sum) = (&mut self.found, 0i64);
         found.clear();
         let number = order_number(key);
@@ -54,7 +54,7 @@ impl Desk {
             sum += amount(row, 0);
             ControlFlow::Continue(())
         })?;
-        let date = self.date.to_le_bytes();
+        let date = nullable(Some(self.date));
         for key in found.iter() {
             access.update(ORDER_LINE, (*key).into(), line::DELIVERY.set, &date)?;
         }

@@ -6,9 +6,8 @@
 use super::columns::*;
 use super::keys::{self, LOADING_WORKER, Place};
 use super::non_uniform::NonUniform;
-use super::row::put;
-use super::text;
-use super::{TpccOptions, columns};
+use super::row::Row;
+use super::{TpccOptions, text};
 use crate::stream::{Stream, mix};
 use txn::{Loader, TableId};
 
@@ -28,7 +27,11 @@ const LENGTHS: u16 = 66;
 pub(super) struct Population<'a> {
     options: &'a TpccOptions,
     non_uniform: NonUniform,
+    layouts: Layouts,
 }
+
+/// Writes a row of a table, given its key.
+type Rule<'r> = &'r (dyn Fn(u64, &mut Row<'_>) + Sync);
 
 /// Returns the constants of the initial population and of the runs on it.
 pub(super) fn constants(options: &TpccOptions) -> (NonUniform, NonUniform) {
@@ -45,14 +48,10 @@ pub(super) fn first_quantity(options: &TpccOptions, key: u64) -> i64 {
     10 + stream_of(options, STOCK.0, key).below(91) as i64
 }
 
-/// Returns the bytes of one column of a full row.
-fn at(row: &mut [u8], columns: Columns, column: usize) -> &mut [u8] {
-    &mut row[offset(columns, column)..offset(columns, column + 1)]
-}
-
 impl<'a> Population<'a> {
     pub(super) fn new(options: &'a TpccOptions) -> Population<'a> {
-        Population { options, non_uniform: constants(options).0 }
+        let layouts = Layouts::new(options.full_schema());
+        Population { options, non_uniform: constants(options).0, layouts }
     }
 
     fn stream(&self, table: TableId, key: u64) -> Stream {
@@ -63,12 +62,12 @@ impl<'a> Population<'a> {
     pub(super) fn load(&self, loader: &mut dyn Loader) {
         let o = self.options;
         let districts = o.warehouses * o.districts;
-        loader.load_dense(ITEM, o.items, &|key, row| self.item(key, row));
-        loader.load_dense(WAREHOUSE, o.warehouses, &|key, row| self.warehouse(key, row));
-        loader.load_dense(DISTRICT, districts, &|key, row| self.district(key, row));
+        self.many(loader, ITEM, o.items, &|key, row| self.item(key, row));
+        self.many(loader, WAREHOUSE, o.warehouses, &|key, row| self.warehouse(key, row));
+        self.many(loader, DISTRICT, districts, &|key, row| self.district(key, row));
         let customers = districts * o.customers_per_district;
-        loader.load_dense(CUSTOMER, customers, &|key, row| self.customer(key, row));
-        loader.load_dense(STOCK, o.warehouses * o.items, &|key, row| self.stock(key, row));
+        self.many(loader, CUSTOMER, customers, &|key, row| self.customer(key, row));
+        self.many(loader, STOCK, o.warehouses * o.items, &|key, row| self.stock(key, row));
         for place in o.places() {
             self.names(loader, place);
             self.history(loader, place);
@@ -76,34 +75,40 @@ impl<'a> Population<'a> {
         }
     }
 
-    fn item(&self, key: u64, row: &mut [u8]) {
+    /// Loads the rows `0..count` of a table.
+    fn many(&self, loader: &mut dyn Loader, table: TableId, count: u64, rule: Rule<'_>) {
+        let layout = self.layouts.of(table);
+        loader.load_many(table, count, &|key, packed| rule(key, &mut Row::new(layout, packed)));
+    }
+
+    fn item(&self, key: u64, row: &mut Row<'_>) {
         let stream = &mut self.stream(ITEM, key);
-        put(row, &[100 + stream.below(9_901)]);
+        row.numbers(&[100 + stream.below(9_901)]);
         if self.options.full_schema() {
-            put(at(row, item::COLUMNS, 1), &[1 + stream.below(10_000)]);
-            text::letters(stream, at(row, item::COLUMNS, 2), 14);
-            text::data(stream, at(row, item::COLUMNS, 3), 26);
+            row.numbers(&[1 + stream.below(10_000)]);
+            row.text(&text::letters::<24>(stream, 14));
+            row.text(&text::data::<50>(stream, 26));
         }
     }
 
-    fn warehouse(&self, key: u64, row: &mut [u8]) {
+    fn warehouse(&self, key: u64, row: &mut Row<'_>) {
         let stream = &mut self.stream(WAREHOUSE, key);
         let paid = FIRST_PAYMENT as u64 * self.options.customers_per_district;
-        put(row, &[stream.below(2001), paid * self.options.districts]);
-        self.name_and_address(stream, row, warehouse::COLUMNS, 2);
+        row.numbers(&[stream.below(2001), paid * self.options.districts]);
+        self.name_and_address(stream, row);
     }
 
-    fn district(&self, key: u64, row: &mut [u8]) {
+    fn district(&self, key: u64, row: &mut Row<'_>) {
         let stream = &mut self.stream(DISTRICT, key);
         let customers = self.options.customers_per_district;
-        put(row, &[stream.below(2001), FIRST_PAYMENT as u64 * customers, customers]);
-        self.name_and_address(stream, row, district::COLUMNS, 3);
+        row.numbers(&[stream.below(2001), FIRST_PAYMENT as u64 * customers, customers]);
+        self.name_and_address(stream, row);
     }
 
-    fn name_and_address(&self, stream: &mut Stream, row: &mut [u8], all: Columns, name: usize) {
+    fn name_and_address(&self, stream: &mut Stream, row: &mut Row<'_>) {
         if self.options.full_schema() {
-            text::letters(stream, at(row, all, name), 6);
-            text::address(stream, &mut row[offset(all, name + 1)..]);
+            row.text(&text::letters::<10>(stream, 6));
+            text::address(stream, row);
         }
     }
 
@@ -116,68 +121,61 @@ impl<'a> Population<'a> {
         self.non_uniform.name(&mut self.stream(CUSTOMER_BY_NAME, key), text::NAMES)
     }
 
-    fn customer(&self, key: u64, row: &mut [u8]) {
+    fn customer(&self, key: u64, row: &mut Row<'_>) {
         let stream = &mut self.stream(CUSTOMER, key);
         let balance = -FIRST_PAYMENT;
-        put(row, &[balance as u64, FIRST_PAYMENT as u64, 1, 0, stream.below(5001)]);
-        let credit = if stream.below(10) == 0 { b"BC" } else { b"GC" };
-        at(row, customer::COLUMNS, 5).copy_from_slice(credit);
+        row.numbers(&[balance as u64, FIRST_PAYMENT as u64, 1, 0, stream.below(5001)]);
+        row.text(if stream.below(10) == 0 { b"BC" } else { b"GC" });
         if !self.options.full_schema() {
             return;
         }
-        put(&mut row[offset(customer::COLUMNS, 6)..], &[5_000_000, FIRST_DATE]);
-        self.first_name(key, at(row, customer::COLUMNS, 8));
-        at(row, customer::COLUMNS, 9).copy_from_slice(b"OE");
-        text::last_name(self.name_of(key), at(row, customer::COLUMNS, 10));
-        text::address(
-            stream,
-            &mut row[offset(customer::COLUMNS, 11)..offset(customer::COLUMNS, 16)],
-        );
-        text::digits(stream, at(row, customer::COLUMNS, 16));
-        text::letters(stream, at(row, customer::COLUMNS, 17), 300);
+        let mut last = Vec::with_capacity(16);
+        text::last_name(self.name_of(key), &mut last);
+        row.numbers(&[5_000_000, FIRST_DATE]);
+        row.text(&self.first_name(key)).text(b"OE").text(&last);
+        text::address(stream, row);
+        row.text(&text::digits::<16>(stream)).text(&text::letters::<500>(stream, 300));
     }
 
-    fn first_name(&self, key: u64, out: &mut [u8]) {
-        text::letters(&mut stream_of(self.options, CUSTOMER_BY_NAME.0 + 32, key), out, 8);
+    fn first_name(&self, key: u64) -> text::Text<16> {
+        text::letters(&mut stream_of(self.options, CUSTOMER_BY_NAME.0 + 32, key), 8)
     }
 
-    fn stock(&self, key: u64, row: &mut [u8]) {
+    fn stock(&self, key: u64, row: &mut Row<'_>) {
         let stream = &mut self.stream(STOCK, key);
-        put(row, &[10 + stream.below(91), 0, 0, 0]);
+        row.numbers(&[10 + stream.below(91), 0, 0, 0]);
         if self.options.full_schema() {
-            for district in 0..10 {
-                text::letters(stream, at(row, stock::COLUMNS, 4 + district), 24);
+            for _ in 0..10 {
+                row.text(&text::letters::<24>(stream, 24));
             }
-            text::data(stream, at(row, stock::COLUMNS, 14), 26);
+            row.text(&text::data::<50>(stream, 26));
         }
     }
 
     fn names(&self, loader: &mut dyn Loader, place: Place) {
+        let (layout, mut packed) = (self.layouts.of(CUSTOMER_BY_NAME), Vec::new());
         for customer in 0..self.options.customers_per_district {
             let key = self.options.customer(place, customer);
-            let mut first = [0; 16];
-            self.first_name(key, &mut first);
-            loader.load(CUSTOMER_BY_NAME, place.named(self.name_of(key), customer).into(), &first);
+            packed.clear();
+            Row::new(layout, &mut packed).text(&self.first_name(key));
+            loader.load(CUSTOMER_BY_NAME, place.named(self.name_of(key), customer).into(), &packed);
         }
     }
 
     fn history(&self, loader: &mut dyn Loader, place: Place) {
-        let full = self.options.full_schema();
-        let mut row = vec![0; columns::row_bytes(HISTORY, full)];
+        let (layout, mut packed) = (self.layouts.of(HISTORY), Vec::new());
         let Place { warehouse, district } = place;
         for customer in 0..self.options.customers_per_district {
             let number = district * self.options.customers_per_district + customer;
-            let amount = FIRST_PAYMENT as u64;
-            put(
-                &mut row,
-                &[customer, district, warehouse, district, warehouse, amount, FIRST_DATE],
-            );
             let key = keys::history(warehouse, LOADING_WORKER, number);
-            if full {
-                let stream = &mut self.stream(HISTORY, key);
-                text::letters(stream, at(&mut row, history::COLUMNS, 7), 12);
+            packed.clear();
+            let (mut row, buyer) = (Row::new(layout, &mut packed), [customer, district, warehouse]);
+            row.numbers(&buyer).numbers(&[district, warehouse]);
+            row.numbers(&[FIRST_PAYMENT as u64, FIRST_DATE]);
+            if self.options.full_schema() {
+                row.text(&text::letters::<24>(&mut self.stream(HISTORY, key), 12));
             }
-            loader.load(HISTORY, key.into(), &row);
+            loader.load(HISTORY, key.into(), &packed);
         }
     }
 
@@ -194,15 +192,17 @@ impl<'a> Population<'a> {
     fn orders(&self, loader: &mut dyn Loader, place: Place) {
         let o = self.options;
         let delivered = o.customers_per_district - o.undelivered();
+        let mut packed = Vec::new();
         for (order, customer) in (0..).zip(self.buyers(place)) {
             let key = place.order(order);
             let stream = &mut stream_of(o, LENGTHS, key);
             let count = o.least_lines + stream.below(o.most_lines - o.least_lines + 1);
             let is_delivered = order < delivered;
-            let carrier = if is_delivered { 1 + stream.below(10) } else { 0 };
-            let mut row = [0; columns::order::ALL.bytes];
-            put(&mut row, &[customer, carrier, count, 1, FIRST_DATE]);
-            loader.load(ORDER, key.into(), &row);
+            let carrier = is_delivered.then(|| 1 + stream.below(10));
+            packed.clear();
+            let mut row = Row::new(self.layouts.of(ORDER), &mut packed);
+            row.numbers(&[customer]).number_or_null(carrier).numbers(&[count, 1, FIRST_DATE]);
+            loader.load(ORDER, key.into(), &packed);
             loader.load(ORDER_BY_CUSTOMER, place.order_of(customer, order).into(), &[0]);
             if !is_delivered {
                 loader.load(NEW_ORDER, key.into(), &[0]);
@@ -216,14 +216,15 @@ impl<'a> Population<'a> {
     fn line(&self, loader: &mut dyn Loader, place: Place, (order, line): (u64, u64), done: bool) {
         let key = place.line(order, line);
         let stream = &mut self.stream(ORDER_LINE, key);
-        let mut row = [0; line::BYTES];
         let item = stream.below(self.options.items);
-        let (amount, date) = if done { (0, FIRST_DATE) } else { (1 + stream.below(999_999), 0) };
-        put(&mut row, &[item, place.warehouse, 5, amount, date]);
-        let full = self.options.full_schema();
-        if full {
-            text::letters(stream, at(&mut row, line::COLUMNS, 5), 24);
+        let amount = if done { 0 } else { 1 + stream.below(999_999) };
+        let mut packed = Vec::with_capacity(line::ALL.bytes);
+        let mut row = Row::new(self.layouts.of(ORDER_LINE), &mut packed);
+        row.numbers(&[item, place.warehouse, 5, amount]);
+        row.number_or_null(done.then_some(FIRST_DATE));
+        if self.options.full_schema() {
+            row.text(&text::letters::<24>(stream, 24));
         }
-        loader.load(ORDER_LINE, key.into(), &row[..columns::row_bytes(ORDER_LINE, full)]);
+        loader.load(ORDER_LINE, key.into(), &packed);
     }
 }

@@ -20,10 +20,14 @@
 //!   S_QUANTITY of an order and C_BALANCE of a payment are shown, so their rows are read, and the counters
 //!   beside them are updated with them.
 //! - Numbers count from 0, amounts are in cents, dates are counters: see [`columns`].
+//! - Texts are variable or fixed, and O_CARRIER_ID and OL_DELIVERY_D can be NULL, as clause 1.3 says. A text that can
+//!   have more than 23 bytes lies outside its record: C_DATA, H_DATA, I_NAME, I_DATA and S_DATA. A payment of a
+//!   customer with bad credit makes C_DATA longer, up to 500 bytes.
 //! - The customer for a last name is chosen among all customers with that name, with their first names, at
 //!   each lookup.
 //!
 //! # Deviations
+//! - Integers have 64 bits, where the specification asks for fewer digits.
 //! - The C of NURand and the initial population depend on an option instead of the time of day.
 //! - The mix is drawn per transaction, and the latency of Delivery has no limit.
 //! - Options scale everything down, for tests. The population is then in proportion and differs from the

@@ -2,13 +2,13 @@
 
 use super::client::Desk;
 use super::columns::{CUSTOMER, DISTRICT, ITEM, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE};
-use super::columns::{Part, STOCK, WAREHOUSE};
-use super::columns::{customer, district, item, line, order, stock, warehouse};
+use super::columns::{STOCK, WAREHOUSE};
+use super::columns::{customer, district, item, line, stock, warehouse};
 use super::draw::Line;
 use super::keys::Place;
-use super::row::{amount, fetch, packed, put, word};
+use super::row::{Row, amount, fetch, packed, put, word};
 use super::text::is_original;
-use txn::{Abort, Access, Intent, TableId};
+use txn::{Abort, Access, ColumnSet, Intent, TableId, variable};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
 const WHOLE: i64 = 10_000;
@@ -16,21 +16,18 @@ const WHOLE: i64 = 10_000;
 impl Desk {
     /// Prefetches the rows that are accessed one after another, so that their cache misses overlap.
     fn announce<A: Access + ?Sized>(&mut self, access: &mut A, place: Place, lines: &[Line]) {
-        let mut tell = |table: TableId, part: Part, key: &dyn Fn(&Line) -> u64| {
+        let mut tell = |table: TableId, columns: ColumnSet, key: &dyn Fn(&Line) -> u64| {
             self.keys.clear();
             self.keys.extend(lines.iter().map(key));
-            access.prefetch(table, &self.keys, part.set);
+            access.prefetch(table, &self.keys, columns);
         };
         let options = &self.options;
         let stored = |line: &Line| options.stock(line.supplier, line.item);
-        tell(ITEM, item::PRICE, &|line| line.item);
-        tell(STOCK, stock::NUMBERS, &stored);
+        tell(ITEM, item::PRICE.set, &|line| line.item);
+        tell(STOCK, stock::NUMBERS.set, &stored);
         if options.full_schema() {
-            let texts = stock::texts(place.district);
-            for line in lines {
-                access.prefetch(ITEM, &[line.item], item::TEXTS.set);
-                access.prefetch(STOCK, &[stored(line)], texts.set);
-            }
+            tell(ITEM, item::TEXTS, &|line| line.item);
+            tell(STOCK, stock::texts(place.district), &stored);
         }
     }
 
@@ -46,7 +43,7 @@ impl Desk {
             self.announce(access, place, lines);
         }
         let home = (WAREHOUSE, place.warehouse);
-        let buffer = &mut self.buffer;
+        let buffer = &mut self.buffers.fixed;
         let row = fetch(access, home, warehouse::TAX, Intent::Read, buffer)?;
         let mut tax = amount(row, 0);
         let here = (DISTRICT, self.options.district(place));
@@ -55,18 +52,17 @@ impl Desk {
         let number = word(row, 1);
         access.update(here.0, here.1.into(), district::NEXT.set, &(number + 1).to_le_bytes())?;
         let buyer = (CUSTOMER, self.options.customer(place, customer));
-        let terms = match self.options.full_schema() {
-            true => customer::TERMS.then(customer::LAST),
-            false => customer::TERMS,
-        };
-        let row = fetch(access, buyer, terms, Intent::Read, buffer)?;
+        let shown = (customer::TERMS, customer::LAST);
+        let row = self.buffers.read(access, buyer, shown, Intent::Read)?;
         let discount = amount(row, 0);
         self.digest.add(&row[8..]);
         let all_local = lines.iter().all(|line| line.supplier == place.warehouse);
-        let row: [u8; order::ALL.bytes] =
-            packed([customer, 0, lines.len() as u64, u64::from(all_local), self.date]);
+        self.written.clear();
+        let mut row = Row::new(self.layouts.of(ORDER), &mut self.written);
+        row.numbers(&[customer]).number_or_null(None);
+        row.numbers(&[lines.len() as u64, u64::from(all_local), self.date]);
         // If a row is already present, another order has the same number and this attempt is doomed.
-        access.insert(ORDER, place.order(number).into(), &row)?;
+        access.insert(ORDER, place.order(number).into(), &self.written)?;
         access.insert(NEW_ORDER, place.order(number).into(), &[0])?;
         access.insert(ORDER_BY_CUSTOMER, place.order_of(customer, number).into(), &[0])?;
         let mut sum = 0;
@@ -88,21 +84,18 @@ impl Desk {
     ) -> Result<i64, Abort> {
         let full = self.options.full_schema();
         let Line { item, supplier, quantity } = *ordered;
-        let part = if full { item::PRICE.then(item::TEXTS) } else { item::PRICE };
-        let row = &mut self.buffer[..part.bytes];
-        if !access.read(ITEM, item.into(), part.set, row)? {
-            // The item number is unused (clause 2.4.2.3).
-            return Err(Abort::user());
-        }
+        let (part, texts) = (item::PRICE, item::TEXTS);
+        let found = self.buffers.find(access, (ITEM, item), (part, texts), Intent::Read)?;
+        // The item number can be unused (clause 2.4.2.3).
+        let row = found.ok_or_else(Abort::user)?;
         let price = amount(row, 0);
-        let is_branded = full && is_original(&row[row.len() - 50..]);
+        let layout = self.layouts.of(ITEM);
+        let data = || layout.field(texts, &row[part.bytes..], item::DATA);
+        let is_branded = full && data().is_some_and(is_original);
         self.digest.add(row);
         let stored = (STOCK, self.options.stock(supplier, item));
-        let part = match full {
-            true => stock::NUMBERS.then(stock::texts(place.district)),
-            false => stock::NUMBERS,
-        };
-        let row = fetch(access, stored, part, Intent::Update, &mut self.buffer)?;
+        let (part, texts) = (stock::NUMBERS, stock::texts(place.district));
+        let row = self.buffers.read(access, stored, (part, texts), Intent::Update)?;
         let remote = u64::from(supplier != place.warehouse);
         let left = restocked(amount(row, 0) - quantity as i64);
         let numbers: [u8; stock::NUMBERS.bytes] = packed([
@@ -111,18 +104,18 @@ impl Desk {
             word(row, 2).wrapping_add(1),
             word(row, 3).wrapping_add(remote),
         ]);
-        const NUMBERS: usize = line::NUMBERS.bytes;
         let cost = price * quantity as i64;
-        let mut entry = [0; line::BYTES];
-        put(&mut entry, &[item, supplier, quantity, cost as u64, 0]);
+        // OL_DELIVERY_D is NULL, which consists of zeros.
+        let mut entry = [0; line::ALL.bytes];
+        put(&mut entry, &[item, supplier, quantity, cost as u64]);
         if full {
-            let (info, data) = row[stock::NUMBERS.bytes..].split_at(24);
-            entry[NUMBERS..].copy_from_slice(info);
-            let brand = is_branded && is_original(data);
+            let (info, data) = row[part.bytes..].split_at(line::INFO_BYTES);
+            entry[line::NUMBERS.bytes..].copy_from_slice(info);
+            let brand = is_branded && variable(data).is_some_and(is_original);
             self.digest.add(&[if brand { b'B' } else { b'G' }]);
         }
         access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
-        let entry = if full { &entry[..] } else { &entry[..NUMBERS] };
+        let entry = if full { &entry[..] } else { &entry[..line::NUMBERS.bytes] };
         access.insert(ORDER_LINE, place.line(number, at).into(), entry)?;
         Ok(cost)
     }

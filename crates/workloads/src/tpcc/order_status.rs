@@ -5,7 +5,6 @@ use super::columns::{CUSTOMER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE};
 use super::columns::{Part, customer, line, order};
 use super::draw::Who;
 use super::keys::{Place, order_number};
-use super::row::fetch;
 use std::ops::ControlFlow;
 use txn::{Abort, Access, Direction, Intent};
 
@@ -19,11 +18,8 @@ impl Desk {
     ) -> Result<(), Abort> {
         let number = self.number_of(access, place, who)?;
         let buyer = (CUSTOMER, self.options.customer(place, number));
-        let part = match self.options.full_schema() {
-            true => customer::BALANCE.then(customer::NAMES),
-            false => customer::BALANCE,
-        };
-        let row = fetch(access, buyer, part, Intent::Read, &mut self.buffer)?;
+        let shown = (customer::BALANCE, customer::NAMES);
+        let row = self.buffers.read(access, buyer, shown, Intent::Read)?;
         self.digest.add(row);
         let mut last = None;
         let (range, none) = (place.orders_of(number), Part::NONE.set);
@@ -39,7 +35,7 @@ impl Desk {
         )?;
         // Every customer was loaded with an order.
         let Some(last) = last else { return Ok(()) };
-        let row = &mut self.buffer[..order::ALL.bytes];
+        let row = &mut self.buffers.fixed[..order::ALL.bytes];
         access.read(ORDER, place.order(last).into(), order::ALL.set, row)?;
         self.digest.add(row);
         let digest = &mut self.digest;

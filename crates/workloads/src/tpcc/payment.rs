@@ -2,12 +2,12 @@
 
 use super::client::Desk;
 use super::columns::{CUSTOMER, DISTRICT, HISTORY, WAREHOUSE};
-use super::columns::{Part, customer, district, history, warehouse};
+use super::columns::{Part, customer, district, warehouse};
 use super::draw::Who;
 use super::keys::Place;
-use super::row::{amount, fetch, increase, packed, put, word};
+use super::row::{Row, amount, increase, packed, word};
 use std::io::Write;
-use txn::{Abort, Access, Intent, TableId};
+use txn::{Abort, Access, ColumnSet, Intent, TableId, variable};
 
 /// Offset of C_CREDIT in the columns of a customer that a payment reads.
 const CREDIT: usize = 32;
@@ -22,52 +22,51 @@ impl Desk {
         who: Who,
         paid: i64,
     ) -> Result<(), Abort> {
-        let mut remark = [b' '; 24];
+        self.remark.clear();
         let home = (WAREHOUSE, place.warehouse);
         let texts = warehouse::NAME_AND_ADDRESS;
-        self.take_in(access, home, (warehouse::YTD, texts), paid, &mut remark[..10])?;
+        self.take_in(access, home, warehouse::YTD, texts, paid)?;
+        self.remark.extend_from_slice(b"    ");
         let here = (DISTRICT, self.options.district(place));
         let texts = district::NAME_AND_ADDRESS;
-        self.take_in(access, here, (district::YTD, texts), paid, &mut remark[14..])?;
+        self.take_in(access, here, district::YTD, texts, paid)?;
         let customer = self.number_of(access, residence, who)?;
         self.credit(access, residence, customer, place, paid)?;
-        let mut row = [0; history::BYTES];
-        let (from, of) = (residence, place);
-        let buyer = [customer, from.district, from.warehouse];
-        let [c, c_d, c_w] = buyer;
-        put(&mut row, &[c, c_d, c_w, of.district, of.warehouse, paid as u64, self.date]);
-        let full = self.options.full_schema();
-        if full {
-            row[history::NUMBERS.bytes..].copy_from_slice(&remark);
-        }
-        let row = if full { &row[..] } else { &row[..history::NUMBERS.bytes] };
-        access.insert(HISTORY, self.history.into(), row)?;
+        self.written.clear();
+        let mut row = Row::new(self.layouts.of(HISTORY), &mut self.written);
+        row.numbers(&[customer, residence.district, residence.warehouse]);
+        row.numbers(&[place.district, place.warehouse, paid as u64, self.date]);
+        row.text(&self.remark);
+        access.insert(HISTORY, self.history.into(), &self.written)?;
         Ok(())
     }
 
-    /// Adds a payment to a warehouse or a district, and copies its name to `name`.
+    /// Adds a payment to a warehouse or a district, and appends its name to the remark.
     fn take_in<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         row: (TableId, u64),
-        (sum, texts): (Part, Part),
+        sum: Part,
+        texts: ColumnSet,
         paid: i64,
-        name: &mut [u8],
     ) -> Result<(), Abort> {
         if !self.options.full_schema() {
             return increase(access, row, sum, &paid.to_le_bytes());
         }
-        if access.adds_at_commit() {
-            let found = fetch(access, row, texts, Intent::Read, &mut self.buffer)?;
-            name.copy_from_slice(&found[..10]);
-            self.digest.add(found);
+        let adds_at_commit = access.adds_at_commit();
+        let (part, intent) = match adds_at_commit {
+            true => (Part::NONE, Intent::Read),
+            false => (sum, Intent::Update),
+        };
+        let found = self.buffers.read(access, row, (part, texts), intent)?;
+        let shown = &found[part.bytes..];
+        // The name comes first.
+        self.remark.extend_from_slice(variable(shown).unwrap_or(&[]));
+        self.digest.add(shown);
+        if adds_at_commit {
             return increase(access, row, sum, &paid.to_le_bytes());
         }
-        let part = sum.then(texts);
-        let found = fetch(access, row, part, Intent::Update, &mut self.buffer)?;
         let total = amount(found, 0).wrapping_add(paid);
-        name.copy_from_slice(&found[8..18]);
-        self.digest.add(&found[8..]);
         access.update(row.0, row.1.into(), sum.set, &total.to_le_bytes())?;
         Ok(())
     }
@@ -84,11 +83,8 @@ impl Desk {
     ) -> Result<(), Abort> {
         let full = self.options.full_schema();
         let buyer = (CUSTOMER, self.options.customer(residence, number));
-        let part = match full {
-            true => customer::PAID_AND_TERMS.then(customer::SHOWN),
-            false => customer::PAID_AND_TERMS,
-        };
-        let row = fetch(access, buyer, part, Intent::Update, &mut self.buffer)?;
+        let columns = (customer::PAID_AND_TERMS, customer::SHOWN);
+        let row = self.buffers.read(access, buyer, columns, Intent::Update)?;
         let after: [u8; customer::PAID.bytes] = packed([
             amount(row, 0).wrapping_sub(paid) as u64,
             amount(row, 1).wrapping_add(paid) as u64,
@@ -100,22 +96,23 @@ impl Desk {
             access.update(buyer.0, buyer.1.into(), customer::PAID.set, &after)?;
             return Ok(());
         }
-        const PAID: usize = customer::PAID.bytes;
-        const DATA: usize = customer::DATA.bytes;
-        let data = fetch(access, buyer, customer::DATA, Intent::Update, &mut self.buffer)?;
-        let mut row = [0; PAID + DATA];
-        row[..PAID].copy_from_slice(&after);
-        let mut rest = &mut row[PAID..];
+        let data = ColumnSet::one(customer::DATA);
+        let row = self.buffers.read(access, buyer, (Part::NONE, data), Intent::Update)?;
+        let layout = self.layouts.of(CUSTOMER);
         let (from, of) = (residence, place);
+        self.text.clear();
         let ids = [number, from.district, from.warehouse, of.district, of.warehouse];
         for id in ids {
-            write!(rest, "{id} ").expect("five numbers are shorter than the remarks");
+            write!(self.text, "{id} ").expect("memory takes any text");
         }
-        write!(rest, "{paid} ").expect("six numbers are shorter than the remarks");
-        let room = rest.len();
-        rest.copy_from_slice(&data[..room]);
-        self.digest.add(&row[PAID..PAID + 200]);
-        access.update(buyer.0, buyer.1.into(), customer::PAID.then(customer::DATA).set, &row)?;
+        write!(self.text, "{paid} ").expect("memory takes any text");
+        self.text.extend_from_slice(layout.field(data, row, customer::DATA).unwrap_or(&[]));
+        self.text.truncate(customer::DATA_BYTES);
+        self.digest.add(&self.text[..self.text.len().min(200)]);
+        self.written.clear();
+        self.written.extend_from_slice(&after);
+        layout.push(&mut self.written, customer::DATA, Some(&self.text));
+        access.update(buyer.0, buyer.1.into(), customer::PAID.set.with(data), &self.written)?;
         Ok(())
     }
 }

@@ -1,10 +1,13 @@
 //! Accesses values in packed rows, and rows that always exist.
 
-use super::columns::Part;
-use txn::{Abort, Access, Intent, TableId};
+use super::columns::{self, Part};
+use txn::{Abort, Access, ColumnSet, Intent, RowLayout, TableId};
 
-/// Buffer size in bytes. It is larger than any part of a row that a transaction reads at once.
-pub(super) const BUFFER: usize = 640;
+/// Buffer size in bytes. It is larger than any [`Part`] of a row that a transaction reads at once.
+pub(super) const BUFFER: usize = 64;
+
+/// Length of an integer that can be NULL, in a packed row.
+const NULLABLE_BYTES: usize = 9;
 
 /// Returns the integer at word number `at` of a packed row that begins with integers.
 #[inline]
@@ -35,6 +38,65 @@ pub(super) fn packed<const N: usize, const BYTES: usize>(words: [u64; N]) -> [u8
     row
 }
 
+/// Returns an integer that can be NULL as it is packed.
+#[inline]
+pub(super) fn nullable(value: Option<u64>) -> [u8; NULLABLE_BYTES] {
+    let mut packed = [0; NULLABLE_BYTES];
+    packed[0] = value.is_some().into();
+    packed[1..].copy_from_slice(&value.unwrap_or(0).to_le_bytes());
+    packed
+}
+
+/// Appends a row to `out`, column after column. Columns that the layout lacks are left out, so one rule serves the
+/// full schema and the small one.
+pub(super) struct Row<'r> {
+    layout: &'r RowLayout,
+    out: &'r mut Vec<u8>,
+    next: usize,
+}
+
+impl<'r> Row<'r> {
+    /// Begins a row at the end of `out`.
+    #[inline]
+    pub fn new(layout: &'r RowLayout, out: &'r mut Vec<u8>) -> Row<'r> {
+        Row { layout, out, next: 0 }
+    }
+
+    /// Appends the value of the next column. `None` is NULL.
+    #[inline]
+    pub fn value(&mut self, value: Option<&[u8]>) -> &mut Self {
+        if self.layout.all().contains(ColumnSet::one(self.next)) {
+            self.layout.push(self.out, self.next, value);
+        }
+        self.next += 1;
+        self
+    }
+
+    /// Appends the next integers, of columns that the layout has.
+    #[inline]
+    pub fn numbers(&mut self, numbers: &[u64]) -> &mut Self {
+        let columns = columns::span(self.next, self.next + numbers.len() - 1);
+        assert!(self.layout.integers().contains(columns), "columns {columns:?} are integers");
+        for number in numbers {
+            self.out.extend_from_slice(&number.to_le_bytes());
+        }
+        self.next += numbers.len();
+        self
+    }
+
+    /// Appends an integer or NULL.
+    #[inline]
+    pub fn number_or_null(&mut self, number: Option<u64>) -> &mut Self {
+        self.value(number.map(u64::to_le_bytes).as_ref().map(|bytes| &bytes[..]))
+    }
+
+    /// Appends a text.
+    #[inline]
+    pub fn text(&mut self, text: &[u8]) -> &mut Self {
+        self.value(Some(text))
+    }
+}
+
 /// Reads a part of a row that was loaded and is never deleted. Even an attempt that is doomed to abort finds
 /// it.
 #[inline]
@@ -50,6 +112,58 @@ pub(super) fn fetch<'b, A: Access + ?Sized>(
         lost(table, key);
     }
     Ok(out)
+}
+
+/// Buffers for rows that transactions read.
+#[derive(Clone, Debug)]
+pub(super) struct Buffers {
+    full: bool,
+    /// Columns of fixed length.
+    pub fixed: [u8; BUFFER],
+    /// Columns of any type.
+    any: Vec<u8>,
+}
+
+impl Buffers {
+    /// Makes buffers for rows of the full schema, or of the small one.
+    pub fn new(full: bool) -> Buffers {
+        Buffers { full, fixed: [0; BUFFER], any: Vec::new() }
+    }
+
+    /// Reads `part` of a row, and in the full schema `texts` too, which come behind it and can have any type.
+    /// Returns `None` if there is no such row.
+    #[inline]
+    pub fn find<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        (table, key): (TableId, u64),
+        (part, texts): (Part, ColumnSet),
+        intent: Intent,
+    ) -> Result<Option<&[u8]>, Abort> {
+        if self.full {
+            let columns = part.set.with(texts);
+            let found = access.fetch(table, key.into(), columns, intent, &mut self.any)?;
+            return Ok(found.then_some(&self.any[..]));
+        }
+        let out = &mut self.fixed[..part.bytes];
+        let found = access.read_with(table, key.into(), part.set, intent, out)?;
+        Ok(found.then_some(out))
+    }
+
+    /// Does the same for a row that was loaded and is never deleted.
+    #[inline]
+    pub fn read<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        (table, key): (TableId, u64),
+        columns: (Part, ColumnSet),
+        intent: Intent,
+    ) -> Result<&[u8], Abort> {
+        match self.find(access, (table, key), columns, intent)? {
+            Some(row) => Ok(row),
+            None => lost(table, key),
+        }
+    }
 }
 
 /// Adds `deltas` to a part of a row that was loaded and is never deleted. All columns of the part must be

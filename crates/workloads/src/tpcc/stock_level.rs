@@ -16,7 +16,8 @@ impl Desk {
         threshold: i64,
     ) -> Result<(), Abort> {
         let here = (DISTRICT, self.options.district(place));
-        let row = fetch(access, here, district::NEXT, Intent::Read, &mut self.buffer)?;
+        let buffer = &mut self.buffers.fixed;
+        let row = fetch(access, here, district::NEXT, Intent::Read, buffer)?;
         let next = word(row, 0);
         let first = next.saturating_sub(self.options.stock_level_orders);
         let items = &mut self.found;
@@ -36,7 +37,8 @@ impl Desk {
         let mut low = 0u64;
         for key in items.iter() {
             let part = stock::QUANTITY;
-            let row = fetch(access, (STOCK, *key), part, Intent::Read, &mut self.buffer)?;
+            let buffer = &mut self.buffers.fixed;
+            let row = fetch(access, (STOCK, *key), part, Intent::Read, buffer)?;
             low += u64::from(amount(row, 0) < threshold);
         }
         self.digest.add(&low.to_le_bytes());

@@ -1,6 +1,8 @@
 //! Generates random texts and last names (clause 4.3.2).
 
+use super::row::Row;
 use crate::stream::Stream;
+use std::ops::{Deref, DerefMut};
 
 /// Letters of a random text (4.3.2.2): 26 lower-case letters, 26 capitals, 10 digits.
 const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -15,21 +17,41 @@ pub const NAMES: u64 = 1000;
 /// Text that one in ten texts of items and of stock contains (4.3.3.1).
 pub const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// Fills `out` with a text of at least `least` letters and at most its own length, followed by zeros. Returns
-/// the length of the text.
-pub(super) fn letters(stream: &mut Stream, out: &mut [u8], least: usize) -> usize {
-    random(stream, out, least, LETTERS)
+/// A text of at most `MOST` bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<const MOST: usize> {
+    bytes: [u8; MOST],
+    length: usize,
 }
 
-/// Fills `out` with digits (an n-string).
-pub(super) fn digits(stream: &mut Stream, out: &mut [u8]) {
-    let length = out.len();
-    random(stream, out, length, &LETTERS[52..]);
+impl<const MOST: usize> Deref for Text<MOST> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
 }
 
-fn random(stream: &mut Stream, out: &mut [u8], least: usize, letters: &[u8]) -> usize {
-    let length = least + stream.below((out.len() - least + 1) as u64) as usize;
-    for part in out[..length].chunks_mut(8) {
+impl<const MOST: usize> DerefMut for Text<MOST> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.length]
+    }
+}
+
+/// Generates a text of `least` to `MOST` letters (an a-string).
+pub(super) fn letters<const MOST: usize>(stream: &mut Stream, least: usize) -> Text<MOST> {
+    random(stream, least, LETTERS)
+}
+
+/// Generates `COUNT` digits (an n-string).
+pub(super) fn digits<const COUNT: usize>(stream: &mut Stream) -> Text<COUNT> {
+    random(stream, COUNT, &LETTERS[52..])
+}
+
+fn random<const MOST: usize>(stream: &mut Stream, least: usize, letters: &[u8]) -> Text<MOST> {
+    let length = least + stream.below((MOST - least + 1) as u64) as usize;
+    let mut text = Text { bytes: [0; MOST], length };
+    for part in text.chunks_mut(8) {
         // Each number yields eight letters: the remainder after a letter determines the next.
         let mut bits = stream.bits();
         for place in part {
@@ -38,17 +60,17 @@ fn random(stream: &mut Stream, out: &mut [u8], least: usize, letters: &[u8]) -> 
             bits = scaled as u64;
         }
     }
-    out[length..].fill(0);
-    length
+    text
 }
 
-/// Fills `out` with a text that contains ORIGINAL with a probability of one in ten.
-pub(super) fn data(stream: &mut Stream, out: &mut [u8], least: usize) {
-    let length = letters(stream, out, least);
+/// Generates a text that contains ORIGINAL with a probability of one in ten.
+pub(super) fn data<const MOST: usize>(stream: &mut Stream, least: usize) -> Text<MOST> {
+    let mut text = letters::<MOST>(stream, least);
     if stream.below(10) == 0 {
-        let at = stream.below((length - ORIGINAL.len() + 1) as u64) as usize;
-        out[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
+        let at = stream.below((text.len() - ORIGINAL.len() + 1) as u64) as usize;
+        text[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
     }
+    text
 }
 
 /// Returns true if `text` contains ORIGINAL.
@@ -56,44 +78,43 @@ pub(super) fn is_original(text: &[u8]) -> bool {
     text.windows(ORIGINAL.len()).any(|part| part == ORIGINAL)
 }
 
-/// Generates two street lines, a city, a state and a zip code (4.3.2.7), in the layout of a row: 71 bytes.
-pub(super) fn address(stream: &mut Stream, out: &mut [u8]) {
-    for line in out[..60].chunks_mut(20) {
-        letters(stream, line, 10);
+/// Appends two street lines, a city, a state and a zip code (4.3.2.7).
+pub(super) fn address(stream: &mut Stream, row: &mut Row<'_>) {
+    for _ in 0..3 {
+        row.text(&letters::<20>(stream, 10));
     }
-    letters(stream, &mut out[60..62], 2);
-    out[60..62].make_ascii_uppercase();
-    digits(stream, &mut out[62..66]);
-    out[66..71].copy_from_slice(b"11111");
+    let mut state = letters::<2>(stream, 2);
+    state.make_ascii_uppercase();
+    let mut zip = *b"xxxx11111";
+    zip[..4].copy_from_slice(&digits::<4>(stream));
+    row.text(&state).text(&zip);
 }
 
-/// Writes last name number `name` (4.3.2.3) into `out`: a syllable for each of three digits. Transactions
+/// Appends last name number `name` (4.3.2.3) to `out`: a syllable for each of three digits. Transactions
 /// receive the number, because names and numbers determine each other.
-pub fn last_name(name: u64, out: &mut [u8]) {
-    out.fill(0);
-    let mut at = 0;
+pub fn last_name(name: u64, out: &mut Vec<u8>) {
     for digit in [name / 100, name / 10 % 10, name % 10] {
-        let syllable = SYLLABLES[digit as usize].as_bytes();
-        out[at..at + syllable.len()].copy_from_slice(syllable);
-        at += syllable.len();
+        out.extend_from_slice(SYLLABLES[digit as usize].as_bytes());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tpcc::columns::{Layouts, WAREHOUSE};
     use std::collections::BTreeSet;
 
     #[test]
     fn names_and_numbers_determine_each_other_and_fit() {
         let name = |number| {
-            let mut name = [0; 16];
+            let mut name = Vec::new();
             last_name(number, &mut name);
             name
         };
-        assert_eq!(&name(371), b"PRICALLYOUGHT\0\0\0");
-        assert_eq!(&name(40), b"BARPRESBAR\0\0\0\0\0\0");
-        assert_eq!((0..NAMES).map(name).collect::<BTreeSet<_>>().len(), 1000);
+        assert_eq!(name(371), b"PRICALLYOUGHT");
+        assert_eq!(name(40), b"BARPRESBAR");
+        let names = (0..NAMES).map(name).collect::<BTreeSet<_>>();
+        assert!(names.len() == 1000 && names.iter().all(|name| name.len() <= 16));
     }
 
     #[test]
@@ -101,20 +122,26 @@ mod tests {
         let mut stream = Stream::of_worker(3, 0);
         let (mut lengths, mut seen, mut originals) = (BTreeSet::new(), BTreeSet::new(), 0);
         for _ in 0..5000 {
-            let mut out = [7; 50];
-            data(&mut stream, &mut out, 26);
-            let length = out.iter().position(|b| *b == 0).unwrap_or(50);
-            assert!(out[length..].iter().all(|b| *b == 0));
-            lengths.insert(length);
-            seen.extend(out[..length].iter().copied());
-            originals += u32::from(is_original(&out));
+            let text = data::<50>(&mut stream, 26);
+            lengths.insert(text.len());
+            seen.extend(text.iter().copied());
+            originals += u32::from(is_original(&text));
         }
         assert!(lengths.iter().copied().eq(26..=50));
         assert!(seen.iter().all(u8::is_ascii_alphanumeric) && seen.len() == 62);
         assert!((400..600).contains(&originals), "{originals}");
-        let mut place = [0; 71];
-        address(&mut stream, &mut place);
-        assert!(place[60..62].iter().all(u8::is_ascii_uppercase));
-        assert!(place[62..66].iter().all(u8::is_ascii_digit) && place.ends_with(b"11111"));
+    }
+
+    #[test]
+    fn an_address_has_a_state_and_a_zip_code() {
+        let (layouts, mut packed) = (Layouts::new(true), Vec::new());
+        let layout = layouts.of(WAREHOUSE);
+        let mut row = Row::new(layout, &mut packed);
+        row.numbers(&[0, 0]).text(b"name");
+        address(&mut Stream::of_worker(3, 0), &mut row);
+        let field = |column| layout.field(layout.all(), &packed, column).unwrap();
+        assert!((3..6).all(|line| (10..=20).contains(&field(line).len())));
+        assert!(field(6).iter().all(u8::is_ascii_uppercase));
+        assert!(field(7)[..4].iter().all(u8::is_ascii_digit) && field(7).ends_with(b"11111"));
     }
 }

@@ -142,7 +142,7 @@ impl Books {
 impl District {
     fn read(o: &TpccOptions, place: Place, access: &mut dyn Access) -> Result<District, Abort> {
         let buffer = &mut [0; BUFFER];
-        let (key, part) = ((DISTRICT, o.district(place)), district::YTD.then(district::NEXT));
+        let (key, part) = ((DISTRICT, o.district(place)), district::YTD_AND_NEXT);
         let row = fetch(access, key, part, Intent::Read, buffer)?;
         let (ytd, next_order) = (amount(row, 0), word(row, 1));
         let mut customers = Vec::new();
@@ -157,12 +157,15 @@ impl District {
             });
         }
         let mut orders = BTreeMap::new();
+        let layouts = Layouts::new(o.full_schema());
         all(access, ORDER, place.orders(), order::ALL, |key, row| {
+            let value = |column| layouts.of(ORDER).field(order::ALL.set, row, column);
+            let number = |column| word(value(column).expect("never NULL"), 0);
             let order = Order {
-                customer: word(row, 0),
-                has_carrier: word(row, 1) != 0,
-                line_count: word(row, 2),
-                all_local: word(row, 3) != 0,
+                customer: number(0),
+                has_carrier: value(1).is_some(),
+                line_count: number(2),
+                all_local: number(3) != 0,
             };
             orders.insert(keys::order_number(key), order);
         })?;
@@ -173,12 +176,13 @@ impl District {
         let mut lines = BTreeMap::<u64, Vec<Line>>::new();
         let range = place.lines(0, (1 << keys::ORDER_BITS) - 1);
         all(access, ORDER_LINE, range, line::NUMBERS, |key, row| {
+            let date = layouts.of(ORDER_LINE).field(line::NUMBERS.set, row, 4);
             lines.entry(keys::order_of_line(key)).or_default().push(Line {
                 item: word(row, 0),
                 supplier: word(row, 1),
                 quantity: word(row, 2),
                 amount: amount(row, 3),
-                delivered: word(row, 4) != 0,
+                delivered: date.is_some(),
             });
         })?;
         let mut by_customer = Vec::new();

@@ -1,0 +1,136 @@
+//! Tests accesses to tables that have columns of fixed and of variable length, in native sessions. There, an access to
+//! columns of fixed length takes a shorter way than others.
+
+use engine::{EngineOptions, Session, Start, registry};
+use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
+use protocols::{ProtocolOptions, registry::declarations};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use txn::{Column, ColumnSet, ColumnType, Intent, RowLayout, TableId, TableSchema, push_variable};
+
+const TABLE: TableId = TableId(0);
+const NUMBER: ColumnSet = ColumnSet::one(0);
+const TEXT: ColumnSet = ColumnSet::one(1);
+const ALL: ColumnSet = ColumnSet::first(3);
+
+fn schema() -> TableSchema {
+    let columns = vec![
+        Column::new("number", ColumnType::U64),
+        Column::new("text", ColumnType::TextUpTo(200)),
+        Column::new("short", ColumnType::TextUpTo(9)),
+    ];
+    TableSchema::new("mixed", columns)
+}
+
+fn row(number: u64, text: &str, short: &str) -> Vec<u8> {
+    let mut row = number.to_le_bytes().to_vec();
+    push_variable(&mut row, Some(text.as_bytes()));
+    push_variable(&mut row, Some(short.as_bytes()));
+    row
+}
+
+fn begin(session: &mut dyn Session) {
+    session.begin(Start { attempt: 0, read_only: false, partitions: &[] });
+}
+
+fn number(session: &mut dyn Session) -> u64 {
+    let mut bytes = [0; 8];
+    assert!(session.read_for_update(TABLE, 1.into(), NUMBER, &mut bytes).unwrap());
+    u64::from_le_bytes(bytes)
+}
+
+fn whole(session: &mut dyn Session) -> Vec<u8> {
+    let mut found = Vec::new();
+    assert!(session.fetch(TABLE, 1.into(), ALL, Intent::Read, &mut found).unwrap());
+    found
+}
+
+/// Calls `test` with a session of each protocol and a table that has one row.
+fn with_each_protocol(commit_updates: bool, test: impl Fn(&mut dyn Session)) {
+    let protocol = ProtocolOptions { commit_updates, ..ProtocolOptions::default() };
+    for declared in declarations::<Native>(&protocol) {
+        let arena = ArenaOptions { reserve_bytes: 1 << 28, ..ArenaOptions::default() };
+        let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };
+        let machine = Arc::new(Native::new(options).expect("address space"));
+        let options = EngineOptions {
+            protocol: protocol.clone(),
+            sessions: 1,
+            record_history: false,
+            record_values: false,
+            purge_batch: 4,
+            epoch_interval_ticks: machine.clock_hz(),
+        };
+        let engine = registry::native(registry::DEFAULT, declared.name, &machine, &options)
+            .expect("room for an engine");
+        engine.create_table(TABLE, &[schema()], 10).expect("room for a table");
+        let core = machine.core(0);
+        let mut session = engine.session(&core, 0);
+        begin(&mut *session);
+        assert!(session.insert(TABLE, 1.into(), &row(7, "long text", "short")).unwrap());
+        session.commit().unwrap();
+        test(&mut *session);
+        drop(session);
+        engine.audit_values(&core).expect("each value is in one place");
+    }
+}
+
+#[test]
+fn columns_of_both_kinds_change_in_one_transaction() {
+    for commit_updates in [false, true] {
+        with_each_protocol(commit_updates, |session| {
+            let mut expected = row(7, "long text", "short");
+            for round in 0..30u64 {
+                begin(session);
+                assert_eq!(whole(session), expected);
+                let before = number(session);
+                let doubled = before * 2 % 1000;
+                session.update(TABLE, 1.into(), NUMBER, &doubled.to_le_bytes()).unwrap();
+                let text = "t".repeat(round as usize * 7 % 200);
+                let mut packed = Vec::new();
+                push_variable(&mut packed, Some(text.as_bytes()));
+                session.update(TABLE, 1.into(), TEXT, &packed).unwrap();
+                assert_eq!(whole(session), row(doubled, &text, "short"));
+                session.add(TABLE, 1.into(), NUMBER, &3u64.to_le_bytes()).unwrap();
+                if round % 3 == 2 {
+                    session.rollback();
+                    continue;
+                }
+                session.commit().unwrap();
+                session.maintain();
+                expected = row(doubled + 3, &text, "short");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_number_changes_and_its_row_goes() {
+    with_each_protocol(false, |session| {
+        begin(session);
+        let next = number(session) + 1;
+        session.update(TABLE, 1.into(), NUMBER, &next.to_le_bytes()).unwrap();
+        assert!(session.delete(TABLE, 1.into()).unwrap());
+        assert!(session.insert(TABLE, 1.into(), &row(1, "another", "")).unwrap());
+        assert_eq!(number(session), 1);
+        session.update(TABLE, 1.into(), NUMBER, &2u64.to_le_bytes()).unwrap();
+        session.commit().unwrap();
+        begin(session);
+        assert_eq!(whole(session), row(2, "another", ""));
+        assert!(session.delete(TABLE, 1.into()).unwrap());
+        session.commit().unwrap();
+    });
+}
+
+#[test]
+fn a_read_of_a_variable_column_into_a_fixed_buffer_panics() {
+    with_each_protocol(false, |session| {
+        begin(session);
+        for columns in [TEXT, ColumnSet::one(2), NUMBER.with(TEXT)] {
+            let held = RowLayout::of(&schema()).held_bytes(columns);
+            let read = || session.read(TABLE, 1.into(), columns, &mut vec![0; held]);
+            let panic = catch_unwind(AssertUnwindSafe(read)).unwrap_err();
+            let told = panic.downcast_ref::<String>().unwrap();
+            assert_eq!(told, "table \"mixed\": a column of variable length is fetched");
+        }
+        session.rollback();
+    });
+}
