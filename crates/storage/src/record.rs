@@ -401,8 +401,8 @@ impl<'s, M: Machine> Record<'s, M> {
         row
     }
 
-    /// Returns the words that name the values outside the record, if the row is present. Meant for audits when no
-    /// session exists.
+    /// Returns the words that name the values outside the record, if the row is present. Of a row in two parts these
+    /// are the words of one part. Meant for audits when no session exists.
     pub(crate) fn kept_values(&self) -> Vec<u64> {
         let layout = self.shape.layout();
         if layout.apart().is_empty() || !RowState(self.header().row.peek()).is_present() {

@@ -206,7 +206,10 @@ impl<M: Machine> Store<M> {
         place.dropped.poke(1);
         let (mut words, mut piece) = (Vec::new(), Some(Piece::default()));
         while let Some(at) = piece {
-            let meet = &mut |_: Key<'_>, record: Record<'_, M>| words.extend(record.kept_values());
+            let meet = &mut |_: Key<'_>, record: Record<'_, M>| {
+                words.extend(record.kept_values());
+                words.extend(record.second().iter().flat_map(Record::kept_values));
+            };
             piece = place.table.walk(core, &at, meet);
         }
         let (mut space, epoch) = (ValueSpace::default(), self.epochs.current(core));
@@ -238,7 +241,10 @@ impl<M: Machine> Store<M> {
         for table in self.tables() {
             let mut piece = Some(Piece::default());
             while let Some(at) = piece {
-                piece = table.walk(core, &at, &mut |_, record| live.extend(record.kept_values()));
+                piece = table.walk(core, &at, &mut |_, record| {
+                    live.extend(record.kept_values());
+                    live.extend(record.second().iter().flat_map(Record::kept_values));
+                });
             }
         }
         self.values.audit(live.into_iter())

@@ -408,7 +408,6 @@ impl Layouts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use txn::RowLayout;
 
     #[test]
     fn parts_are_as_long_as_their_columns() {
