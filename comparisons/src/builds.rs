@@ -17,7 +17,7 @@ const BUILDS: &[(&str, &str, Option<Variable>)] = &[
 ];
 
 /// Number of builds of each program.
-const REPETITIONS: usize = 3;
+const REPETITIONS: usize = 2;
 
 /// Builds all programs, in turn. Each build begins with an empty target directory.
 pub fn all(quick: bool) -> Value {
