@@ -23,6 +23,7 @@ const INTRODUCTION: &str = "\
 Ten findings, each with its numbers, a chart, the raw records and the command. Behind them are:
 
 - all numbers in tables: [native](tables/native.md), [simulated](tables/simulated.md), [checks and costs](tables/checks.md);
+- [Kilocore beside redb, fjall and surrealmx](tables/comparisons.md), all in memory;
 - [validate/README.md](validate/README.md): the simulated machine beside a real one;
 - [diary.md](diary.md): what was tried, what did not work, and what was measured without a raw record.
 

@@ -1,6 +1,7 @@
 //! Writes the tables of all records.
 
 mod checks;
+mod comparisons;
 mod native;
 mod simulated;
 
@@ -14,6 +15,7 @@ pub fn all(results: &Results) -> Result<Vec<(&'static str, String)>, String> {
         ("native", native::page(results)?),
         ("simulated", simulated::page(results)?),
         ("checks", checks::page(results)?),
+        ("comparisons", comparisons::page(results)?),
     ])
 }
 
