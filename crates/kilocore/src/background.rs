@@ -3,7 +3,7 @@
 use crate::Error;
 use engine::Engine;
 use machine::{
-    Native,
+    Native, Word,
     cold::{Arc, Condvar, Mutex},
 };
 use std::{
@@ -21,6 +21,8 @@ struct Stop {
 /// The background thread. Dropping this stops and joins it.
 pub(crate) struct Background {
     stop: Arc<Stop>,
+    /// Number of intervals that have passed.
+    ticks: Arc<Word>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -32,8 +34,8 @@ impl Background {
         core: usize,
         interval: Duration,
     ) -> Result<Background, Error> {
-        let stop = Arc::new(Stop::default());
-        let theirs = stop.clone();
+        let (stop, ticks) = (Arc::new(Stop::default()), Arc::new(Word::new(0)));
+        let (theirs, counted) = (stop.clone(), ticks.clone());
         let body = move || {
             let core = machine.core(core);
             let services = engine.services();
@@ -44,6 +46,7 @@ impl Background {
                 if *asked {
                     return;
                 }
+                counted.poke(counted.peek() + 1);
                 services.iter().for_each(|service| (service.tick)(&core));
             }
         };
@@ -52,7 +55,13 @@ impl Background {
             what: "a thread for the epochs",
             message: error.to_string(),
         };
-        Ok(Background { stop, thread: Some(thread.map_err(refused)?) })
+        Ok(Background { stop, ticks, thread: Some(thread.map_err(refused)?) })
+    }
+
+    /// Returns the number of intervals that have passed since the start.
+    #[inline]
+    pub fn ticks(&self) -> &Word {
+        &self.ticks
     }
 }
 

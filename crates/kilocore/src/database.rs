@@ -38,7 +38,7 @@ pub struct Database(Arc<Inner>);
 
 struct Inner {
     // Fields are dropped in this order. The background thread must end before anything that it uses is dropped.
-    _background: Background,
+    background: Background,
     slots: Slots,
     catalogue: Catalogue,
     engine: Arc<dyn Engine<Native>>,
@@ -130,7 +130,7 @@ impl Database {
         let sessions = options.max_sessions;
         let database = machine.core(sessions).fetch_add(&(), &OPENED, 1);
         Ok(Database(Arc::new(Inner {
-            _background: Background::start(
+            background: Background::start(
                 machine.clone(),
                 engine.clone(),
                 sessions,
@@ -446,7 +446,9 @@ impl Database {
         loop {
             let (session, buffer) = turn.seat.parts();
             session.begin(Start { attempt, read_only, partitions });
-            let term = Term::start(self.0.options.transaction_limit);
+            let Options { transaction_limit, epoch_interval, .. } = self.0.options;
+            let ticks = self.0.background.ticks();
+            let term = Term::start(transaction_limit, ticks, epoch_interval);
             let reading = ReadTransaction::new(session, buffer, &self.0.catalogue, term);
             let mut tx = Transaction::new(reading);
             let result = body(&mut tx);

@@ -53,6 +53,8 @@ pub struct Options {
     /// access and the commit fail with [`Error::TransactionTooLong`], so that its locks are released. The
     /// default is one minute. `None` sets no limit.
     ///
+    /// A limit of at least 50 epoch intervals is counted in these intervals, so it can be longer by a few percent.
+    ///
     /// A closure that neither accesses the database nor returns cannot be stopped. Transactions that wait for
     /// its locks wait on.
     pub transaction_limit: Option<Duration>,

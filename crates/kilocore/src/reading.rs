@@ -32,7 +32,7 @@ pub struct ReadTransaction<'t> {
     /// Room in which a row or some of its columns are packed.
     pub(crate) buffer: &'t mut Vec<u8>,
     pub(crate) catalogue: &'t Catalogue,
-    term: Option<Term>,
+    term: Option<Term<'t>>,
 }
 
 impl<'t> ReadTransaction<'t> {
@@ -40,7 +40,7 @@ impl<'t> ReadTransaction<'t> {
         session: &'t mut dyn Session,
         buffer: &'t mut Vec<u8>,
         catalogue: &'t Catalogue,
-        term: Option<Term>,
+        term: Option<Term<'t>>,
     ) -> ReadTransaction<'t> {
         ReadTransaction { session, buffer, catalogue, term }
     }

@@ -21,6 +21,7 @@ use crate::{
     record::RowState,
     shape::{Dense, Extras, Shape},
     split::Split,
+    values,
 };
 use machine::{
     Arena, Machine, OutOfMemory, Place,
@@ -142,7 +143,8 @@ impl<M: Machine> Table<M> {
     /// Returns the bytes that `rows` rows of `schema` need, index included.
     pub(crate) fn bytes_for(schema: &TableSchema, rows: u64, extras: &Extras) -> u64 {
         let index = Index::<M>::bytes_for(schema, rows, &extras.words);
-        rows.saturating_mul(Shape::<M>::stride_of(schema, extras)).saturating_add(index)
+        let row = Shape::<M>::stride_of(schema, extras) + values::expected_bytes::<M>(schema);
+        rows.saturating_mul(row).saturating_add(index)
     }
 
     /// Makes an empty table that is sized for `rows` rows.

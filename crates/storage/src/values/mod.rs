@@ -48,6 +48,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use std::{collections::HashMap, marker::PhantomData};
+use txn::TableSchema;
 use word::ValueWord;
 
 /// Number of sizes of slots.
@@ -81,6 +82,18 @@ fn slot_bytes(class: usize) -> u64 {
 /// Returns the number of the smallest slot with room for `bytes` bytes.
 fn class_for(bytes: u64) -> usize {
     (0..CLASSES).find(|class| slot_bytes(*class) >= bytes).expect("a value is at most 1 MiB long")
+}
+
+/// Returns the bytes that the values of a row of `schema` are expected to need outside the record, for sizing. A value is
+/// expected to be three quarters as long as it can be, and at most 256 bytes long.
+pub(crate) fn expected_bytes<M: Machine>(schema: &TableSchema) -> u64 {
+    let apart = schema.columns.iter().filter(|column| column.is_apart());
+    apart
+        .map(|column| {
+            let length = (column.kind.most_bytes() as u64 * 3 / 4).min(256);
+            slot_bytes(class_for(size_of::<Header<M>>() as u64 + length))
+        })
+        .sum()
 }
 
 /// Slots of one session, by size.
