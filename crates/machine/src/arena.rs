@@ -601,14 +601,14 @@ mod tests {
         let recording = arena.recording();
         let before = arena.used();
         let offsets: Vec<u64> =
-            (0..4).map(|_| recording.allocate(10_000, 64, Place::Any).unwrap()).collect();
+            (0..4).map(|_| recording.allocate(10_048, 64, Place::Any).unwrap()).collect();
         let other = arena.allocate(64, 64, Place::Any).unwrap();
         for offset in &offsets {
             // SAFETY: the offset was just allocated, and the memory is used as a word only.
             unsafe { arena.at::<Word>(*offset + 9_992) }.poke(7);
         }
         // SAFETY: nothing refers to the memory.
-        assert_eq!(unsafe { recording.release() }, 40_000);
+        assert_eq!(unsafe { recording.release() }, 40_192);
         assert!(arena.used() < before + 1_000);
         let again = arena.allocate(35_000, 64, Place::Any).unwrap();
         assert_eq!(again, offsets[0], "the four extents have become one");
