@@ -1,4 +1,4 @@
-//! What every engine must be able to do, and the rows that all of them hold.
+//! The operations that every engine implements for the comparison, and the rows that all engines hold.
 
 use std::{ops::Range, sync::OnceLock};
 

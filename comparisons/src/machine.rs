@@ -1,4 +1,4 @@
-//! What the system says of the machine, of this process and of others.
+//! Facts that the operating system reports about the machine, about this process and about other processes.
 
 use std::{fs, time::Instant};
 

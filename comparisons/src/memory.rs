@@ -22,7 +22,7 @@ impl Task for Loading {
     type Outcome = Value;
     fn run(self, engine: &impl Engine) -> Value {
         load(engine, self.rows);
-        // What the engines do in the background has time to end.
+        // The pause lets background work of the engines end.
         thread::sleep(Duration::from_secs(3));
         let resident = resident_bytes().saturating_sub(self.before);
         let outside = engine.outside_bytes();

@@ -9,7 +9,7 @@ use std::{thread, time::Duration, time::Instant};
 /// Number of rows that a range has.
 const RANGE: u64 = 100;
 
-/// What a transaction does.
+/// The work of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
     /// Reads one number.

@@ -54,7 +54,7 @@ fn added_columns_have_defaults_and_then_values() {
         })
         .unwrap();
         assert_eq!(row(&db, &table, 9), r#"{"n": 9, "name": "w", "age": 7, "note": NULL}"#);
-        // What was in an added column does not return with another row of the same key, whoever deletes it.
+        // A new row of the same key does not get the old value of an added column, whichever handle deleted the old row.
         db.transact(|tx| tx.delete(&old, 8).map(|_| ())).unwrap();
         db.transact(|tx| tx.insert(&old, 8, &[88.into(), "new".into()])).unwrap();
         assert_eq!(row(&db, &table, 8), r#"{"n": 88, "name": "new", "age": 7, "note": NULL}"#);

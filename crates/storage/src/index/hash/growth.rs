@@ -184,7 +184,7 @@ impl<M: Machine> HashIndex<M> {
         }
         let copied = self.copy(core, (old, header), to, key_of);
         if copied.is_err() {
-            // What was copied goes again, as nobody has seen it. The next attempt begins with empty buckets.
+            // The mover removes its copies. No reader can have seen them. The next attempt begins with empty buckets.
             self.empty(core, self.bucket(to, number * 2));
             self.empty(core, self.bucket(to, number * 2 + 1));
         }

@@ -191,7 +191,7 @@ fn memory_can_run_out_while_buckets_move() {
         }
         assert!(growing && (0..rows).all(|key| find(&index, &core, key) == Some(1)));
         assert_eq!(walked(&index, &core, 1, || ()).len() as u64, rows);
-        // What is in the index can be removed and inserted again. Only a bucket that has moved since can have no slot.
+        // An entry of the index can be removed and inserted again. Only a bucket that has moved since can have no slot.
         for key in 0..rows {
             assert!(remove(&index, &core, key, 1));
         }
