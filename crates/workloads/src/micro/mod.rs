@@ -4,6 +4,7 @@
 pub mod counters;
 pub mod hot_cold;
 pub mod key_value;
+mod ledger;
 pub mod long_reader;
 pub mod notes;
 pub mod ranges;

@@ -1,15 +1,13 @@
 //! Draws and runs one worker's moves, replacements, searches and censuses.
 
 use super::{
-    ALL, BY_TAG, LEDGER, LEDGER_ROWS, NOTES, NotesOptions,
+    ALL, BY_TAG, LEDGER, NOTES, NotesOptions,
     law::{Seen, seen},
     note::{MARK_AND_THE_REST, Note, SIZE_AND_TEXT, TAGS},
 };
 use crate::stream::Stream;
 use std::ops::ControlFlow;
-use txn::{
-    Abort, Access, Client, ColumnSet, Direction, Intent, OwnedKeys, RowLayout, SecondaryIndex,
-};
+use txn::{Abort, Access, Client, Direction, Intent, OwnedKeys, RowLayout, SecondaryIndex};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 5] = ["move", "replace", "find", "census", "report"];
@@ -177,13 +175,8 @@ impl NotesClient {
 
     /// Records a broken law in this worker's row of the ledger.
     fn report<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
-        let (row, mut bytes) = (self.worker as u64 % LEDGER_ROWS, [0; 8]);
         // A report concerns the census before it.
-        let law = ColumnSet::one(self.kind().min(3));
-        access.read_for_update(LEDGER, row.into(), law, &mut bytes)?;
-        let seen = u64::from_le_bytes(bytes).wrapping_add(1);
-        access.update(LEDGER, row.into(), law, &seen.to_le_bytes())?;
-        Ok(())
+        LEDGER.count(access, self.worker, self.kind().min(3))
     }
 }
 

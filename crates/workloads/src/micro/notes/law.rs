@@ -1,10 +1,8 @@
 //! Checks the laws that notes must keep after any serializable run.
 
-use super::{ALL, BY_TAG, LAWS, LEDGER, LEDGER_ROWS, NOTES, NotesOptions, note::Note};
+use super::{ALL, BY_TAG, LEDGER, NOTES, NotesOptions, note::Note};
 use std::ops::ControlFlow;
-use txn::{
-    Abort, Access, ByteRange, ColumnSet, Direction, ENTRY, Intent, RowLayout, SecondaryIndex,
-};
+use txn::{Abort, Access, ByteRange, Direction, ENTRY, Intent, RowLayout, SecondaryIndex};
 
 /// A row that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +35,8 @@ pub(super) fn check(
     (layout, by_tag): (&RowLayout, &SecondaryIndex),
     access: &mut dyn Access,
 ) -> Result<Result<(), String>, Abort> {
-    for (kind, name) in LAWS.iter().enumerate() {
-        let mut seen = 0;
-        for row in 0..LEDGER_ROWS {
-            let mut bytes = [0; 8];
-            access.read(LEDGER, row.into(), ColumnSet::one(kind), &mut bytes)?;
-            seen += u64::from_le_bytes(bytes);
-        }
-        if seen != 0 {
-            return Ok(Err(format!("{seen} committed transactions ({name}) saw a broken law")));
-        }
+    if let Err(broken) = LEDGER.check(access)? {
+        return Ok(Err(broken));
     }
     let (mut notes, mut row) = (Vec::new(), Vec::new());
     for key in 0..options.keys() {

@@ -28,6 +28,7 @@ mod variation;
 
 pub use client::{KIND_NAMES, NotesClient};
 
+use super::ledger::{self, Ledger};
 use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionOf, Options, option};
 use crate::registry::Listed;
@@ -42,18 +43,13 @@ use txn::{
 pub const NOTES: TableId = TableId(0);
 /// The index by tag.
 pub const BY_TAG: TableId = TableId(1);
-const LEDGER: TableId = TableId(2);
+/// The ledger, with a column for each kind of procedure that checks laws.
+const LEDGER: Ledger = Ledger { table: TableId(2), laws: &["move", "replace", "find", "census"] };
 /// The files, if their column was added.
 const ADDED: TableId = TableId(3);
 
 /// Number of the column of files.
 const FIRST_ADDED: usize = 4;
-
-/// Kinds of procedures that check laws. Each kind is a column of the ledger.
-const LAWS: [&str; 4] = ["move", "replace", "find", "census"];
-
-/// Number of rows of the ledger. Workers beyond this number share rows.
-const LEDGER_ROWS: u64 = 64;
 
 /// Options of the workload. [`Notes::new`] validates them.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,8 +188,7 @@ impl Notes {
         let tag_bits = (TAG_BYTES as u32 + 1) * 8;
         let by_tag =
             TableSchema::index_of("by_tag", (NOTES, &notes), &[("tag", tag_bits)], Some(32));
-        let seen = LAWS.iter().map(|name| Column::new(*name, ColumnType::U64)).collect();
-        let mut tables = vec![notes, by_tag, TableSchema::new("ledger", seen)];
+        let mut tables = vec![notes, by_tag, LEDGER.schema()];
         if !added.is_empty() {
             let mut defaults = Vec::new();
             added.iter().for_each(|_| push_variable(&mut defaults, None));
@@ -245,7 +240,7 @@ impl Workload for Notes {
     }
 
     fn rows(&self, table: TableId) -> u64 {
-        if table == LEDGER { LEDGER_ROWS } else { self.options.notes }
+        if table == LEDGER.table { ledger::ROWS } else { self.options.notes }
     }
 
     fn load(&self, loader: &mut dyn Loader) {
@@ -263,7 +258,7 @@ impl Workload for Notes {
                 loader.load(ADDED, (at * 2).into(), &row[own..]);
             }
         }
-        loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
+        LEDGER.load(loader);
     }
 
     fn client(&self, worker: usize, _workers: usize, seed: u64) -> NotesClient {

@@ -1,10 +1,10 @@
 //! Draws and runs one worker's shifts, sums, claims and turns.
 
 use super::law::{first_rows, queue_is_right, rows};
-use super::{CLAIMS, LEDGER, LEDGER_ROWS, QUEUE, RangesOptions, VALUE, WEIGHTS, number_at};
+use super::{CLAIMS, LEDGER, QUEUE, RangesOptions, VALUE, WEIGHTS, number_at};
 use crate::stream::Stream;
 use std::collections::BTreeMap;
-use txn::{Abort, Access, Client, ColumnSet, Direction, KeyRange};
+use txn::{Abort, Access, Client, Direction, KeyRange};
 
 /// Largest weight that a shift moves. It is more than the loaded weight of a row, so that rows are emptied.
 const WEIGHT_MOVED: u64 = 4;
@@ -147,13 +147,9 @@ impl RangesClient {
 
     /// Records a broken law in this worker's row of the ledger.
     fn note<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
-        let (row, mut bytes) = (self.worker as u64 % LEDGER_ROWS, [0; 8]);
         // A report concerns the sum before it.
-        let law = ColumnSet::one(if self.drawn == Drawn::Report { 1 } else { self.kind() });
-        access.read_for_update(LEDGER, row.into(), law, &mut bytes)?;
-        let noted = i64::from_le_bytes(bytes).wrapping_add(1);
-        access.update(LEDGER, row.into(), law, &noted.to_le_bytes())?;
-        Ok(())
+        let law = if self.drawn == Drawn::Report { 1 } else { self.kind() };
+        LEDGER.count(access, self.worker, law)
     }
 
     fn draw_range(&mut self, span: u64, keys: u64) -> KeyRange {

@@ -1,8 +1,8 @@
 //! Checks the laws that the ranges must keep after any serializable run.
 
-use super::{CLAIMS, LAWS, LEDGER, LEDGER_ROWS, QUEUE, RangesOptions, VALUE, WEIGHTS, number_at};
+use super::{CLAIMS, LEDGER, QUEUE, RangesOptions, VALUE, WEIGHTS, number_at};
 use std::ops::ControlFlow;
-use txn::{Abort, Access, ColumnSet, Direction, KeyRange, TableId};
+use txn::{Abort, Access, Direction, KeyRange, TableId};
 
 /// Returns the rows of a range, in the requested order.
 pub(super) fn rows<A: Access + ?Sized>(
@@ -36,16 +36,8 @@ pub(super) fn check(
     options: &RangesOptions,
     access: &mut dyn Access,
 ) -> Result<Result<(), String>, Abort> {
-    for (kind, name) in LAWS.iter().enumerate() {
-        let mut seen = 0;
-        for row in 0..LEDGER_ROWS {
-            let mut bytes = [0; 8];
-            access.read(LEDGER, row.into(), ColumnSet::one(kind), &mut bytes)?;
-            seen += i64::from_le_bytes(bytes);
-        }
-        if seen != 0 {
-            return Ok(Err(format!("{seen} committed transactions ({name}) saw a broken law")));
-        }
+    if let Err(broken) = LEDGER.check(access)? {
+        return Ok(Err(broken));
     }
     let weights = rows(access, WEIGHTS, KeyRange::ALL, Direction::Forward)?;
     let (sum, total) = (weights.iter().map(|(_, weight)| weight).sum::<i64>(), options.total());

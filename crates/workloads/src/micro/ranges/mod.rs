@@ -28,6 +28,7 @@ mod variation;
 
 pub use client::{KIND_NAMES, RangesClient};
 
+use super::ledger::{self, Ledger};
 use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionOf, Options, option};
 use crate::registry::Listed;
@@ -39,16 +40,11 @@ use txn::{
 const WEIGHTS: TableId = TableId(0);
 const CLAIMS: TableId = TableId(1);
 const QUEUE: TableId = TableId(2);
-const LEDGER: TableId = TableId(3);
-
-/// Kinds of procedures that check laws. Each kind is a column of the ledger.
-const LAWS: [&str; 4] = ["shift", "sum", "claim", "turn"];
+/// The ledger, with a column for each kind of procedure that checks laws.
+const LEDGER: Ledger = Ledger { table: TableId(3), laws: &["shift", "sum", "claim", "turn"] };
 
 /// The only column of every table except the ledger.
 const VALUE: ColumnSet = ColumnSet::one(0);
-
-/// Number of rows of the ledger. Workers beyond this number share rows.
-const LEDGER_ROWS: u64 = 64;
 
 /// Weight of a row when it is loaded.
 const WEIGHT: i64 = 3;
@@ -214,10 +210,7 @@ impl Workload for Ranges {
                 table("weights", "weight"),
                 table("claims", "worker"),
                 table("queue", "number"),
-                TableSchema::new(
-                    "ledger",
-                    LAWS.map(|kind| Column::new(kind, ColumnType::I64)).to_vec(),
-                ),
+                LEDGER.schema(),
             ],
         }
     }
@@ -231,7 +224,7 @@ impl Workload for Ranges {
             WEIGHTS => self.options.keys.div_ceil(2),
             CLAIMS => self.options.slots,
             QUEUE => self.options.queued,
-            _ => LEDGER_ROWS,
+            _ => ledger::ROWS,
         }
     }
 
@@ -242,7 +235,7 @@ impl Workload for Ranges {
         for key in 0..self.options.queued {
             loader.load(QUEUE, key.into(), &number_at(key).to_le_bytes());
         }
-        loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
+        LEDGER.load(loader);
     }
 
     fn client(&self, worker: usize, _workers: usize, seed: u64) -> RangesClient {

@@ -2,11 +2,10 @@
 
 use super::law::{found, person};
 use super::{
-    BADGE, BY_BADGE, BY_ROOM, COINS, COINS_LOADED, LEDGER, LEDGER_ROWS, PEOPLE, Person, ROOM,
-    RoomsOptions,
+    BADGE, BY_BADGE, BY_ROOM, COINS, COINS_LOADED, LEDGER, PEOPLE, Person, ROOM, RoomsOptions,
 };
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, ColumnSet, Direction, KeyRange, SecondaryIndex, TableId};
+use txn::{Abort, Access, Client, Direction, KeyRange, SecondaryIndex, TableId};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 6] = ["go", "pay", "badge", "replace", "census", "report"];
@@ -247,13 +246,8 @@ impl RoomsClient {
 
     /// Records a broken law in this worker's row of the ledger.
     fn note<A: Access + ?Sized>(&self, access: &mut A) -> Result<(), Abort> {
-        let (row, mut bytes) = (self.worker as u64 % LEDGER_ROWS, [0; 8]);
         // A report concerns the census before it.
-        let law = ColumnSet::one(self.kind().min(4));
-        access.read_for_update(LEDGER, row.into(), law, &mut bytes)?;
-        let noted = u64::from_le_bytes(bytes).wrapping_add(1);
-        access.update(LEDGER, row.into(), law, &noted.to_le_bytes())?;
-        Ok(())
+        LEDGER.count(access, self.worker, self.kind().min(4))
     }
 }
 

@@ -29,6 +29,7 @@ mod variation;
 
 pub use client::{KIND_NAMES, RoomsClient};
 
+use super::ledger::{self, Ledger};
 use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionOf, Options, option};
 use crate::registry::Listed;
@@ -44,18 +45,14 @@ pub const PEOPLE: TableId = TableId(0);
 pub const BY_ROOM: TableId = TableId(1);
 /// The unique index by badge.
 pub const BY_BADGE: TableId = TableId(2);
-const LEDGER: TableId = TableId(3);
-
-/// Kinds of procedures that check laws. Each kind is a column of the ledger.
-const LAWS: [&str; 5] = ["go", "pay", "badge", "replace", "census"];
+/// The ledger, with a column for each kind of procedure that checks laws.
+const LEDGER: Ledger =
+    Ledger { table: TableId(3), laws: &["go", "pay", "badge", "replace", "census"] };
 
 const ROOM: ColumnSet = ColumnSet::one(0);
 const BADGE: ColumnSet = ColumnSet::one(1);
 const COINS: ColumnSet = ColumnSet::one(2);
 const ALL: ColumnSet = ColumnSet::first(3);
-
-/// Number of rows of the ledger. Workers beyond this number share rows.
-const LEDGER_ROWS: u64 = 64;
 
 /// Number of coins of a person when loaded.
 const COINS_LOADED: u64 = 3;
@@ -215,16 +212,14 @@ impl Rooms {
     }
 
     fn tables(&self) -> [TableSchema; 4] {
-        let words = |names: &[&str]| {
-            names.iter().map(|name| Column::new(*name, ColumnType::U64)).collect::<Vec<_>>()
-        };
-        let people = TableSchema::new("people", words(&["room", "badge", "coins"]))
-            .with_indexes(&[BY_ROOM, BY_BADGE]);
+        let columns = ["room", "badge", "coins"].map(|name| Column::new(name, ColumnType::U64));
+        let people =
+            TableSchema::new("people", columns.to_vec()).with_indexes(&[BY_ROOM, BY_BADGE]);
         let people = self.options.index.of(people, self.options.keys());
         let of = (PEOPLE, &people);
         let by_room = TableSchema::index_of("by_room", of, &[("room", BITS)], Some(BITS));
         let by_badge = TableSchema::index_of("by_badge", of, &[("badge", BITS)], None);
-        [people, by_room, by_badge, TableSchema::new("ledger", words(&LAWS))]
+        [people, by_room, by_badge, LEDGER.schema()]
     }
 
     /// Returns the indexes by room and by badge.
@@ -267,14 +262,14 @@ impl Workload for Rooms {
     }
 
     fn rows(&self, table: TableId) -> u64 {
-        if table == LEDGER { LEDGER_ROWS } else { self.options.people }
+        if table == LEDGER.table { ledger::ROWS } else { self.options.people }
     }
 
     fn load(&self, loader: &mut dyn Loader) {
         for at in 0..self.options.people {
             loader.load(PEOPLE, (at * 2).into(), &Person::loaded(at, self.options.rooms).row());
         }
-        loader.load_dense(LEDGER, LEDGER_ROWS, &|_, _| {});
+        LEDGER.load(loader);
     }
 
     fn client(&self, worker: usize, _workers: usize, seed: u64) -> RoomsClient {
