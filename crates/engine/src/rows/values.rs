@@ -13,7 +13,7 @@
 use super::{Rows, Sited, Work, added};
 use machine::{Core, Machine};
 use protocols::{Change, Image, faults};
-use std::{collections::HashSet, ops::ControlFlow};
+use std::ops::ControlFlow;
 use storage::{Record, Table, Values};
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, RowLayout, TableId, WriteKind};
 
@@ -49,7 +49,6 @@ impl ValueStates {
         core: &M::Core,
         (site, values): (usize, &Values<M>),
         image: &Image<'_, '_, M>,
-        installed: &mut HashSet<u64>,
     ) {
         let Image { record, kind, columns, before, after } = image;
         let layout = record.table().layout();
@@ -63,7 +62,7 @@ impl ValueStates {
             self.replaced.extend(replaced.map(|word| (site, word)));
         }
         if *kind != WriteKind::Delete {
-            installed.extend(layout.references(*columns, after));
+            layout.references(*columns, after).for_each(|word| values.install(core, word));
         }
     }
 }
@@ -196,17 +195,15 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
         let core = self.rows.core;
         let mut states = std::mem::take(&mut self.rows.values);
-        let (before, mut installed) = (states.replaced.len(), HashSet::new());
+        let before = states.replaced.len();
         for at in 0..self.sites.count() {
             let site = self.sites.site(at);
             let values = site.values();
-            site.images(&mut |image| {
-                states.noted(core, (at, values), &image, &mut installed);
-            });
+            site.images(&mut |image| states.noted(core, (at, values), &image));
         }
         states.waiting += states.replaced.len() - before;
         states.replaced_at = states.replaced_at.max(timestamp);
-        states.fresh.retain(|(_, word)| !installed.contains(word));
+        states.fresh.retain(|(at, word)| self.sites.site(*at).values().is_fresh(core, *word));
         self.rows.values = states;
         self.retire_fresh();
     }

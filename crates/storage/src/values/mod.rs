@@ -17,9 +17,12 @@
 //!                    +------------------------------------------------------+
 //! ```
 //!
+//! The header of the slot holds the state.
+//!
 //! - *Fresh*: its transaction runs. Under protocols that expose uncommitted writes, others can read it.
-//! - *Installed*: a record holds its word.
-//! - *Retired*: a committed write has replaced the word, or its row was deleted. The header says so. Transactions that
+//! - *Installed*: a record holds its word. A commit installs the values in its after-images. Those that are still fresh
+//!   then were overwritten by their own transaction.
+//! - *Retired*: a committed write has replaced the word, or its row was deleted. Transactions that
 //!   began before can still find the word, in an older version or because they have read it already. They leave their
 //!   epoch before the slot is reused, as for records ([`crate::Epochs`]).
 //!
@@ -57,17 +60,19 @@ const CLASSES: usize = 34;
 const LEAST_SLOT: u64 = 32;
 /// Bytes that a session takes from the arena at a time for small slots.
 const CHUNK_BYTES: u64 = 4096;
-/// State of a value in a record or in an uncommitted transaction.
-const LIVE: u64 = 0;
-/// State of a value that has retired, or is about to.
-const REPLACED: u64 = 1;
+/// State of a value in a record.
+const INSTALLED: u64 = 0;
+/// State of a value that its transaction has stored and that no record holds by a commit.
+const FRESH: u64 = 1;
+/// State of an installed value that has retired, or is about to.
+const REPLACED: u64 = 2;
 
 /// Front of a slot.
 #[repr(C)]
 struct Header<M: Machine> {
     /// Line of the value.
     line: M::Line,
-    /// [`LIVE`] or [`REPLACED`].
+    /// [`FRESH`], [`INSTALLED`] or [`REPLACED`].
     state: Word,
 }
 
@@ -150,17 +155,18 @@ impl<M: Machine> Values<M> {
         }
         let offset = self.take_slot(space, value.len())?;
         let header = self.header(offset);
-        core.store_relaxed(&header.line, &header.state, LIVE);
+        core.store_relaxed(&header.line, &header.state, FRESH);
         core.copy_in(&header.line, 0, words::<M>(&self.arena, offset, value.len()), value);
         Ok(ValueWord::slot(offset, value.len()))
     }
 
-    /// Stores `value` as [`Values::store`] does, without a core. For loaders.
+    /// Stores `value` as [`Values::store`] does, without a core, and installs it. For loaders.
     pub fn store_alone(&self, space: &mut ValueSpace, value: &[u8]) -> Result<u64, OutOfMemory> {
         if let Some(word) = ValueWord::inline(value) {
             return Ok(word);
         }
         let offset = self.take_slot(space, value.len())?;
+        self.header(offset).state.poke(INSTALLED);
         let words = words::<M>(&self.arena, offset, value.len());
         for (word, chunk) in words.iter().zip(value.chunks(8)) {
             let mut bytes = [0; 8];
@@ -194,12 +200,27 @@ impl<M: Machine> Values<M> {
         }
     }
 
+    /// Notes that a commit installs `word`, which its transaction has stored.
+    pub fn install(&self, core: &M::Core, word: u64) {
+        if let ValueWord::Slot(offset, _) = ValueWord::of(word) {
+            let header = self.header(offset);
+            core.store_relaxed(&header.line, &header.state, INSTALLED);
+        }
+    }
+
+    /// Returns true if `word`, which the calling transaction has stored, was not installed and has a slot.
+    pub fn is_fresh(&self, core: &M::Core, word: u64) -> bool {
+        let ValueWord::Slot(offset, _) = ValueWord::of(word) else { return false };
+        let header = self.header(offset);
+        core.load_relaxed(&header.line, &header.state) == FRESH
+    }
+
     /// Notes that a write replaces `word`. Returns true if the value has a slot and is replaced for the first time. The
     /// caller must retire it then.
     pub fn replace(&self, core: &M::Core, word: u64) -> bool {
         let ValueWord::Slot(offset, _) = ValueWord::of(word) else { return false };
         let header = self.header(offset);
-        core.cas(&header.line, &header.state, LIVE, REPLACED).is_ok()
+        core.cas(&header.line, &header.state, INSTALLED, REPLACED).is_ok()
     }
 
     /// Retires the value that `word` names, in `epoch`. No transaction that begins from now on finds the word.
