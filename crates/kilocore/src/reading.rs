@@ -25,8 +25,9 @@ const SMALL_BYTES: usize = 64;
 ///
 /// Every method fails with [`Error::ForeignTable`] if the table or field belongs to another database, with
 /// [`Error::TableDropped`] if the table has been dropped, with [`Error::TableChanged`] if a column has been dropped since
-/// the handle was made, and with [`Error::TransactionTooLong`] if the time limit has passed. A key of the wrong kind or length fails with [`Error::WrongKeyType`] or [`Error::KeyTooLong`]. Every method can
-/// also fail with [`Error::Conflict`]. Then the closure should return the error with `?`, and it runs again.
+/// the handle was made, and with [`Error::TransactionTooLong`] if the time limit has passed. A key of the wrong kind or
+/// length fails with [`Error::WrongKeyType`] or [`Error::KeyTooLong`]. Every method can also fail with
+/// [`Error::Conflict`]. Then the closure should return the error with `?`, and it runs again.
 pub struct ReadTransaction<'t> {
     pub(crate) session: &'t mut dyn Session,
     /// Room in which a row or some of its columns are packed.

@@ -229,20 +229,6 @@ impl Store {
         }
         picked
     }
-
-    /// Returns a packed row with other values in `columns`.
-    fn with(&self, table: TableId, row: &[u8], columns: ColumnSet, values: &[u8]) -> Vec<u8> {
-        let (layout, mut changed) = (self.layout(table), Vec::new());
-        let mut values = layout.fields(columns, values);
-        for (column, value) in layout.fields(layout.all(), row) {
-            let value = match columns.contains(ColumnSet::one(column)) {
-                true => values.next().expect("a value for each column").1,
-                false => value,
-            };
-            layout.push(&mut changed, column, value);
-        }
-        changed
-    }
 }
 
 /// Returns a range to scan. Keys of bytes have no order here, and no workload has an index that needs more
@@ -306,7 +292,7 @@ impl Access for Store {
         {
             row = first.clone();
         }
-        let row = self.with(table, &row, columns, values);
+        let row = self.layout(table).replaced(&row, columns, values);
         if !self.move_entries(table, key, Some(&before), Some(&row)) {
             return Ok(false);
         }
