@@ -5,7 +5,7 @@
 //! The history is a serial execution, dealt out to the workers. Each transaction has 8 reads and 8 updates of
 //! random records. The history must pass. Then one stale read is planted, which the checker must find.
 
-use checker::{Requirements, Verdict, check};
+use kilocore_checker::{Requirements, Verdict, check};
 use std::time::Instant;
 use txn::{
     Digest, History, Read, TableId, Transaction, TxnId, Version, WorkerHistory, Write, WriteKind,

@@ -6,8 +6,8 @@
 #[path = "../src/report/synthetic.rs"]
 mod synthetic;
 
-use cli::report::{Terminal, chart, page, table};
 use harness::record::{read_json, write_whole};
+use kilocore_cli::report::{Terminal, chart, page, table};
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,7 +1,7 @@
 //! Tests accesses to tables that have columns of fixed and of variable length, in native sessions. There, an access to
 //! columns of fixed length takes a shorter way than others.
 
-use engine::{EngineOptions, Session, Start, registry};
+use kilocore_engine::{EngineOptions, Session, Start, registry};
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{ProtocolOptions, registry::declarations};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,7 +2,9 @@
 //!
 //! Usage: `cargo run --release -p kilocore-experiments --example validate -- [quick|full] [DIR]`
 
-use experiments::validate::{Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text};
+use kilocore_experiments::validate::{
+    Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text,
+};
 use machine::Word;
 
 fn main() {

@@ -1,6 +1,8 @@
 //! Tests a validation from the file to the report, on two small rows.
 
-use experiments::validate::{Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text};
+use kilocore_experiments::validate::{
+    Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text,
+};
 use machine::Word;
 
 const ROWS: &str = "\
@@ -36,7 +38,8 @@ fn two_rows_from_the_file_to_the_report() {
     assert!(text.contains("scale of hpe (superdome-flex): "), "{text}");
     assert!(text.contains("left out: 1 with more than 112 cores"), "{text}");
     assert_eq!(to_csv(&outcome).lines().count(), 3);
-    let back: experiments::validate::Outcome = serde_json::from_str(&to_json(&outcome)).unwrap();
+    let back: kilocore_experiments::validate::Outcome =
+        serde_json::from_str(&to_json(&outcome)).unwrap();
     assert_eq!(back.rows.len(), 2);
 
     // The same seed gives the same bits, regardless of what runs at the same time.

@@ -3,7 +3,7 @@
 //! SECONDS THREADS,... PROTOCOL...` prints one line of JSON for each configuration. `neighbours protocols` lists the
 //! protocols. `cargo xtask neighbours` runs this example.
 
-use harness::{
+use kilocore_harness::{
     drive::BackOff,
     run::{Plan, Repetition, run},
 };

@@ -1,7 +1,7 @@
 //! Runs YCSB under one protocol, natively or on the Graphite target, without the command line around it. It is meant
 //! for profilers. Usage: `cargo run --release -p kilocore-harness --example ycsb -- SILO native 2 10000000 0.6 0.5`
 
-use harness::{
+use kilocore_harness::{
     assemble,
     drive::BackOff,
     engines::Engines,

@@ -1,6 +1,6 @@
 //! Tests the table of anomalies: every protocol, every level that it gives, every anomaly.
 
-use harness::anomalies::{Anomaly, Expectation, Outcome, Search, search};
+use kilocore_harness::anomalies::{Anomaly, Expectation, Outcome, Search, search};
 use machine::Explored;
 use protocols::{
     Isolation, ProtocolOptions, faults,

@@ -1,6 +1,6 @@
 //! Explores additions at commit on every workload that adds, under every protocol that supports them.
 
-use harness::explore::{Exploration, explore};
+use kilocore_harness::explore::{Exploration, explore};
 use machine::{Explored, Word};
 use protocols::{
     ProtocolOptions,

@@ -2,7 +2,7 @@
 //! seed gives the same bits on any machine. A change of the model, a protocol, a workload or the loop shows here, and
 //! `cargo xtask cycles --bless` accepts it.
 
-use harness::{
+use kilocore_harness::{
     drive::BackOff,
     run::{Plan, run},
 };

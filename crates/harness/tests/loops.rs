@@ -1,7 +1,7 @@
 //! Tests open and closed loops on a simulated machine: queues must behave as theory predicts, runs must adapt their
 //! length, and latencies must include transactions that had not ended. All runs are exactly repeatable.
 
-use harness::{
+use kilocore_harness::{
     arrivals::{Arrivals, Process},
     assemble,
     drive::BackOff,

@@ -1,7 +1,7 @@
 //! Tests the commit hook under every protocol: replaying a log in its order must give the final state.
 
 use engine::{CommitSink, EngineOptions, SinkError, Start, Ticket, registry};
-use harness::{
+use kilocore_harness::{
     engines::Engines,
     explore::{
         Exploration,

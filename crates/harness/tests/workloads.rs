@@ -1,7 +1,7 @@
 //! Runs every workload under every protocol, explored, natively and simulated. Protocols must keep their promises,
 //! and the workloads' laws must hold.
 
-use harness::{
+use kilocore_harness::{
     assemble::{certify, declaration, promised},
     drive::BackOff,
     engines::Engines,

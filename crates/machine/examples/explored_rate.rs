@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p kilocore-machine --example explored_rate`
 
-use machine::{
+use kilocore_machine::{
     Arena, Body, Core, Explored, ExploredCore, ExploredOptions, Machine, Place, Schedule, Service,
     Word, cold::Arc,
 };

@@ -2,7 +2,7 @@
 //! back off for as long, or are services between two ticks. Prints the processor time that the process has used
 //! meanwhile, user and system together, as flat JSON.
 
-use machine::{Body, Core, Machine, Native, NativeOptions, Place, Service, Word};
+use kilocore_machine::{Body, Core, Machine, Native, NativeOptions, Place, Service, Word};
 use std::time::Instant;
 
 const THREADS: usize = 8;

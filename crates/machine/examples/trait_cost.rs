@@ -228,7 +228,7 @@ mod by_hand {
 
 mod by_trait {
     use super::*;
-    use machine::{Category, Core, Machine, Place, Shared, Word, Zeroed};
+    use kilocore_machine::{Category, Core, Machine, Place, Shared, Word, Zeroed};
 
     #[repr(C, align(64))]
     struct Bucket<M: Machine> {
@@ -397,7 +397,7 @@ mod by_trait {
 }
 
 fn main() {
-    use machine::{ArenaOptions, Native, NativeOptions};
+    use kilocore_machine::{ArenaOptions, Native, NativeOptions};
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mode = arguments.first().map_or("", String::as_str);
     let transactions = arguments.get(1).and_then(|count| count.parse().ok());

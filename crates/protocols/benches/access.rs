@@ -5,11 +5,11 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use machine::{ArenaOptions, Machine, Native, NativeCore, NativeOptions, Zeroed, cold::Arc};
-use protocols::{
+use kilocore_protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Txn,
     registry::{Visitor, declarations, with_protocol},
 };
+use machine::{ArenaOptions, Machine, Native, NativeCore, NativeOptions, Zeroed, cold::Arc};
 use std::time::Duration;
 use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions};
 use txn::{

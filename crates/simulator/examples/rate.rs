@@ -3,8 +3,8 @@
 //! Two loops imitate schemes, written directly on the trait: each transaction makes 16 accesses to random records,
 //! half of them writes. `cargo run --release -p kilocore-simulator --example rate -- [machine] [records] [cores ...]`
 
+use kilocore_simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
 use machine::{Body, Core, Machine, Place, Word, Zeroed, cold::Arc};
-use simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const ACCESSES: usize = 16;

@@ -2,9 +2,9 @@
 //! are there, keys that are not, and the inserts that fill the table.
 
 use criterion::{BatchSize, BenchmarkId, Criterion};
+use kilocore_storage::{ProtocolWords, Store, StoreOptions};
 use machine::{Native, NativeCore, NativeOptions, Word, cold::Arc};
 use std::hint::black_box;
-use storage::{ProtocolWords, Store, StoreOptions};
 use txn::{Column, ColumnType, TableId, TableSchema};
 
 /// Numbers of rows. An index for the first has as many buckets whether it was sized or has grown. One that has grown to

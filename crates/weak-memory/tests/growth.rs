@@ -1,9 +1,9 @@
 //! A hash index that grows while another core looks up keys, in every execution that the memory model allows.
 
+use kilocore_weak_memory::{Bounds, Fault, Verdict, WeakCore, WeakMemory, check};
 use machine::{Body, Machine};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use storage::index::HashIndex;
-use weak_memory::{Bounds, Fault, Verdict, WeakCore, WeakMemory, check};
 
 /// Offsets in this test are no memory. They say which key a record has.
 fn offset_of(key: u64) -> u64 {

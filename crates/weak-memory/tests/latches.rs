@@ -1,10 +1,10 @@
 //! The latch that is left to the first core that comes, with as many cores as loom allows. (The latch that is
 //! handed to a particular core runs on modelled machines only, whose memory is sequentially consistent.)
 
+use kilocore_weak_memory::{Bounds, Fault, Verdict, WeakMemory, check};
 use machine::{Body, Core, Machine, Place, Word};
 use protocols::parts::queue_latch::LatchNodes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use weak_memory::{Bounds, Fault, Verdict, WeakMemory, check};
 
 /// Three cores count under a latch, with relaxed loads and stores.
 fn count(bounds: Bounds) -> Verdict {

@@ -1,11 +1,11 @@
 //! The machine must show what weak orders allow, and nothing else. Otherwise no test on it would mean anything.
 
+use kilocore_weak_memory::{Bounds, WeakCore, WeakMemory, check};
 use machine::{Body, Core, Machine, Place, Word};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},
 };
-use weak_memory::{Bounds, WeakCore, WeakMemory, check};
 
 type Side<const WORDS: usize> = fn(&WeakCore, &[Word; WORDS]) -> u64;
 

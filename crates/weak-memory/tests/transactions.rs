@@ -1,10 +1,10 @@
 //! Whole transactions of every protocol, in every execution of two cores within the bounds.
 
 use engine::{Dataset, Engine, EngineOptions, Start, registry};
+use kilocore_weak_memory::{Bounds, Fault, WeakMemory, check};
 use machine::{Body, Machine, Word, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use txn::{Abort, Access, Column, ColumnSet, ColumnType, Loader, Schema, TableId, TableSchema};
-use weak_memory::{Bounds, Fault, WeakMemory, check};
 
 const TABLE: TableId = TableId(0);
 const VALUE: ColumnSet = ColumnSet::one(0);

@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p kilocore-workloads --example drawing_speed`
 
+use kilocore_workloads::ycsb::{Ycsb, YcsbOptions};
 use std::time::Instant;
 use txn::{Client, Workload};
-use workloads::ycsb::{Ycsb, YcsbOptions};
 
 fn main() {
     println!("theta  creation_ms  draw_ns_per_transaction");

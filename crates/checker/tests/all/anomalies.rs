@@ -1,7 +1,9 @@
 //! Tests each anomaly of the catalogue in its smallest form: its verdict and its name.
 
 use crate::script::{Script, by};
-use checker::{Certificate, Defect, Level, Phenomenon, Requirements, Verdict, check, exhaustive};
+use kilocore_checker::{
+    Certificate, Defect, Level, Phenomenon, Requirements, Verdict, check, exhaustive,
+};
 use txn::{History, TxnId, Version, WriteKind};
 
 const INITIAL: Version = Version::INITIAL;

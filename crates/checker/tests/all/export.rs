@@ -1,7 +1,7 @@
 //! Tests exported histories by reading them back. EDN is read by a small reader below, JSON by serde_json.
 
 use crate::script::{Script, by};
-use checker::export::{ExportError, Format, export};
+use kilocore_checker::export::{ExportError, Format, export};
 use std::collections::BTreeMap;
 use txn::{TxnId, Version, WriteKind};
 

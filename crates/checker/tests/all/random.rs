@@ -2,7 +2,7 @@
 //! trying all permutations.
 
 use crate::script::{Draft, Script, TABLE};
-use checker::{Requirements, Verdict, check, exhaustive};
+use kilocore_checker::{Requirements, Verdict, check, exhaustive};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use std::cell::RefCell;

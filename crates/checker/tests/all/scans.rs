@@ -1,7 +1,7 @@
 //! Tests scanned ranges: the smallest phantoms, and random histories against the definition.
 
 use crate::script::{Draft, Script, TABLE, by};
-use checker::{
+use kilocore_checker::{
     Certificate, Defect, Phenomenon, RecordVersion, Requirements, Verdict, check, exhaustive,
 };
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //! pair.
 
 use crate::{exploration, passes};
-use harness::explore::Exploration;
+use kilocore_harness::explore::Exploration;
 use machine::Explored;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use workloads::micro::counters::Counters;

@@ -1,7 +1,7 @@
 //! Tests protocols in the forms that their options give them. Some tests use the workload that stresses a form most.
 
 use crate::{exploration, options, passes, set};
-use harness::explore::Exploration;
+use kilocore_harness::explore::Exploration;
 use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
 use workloads::micro::ranges::Ranges;

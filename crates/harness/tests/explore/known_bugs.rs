@@ -1,7 +1,7 @@
 //! Tests that every planted bug is caught by the detector that it names, with one test for each bug.
 
 use crate::{exploration, explored, violation};
-use harness::explore::{
+use kilocore_harness::explore::{
     Exploration,
     Violation::{self, Panic, Stuck},
 };

@@ -3,7 +3,7 @@
 
 use crate::{exploration, passes, violation};
 use engine::EngineError;
-use harness::{
+use kilocore_harness::{
     explore::{Exploration, Violation, explore},
     run::HarnessError,
 };

@@ -11,7 +11,7 @@ mod several_sites;
 mod stories;
 mod strictness;
 
-use harness::explore::{Exploration, Explorations, Violation, explore};
+use kilocore_harness::explore::{Exploration, Explorations, Violation, explore};
 use machine::Word;
 use protocols::{Knob, ProtocolOptions};
 use txn::Workload;

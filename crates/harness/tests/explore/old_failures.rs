@@ -1,7 +1,7 @@
 //! Tests former failures, and cases that need more sessions or longer schedules than usual.
 
 use crate::{exploration, passes};
-use harness::explore::Exploration;
+use kilocore_harness::explore::Exploration;
 use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
 use workloads::ycsb::Ycsb;

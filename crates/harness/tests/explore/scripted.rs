@@ -2,7 +2,7 @@
 
 use checker::{Requirements, check};
 use engine::{EngineOptions, Session, Start};
-use harness::engines::Engines;
+use kilocore_harness::engines::Engines;
 use machine::{
     Body, Explored, ExploredOptions, Fault, Machine,
     cold::{Arc, Mutex},

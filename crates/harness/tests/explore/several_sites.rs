@@ -3,7 +3,7 @@
 
 use crate::{exploration, passes};
 use engine::{EngineError, EngineOptions};
-use harness::{engines::Engines, explore::Exploration};
+use kilocore_harness::{engines::Engines, explore::Exploration};
 use machine::{Explored, ExploredOptions, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use workloads::micro::counters::Counters;

@@ -1,7 +1,7 @@
 //! Tests that schedules with a violation are shrunk and described.
 
 use super::*;
-use harness::explore::{Script, Story, histories, trace};
+use kilocore_harness::explore::{Script, Story, histories, trace};
 use std::ops::ControlFlow;
 use txn::History;
 use workloads::{micro::counters::Counters, ycsb::Ycsb};

@@ -1,7 +1,7 @@
 //! Tests that protocols that do not promise to keep the order of real time do break it.
 
 use crate::{exploration, violation};
-use harness::explore::{Exploration, Violation};
+use kilocore_harness::explore::{Exploration, Violation};
 use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
 

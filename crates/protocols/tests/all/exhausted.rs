@@ -1,13 +1,13 @@
 //! Tests of multi-version protocols with little or no memory for old versions. Transactions must still commit, and
 //! must still be serializable.
 
+use kilocore_protocols::{
+    Change, CommitLog, Protocol, ProtocolOptions, Txn, cicada::Cicada, hekaton::Hekaton,
+    mvcc::Mvcc, ssn::Ssn,
+};
 use machine::{
     Body, Core, Explored, ExploredOptions, Machine, Schedule, Word,
     cold::{Arc, Mutex},
-};
-use protocols::{
-    Change, CommitLog, Protocol, ProtocolOptions, Txn, cicada::Cicada, hekaton::Hekaton,
-    mvcc::Mvcc, ssn::Ssn,
 };
 use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions, Table};
 use txn::{

@@ -1,12 +1,7 @@
 //! Tests of one long reader against thousands of updates. The reader must keep seeing the same values. Neither the
 //! chains nor the memory behind them may grow with the number of updates.
 
-use machine::{
-    Body, Core, Explored, ExploredOptions, Machine, Native, NativeOptions, Place, Schedule, Shared,
-    Word, Zeroed,
-    cold::{Arc, Mutex},
-};
-use protocols::{
+use kilocore_protocols::{
     Change, CommitLog, Protocol, ProtocolOptions, Txn,
     cicada::Cicada,
     dl_detect::DlDetectVersions,
@@ -14,6 +9,11 @@ use protocols::{
     hekaton::Hekaton,
     mvcc::Mvcc,
     parts::version_chain::{self, Versioned},
+};
+use machine::{
+    Body, Core, Explored, ExploredOptions, Machine, Native, NativeOptions, Place, Schedule, Shared,
+    Word, Zeroed,
+    cold::{Arc, Mutex},
 };
 use storage::{ProtocolWords, RecordRef, RowState, Store, StoreLoader, StoreOptions, Table};
 use txn::{

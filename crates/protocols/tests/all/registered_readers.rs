@@ -1,8 +1,8 @@
 //! Tests of readers beside writers: what they see, and what happens to them when a writer commits.
 
 use crate::rig::Rig;
+use kilocore_protocols::{ProtocolOptions, WriteLocks, plor::Plor};
 use machine::Native;
-use protocols::{ProtocolOptions, WriteLocks, plor::Plor};
 use txn::AbortReason;
 
 fn rig(write_locks: WriteLocks) -> Rig<Plor<Native>> {

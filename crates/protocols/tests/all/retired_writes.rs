@@ -2,8 +2,8 @@
 //! write is taken back.
 
 use crate::rig::Rig;
+use kilocore_protocols::{Change, ProtocolOptions, bamboo::Bamboo};
 use machine::Native;
-use protocols::{Change, ProtocolOptions, bamboo::Bamboo};
 use storage::RowState;
 use txn::{AbortReason, ColumnSet};
 

@@ -1,6 +1,6 @@
 //! Tests of machine files: the built-in files load, and errors are explained in one line.
 
-use simulator::{MachineDescription, builtin_names};
+use kilocore_simulator::{MachineDescription, builtin_names};
 
 fn error_of(change: impl Fn(&str) -> String) -> String {
     let text = change(MachineDescription::builtin_text("graphite").unwrap());

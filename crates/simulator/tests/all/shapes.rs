@@ -1,7 +1,7 @@
 //! Tests of known hardware behaviour that the model must show.
 
+use kilocore_simulator::{Homes, MachineDescription, SimLine, Simulated, SimulatedOptions};
 use machine::{Body, Core, Machine, Place, Word, Zeroed};
-use simulator::{Homes, MachineDescription, SimLine, Simulated, SimulatedOptions};
 use std::sync::Arc;
 
 #[repr(C, align(64))]
@@ -24,7 +24,7 @@ fn counter_rate(cores: usize, hardware: bool) -> f64 {
     let machine = machine("graphite", Homes::default());
     let cell = machine.arena().place::<Cell>(Place::Any).unwrap();
     let each = (40_000 / cores).max(20);
-    let body = |core: &simulator::SimCore| {
+    let body = |core: &kilocore_simulator::SimCore| {
         for _ in 0..each {
             if hardware {
                 core.hardware_counter();
@@ -91,7 +91,7 @@ fn what_belongs_to_a_session_lies_beside_its_worker() {
         assert_eq!(nodes, if sessions_at_home { [0, 0, 1, 1] } else { [0; 4] });
         // This is the first session of the second socket.
         let cycles = Word::new(0);
-        let body = |core: &simulator::SimCore| {
+        let body = |core: &kilocore_simulator::SimCore| {
             if core.id() == 56 {
                 let before = core.now();
                 core.load(&cells[56].line, &cells[56].word);
@@ -111,7 +111,7 @@ fn memory_bandwidth_is_shared() {
     // read more.
     let machine = machine("superdome-flex", Homes::ByNode);
     let cells = machine.arena().place::<[Cell; 56 * 500]>(Place::Node(27)).unwrap();
-    let body = |core: &simulator::SimCore| {
+    let body = |core: &kilocore_simulator::SimCore| {
         for cell in &cells[core.id() * 500..][..500] {
             core.load(&cell.line, &cell.word);
         }

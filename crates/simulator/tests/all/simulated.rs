@@ -1,9 +1,9 @@
 //! Tests that the simulated machine keeps the promises of the traits, and that the same seed gives the same bits.
 
+use kilocore_simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
 use machine::{
     Body, Category, Core, Machine, NEVER, Place, RunError, Service, TimedOut, Word, Zeroed,
 };
-use simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{

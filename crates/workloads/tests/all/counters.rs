@@ -1,8 +1,8 @@
 //! Tests that the laws of the counters hold on a correct store and break on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::micro::counters::{Counters, CountersOptions, KIND_NAMES};
 use txn::{Client, Intent, TableId, Workload};
-use workloads::micro::counters::{Counters, CountersOptions, KIND_NAMES};
 
 /// Runs `transactions` of two clients in turn, aborting every fifth attempt at some access. Returns the
 /// verdict of the law.

@@ -1,8 +1,8 @@
 //! Tests that the law of the long readers holds on a correct store and breaks on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::micro::long_reader::{KIND_NAMES, LongReader, LongReaderOptions};
 use txn::{Client, Workload};
-use workloads::micro::long_reader::{KIND_NAMES, LongReader, LongReaderOptions};
 
 fn small() -> LongReaderOptions {
     LongReaderOptions { records: 43, sections: 4, filler_bytes: 5, ..LongReaderOptions::default() }

@@ -1,11 +1,11 @@
 //! Tests that clients declare the partitions that they access.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::micro::counters::{Counters, CountersOptions};
+use kilocore_workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
+use kilocore_workloads::ycsb::{Ycsb, YcsbOptions};
 use std::collections::BTreeSet;
 use txn::{Client, Workload};
-use workloads::micro::counters::{Counters, CountersOptions};
-use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
-use workloads::ycsb::{Ycsb, YcsbOptions};
 
 /// Returns the partitions declared and the partitions accessed, by transaction.
 fn declared_and_accessed(workload: &impl Workload) -> Vec<(BTreeSet<u64>, BTreeSet<u64>)> {

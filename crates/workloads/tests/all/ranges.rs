@@ -1,8 +1,8 @@
 //! Tests that the laws of the ranges hold on a correct store and break on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::micro::ranges::{KIND_NAMES, Ranges, RangesOptions};
 use txn::{Client, Workload};
-use workloads::micro::ranges::{KIND_NAMES, Ranges, RangesOptions};
 
 /// Runs `transactions` of two clients in turn, aborting every fifth attempt at some access. Returns the
 /// verdict of the law.

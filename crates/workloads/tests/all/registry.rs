@@ -1,11 +1,13 @@
 //! Tests properties and declarations that every workload of the registry must have.
 
+use kilocore_workloads::registry::{
+    self, Declaration, Listed, Visitor, declarations, with_workload,
+};
+use kilocore_workloads::variation::Explorer;
+use kilocore_workloads::{Bundle, OptionError, OptionValue, Options};
 use std::collections::HashSet;
 use std::fmt::Debug;
 use txn::Workload;
-use workloads::registry::{self, Declaration, Listed, Visitor, declarations, with_workload};
-use workloads::variation::Explorer;
-use workloads::{Bundle, OptionError, OptionValue, Options};
 
 /// Calls `visitor` for every workload, with its declaration.
 fn each<V: Visitor<Output = ()>>(visitor: impl Fn(Declaration) -> V) {

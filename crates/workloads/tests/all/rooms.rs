@@ -1,8 +1,8 @@
 //! Tests that the laws of the rooms hold on a correct store and break on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::micro::rooms::{Rooms, RoomsOptions};
 use txn::{Client, Workload};
-use workloads::micro::rooms::{Rooms, RoomsOptions};
 
 /// Runs `transactions` of two clients in turn, aborting every fifth attempt at some access. Returns the
 /// verdict of the law.

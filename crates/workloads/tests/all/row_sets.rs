@@ -2,11 +2,11 @@
 //! the updates.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::micro::hot_cold::{HotCold, HotColdOptions};
+use kilocore_workloads::micro::key_value::{KeyValue, KeyValueOptions};
+use kilocore_workloads::micro::sites::{Sites, SitesOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use txn::{Client, Intent, Workload};
-use workloads::micro::hot_cold::{HotCold, HotColdOptions};
-use workloads::micro::key_value::{KeyValue, KeyValueOptions};
-use workloads::micro::sites::{Sites, SitesOptions};
 
 /// Runs two clients in turn, aborting every fifth attempt at some access. Returns the verdict of the law for
 /// a number of commits increased by `more`.

@@ -1,10 +1,10 @@
 //! Tests that SmallBank's books balance on a correct store and do not balance on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
-use txn::{AbortReason, Client, Intent, TableId, Workload};
-use workloads::smallbank::{
+use kilocore_workloads::smallbank::{
     ACCOUNTS, CHECKING, KIND_NAMES, LEDGER, SAVINGS, SmallBank, SmallBankOptions,
 };
+use txn::{AbortReason, Client, Intent, TableId, Workload};
 
 /// Returns options with few customers and little money, so that rollbacks and penalties happen.
 fn poor() -> SmallBankOptions {

@@ -1,11 +1,11 @@
 //! Tests that TATP's transactions find the rows given in the description, and that its law detects errors.
 
 use crate::store::{Event, Mistake, Store};
-use std::collections::BTreeSet;
-use txn::{Client, Workload};
-use workloads::tatp::{
+use kilocore_workloads::tatp::{
     FACILITIES, FORWARDINGS, KIND_NAMES, LEDGER, NUMBERS, SUBSCRIBERS, Tatp, TatpOptions,
 };
+use std::collections::BTreeSet;
+use txn::{Client, Workload};
 
 /// Returns options with mostly writes and few subscribers.
 fn busy() -> TatpOptions {

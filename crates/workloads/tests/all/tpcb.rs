@@ -1,8 +1,8 @@
 //! Tests that TPC-B's balances agree with its history on a correct store and disagree on a wrong store.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::tpcb::{ACCOUNTS, BRANCHES, HISTORY, TELLERS, Tpcb, TpcbOptions};
 use txn::{Client, Intent, Workload};
-use workloads::tpcb::{ACCOUNTS, BRANCHES, HISTORY, TELLERS, Tpcb, TpcbOptions};
 
 fn small() -> TpcbOptions {
     TpcbOptions { branches: 3, accounts: 5, history: 100, ..TpcbOptions::default() }

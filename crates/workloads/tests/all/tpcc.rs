@@ -2,16 +2,16 @@
 //! drawn.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::tpcc::columns::*;
+use kilocore_workloads::tpcc::keys::{self, Place};
+use kilocore_workloads::tpcc::{
+    Drawn, KIND_NAMES, Mix, SchemaSize, Tpcc, TpccClient, TpccOptions, Who, last_name,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, RangeInclusive};
 use txn::{
     AbortReason, Access, Client, ColumnSet, Direction, Intent, Key, Loader, RowLayout, TableId,
     Workload,
-};
-use workloads::tpcc::columns::*;
-use workloads::tpcc::keys::{self, Place};
-use workloads::tpcc::{
-    Drawn, KIND_NAMES, Mix, SchemaSize, Tpcc, TpccClient, TpccOptions, Who, last_name,
 };
 
 fn small() -> TpccOptions {

@@ -1,10 +1,10 @@
 //! Tests the effects of the stand-in for TPC-C's accesses on the database.
 
 use crate::store::{Event, Mistake, Store};
-use txn::{Client, Intent, Workload};
-use workloads::tpcc_accesses::{
+use kilocore_workloads::tpcc_accesses::{
     CUSTOMER, DISTRICT, ITEM, STOCK, TpccAccesses, TpccAccessesOptions, WAREHOUSE,
 };
+use txn::{Client, Intent, Workload};
 
 fn workload(bypass: bool) -> TpccAccesses {
     let options = TpccAccessesOptions {

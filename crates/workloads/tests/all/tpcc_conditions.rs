@@ -2,10 +2,10 @@
 //! is damaged.
 
 use crate::store::{Mistake, Store};
+use kilocore_workloads::tpcc::columns::*;
+use kilocore_workloads::tpcc::keys::{self, Place};
+use kilocore_workloads::tpcc::{Mix, SchemaSize, Tpcc, TpccOptions};
 use txn::{AbortReason, Access, Client, ColumnSet, TableId, Workload};
-use workloads::tpcc::columns::*;
-use workloads::tpcc::keys::{self, Place};
-use workloads::tpcc::{Mix, SchemaSize, Tpcc, TpccOptions};
 
 fn small() -> TpccOptions {
     TpccOptions {

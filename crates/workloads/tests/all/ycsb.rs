@@ -1,10 +1,10 @@
 //! Tests the draws and accesses of YCSB's clients.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::micro::timestamps::Timestamps;
+use kilocore_workloads::ycsb::{Ycsb, YcsbOptions};
 use std::collections::HashSet;
 use txn::{Access, Client, ColumnSet, Intent, TableId, Workload};
-use workloads::micro::timestamps::Timestamps;
-use workloads::ycsb::{Ycsb, YcsbOptions};
 
 fn small() -> YcsbOptions {
     YcsbOptions { records: 1000, theta: 0.8, read_ratio: 0.5, ..YcsbOptions::default() }

@@ -1,10 +1,10 @@
 //! Tests that YCSB's presets, scans, inserts and bound workers behave as declared.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::Options;
+use kilocore_workloads::ycsb::{Ycsb, YcsbOptions};
 use std::collections::{BTreeMap, HashSet};
 use txn::{Client, Direction, Workload};
-use workloads::Options;
-use workloads::ycsb::{Ycsb, YcsbOptions};
 
 fn small(preset: &str) -> YcsbOptions {
     YcsbOptions { records: 1000, prefetch: false, ..YcsbOptions::preset(preset).unwrap() }

@@ -1,8 +1,8 @@
 //! Sessions of one protocol and three rows, for scripts of single steps. One core plays all sessions, so a step
 //! that had to wait would never end.
 
+use kilocore_protocols::{Change, CommitLog, Protocol, ProtocolOptions, Txn};
 use machine::{Body, Machine, Native, NativeOptions, cold::Arc};
-use protocols::{Change, CommitLog, Protocol, ProtocolOptions, Txn};
 use storage::{ProtocolWords, RecordRef, Store, StoreLoader, StoreOptions};
 use txn::{
     Abort, AbortReason, Column, ColumnSet, ColumnType, Intent, Loader, Schema, TableId,
