@@ -39,44 +39,44 @@ const NONE: u32 = u32::MAX;
 
 /// A version, by the indexes of two writes of its partition.
 #[derive(Clone, Copy)]
-struct Slot {
+struct VersionEntry {
     /// The write that installed the version.
     writer: u32,
     /// The write that follows the version.
     successor: u32,
 }
 
-const EMPTY: Slot = Slot { writer: NONE, successor: NONE };
+const EMPTY: VersionEntry = VersionEntry { writer: NONE, successor: NONE };
 
-/// The versions of a partition. The writes that a slot points to contain the slot's name.
+/// The versions of a partition. The writes that a entry points to contain the entry's name.
 #[derive(Default)]
 struct Versions {
-    slots: Vec<Slot>,
+    entries: Vec<VersionEntry>,
     mask: usize,
 }
 
 impl Versions {
     fn clear(&mut self, writes: usize) {
-        // A write mentions two versions, so at most half of the slots are used.
+        // A write mentions two versions, so at most half of the entries are used.
         let capacity = (writes * 4).next_power_of_two();
-        self.slots.clear();
-        self.slots.resize(capacity, EMPTY);
+        self.entries.clear();
+        self.entries.resize(capacity, EMPTY);
         self.mask = capacity - 1;
     }
 
-    /// Returns the slot of a version, or the empty slot where it belongs.
+    /// Returns the entry of a version, or the empty entry where it belongs.
     #[inline]
     fn find(&self, writes: &[WriteEntry], table: TableId, key: u64, version: Version) -> usize {
         let hash = (record_hash(table, key).rotate_left(20) ^ version.0)
             .wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let mut at = (hash >> 32 ^ hash) as usize & self.mask;
         loop {
-            let slot = self.slots[at];
-            let named = if slot.writer != NONE {
-                let w = &writes[slot.writer as usize];
+            let entry = self.entries[at];
+            let named = if entry.writer != NONE {
+                let w = &writes[entry.writer as usize];
                 w.key == key && w.table == table && w.version == version
-            } else if slot.successor != NONE {
-                let w = &writes[slot.successor as usize];
+            } else if entry.successor != NONE {
+                let w = &writes[entry.successor as usize];
                 w.key == key && w.table == table && w.overwritten == version
             } else {
                 true
@@ -94,7 +94,7 @@ struct Join<'a, 'h> {
     found: &'a mut Findings,
     edges: EdgeList,
     counts: EdgeCounts,
-    /// For each write of the partition, the slot of the version that it overwrote.
+    /// For each write of the partition, the entry of the version that it overwrote.
     overwritten: Vec<u32>,
 }
 
@@ -112,23 +112,23 @@ impl Join<'_, '_> {
         self.overwritten.clear();
         for (index, w) in writes.iter().enumerate() {
             let at = versions.find(writes, w.table, w.key, w.version);
-            if versions.slots[at].writer == NONE {
-                versions.slots[at].writer = index as u32;
+            if versions.entries[at].writer == NONE {
+                versions.entries[at].writer = index as u32;
             } else {
                 let at = RecordVersion { table: w.table, key: w.key, version: w.version };
                 self.found.report(self.end(w.transaction), Defect::RepeatedVersion { at });
             }
             let at = versions.find(writes, w.table, w.key, w.overwritten);
             self.overwritten.push(at as u32);
-            match versions.slots[at].successor {
-                NONE => versions.slots[at].successor = index as u32,
+            match versions.entries[at].successor {
+                NONE => versions.entries[at].successor = index as u32,
                 other => self.fork(&writes[other as usize], w),
             }
         }
         for (index, w) in writes.iter().enumerate() {
-            let slot = versions.slots[self.overwritten[index] as usize];
-            if slot.writer != NONE {
-                let before = &writes[slot.writer as usize];
+            let entry = versions.entries[self.overwritten[index] as usize];
+            if entry.writer != NONE {
+                let before = &writes[entry.writer as usize];
                 self.follow(before, w);
             } else if w.overwritten != Version::INITIAL {
                 let overwritten = overwritten(w);
@@ -168,20 +168,20 @@ impl Join<'_, '_> {
     /// writes that follow.
     fn reads(&mut self, versions: &Versions, writes: &[WriteEntry], reads: &[ReadEntry]) {
         for r in reads {
-            let slot = versions.slots[versions.find(writes, r.table, r.key, r.version)];
-            let successor = match slot.successor {
+            let entry = versions.entries[versions.find(writes, r.table, r.key, r.version)];
+            let successor = match entry.successor {
                 NONE => NONE,
                 index => writes[index as usize].transaction,
             };
-            if slot.writer != NONE {
-                let w = &writes[slot.writer as usize];
+            if entry.writer != NONE {
+                let w = &writes[entry.writer as usize];
                 if w.transaction == r.transaction {
                     continue;
                 }
                 self.counts.wr += 1;
                 self.edges.push(w.transaction, r.transaction, Dependency::Read);
                 if successor == w.transaction {
-                    let later = writes[slot.successor as usize].version;
+                    let later = writes[entry.successor as usize].version;
                     self.intermediate(r, later);
                 } else if r.present == (w.kind == WriteKind::Delete) {
                     let (reader, present) = (self.id(r.transaction), r.present);

@@ -6,7 +6,7 @@
 #[path = "../src/report/synthetic.rs"]
 mod synthetic;
 
-use harness::record::{read_json, write_whole};
+use harness::run_record::{read_json, write_whole};
 use kilocore_cli::report::{Terminal, chart, page, table};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //! names is not overwritten without `--force`.
 
 use crate::failure::Failure;
-use harness::record::check_writable;
+use harness::run_record::check_writable;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Defines how the program ends: with an exit code, and with a one-line message after a failure.
 
-use harness::record::RecordError;
 use harness::run::HarnessError;
+use harness::run_record::RecordError;
 use simulator::DescriptionError;
 use std::fmt;
 use std::process::ExitCode;

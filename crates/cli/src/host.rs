@@ -1,6 +1,6 @@
 //! Describes this computer in words for a record.
 
-use harness::record::ABSENT;
+use harness::run_record::ABSENT;
 use machine::Native;
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! Measures the load that other programs put on the host during a measurement, as Linux counts it (proc(5)).
 
-use harness::record::HostLoad;
+use harness::run_record::HostLoad;
 use std::fs;
 
 /// Counters of the host at one moment.

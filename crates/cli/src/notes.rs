@@ -3,7 +3,7 @@
 use crate::measurement::Measured;
 use crate::report::rate;
 use comfy_table::{CellAlignment, Table, presets};
-use harness::record::{RunRecord, Verdict};
+use harness::run_record::{RunRecord, Verdict};
 use harness::steadiness::LITTLE_FACTOR;
 use machine::Category;
 

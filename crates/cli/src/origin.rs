@@ -1,7 +1,7 @@
 //! Describes the origin of records: this build, this computer, and the command line.
 
 use crate::host;
-use harness::record::Provenance;
+use harness::run_record::Provenance;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Origin of all records of one command.

@@ -3,7 +3,7 @@
 mod command;
 
 use command::{Folder, kilocore};
-use harness::record::{RunRecord, Verdict, read_json};
+use harness::run_record::{RunRecord, Verdict, read_json};
 use std::process::{Command, Output, Stdio};
 
 fn text(output: &Output) -> String {

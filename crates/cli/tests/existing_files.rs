@@ -3,7 +3,7 @@
 mod command;
 
 use command::{Folder, kilocore};
-use harness::record::read_json;
+use harness::run_record::read_json;
 use std::fs;
 use std::path::Path;
 

@@ -38,8 +38,8 @@ pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
     /// Returns the stores of all owners. Each store has every table.
     fn stores(&self) -> impl Iterator<Item = &Store<M>>;
 
-    /// Returns the sites of session number `slot`, which `core` uses.
-    fn sites<'s>(&'s self, core: &'s M::Core, slot: usize) -> Self::Sites<'s>;
+    /// Returns the sites of session number `session`, which `core` uses.
+    fn sites<'s>(&'s self, core: &'s M::Core, session: usize) -> Self::Sites<'s>;
 
     /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;

@@ -13,7 +13,7 @@ use machine::{
 };
 use protocols::{
     Declaration, Isolation, IsolationError, Protocol, ProtocolOptions,
-    parts::commit_order::CommitOrder,
+    mechanisms::commit_order::CommitOrder,
 };
 use std::{any::Any, fmt};
 use storage::{Place, Store, StoreError, StoreLoader, Table};
@@ -159,9 +159,9 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     /// hold.
     fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError>;
 
-    /// Makes session number `slot`, to be used by `core`. Two sessions must not use the same slot at the same
+    /// Makes session number `session`, to be used by `core`. Two sessions must not use the same session at the same
     /// time.
-    fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Box<dyn Session + 's>;
+    fn session<'s>(&'s self, core: &'s M::Core, session: usize) -> Box<dyn Session + 's>;
 
     /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
@@ -186,7 +186,7 @@ pub trait TypedEngine<M: Machine>: Engine<M> {
         Self: 's;
 
     /// See [`Engine::session`].
-    fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Self::Session<'s>;
+    fn typed_session<'s>(&'s self, core: &'s M::Core, session: usize) -> Self::Session<'s>;
 }
 
 /// An architecture `A` under protocol `P`.
@@ -304,8 +304,8 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
         self.log.set(log).map_err(|_| SinkError::Attached)
     }
 
-    fn session<'s>(&'s self, core: &'s M::Core, slot: usize) -> Box<dyn Session + 's> {
-        Box::new(self.typed_session(core, slot))
+    fn session<'s>(&'s self, core: &'s M::Core, session: usize) -> Box<dyn Session + 's> {
+        Box::new(self.typed_session(core, session))
     }
 
     fn services(&self) -> Vec<Service<'_, M>> {
@@ -327,8 +327,8 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> TypedEngine<M> for Engin
     const LOOPS: bool = !P::ONE_COPY && A::DECLARED.sites == 1 && !cfg!(debug_assertions);
     type Session<'s> = SessionOf<'s, M, P, A>;
 
-    fn typed_session<'s>(&'s self, core: &'s M::Core, slot: usize) -> SessionOf<'s, M, P, A> {
-        let rows = Rows::new(core, self.store(), slot, &self.options, self.log.get());
-        SessionOf::new(rows, self.architecture.sites(core, slot))
+    fn typed_session<'s>(&'s self, core: &'s M::Core, session: usize) -> SessionOf<'s, M, P, A> {
+        let rows = Rows::new(core, self.store(), session, &self.options, self.log.get());
+        SessionOf::new(rows, self.architecture.sites(core, session))
     }
 }

@@ -2,18 +2,18 @@
 //! access.
 //!
 //! - [`Session`] is the interface that a stored procedure uses.
-//! - `rows/` implements rows once for all protocols: keys of both kinds, secondary indexes, split rows (hot and
-//!   cold columns), scans, retirement of absent records, recording of histories, logging.
+//! - `rows/` implements rows once for all protocols: keys of both kinds, secondary indexes, hot and
+//!   cold columns, scans, retirement of absent records, recording of histories, logging.
 //! - `site/` implements what one owner does for one transaction on its own data. A site is a protocol on a
 //!   store.
 //! - An architecture decides which site executes an access. Each has its own module, and [`registry`] lists
 //!   them.
 
 mod architecture;
+mod bound_protocol;
 mod engine;
 mod log;
 mod owner;
-mod part;
 pub mod registry;
 mod rows;
 mod session;

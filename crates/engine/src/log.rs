@@ -3,7 +3,7 @@
 //! A transaction that writes passes these moments when it commits:
 //!
 //! 1. It is *numbered* when all its sites are prepared. Its [`Ticket`] is its place in the order of replay.
-//!    [`protocols::parts::commit_order`] explains why that order is right under every protocol.
+//!    [`protocols::mechanisms::commit_order`] explains why that order is right under every protocol.
 //! 2. The sink receives it, with all before-images and after-images.
 //! 3. Its writes are *installed*, and other transactions see them.
 //! 4. It is *acknowledged* when the sink acknowledges its ticket or a later one. With group commit, the client
@@ -14,7 +14,7 @@
 //! it can have read.
 
 use machine::{Machine, OutOfMemory, cold::Arc};
-use protocols::parts::commit_order::CommitOrder;
+use protocols::mechanisms::commit_order::CommitOrder;
 use std::{fmt, ops::Range};
 use txn::{ColumnSet, Key, TableId, TxnId, WriteKind};
 
@@ -55,7 +55,7 @@ pub struct Commit<'a> {
 
 impl<'a> Commit<'a> {
     /// Returns the writes. Entries of secondary indexes are included, because they are rows of tables. A write
-    /// to both parts of a split row appears as one write for each part.
+    /// to both parts of a row with hot columns appears as one write for each part.
     pub fn writes(&self) -> impl ExactSizeIterator<Item = LoggedWrite<'a>> + use<'a> {
         let bytes = self.bytes;
         self.writes.iter().map(move |written| LoggedWrite {
@@ -72,7 +72,7 @@ impl<'a> Commit<'a> {
     }
 }
 
-/// A write of a transaction to a row, or to one part of a split row.
+/// A write of a transaction to a row, or to one part of a row with hot columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedWrite<'a> {
     /// Number of the table.

@@ -2,7 +2,7 @@
 
 use crate::EngineOptions;
 use machine::{Machine, Service, cold::Arc};
-use protocols::{Protocol, parts::timestamp_allocator::TimestampAllocator};
+use protocols::{Protocol, mechanisms::timestamp_allocator::TimestampAllocator};
 use storage::{ProtocolWords, Store, StoreError, StoreOptions};
 
 /// A store and its protocol. The store is made for the protocol: its records hold the protocol's words.
@@ -20,7 +20,7 @@ impl<M: Machine, P: Protocol<M>> Owner<M, P> {
             sessions: options.sessions,
             keep_versions: options.record_history,
             keep_digests: options.record_values,
-            words: ProtocolWords::of::<P::Record>(),
+            words: ProtocolWords::of::<P::Words>(),
         };
         let (arena, timestamps) = (machine.arena(), options.protocol.timestamps);
         Ok(Owner {

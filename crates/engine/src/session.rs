@@ -340,7 +340,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
         if self.may_be_short()
             && let Some(site) = self.sites.only()
         {
-            let timestamp = match site.part().prepare() {
+            let timestamp = match site.protocol().prepare() {
                 Ok(prepared) => prepared.least,
                 Err(abort) => {
                     // `Work::commit` does what is needed with a doomed attempt.
@@ -349,7 +349,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
                 }
             };
             let mut log = CommitLog { version: self.rows.version(), writes: None };
-            site.part().commit(timestamp, &mut log);
+            site.protocol().commit(timestamp, &mut log);
             site.leave_directly();
             self.rows.committed_barely();
             return Ok(());

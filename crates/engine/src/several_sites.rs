@@ -52,8 +52,8 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SeveralSites<M, P> {
         self.owners.iter().map(Owner::store)
     }
 
-    fn sites<'s>(&'s self, core: &'s M::Core, slot: usize) -> AllSites<'s, M, P> {
-        AllSites(self.owners.iter().map(|owner| LocalSite::new(owner, core, slot)).collect())
+    fn sites<'s>(&'s self, core: &'s M::Core, session: usize) -> AllSites<'s, M, P> {
+        AllSites(self.owners.iter().map(|owner| LocalSite::new(owner, core, session)).collect())
     }
 
     fn services(&self) -> Vec<Service<'_, M>> {

@@ -39,8 +39,8 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SharedEverything<M, P> {
         [self.owner.store()].into_iter()
     }
 
-    fn sites<'s>(&'s self, core: &'s M::Core, slot: usize) -> OneSite<'s, M, P> {
-        OneSite(LocalSite::new(&self.owner, core, slot))
+    fn sites<'s>(&'s self, core: &'s M::Core, session: usize) -> OneSite<'s, M, P> {
+        OneSite(LocalSite::new(&self.owner, core, session))
     }
 
     fn services(&self) -> Vec<Service<'_, M>> {

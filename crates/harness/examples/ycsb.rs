@@ -5,8 +5,8 @@ use kilocore_harness::{
     assemble,
     drive::BackOff,
     engines::Engines,
-    record::{MachineKind, RunRecord},
     run::{Plan, run},
+    run_record::{MachineKind, RunRecord},
 };
 use machine::{Native, NativeOptions, Word, cold::Arc};
 use protocols::ProtocolOptions;

@@ -5,10 +5,10 @@ mod quality;
 pub use quality::adapted;
 
 use crate::{
-    record::{
+    run::{Plan, Repetition},
+    run_record::{
         ArrivalRecord, Certificate, MachineKind, Promise, RunRecord, Setting, Settings, Verdict,
     },
-    run::{Plan, Repetition},
 };
 use checker::{Level, Requirements};
 use machine::{Category, Machine, Native};

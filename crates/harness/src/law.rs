@@ -8,20 +8,20 @@ use txn::Conservation;
 const MOST_ATTEMPTS: u32 = 100;
 
 /// Returns the violation of a workload's `law` after `committed` procedures in all, or None if the law holds or there
-/// is none. `slot` is that of an unused session. Where time is modelled, `cores` and `services` are those of the run
+/// is none. `session` is that of an unused session. Where time is modelled, `cores` and `services` are those of the run
 /// before, because cache lines remember their owners. The first core checks the law. The others do nothing.
 pub(crate) fn broken<M: Machine>(
     machine: &M,
     engine: &dyn Engine<M>,
     law: Option<Conservation>,
     (cores, services): (usize, Vec<Service<'_, M>>),
-    slot: usize,
+    session: usize,
     committed: u64,
 ) -> Result<Option<String>, RunError> {
     let Some(law) = law else { return Ok(None) };
     let broken = Mutex::new(None);
     let judge = &|core: &M::Core| {
-        let mut session = engine.session(core, slot);
+        let mut session = engine.session(core, session);
         for attempt in 0..MOST_ATTEMPTS {
             session.begin(Start { attempt, read_only: true, partitions: &[] });
             let outcome = law(&mut *session, committed);

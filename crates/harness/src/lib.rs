@@ -1,6 +1,6 @@
 //! Runs, measures and explores workloads.
 //!
-//! [`run::run`] measures a workload under a protocol on a machine. [`assemble::record`] makes a [`record::RunRecord`]
+//! [`run::run`] measures a workload under a protocol on a machine. [`assemble::record`] makes a [`run_record::RunRecord`]
 //! of the result. [`explore::explore`] searches for bugs. [`explore::replay::replay`] compares the contents of a log
 //! with those of the tables.
 
@@ -15,8 +15,8 @@ mod law;
 pub mod measure;
 mod measurement;
 pub mod memory_log;
-pub mod record;
 pub mod run;
+pub mod run_record;
 pub mod steadiness;
 pub mod survival;
 pub mod timeline;

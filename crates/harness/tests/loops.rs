@@ -5,8 +5,8 @@ use kilocore_harness::{
     arrivals::{Arrivals, Process},
     assemble,
     drive::BackOff,
-    record::{MachineKind, RunRecord, SpreadOf},
     run::{Growth, Plan, run},
+    run_record::{MachineKind, RunRecord, SpreadOf},
     steadiness::Rule,
 };
 use machine::{Category, Word, cold::Arc};

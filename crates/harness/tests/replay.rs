@@ -156,7 +156,7 @@ fn a_ticket_is_acknowledged_when_the_log_is_synchronised() {
     engine.log_to(log.clone()).unwrap();
     assert_eq!(engine.log_to(log.clone()), Err(SinkError::Attached));
     let cores = [machine.core(0), machine.core(1)];
-    let [mut one, mut other] = [0, 1].map(|slot| engine.session(&cores[slot], slot));
+    let [mut one, mut other] = [0, 1].map(|session| engine.session(&cores[session], session));
     one.begin(START);
     one.insert(TABLE, 7u64.into(), &[1; 16]).unwrap();
     one.commit().unwrap();

@@ -216,7 +216,7 @@ impl<'d> TableBuilder<'d> {
             // A column number of 64 or more shifts out of range here. `create_table` rejects a schema with that many
             // columns.
             let one = ColumnSet(1u64.checked_shl(column as u32).unwrap_or(0));
-            schema.often = schema.often.with(one);
+            schema.hot = schema.hot.with(one);
         }
         let must_fit = rows.is_some() || matches!(schema.index, IndexKind::Perfect { .. });
         let sized = match schema.index {

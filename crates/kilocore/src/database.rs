@@ -2,7 +2,7 @@
 //!
 //! [`Database::transact`] and its variants all end in `Database::run`. It works in these steps:
 //!
-//! 1. The calling thread acquires a session (see the `slots` module).
+//! 1. The calling thread acquires a session (see the `session_pool` module).
 //! 2. The session begins a transaction and `body` runs.
 //! 3. The session commits, or it rolls back if `body` returned an error.
 //! 4. After a conflict the thread backs off without holding any lock, and the loop starts again at step 2.
@@ -17,7 +17,7 @@ use crate::{
     index::IndexSpec,
     options, rehearsal,
     seats::{self, Opened},
-    slots::{Slots, Turn},
+    session_pool::{SessionPool, Turn},
     table::Definition,
     term::Term,
 };
@@ -39,7 +39,7 @@ pub struct Database(Arc<Inner>);
 struct Inner {
     // Fields are dropped in this order. The background thread must end before anything that it uses is dropped.
     background: Background,
-    slots: Slots,
+    sessions: SessionPool,
     catalogue: Catalogue,
     engine: Arc<dyn Engine<Native>>,
     machine: Arc<Native>,
@@ -136,7 +136,7 @@ impl Database {
                 sessions,
                 options.epoch_interval,
             )?,
-            slots: Slots::new(seats),
+            sessions: SessionPool::new(seats),
             catalogue: Catalogue::new(database),
             engine,
             machine,
@@ -240,7 +240,7 @@ impl Database {
         if database != catalogue.database {
             return Err(Error::ForeignTable { table: table.name().into() });
         }
-        self.0.slots.check_outside()?;
+        self.0.sessions.check_outside()?;
         let dropped: Vec<TableId> = {
             let tables = catalogue.tables.lock();
             catalogue.check_usable(&tables, id, version)?;
@@ -252,7 +252,7 @@ impl Database {
             }
             dropped
         };
-        seats::drop_tables(&*self.0.engine, &self.0.slots, &dropped)
+        seats::drop_tables(&*self.0.engine, &self.0.sessions, &dropped)
     }
 
     /// Begins a change of the table's columns. See [`TableChange`].
@@ -440,7 +440,7 @@ impl Database {
         partitions: &[u64],
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut turn = self.0.slots.enter()?;
+        let mut turn = self.0.sessions.enter()?;
         let mut attempt = 0;
         let mut squeezed = false;
         loop {
@@ -503,7 +503,7 @@ impl Database {
         turn.seat.session().maintain();
         if abort.reason == AbortReason::OutOfMemory && !*squeezed {
             *squeezed = true;
-            self.0.slots.reclaim();
+            self.0.sessions.reclaim();
             turn.seat.session().reclaim();
             return None;
         }

@@ -60,7 +60,7 @@ mod row;
 mod row_values;
 mod rows;
 mod seats;
-mod slots;
+mod session_pool;
 mod suggestion;
 mod table;
 mod term;

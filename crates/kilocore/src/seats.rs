@@ -1,6 +1,6 @@
 //! Sessions of an engine, packed so that they can move from thread to thread.
 
-use crate::{Error, Options, rehearsal, slots::Slots};
+use crate::{Error, Options, rehearsal, session_pool::SessionPool};
 use engine::{Engine, EngineError, EngineOptions, Session, registry};
 use machine::{Native, NativeCore, NativeOptions, available_memory, cold::Arc};
 use std::rc::Rc;
@@ -27,16 +27,17 @@ pub(crate) fn create_table(
     engine.create_table(first, tables, rows)
 }
 
-/// Drops tables of `engine` and gives their memory back. Every one of `slots` forgets them first. The caller makes sure
+/// Drops tables of `engine` and gives their memory back. Every one of `sessions` forgets them first. The caller makes sure
 /// that no transaction that begins from now on uses them. Waits for the transactions that run. Fails with
 /// [`Error::Nested`] if the calling thread runs one.
 pub(crate) fn drop_tables(
     engine: &dyn Engine<Native>,
-    slots: &Slots,
+    sessions: &SessionPool,
     tables: &[TableId],
 ) -> Result<(), Error> {
-    slots.visit_all(|seat| tables.iter().for_each(|table| seat.session().forget_table(*table)))?;
-    let turn = slots.enter()?;
+    sessions
+        .visit_all(|seat| tables.iter().for_each(|table| seat.session().forget_table(*table)))?;
+    let turn = sessions.enter()?;
     for table in tables {
         // SAFETY: all sessions have forgotten the table. Transactions that ran before have ended, because each session was
         // visited between transactions. The caller makes sure that no later one uses the table.
@@ -63,19 +64,19 @@ pub(crate) struct Seat {
 unsafe impl Send for Seat {}
 
 impl Seat {
-    fn new(machine: &Native, engine: &Arc<dyn Engine<Native>>, slot: usize) -> Seat {
-        let core = Rc::new(machine.core(slot));
+    fn new(machine: &Native, engine: &Arc<dyn Engine<Native>>, session: usize) -> Seat {
+        let core = Rc::new(machine.core(session));
         // SAFETY: both values are on the heap. The seat that is made here owns them through an `Rc` and an
         // `Arc`. Moving these pointers neither moves nor re-borrows the values. The seat drops the session
         // before it drops the pointers, and it lends the session only for less than its own lifetime. So
         // neither reference is used after its referent is gone.
         let (engine_ref, core_ref) = unsafe { (&*Arc::as_ptr(engine), &*Rc::as_ptr(&core)) };
         Seat {
-            session: engine_ref.session(core_ref, slot),
+            session: engine_ref.session(core_ref, session),
             core,
             _engine: engine.clone(),
             buffer: Vec::new(),
-            random: slot as u64 + 1,
+            random: session as u64 + 1,
         }
     }
 
@@ -130,7 +131,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
         epoch_interval_ticks: 0,
     };
     let engine = registry::native(registry::DEFAULT, &options.protocol, &machine, &engine_options)?;
-    let seats = (0..engine_options.sessions).map(|slot| Seat::new(&machine, &engine, slot));
+    let seats = (0..engine_options.sessions).map(|session| Seat::new(&machine, &engine, session));
     let mut seats: Vec<Seat> = seats.collect();
     rehearsal::rehearse(&*engine, &mut seats)?;
     Ok(Opened { machine, engine, seats, partitions })

@@ -278,12 +278,12 @@ impl Arena {
         unsafe { pages::clear(self.address(first), end - first) };
     }
 
-    /// Returns where memory that belongs to session number `slot` should lie.
-    pub fn beside(&self, slot: usize) -> Place {
+    /// Returns where memory that belongs to session number `session` should lie.
+    pub fn beside(&self, session: usize) -> Place {
         match self.sessions_per_node {
             None => Place::Any,
             Some(sessions) => {
-                let node = slot / sessions.max(1);
+                let node = session / sessions.max(1);
                 Place::Node(node.min(usize::from(self.nodes()) - 1) as u16)
             }
         }
@@ -581,7 +581,7 @@ mod tests {
         assert_eq!(Arena::new(&options).unwrap().beside(5), Place::Any);
         let options = ArenaOptions { sessions_per_node: Some(4), ..options };
         let arena = Arena::new(&options).unwrap();
-        let nodes = [0, 3, 4, 7, 8].map(|slot| arena.beside(slot));
+        let nodes = [0, 3, 4, 7, 8].map(|session| arena.beside(session));
         assert_eq!(nodes, [0, 0, 1, 1, 1].map(Place::Node));
     }
 

@@ -40,7 +40,7 @@ impl Visitor<Native> for Bench<'_> {
         let machine = Arc::new(machine.expect("8 GiB of address space"));
         let protocol =
             P::create(machine.arena(), &ProtocolOptions::default(), 2).expect("room in the arena");
-        let store = store_of::<P::Record>(&machine, self.records);
+        let store = store_of::<P::Words>(&machine, self.records);
         let core = machine.core(0);
         let mut worker = protocol.worker(store.epochs(), 0);
         let mut group = self.criterion.benchmark_group(format!("{}/{}", self.name, self.size));

@@ -26,8 +26,8 @@
 //!
 //! - Writes are buffered, as in the other protocols here. A retired write is shown to other transactions as an
 //!   image beside the record. The image becomes the record's row at commit. So an abort has nothing to restore, and
-//!   an older read finds the row from before the write. See [`crate::parts::retiring_queue`] and
-//!   [`crate::parts::retired_images`].
+//!   an older read finds the row from before the write. See [`crate::mechanisms::retiring_queue`] and
+//!   [`crate::mechanisms::retired_images`].
 //! - An update counts as the last use of its row. If the transaction writes the row again, the transactions that
 //!   have seen the earlier write must abort.
 //! - A transaction does not declare how many accesses it will make. It is assumed to be as long as the transaction
@@ -40,7 +40,7 @@
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
     faults,
-    parts::{
+    mechanisms::{
         retiring_holdings::Holdings,
         retiring_queue::{RetiringLock, RetiringLocks},
         two_phase_locking::Mode,
@@ -85,7 +85,7 @@ impl<M: Machine> Worker<'_, M> {
 }
 
 impl<M: Machine> Protocol<M> for Bamboo<M> {
-    type Record = RetiringLock;
+    type Words = RetiringLock;
     type Worker<'s>
         = Worker<'s, M>
     where
@@ -120,9 +120,9 @@ impl<M: Machine> Protocol<M> for Bamboo<M> {
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M> {
         Worker {
-            locks: Holdings::new(&self.locks, &self.images, slot),
+            locks: Holdings::new(&self.locks, &self.images, session),
             writes: WriteSet::default(),
             version: Version::INITIAL,
             accesses: 0,

@@ -2,7 +2,7 @@
 //!
 //! Source: Lim, Kaminsky and Andersen, SIGMOD 2017.
 //!
-//! An attempt draws a timestamp when it begins ([`crate::parts::loose_clocks`]) and is serialized at it. A read returns the
+//! An attempt draws a timestamp when it begins ([`crate::mechanisms::loose_clocks`]) and is serialized at it. A read returns the
 //! version that was newest at the timestamp, and leaves no trace. It waits for an earlier writer that is about to
 //! commit (a *pending* version). An access that shows that the attempt cannot commit any more aborts it at once
 //! (early abort). A commit has five steps:
@@ -20,7 +20,7 @@
 //! be apart, so a transaction can get an earlier timestamp than one that has already ended.
 //!
 //! Options: `contention-order` and `precheck` switch the two parts of step 1. With
-//! [`contention-regulation`](crate::parts::contention_regulation) the protocol sets the back-off, else the caller does.
+//! [`contention-regulation`](crate::mechanisms::contention_regulation) the protocol sets the back-off, else the caller does.
 //!
 //! Deviations:
 //!
@@ -33,7 +33,7 @@
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
     faults,
-    parts::{
+    mechanisms::{
         absence_times::{AbsenceTimes, Absences},
         contention_regulation::Regulation,
         inlined_version,
@@ -83,7 +83,7 @@ impl<M: Machine> Cicada<M> {
 }
 
 impl<M: Machine> Protocol<M> for Cicada<M> {
-    type Record = Times;
+    type Words = Times;
     type Worker<'s>
         = Worker<'s, M>
     where
@@ -124,11 +124,11 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M> {
         Worker {
-            session: slot,
-            clock: LooseClock::new(slot),
-            footprint: Footprint::new(Prewriter::new(&self.versions.latches, slot)),
+            session,
+            clock: LooseClock::new(session),
+            footprint: Footprint::new(Prewriter::new(&self.versions.latches, session)),
             collector: self.versions.collector(),
             commits: 0,
             all_commits: 0,

@@ -5,7 +5,7 @@
 //!
 //! Locks are granted in the order of arrival. A waiter publishes whom it waits for in its own row of a waits-for
 //! graph. If the wait lasts, the waiter searches the rows for a deadlock cycle, without locks
-//! ([`crate::parts::waits_for`]). The member of the cycle that holds the fewest locks aborts. Among equals, the
+//! ([`crate::mechanisms::waits_for`]). The member of the cycle that holds the fewest locks aborts. Among equals, the
 //! victim is the session with the lowest number. A wait can be limited (Abyss 4.2, figure 5), because long queues
 //! thrash.
 //!
@@ -17,7 +17,7 @@
 //!   conflict out of order. On a workload that keeps no order, or that upgrades locks, transactions make progress
 //!   only by the back-off between attempts.
 //! - `readers=versions`: declared read-only transactions read versions instead of locking (DL_DETECT + MVCC, Abyss
-//!   6.1; [`crate::parts::versioned_readers`]).
+//!   6.1; [`crate::mechanisms::versioned_readers`]).
 //! - `deadlock-search` and `lock-timeout`: the time between searches, and the longest wait. `deadlock-preset` sets
 //!   both as published.
 //!
@@ -27,13 +27,13 @@
 //! - A search that finds nothing is the last one of its wait, because a session that closes a cycle later finds
 //!   that cycle.
 //! - An upgrade goes ahead of all waiters.
-//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
-//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
+//! - Writes are buffered, see [`crate::mechanisms::two_phase_locking`].
+//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::mechanisms::overtaking`]).
 
 use crate::{
     Deadlocks, Declaration, Isolation, ProtocolOptions, Readers, Txn, WaitsForGraph, faults,
-    parts::{
-        cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
+    mechanisms::{
+        cancellable_queue::{CALLED, Claims, Policy, SharedSession, SharedSessions, WAITING},
         lock_queue::{Held, LockQueue, Queued},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
         versioned_readers::{ReadersOnVersions, VersionedLock},
@@ -54,7 +54,7 @@ pub type VersionedLocks<M> = WaitingLocks<M, VersionedLock>;
 
 /// Locks on which every conflicting request waits. `C` is the part of a lock that lies in its record.
 pub struct WaitingLocks<M: Machine, C = LockQueue> {
-    sessions: Sessions<M>,
+    sessions: SharedSessions<M>,
     graph: WaitsFor<M>,
     limits: Limits,
     words: PhantomData<fn() -> C>,
@@ -72,7 +72,7 @@ struct Limits {
 pub struct Owner<M: Machine> {
     claims: Claims<M>,
     searcher: Searcher<M>,
-    slot: usize,
+    session: usize,
     /// Number of locks held, which is what an abort would cost.
     locks: u64,
     /// The greatest key locked. Recorded only where the order of keys matters.
@@ -81,7 +81,7 @@ pub struct Owner<M: Machine> {
 
 impl<M: Machine> Owner<M> {
     fn name(&self) -> u64 {
-        attempt_name(self.slot, self.claims.attempt())
+        attempt_name(self.session, self.claims.attempt())
     }
 }
 
@@ -110,7 +110,7 @@ impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
         out_of_order.then_some(AbortReason::LockConflict)
     }
 
-    fn meets(&mut self, _: &M::Core, _: &Session<M>, name: u64) {
+    fn meets(&mut self, _: &M::Core, _: &SharedSession<M>, name: u64) {
         self.searcher.add(name);
     }
 
@@ -124,7 +124,11 @@ impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
         }
     }
 
-    fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
+    fn until_told(
+        &mut self,
+        core: &M::Core,
+        session: &SharedSession<M>,
+    ) -> Result<(), AbortReason> {
         let told = self.sit_out(core, session);
         if !self.locks.limits.key_order {
             self.locks.graph.withdraw(core, &self.locks.sessions, self.searcher);
@@ -135,7 +139,7 @@ impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
 
 impl<M: Machine, C> Wait<'_, M, C> {
     /// Waits, and searches for a deadlock meanwhile.
-    fn sit_out(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
+    fn sit_out(&mut self, core: &M::Core, session: &SharedSession<M>) -> Result<(), AbortReason> {
         let (graph, sessions, limits) =
             (&self.locks.graph, &self.locks.sessions, self.locks.limits);
         let begun = core.now();
@@ -183,7 +187,7 @@ impl<M: Machine, C> WaitingLocks<M, C> {
 }
 
 impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
-    type Record = C;
+    type Words = C;
     type Held = Held;
     type Owner = Owner<M>;
 
@@ -214,15 +218,15 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
             timeout_ns: options.lock_timeout_ns,
         };
         let graph = WaitsFor::new(arena, sessions, central)?;
-        let sessions = Sessions::new(arena, sessions)?;
+        let sessions = SharedSessions::new(arena, sessions)?;
         Ok(WaitingLocks { sessions, graph, limits, words: PhantomData })
     }
 
-    fn owner(&self, slot: usize) -> Owner<M> {
+    fn owner(&self, session: usize) -> Owner<M> {
         Owner {
-            claims: Claims::new(&self.sessions, slot),
-            searcher: self.graph.searcher(slot),
-            slot,
+            claims: Claims::new(&self.sessions, session),
+            searcher: self.graph.searcher(session),
+            session,
             locks: 0,
             highest: None,
         }

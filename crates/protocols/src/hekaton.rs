@@ -25,12 +25,12 @@
 //! - If there is no memory for an old version, or if a record is to leave its index, the new version is placed
 //!   after the decision, and other transactions wait for it.
 //!
-//! [`visibility`]: crate::parts::visibility
-//! [`commit_dependencies`]: crate::parts::commit_dependencies
+//! [`visibility`]: crate::mechanisms::visibility
+//! [`commit_dependencies`]: crate::mechanisms::commit_dependencies
 
 use crate::{
     CommitLog, Declaration, Images, Isolation, ProtocolOptions, Txn, faults,
-    parts::{
+    mechanisms::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         commit_dependencies::CommitDependencies,
         node_set::NodeSet,
@@ -114,7 +114,7 @@ impl<M: Machine> HekatonRules<M> {
 }
 
 impl<M: Machine> Rules<M> for HekatonRules<M> {
-    type Record = Validity;
+    type Words = Validity;
     type Announcer = Viewpoint<M>;
     type Absences = Unremembered;
     type Own<'s>
@@ -152,9 +152,9 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         })
     }
 
-    fn own<'s>(&'s self, slot: usize) -> Own<'s, M> {
+    fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            viewpoint: Viewpoint::new(&self.versions.latches, slot),
+            viewpoint: Viewpoint::new(&self.versions.latches, session),
             version: Version::INITIAL,
             begin: 0,
             reads: Vec::new(),

@@ -6,7 +6,7 @@
 //! A transaction declares the partitions that it will access, gets a timestamp, and joins the queues of all of
 //! them. It starts when it owns all of them. While it runs it has its partitions to itself, so it neither locks nor
 //! validates records. The queues are ordered by timestamp. An older transaction goes before a younger one that has
-//! not started ([`crate::parts::partition_locks`]).
+//! not started ([`crate::mechanisms::partition_locks`]).
 //!
 //! Options:
 //!
@@ -21,12 +21,12 @@
 //! - A transaction that declares no partitions takes all of them.
 //! - An access to a partition that was not declared aborts the transaction for good.
 //! - Writes are buffered, so that a transaction can roll back. The published code has no rollback.
-//! - Natively, a transaction of one partition can overtake a sleeping one ([`crate::parts::partition_locks`]).
+//! - Natively, a transaction of one partition can overtake a sleeping one ([`crate::mechanisms::partition_locks`]).
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, OlderAtPartition, Prepared, Protocol,
     ProtocolOptions, Txn, faults,
-    parts::{
+    mechanisms::{
         partition_locks::{Claims, Older, PartitionLocks, Refusal},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         write_set::{WriteSet, write_through},
@@ -74,7 +74,7 @@ impl<M: Machine> Hstore<M> {
 }
 
 impl<M: Machine> Protocol<M> for Hstore<M> {
-    type Record = ();
+    type Words = ();
     type Worker<'s>
         = Worker<'s, M>
     where
@@ -111,11 +111,11 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M> {
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M> {
         Worker {
-            claims: self.locks.claims(slot),
+            claims: self.locks.claims(session),
             writes: WriteSet::default(),
-            source: TimestampSource::new(slot),
+            source: TimestampSource::new(session),
             timestamp: 0,
             declared: Vec::new(),
             refused: None,

@@ -1,7 +1,7 @@
 //! Concurrency-control protocols. A protocol decides which transactions may commit.
 //!
 //! Each protocol has one file. The header of the file cites the paper and lists the deviations from it. Code that
-//! several protocols share is in [`parts`]. Outside a protocol's own file, only [`registry`] and the planted bugs
+//! several protocols share is in [`mechanisms`]. Outside a protocol's own file, only [`registry`] and the planted bugs
 //! in [`faults`] name protocols.
 
 pub mod bamboo;
@@ -10,13 +10,13 @@ pub mod dl_detect;
 pub mod faults;
 pub mod hekaton;
 pub mod hstore;
+pub mod mechanisms;
 pub mod mocc;
 pub mod mvcc;
 pub mod no_cc;
 pub mod no_wait;
 pub mod occ;
 mod options;
-pub mod parts;
 pub mod plor;
 mod protocol;
 pub mod registry;

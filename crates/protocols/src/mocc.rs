@@ -10,7 +10,7 @@
 //! - Locks have queues of readers and writers. A waiter can withdraw from a queue.
 //! - Locks are acquired in the order of names wherever possible, and only then waited for.
 //! - A failed attempt leaves a list of locks. The next attempt acquires them in that order from the start
-//!   ([`crate::parts::ordered_locks`]).
+//!   ([`crate::mechanisms::ordered_locks`]).
 //! - At commit, records to be written are locked in order. Locks that violate that order are released first.
 //!
 //! Options:
@@ -32,12 +32,12 @@
 //! - Queues are under a latch. The paper's queues are latch-free.
 //! - A writer sets a bit of the TID word before it validates, as SILO's writers do. So a transaction that validates
 //!   without a lock sees the writer. A lock alone does not block reads.
-//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
+//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::mechanisms::overtaking`]).
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, faults,
-    parts::{
-        cancellable_queue::Sessions,
+    mechanisms::{
+        cancellable_queue::SharedSessions,
         lock_queue::{LockQueue, Queued},
         optimistic::{End, Footprint, Optimistic, Rules},
         ordered_locks::{OrderedLocks, OutOfOrder},
@@ -55,7 +55,7 @@ pub type Mocc<M> = Optimistic<MoccRules<M>>;
 
 /// MOCC's rules for locking and validation.
 pub struct MoccRules<M: Machine> {
-    sessions: Sessions<M>,
+    sessions: SharedSessions<M>,
     threshold: u64,
     commit_locks: CommitLocks,
     recommends: bool,
@@ -161,7 +161,7 @@ impl<M: Machine> MoccRules<M> {
 }
 
 impl<M: Machine> Rules<M> for MoccRules<M> {
-    type Record = Words;
+    type Words = Words;
     type Own<'s>
         = Own<'s, M>
     where
@@ -195,17 +195,17 @@ impl<M: Machine> Rules<M> for MoccRules<M> {
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         Ok(MoccRules {
-            sessions: Sessions::new(arena, sessions)?,
+            sessions: SharedSessions::new(arena, sessions)?,
             threshold: options.hot_threshold,
             commit_locks: options.commit_locks.unwrap_or(<Self as Rules<M>>::COMMIT_LOCKS),
             recommends: options.retrospective_locks,
         })
     }
 
-    fn own<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Own<'s, M> {
-        let locks = OrderedLocks::new(&self.sessions, slot);
+    fn own<'s>(&'s self, epochs: &'s Epochs<M>, session: usize) -> Own<'s, M> {
+        let locks = OrderedLocks::new(&self.sessions, session);
         let commit_locks = self.commit_locks;
-        let random = slot as u64 + 1;
+        let random = session as u64 + 1;
         Own { epochs, commit_locks, locks, failed: false, last_tid: 0, window: 0, random }
     }
 

@@ -24,11 +24,11 @@
 //! - A read for update announces its write at once.
 //! - Read-only transactions are treated like all others, because reading at an older timestamp would not be strict.
 //!
-//! [`version_collector`]: crate::parts::version_collector
+//! [`version_collector`]: crate::mechanisms::version_collector
 
 use crate::{
     CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
-    parts::{
+    mechanisms::{
         absence_times::AbsenceTimes,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::Prewriter,
@@ -65,7 +65,7 @@ pub struct Own<'s, M: Machine> {
 }
 
 impl<M: Machine> Rules<M> for MvccRules<M> {
-    type Record = Times;
+    type Words = Times;
     type Announcer = Prewriter<M>;
     type Absences = AbsenceTimes<M>;
     type Own<'s>
@@ -98,11 +98,11 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
         })
     }
 
-    fn own<'s>(&'s self, slot: usize) -> Own<'s, M> {
+    fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.versions.latches, slot),
-            session: slot,
-            source: TimestampSource::new(slot),
+            prewrites: Prewriter::new(&self.versions.latches, session),
+            session,
+            source: TimestampSource::new(session),
             collector: self.versions.collector(),
         }
     }

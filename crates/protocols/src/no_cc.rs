@@ -8,7 +8,7 @@
 
 use crate::{
     Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
-    parts::write_set::WriteSet,
+    mechanisms::write_set::WriteSet,
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
@@ -18,7 +18,7 @@ use txn::{Abort, ColumnSet, Intent};
 pub struct NoCc;
 
 impl<M: Machine> Protocol<M> for NoCc {
-    type Record = ();
+    type Words = ();
     type Worker<'s>
         = WriteSet<'s, M, ()>
     where

@@ -9,18 +9,18 @@
 //!
 //! - `lock-form=list`: the lock is a list of requests under a latch.
 //! - `locks=partition` or `central`: the locks are in one table for each partition, or in one table, instead of in
-//!   the records ([`crate::parts::lock_table`]).
+//!   the records ([`crate::mechanisms::lock_table`]).
 //! - `write-locks=commit`: a record is locked exclusively only at commit. Until then it is locked only as it was
 //!   read. This is the PCC of Wang and Kimura, VLDB 2016, as Trireme 5.1 describes it. It has more aborts.
 //!
 //! Deviations:
 //!
-//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
+//! - Writes are buffered, see [`crate::mechanisms::two_phase_locking`].
 //! - Locks in tables are lists, because a bucket has to be latched anyway.
 
 use crate::{
     Declaration, Isolation, LockForm, LockPlacement, ProtocolOptions, Txn, WriteLocks, faults,
-    parts::{
+    mechanisms::{
         lock_queue::{Held, InRecord, LockPlace, Requests},
         lock_table::LockTables,
         queue_latch::LatchNodes,
@@ -65,7 +65,7 @@ fn declaration() -> Declaration {
 impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
     const ONE_COPY: bool = AT_COMMIT;
     const DEFERS: bool = AT_COMMIT;
-    type Record = Word;
+    type Words = Word;
     type Held = Mode;
     type Owner = ();
 
@@ -182,7 +182,7 @@ fn no_memory(_: OutOfMemory) -> Abort {
 impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
     const ONE_COPY: bool = true;
     const DEFERS: bool = true;
-    type Record = P::Record;
+    type Words = P::Words;
     type Held = Held;
     type Owner = Lister<M>;
 
@@ -209,9 +209,9 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         Ok(ListedLocks { place, arena: arena.clone(), latches, at_commit, machine: PhantomData })
     }
 
-    fn owner(&self, slot: usize) -> Lister<M> {
-        let requests = Requests::new(&self.arena, self.latches.latcher(slot));
-        Lister { requests, name: slot as u64 }
+    fn owner(&self, session: usize) -> Lister<M> {
+        let requests = Requests::new(&self.arena, self.latches.latcher(session));
+        Lister { requests, name: session as u64 }
     }
 
     fn begin(&self, _: &M::Core, _: &mut Lister<M>, _: Txn<'_>) {}
@@ -220,7 +220,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         &self,
         core: &M::Core,
         owner: &mut Lister<M>,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         mode: Mode,
     ) -> Result<Held, Abort> {
         let held = owner.requests.acquire(core, &self.place, record, owner.name, mode, never);
@@ -231,7 +231,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         &self,
         core: &M::Core,
         owner: &mut Lister<M>,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         held: &mut Held,
     ) -> Result<(), Abort> {
         let upgraded = owner.requests.upgrade(core, &self.place, record, owner.name, held, never);
@@ -242,7 +242,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         &self,
         core: &M::Core,
         owner: &mut Lister<M>,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         held: Held,
     ) {
         owner.requests.release(core, &self.place, record, held);

@@ -34,7 +34,7 @@
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, Validation, faults,
-    parts::{
+    mechanisms::{
         critical_section::{CriticalSection, Entrance},
         optimistic::{End, Footprint, Optimistic, Rules},
         tid_word::TidRecord,
@@ -82,7 +82,7 @@ pub struct Own<'s, M: Machine> {
 }
 
 impl<M: Machine> Rules<M> for OccRules<M> {
-    type Record = WriteTime;
+    type Words = WriteTime;
     type Own<'s>
         = Own<'s, M>
     where
@@ -116,9 +116,9 @@ impl<M: Machine> Rules<M> for OccRules<M> {
         Ok(OccRules { allocator, section })
     }
 
-    fn own<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Own<'s, M> {
-        let entrance = self.section.as_ref().map(|section| section.entrance(slot));
-        Own { start: 0, source: TimestampSource::new(slot), entrance }
+    fn own<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Own<'s, M> {
+        let entrance = self.section.as_ref().map(|section| section.entrance(session));
+        Own { start: 0, source: TimestampSource::new(session), entrance }
     }
 
     #[inline]

@@ -29,19 +29,19 @@
 //! Deviations, as far as the original is known:
 //!
 //! - Readers are in a list under the latch of the record's lock. The paper has one bit for each worker, set without
-//!   a latch. See [`crate::parts::registered_readers`].
+//!   a latch. See [`crate::mechanisms::registered_readers`].
 //! - A writer does not wait for a wounded reader, because that reader cannot commit any more. The reader notices
 //!   the wound after it has copied a row (which may have been overwritten meanwhile), when it asks for a lock,
 //!   while it waits, and when it is about to commit.
 //! - Ranges are registered with and locked like records. A transaction that makes a record in a range keeps readers
-//!   out for that instant, or to its end if it has scanned the range itself ([`crate::parts::two_phase_locking`]).
+//!   out for that instant, or to its end if it has scanned the range itself ([`crate::mechanisms::two_phase_locking`]).
 //! - Natively, a running session can take a write lock that was granted to a sleeping one
-//!   ([`crate::parts::overtaking`]).
+//!   ([`crate::mechanisms::overtaking`]).
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn, WriteLocks, faults,
-    parts::{
-        cancellable_queue::{Claims, Sessions},
+    mechanisms::{
+        cancellable_queue::{Claims, SharedSessions},
         registered_readers::{Held, Reader, ReaderLists, RegisteringLock},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
@@ -58,7 +58,7 @@ pub type Plor<M> = TwoPhaseLocking<RegisteringLocks<M>>;
 /// Locks that allow readers beside a writer.
 pub struct RegisteringLocks<M: Machine> {
     allocator: TimestampAllocator<M>,
-    sessions: Sessions<M>,
+    sessions: SharedSessions<M>,
     readers: ReaderLists<M>,
     at_commit: bool,
 }
@@ -90,7 +90,7 @@ impl<M: Machine> RegisteringLocks<M> {
 }
 
 impl<M: Machine> Locks<M> for RegisteringLocks<M> {
-    type Record = RegisteringLock;
+    type Words = RegisteringLock;
     type Held = Held;
     type Owner = Owner<M>;
 
@@ -127,17 +127,17 @@ impl<M: Machine> Locks<M> for RegisteringLocks<M> {
     ) -> Result<Self, OutOfMemory> {
         Ok(RegisteringLocks {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
-            sessions: Sessions::new(arena, sessions)?,
+            sessions: SharedSessions::new(arena, sessions)?,
             readers: ReaderLists::new(arena, sessions)?,
             at_commit: options.write_locks == WriteLocks::Commit,
         })
     }
 
-    fn owner(&self, slot: usize) -> Owner<M> {
+    fn owner(&self, session: usize) -> Owner<M> {
         Owner {
             timestamp: 0,
-            source: TimestampSource::new(slot),
-            reader: self.readers.reader(slot, Claims::new(&self.sessions, slot)),
+            source: TimestampSource::new(session),
+            reader: self.readers.reader(session, Claims::new(&self.sessions, session)),
         }
     }
 

@@ -273,7 +273,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     const ONE_COPY: bool = false;
 
     /// The protocol's words in each record. Zeros stand for a record that no transaction has touched.
-    type Record: Zeroed + Send + Sync + 'static;
+    type Words: Zeroed + Send + Sync + 'static;
     /// The protocol's state per session: read set, write set, locks. The state survives retries.
     type Worker<'s>: Send
     where
@@ -323,8 +323,8 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// Creates the state of session number `slot`.
-    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Worker<'s>;
+    /// Creates the state of session number `session`.
+    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, session: usize) -> Self::Worker<'s>;
 
     /// Begins an attempt.
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Self::Worker<'s>, txn: Txn<'_>);
@@ -360,7 +360,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        record: RecordRef<'s, M, Self::Record>,
+        record: RecordRef<'s, M, Self::Words>,
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
@@ -371,7 +371,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        record: RecordRef<'s, M, Self::Record>,
+        record: RecordRef<'s, M, Self::Words>,
         change: Change<'_>,
     ) -> Result<bool, Abort>;
 
@@ -388,7 +388,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        record: RecordRef<'s, M, Self::Record>,
+        record: RecordRef<'s, M, Self::Words>,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
@@ -454,7 +454,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, Self::Record>,
+        guard: GuardRef<'s, M, Self::Words>,
     ) -> Result<(), Abort>;
 
     /// Announces that the transaction is about to make a record for an absent key in the range of `guard`, to read
@@ -463,7 +463,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, Self::Record>,
+        guard: GuardRef<'s, M, Self::Words>,
     ) -> Result<(), Abort> {
         let _ = (core, worker, guard);
         Ok(())
@@ -480,8 +480,8 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, Self::Record>,
-        record: RecordRef<'s, M, Self::Record>,
+        guard: GuardRef<'s, M, Self::Words>,
+        record: RecordRef<'s, M, Self::Words>,
         counted: u64,
     ) -> Result<(), Abort> {
         let _ = (worker, counted);
@@ -494,7 +494,7 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, Self::Record>,
+        guard: GuardRef<'s, M, Self::Words>,
     ) {
         let _ = (core, worker, guard);
     }
@@ -508,8 +508,8 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         worker: &mut Self::Worker<'s>,
-        guard: GuardRef<'s, M, Self::Record>,
-        right: GuardRef<'s, M, Self::Record>,
+        guard: GuardRef<'s, M, Self::Words>,
+        right: GuardRef<'s, M, Self::Words>,
         counted: u64,
     ) -> Result<(), Abort> {
         let _ = (core, worker, guard, right, counted);
@@ -522,8 +522,8 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     fn merge(
         &self,
         core: &M::Core,
-        gone: GuardRef<'_, M, Self::Record>,
-        heir: GuardRef<'_, M, Self::Record>,
+        gone: GuardRef<'_, M, Self::Words>,
+        heir: GuardRef<'_, M, Self::Words>,
     ) {
         let _ = (core, gone, heir);
     }
@@ -536,8 +536,8 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     fn prepare_record(
         &self,
         core: &M::Core,
-        record: &RecordRef<'_, M, Self::Record>,
-        guard: Option<GuardRef<'_, M, Self::Record>>,
+        record: &RecordRef<'_, M, Self::Words>,
+        guard: Option<GuardRef<'_, M, Self::Words>>,
     ) {
         let _ = (core, record, guard);
     }
@@ -548,8 +548,8 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     fn retire(
         &self,
         core: &M::Core,
-        record: &RecordRef<'_, M, Self::Record>,
-        guard: Option<GuardRef<'_, M, Self::Record>>,
+        record: &RecordRef<'_, M, Self::Words>,
+        guard: Option<GuardRef<'_, M, Self::Words>>,
     ) {
         let _ = (core, record, guard);
     }

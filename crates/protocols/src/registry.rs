@@ -132,7 +132,7 @@ macro_rules! registry {
         pub fn record_bytes<$machine: Machine>() -> Vec<usize> {
             built([$((
                 is_built($name),
-                ProtocolWords::of::<<$protocol as Protocol<$machine>>::Record>()
+                ProtocolWords::of::<<$protocol as Protocol<$machine>>::Words>()
                     .record_bytes::<$machine>(),
             )),*])
         }

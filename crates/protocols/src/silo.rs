@@ -22,7 +22,7 @@
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
-    parts::{
+    mechanisms::{
         optimistic::{End, Footprint, Optimistic, Rules},
         tid_word::{self, TidRecord},
     },
@@ -61,7 +61,7 @@ pub struct Own<'s, M: Machine> {
 }
 
 impl<M: Machine> Rules<M> for SiloRules {
-    type Record = TidWord;
+    type Words = TidWord;
     type Own<'s>
         = Own<'s, M>
     where

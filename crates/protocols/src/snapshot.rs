@@ -17,11 +17,11 @@
 //!
 //! Deviation: a writer that meets an announced write is refused at once. It does not wait for the outcome.
 //!
-//! [`commit_clock`]: crate::parts::commit_clock
+//! [`commit_clock`]: crate::mechanisms::commit_clock
 
 use crate::{
     CommitLog, Declaration, Isolation, ProtocolOptions, Txn, faults,
-    parts::{
+    mechanisms::{
         absence_times::AbsenceTimes,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         announcement::Announcer,
@@ -82,7 +82,7 @@ pub struct Own<'s, M: Machine, C: Certifier<M>> {
 }
 
 impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
-    type Record = Times;
+    type Words = Times;
     type Announcer = Announcer<M>;
     type Absences = AbsenceTimes<M>;
     type Own<'s>
@@ -114,9 +114,9 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         })
     }
 
-    fn own<'s>(&'s self, slot: usize) -> Own<'s, M, C> {
+    fn own<'s>(&'s self, session: usize) -> Own<'s, M, C> {
         Own {
-            announcer: Announcer::new(&self.versions.latches, slot),
+            announcer: Announcer::new(&self.versions.latches, session),
             collector: self.versions.collector(),
             committing: false,
             stamps: C::Stamps::default(),

@@ -29,7 +29,7 @@
 
 use crate::{
     Declaration, Isolation, faults,
-    parts::{
+    mechanisms::{
         announced_writes::Announces,
         certifier::{Candidate, Certifier},
         node_set::NodeSet,

@@ -16,7 +16,7 @@
 
 use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
-    parts::{
+    mechanisms::{
         optimistic::{Footprint, Optimistic, Rules},
         tid_word::TidRecord,
         timestamp_floor::TimestampFloor,
@@ -36,7 +36,7 @@ pub struct TicTocRules<M: Machine> {
     commit_locks: CommitLocks,
 }
 
-/// A [validity word](crate::parts::validity_word).
+/// A [validity word](crate::mechanisms::validity_word).
 #[repr(transparent)]
 pub struct TicTocWord(Word);
 
@@ -111,7 +111,7 @@ impl<M: Machine> TicTocRules<M> {
 }
 
 impl<M: Machine> Rules<M> for TicTocRules<M> {
-    type Record = TicTocWord;
+    type Words = TicTocWord;
     type Own<'s>
         = ()
     where

@@ -22,7 +22,7 @@
 
 use crate::{
     CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
-    parts::{
+    mechanisms::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::{Prewriter, Prewritten, too_late},
         queue_latch::LatchNodes,
@@ -91,7 +91,7 @@ impl Timed for Times {
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
 impl<M: Machine> Rules<M> for TimestampRules<M> {
-    type Record = Times;
+    type Words = Times;
     type Announcer = Prewriter<M>;
     type Absences = TimestampFloor<M>;
     type Own<'s>
@@ -122,10 +122,10 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
         })
     }
 
-    fn own<'s>(&'s self, slot: usize) -> Own<'s, M> {
+    fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.latches, slot),
-            source: TimestampSource::new(slot),
+            prewrites: Prewriter::new(&self.latches, session),
+            source: TimestampSource::new(session),
             scanned: Vec::new(),
         }
     }

@@ -20,7 +20,7 @@
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn,
-    parts::two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+    mechanisms::two_phase_locking::{Locks, Mode, TwoPhaseLocking},
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
 use storage::RecordRef;
@@ -53,7 +53,7 @@ fn conflict() -> Abort {
 }
 
 impl<M: Machine> Locks<M> for CertifiedLocks {
-    type Record = Word;
+    type Words = Word;
     type Held = Held;
     type Owner = ();
 

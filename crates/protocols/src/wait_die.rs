@@ -7,17 +7,17 @@
 //! waits form no cycle.
 //!
 //! Option, for comparison: `locks` puts the locks in one table for each partition, or in one table, instead of in
-//! the records ([`crate::parts::lock_table`]).
+//! the records ([`crate::mechanisms::lock_table`]).
 //!
 //! Deviations:
 //!
 //! - A lock that has a queue is granted only through the queue, even to a request that is compatible with its
 //!   owners. Otherwise a stream of readers would starve a writer.
-//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
+//! - Writes are buffered, see [`crate::mechanisms::two_phase_locking`].
 
 use crate::{
     Declaration, Isolation, LockPlacement, ProtocolOptions, Txn, faults,
-    parts::{
+    mechanisms::{
         lock_queue::{Held, InRecord, LockPlace, MayWait, Requests},
         lock_table::LockTables,
         queue_latch::LatchNodes,
@@ -68,7 +68,7 @@ fn may_wait<C: Core>(core: &C) -> MayWait {
 
 impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
     const ONE_COPY: bool = P::IN_TABLES;
-    type Record = P::Record;
+    type Words = P::Words;
     type Held = Held;
     type Owner = Owner<M>;
 
@@ -102,11 +102,11 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         Ok(AgedLocks { place, allocator, arena, latches })
     }
 
-    fn owner(&self, slot: usize) -> Owner<M> {
+    fn owner(&self, session: usize) -> Owner<M> {
         Owner {
             timestamp: 0,
-            source: TimestampSource::new(slot),
-            requests: Requests::new(&self.arena, self.latches.latcher(slot)),
+            source: TimestampSource::new(session),
+            requests: Requests::new(&self.arena, self.latches.latcher(session)),
         }
     }
 
@@ -124,7 +124,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         mode: Mode,
     ) -> Result<Held, Abort> {
         let (place, age) = (&self.place, owner.timestamp);
@@ -136,7 +136,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         held: &mut Held,
     ) -> Result<(), Abort> {
         let (place, age) = (&self.place, owner.timestamp);
@@ -149,7 +149,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         &self,
         core: &M::Core,
         owner: &mut Owner<M>,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         held: Held,
     ) {
         owner.requests.release(core, &self.place, record, held);

@@ -12,13 +12,13 @@
 //!
 //! - A wounded transaction notices the wound while it waits, when it asks for its next lock, and when it begins to
 //!   commit. It does not notice it in the middle of a computation.
-//! - Writes are buffered, see [`crate::parts::two_phase_locking`].
-//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::parts::overtaking`]).
+//! - Writes are buffered, see [`crate::mechanisms::two_phase_locking`].
+//! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::mechanisms::overtaking`]).
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn,
-    parts::{
-        cancellable_queue::{Claims, Sessions},
+    mechanisms::{
+        cancellable_queue::{Claims, SharedSessions},
         lock_queue::{Held, LockQueue},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
@@ -35,7 +35,7 @@ pub type WoundWait<M> = TwoPhaseLocking<WoundingLocks<M>>;
 /// Locks that an older transaction takes from a younger one.
 pub struct WoundingLocks<M: Machine> {
     allocator: TimestampAllocator<M>,
-    sessions: Sessions<M>,
+    sessions: SharedSessions<M>,
 }
 
 /// State of a session: its age and its locks.
@@ -48,7 +48,7 @@ pub struct Owner<M: Machine> {
 const WOUNDED: AbortReason = AbortReason::Wounded;
 
 impl<M: Machine> Locks<M> for WoundingLocks<M> {
-    type Record = LockQueue;
+    type Words = LockQueue;
     type Held = Held;
     type Owner = Owner<M>;
 
@@ -71,15 +71,15 @@ impl<M: Machine> Locks<M> for WoundingLocks<M> {
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
-        let sessions = Sessions::new(arena, sessions)?;
+        let sessions = SharedSessions::new(arena, sessions)?;
         Ok(WoundingLocks { allocator, sessions })
     }
 
-    fn owner(&self, slot: usize) -> Owner<M> {
+    fn owner(&self, session: usize) -> Owner<M> {
         Owner {
             timestamp: 0,
-            source: TimestampSource::new(slot),
-            claims: Claims::new(&self.sessions, slot),
+            source: TimestampSource::new(session),
+            claims: Claims::new(&self.sessions, session),
         }
     }
 

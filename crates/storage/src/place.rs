@@ -1,9 +1,9 @@
 //! Places of records: where a record lies and what its words mean, for readers of a trace of an explored run.
 
 use crate::{
+    hot_columns::HotColumns,
     record::{Header, Record, RowState},
     shape::Shape,
-    split::Split,
     table::Table,
 };
 use machine::{Machine, Word};
@@ -95,7 +95,7 @@ impl<M: Machine> Table<M> {
     /// Returns the names of the table's records in a trace, and those of the second parts of its rows, each with the
     /// number that it has in histories.
     pub fn names(&self) -> Vec<(TableId, String)> {
-        let second = self.split().map(Split::behind);
+        let second = self.hot_columns().map(HotColumns::behind);
         [Some(self.shape()), second].into_iter().flatten().map(called).collect()
     }
 

@@ -15,14 +15,14 @@
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 
 #[repr(C, align(64))]
-/// Word on a line of its own. Slots are aligned to 64 bytes, so sessions do not share a cache line.
-struct Slot<M: Machine> {
+/// Word on a line of its own. It is aligned to 64 bytes, so sessions do not share a cache line.
+struct EpochWord<M: Machine> {
     line: M::Line,
     word: Word,
 }
 
 // SAFETY: the type consists of a line and a word, and zeros are valid for both.
-unsafe impl<M: Machine> Zeroed for Slot<M> {}
+unsafe impl<M: Machine> Zeroed for EpochWord<M> {}
 
 /// Value of a session's word while the session is not inside a transaction.
 const IDLE: u64 = 0;
@@ -30,10 +30,10 @@ const IDLE: u64 = 0;
 /// Epochs of one store.
 pub struct Epochs<M: Machine> {
     /// Current epoch. It only grows, one step at a time.
-    global: Shared<Slot<M>>,
+    global: Shared<EpochWord<M>>,
     /// Epoch that each session has pinned, or [`IDLE`]. A pinned epoch that is not the current one stops the epoch
     /// from advancing.
-    locals: Vec<Shared<Slot<M>>>,
+    locals: Vec<Shared<EpochWord<M>>>,
 }
 
 /// Epoch in which a transaction began. The pin belongs to the transaction and not to its thread.
@@ -44,20 +44,20 @@ pub struct Pin {
 }
 
 impl<M: Machine> Epochs<M> {
-    /// Makes the epochs for `slots` sessions, in `arena`.
-    pub fn new(arena: &Arc<Arena>, slots: usize) -> Result<Epochs<M>, OutOfMemory> {
-        let global: Shared<Slot<M>> = arena.place(Place::Any)?;
+    /// Makes the epochs for `sessions` sessions, in `arena`.
+    pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Epochs<M>, OutOfMemory> {
+        let global: Shared<EpochWord<M>> = arena.place(Place::Any)?;
         // Epoch 0 means idle, so the first epoch is 1.
         global.word.poke(1);
-        let locals = (0..slots).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
+        let locals = (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
         Ok(Epochs { global, locals })
     }
 
-    /// Pins the current epoch for session `slot`. From here on no memory that the session can reach is reused.
+    /// Pins the current epoch for session number `session`. From here on no memory that the session can reach is reused.
     #[inline]
-    pub fn pin(&self, core: &M::Core, slot: usize) -> Pin {
+    pub fn pin(&self, core: &M::Core, session: usize) -> Pin {
         let epoch = core.load(&self.global.line, &self.global.word);
-        let local = &self.locals[slot];
+        let local = &self.locals[session];
         core.store(&local.line, &local.word, epoch);
         // The pin must be visible before the session looks anything up. Otherwise the epoch could advance without
         // noticing the pin.
@@ -65,10 +65,10 @@ impl<M: Machine> Epochs<M> {
         Pin { epoch }
     }
 
-    /// Releases the pin of session `slot`.
+    /// Releases the pin of session number `session`.
     #[inline]
-    pub fn unpin(&self, core: &M::Core, slot: usize) {
-        let local = &self.locals[slot];
+    pub fn unpin(&self, core: &M::Core, session: usize) {
+        let local = &self.locals[session];
         core.store(&local.line, &local.word, IDLE);
     }
 

@@ -435,7 +435,7 @@ impl<'s, M: Machine> Record<'s, M> {
     /// Returns the second part of the record, which lies behind this part, if the table has records in two parts.
     #[inline(always)]
     pub fn second(&self) -> Option<Record<'s, M>> {
-        self.shape.split().map(|split| split.second(self))
+        self.shape.hot_columns().map(|parts| parts.second(self))
     }
 
     /// Marks the memory of a record that no session can reach any more.

@@ -1,13 +1,13 @@
 //! Shapes: how the records of one kind lie in memory, that is, what each byte of a slot holds.
 //!
-//! A table has one shape for its records. If its rows have two parts ([`crate::Split`]), it has another shape for the
+//! A table has one shape for its records. If its rows have two parts ([`crate::HotColumns`]), it has another shape for the
 //! second parts. If it keeps an order, it has another one for the guards of its leaves. A record needs only its shape
 //! and no other part of its table, so shapes know no index.
 
 use crate::{
+    hot_columns::HotColumns,
     key_layout::key_words,
     record::{Header, Record},
-    split::Split,
     values,
 };
 use machine::{
@@ -94,8 +94,8 @@ pub struct Shape<M: Machine> {
     arena: Arc<Arena>,
     /// Rows that exist by rule, if any. Set at most once.
     dense: OnceLock<Dense>,
-    /// Set if rows are split into hot and cold columns.
-    split: Option<Box<Split<M>>>,
+    /// Set if rows are parts into hot and cold columns.
+    parts: Option<Box<HotColumns<M>>>,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -118,10 +118,10 @@ impl<M: Machine> Shape<M> {
     /// Returns the bytes of one record slot of `schema`, all parts included.
     pub(crate) fn stride_of(schema: &TableSchema, extras: &Extras) -> u64 {
         let all = ColumnSet::first(schema.columns.len());
-        let first = Self::part_stride(schema, all.without(schema.often), extras);
-        match schema.often.is_empty() {
+        let first = Self::part_stride(schema, all.without(schema.hot), extras);
+        match schema.hot.is_empty() {
             true => first,
-            false => first + Self::part_stride(schema, schema.often, extras),
+            false => first + Self::part_stride(schema, schema.hot, extras),
         }
     }
 
@@ -143,11 +143,12 @@ impl<M: Machine> Shape<M> {
         schema: TableSchema,
         extras: &Extras,
     ) -> Self {
-        let split = Split::of(arena, id, &schema, extras);
-        let part = split.as_ref().map_or(ColumnSet::first(schema.columns.len()), Split::first_part);
+        let parts = HotColumns::of(arena, id, &schema, extras);
+        let part =
+            parts.as_ref().map_or(ColumnSet::first(schema.columns.len()), HotColumns::first_part);
         let stride = Self::stride_of(&schema, extras);
         let shape = Shape::new(arena, id, schema, Role::Row, part, extras);
-        Shape { stride, split: split.map(Box::new), ..shape }
+        Shape { stride, parts: parts.map(Box::new), ..shape }
     }
 
     /// Returns the shape of the second parts of a table's rows, which hold the columns `part`.
@@ -207,7 +208,7 @@ impl<M: Machine> Shape<M> {
             stride: Self::part_stride(&schema, part, extras),
             arena: arena.clone(),
             dense: OnceLock::new(),
-            split: None,
+            parts: None,
             machine: PhantomData,
             layout,
             schema: Arc::new(schema),
@@ -224,7 +225,7 @@ impl<M: Machine> Shape<M> {
     pub fn table_id(&self) -> TableId {
         match self.is_second_part() {
             false => self.id,
-            true => Split::<M>::table_of(self.id),
+            true => HotColumns::<M>::table_of(self.id),
         }
     }
 
@@ -259,13 +260,13 @@ impl<M: Machine> Shape<M> {
 
     /// Returns the layout of the columns of a whole row when they are packed.
     pub fn row_layout(&self) -> &RowLayout {
-        self.split().map_or(&self.layout, Split::row_layout)
+        self.hot_columns().map_or(&self.layout, HotColumns::row_layout)
     }
 
     /// Returns the two parts of the rows, if they have two.
     #[inline(always)]
-    pub fn split(&self) -> Option<&Split<M>> {
-        self.split.as_deref()
+    pub fn hot_columns(&self) -> Option<&HotColumns<M>> {
+        self.parts.as_deref()
     }
 
     /// Returns true if the records are the second parts of a table's rows.

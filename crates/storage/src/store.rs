@@ -76,8 +76,8 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Slot for a table. The address of a table stays the same when other tables are made.
-type Slot<M> = OnceLock<Place<M>>;
+/// Cell for a table. The address of a table stays the same when other tables are made.
+type TableCell<M> = OnceLock<Place<M>>;
 
 /// A table, and a word that is 1 if it has been dropped.
 struct Place<M: Machine> {
@@ -88,8 +88,8 @@ struct Place<M: Machine> {
 /// The tables, their memory and their epochs.
 pub struct Store<M: Machine> {
     machine: Arc<M>,
-    /// Tables by their numbers. A slot is set at most once and never changes afterwards.
-    tables: Box<[Slot<M>]>,
+    /// Tables by their numbers. A cell is set at most once and never changes afterwards.
+    tables: Box<[TableCell<M>]>,
     epochs: Epochs<M>,
     values: Values<M>,
     options: StoreOptions,
@@ -161,7 +161,7 @@ impl<M: Machine> Store<M> {
         rows: u64,
         indexed: ColumnSet,
     ) -> Result<(), StoreError> {
-        let Some(slot) = self.tables.get(id.0 as usize) else {
+        let Some(cell) = self.tables.get(id.0 as usize) else {
             let message = format!(
                 "table {:?}: at most {MAX_TABLES} tables, dropped ones included",
                 schema.name
@@ -173,7 +173,7 @@ impl<M: Machine> Store<M> {
         let count = table.schema().columns.len();
         let added_to = table.schema().added_to.as_ref().map(|added| added.table);
         let place = Place { table: Box::new(table), dropped: Word::new(0) };
-        if slot.set(place).is_err() {
+        if cell.set(place).is_err() {
             panic!("table number {} was made twice", id.0);
         }
         if let Some(base) = added_to {

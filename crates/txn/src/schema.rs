@@ -159,9 +159,9 @@ pub struct TableSchema {
     pub key: KeyKind,
     /// The index by which the record of a key is found.
     pub index: IndexKind,
-    /// Hot columns, which change often and have their own words of concurrency control: a transaction that writes
-    /// them does not conflict with one that reads the others. Empty if rows are not split.
-    pub often: ColumnSet,
+    /// Hot columns, which change hot and have their own words of concurrency control: a transaction that writes
+    /// them does not conflict with one that reads the others. Empty if there are none.
+    pub hot: ColumnSet,
     /// The table's secondary indexes, which are tables too.
     pub indexes: Vec<TableId>,
     /// Definition of the secondary index, if this table is one. Only the architecture writes an index.
@@ -195,7 +195,7 @@ impl TableSchema {
             partitioning,
             key: KeyKind::Integer,
             index: IndexKind::Hash,
-            often: ColumnSet::NONE,
+            hot: ColumnSet::NONE,
             indexes: Vec::new(),
             index_of: None,
             added_to: None,
@@ -230,10 +230,10 @@ impl TableSchema {
         self
     }
 
-    /// Returns the same table with rows split into two parts: `often` and the other columns. [`TableSchema::check`]
+    /// Returns the same table with rows in two parts: the `hot` columns and the others. [`TableSchema::check`]
     /// checks what is allowed.
-    pub fn split(mut self, often: ColumnSet) -> TableSchema {
-        self.often = often;
+    pub fn with_hot_columns(mut self, hot: ColumnSet) -> TableSchema {
+        self.hot = hot;
         self
     }
 
@@ -289,9 +289,9 @@ impl TableSchema {
                 return fail("a perfect index is one of numbers: keys of bytes have none".into());
             }
         }
-        if !self.often.is_empty() {
+        if !self.hot.is_empty() {
             let all = ColumnSet::first(self.columns.len());
-            if !all.contains(self.often) || self.often == all {
+            if !all.contains(self.hot) || self.hot == all {
                 return fail("the columns that change often must be some of its columns".into());
             }
             let plain = self.key == KeyKind::Integer && !self.index.is_ordered();
@@ -413,16 +413,16 @@ mod tests {
     }
 
     #[test]
-    fn a_split_table_has_two_parts_and_its_limits() {
+    fn a_table_with_hot_columns_has_two_parts_and_its_limits() {
         let columns = || {
             [("a", ColumnType::U64), ("b", ColumnType::Bytes(12)), ("c", ColumnType::I64)]
                 .map(|(name, kind)| Column::new(name, kind))
                 .to_vec()
         };
-        let of = |often| TableSchema::new("t", columns()).split(ColumnSet(often));
+        let of = |hot| TableSchema::new("t", columns()).with_hot_columns(ColumnSet(hot));
         assert!(of(0b101).check().is_ok() && of(0).check().is_ok());
-        for often in [0b111, 0b1000, 0b1001] {
-            let said = of(often).check().unwrap_err().to_string();
+        for hot in [0b111, 0b1000, 0b1001] {
+            let said = of(hot).check().unwrap_err().to_string();
             assert!(said.contains("must be some of its columns"), "{said}");
         }
         assert!(of(1).ordered().check().unwrap_err().to_string().contains("no order"));

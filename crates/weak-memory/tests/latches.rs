@@ -3,7 +3,7 @@
 
 use kilocore_weak_memory::{Bounds, Fault, Verdict, WeakMemory, check};
 use machine::{Body, Core, Machine, Place, Word};
-use protocols::parts::queue_latch::LatchNodes;
+use protocols::mechanisms::queue_latch::LatchNodes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Three cores count under a latch, with relaxed loads and stores.
@@ -13,8 +13,8 @@ fn count(bounds: Bounds) -> Verdict {
         let offset = machine.arena().allocate(64, 64, Place::Any).expect("room");
         // SAFETY: the memory was just handed out, and it is used as words.
         let [tail, counter]: &[Word; 2] = unsafe { machine.arena().at(offset) };
-        let body = |slot| -> Body<'_, WeakMemory> {
-            let latcher = nodes.latcher::<WeakMemory>(slot);
+        let body = |session| -> Body<'_, WeakMemory> {
+            let latcher = nodes.latcher::<WeakMemory>(session);
             Box::new(move |core| {
                 latcher.latch(core, &(), tail);
                 let before = core.load_relaxed(&(), counter);

@@ -114,14 +114,14 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
         registry::create(registry::DEFAULT, protocol, &machine, &options).expect("room");
     engine.load(&TwoRows, 1).expect("room");
     let seen = [Word::new(UNCOMMITTED), Word::new(UNCOMMITTED)];
-    let body = |slot: usize, side: Side| -> Body<'_, WeakMemory> {
+    let body = |number: usize, side: Side| -> Body<'_, WeakMemory> {
         let (engine, seen) = (&*engine, &seen);
         Box::new(move |core| {
-            let mut session = engine.session(core, slot);
+            let mut session = engine.session(core, number);
             session.begin(Start { attempt: 0, read_only: false, partitions: &[0] });
             let Ok(value) = side(&mut *session) else { return session.rollback() };
             if session.commit().is_ok() {
-                seen[slot].poke(value);
+                seen[number].poke(value);
             }
         })
     };
@@ -131,7 +131,7 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
     session.begin(Start { attempt: 0, read_only: true, partitions: &[0] });
     let rows = [0, 1].map(|key| read(&mut *session, key).expect("nobody is in the way"));
     session.commit().expect("nobody is in the way");
-    let seen = [0, 1].map(|slot| Some(seen[slot].peek()).filter(|value| *value != UNCOMMITTED));
+    let seen = [0, 1].map(|number| Some(seen[number].peek()).filter(|value| *value != UNCOMMITTED));
     (scene.holds)(seen, rows)
 }
 

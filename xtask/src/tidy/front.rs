@@ -28,7 +28,7 @@ mod tests {
             ("crates/b/src/lib.rs", "//! B."),
             ("crates/protocols/src/one.rs", "//! ONE.\nfn source() {}"),
             ("crates/protocols/src/two.rs", "//! TWO.\n//!\n//! Source: a paper.\n"),
-            ("crates/protocols/src/parts/three.rs", "//! Three."),
+            ("crates/protocols/src/mechanisms/three.rs", "//! Three."),
         ]);
         let paths: Vec<_> = check(&tree).into_iter().map(|p| p.path).collect();
         assert_eq!(paths, ["crates/a/src/lib.rs", "crates/protocols/src/one.rs"]);

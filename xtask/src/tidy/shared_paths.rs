@@ -20,7 +20,10 @@ const COLD: &[(&str, &str)] = &[
     ("crates/storage/src/ordered_rows.rs", "loading: what goes into the index is noted"),
     ("crates/storage/src/loader.rs", "loading: nothing runs yet"),
     ("crates/storage/src/values/mod.rs", "sessions hand over free slots by the dozen"),
-    ("crates/protocols/src/parts/version_chain.rs", "sessions hand over free slots by the dozen"),
+    (
+        "crates/protocols/src/mechanisms/version_chain.rs",
+        "sessions hand over free slots by the dozen",
+    ),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {

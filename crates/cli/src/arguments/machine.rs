@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{host, suggestion};
-use harness::record::MachineKind;
+use harness::run_record::MachineKind;
 use machine::{Native, cold::Arc};
 use simulator::{DescriptionError, MachineDescription, builtin_names};
 

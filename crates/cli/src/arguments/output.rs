@@ -3,7 +3,7 @@
 use crate::destination::is_stdout;
 use crate::failure::Failure;
 use crate::screen;
-use harness::record::{RunRecord, read_json, to_csv, to_json, write_csv, write_json};
+use harness::run_record::{RunRecord, read_json, to_csv, to_json, write_csv, write_json};
 use std::path::PathBuf;
 
 /// Destinations for records: files, or standard output.

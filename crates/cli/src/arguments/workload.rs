@@ -5,7 +5,7 @@ use crate::suggestion;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind,
 };
-use harness::record::{Settings, settings};
+use harness::run_record::{Settings, settings};
 use txn::Workload;
 use workloads::registry::{Declaration, Listed, Visitor, declaration, declarations, with_workload};
 use workloads::{AnyOption, Bundle, OptionError, OptionValue, Options};

@@ -13,7 +13,9 @@ use crate::measurement::{Configuration, Measured};
 use crate::origin::Origin;
 use crate::screen::Progress;
 use crate::{interrupt, notes, report, screen};
-use harness::record::{MachineKind, RunRecord, check_writable, read_json, to_json, write_whole};
+use harness::run_record::{
+    MachineKind, RunRecord, check_writable, read_json, to_json, write_whole,
+};
 use machine::Word;
 use machine::cold::Mutex;
 use protocols::ProtocolOptions;

@@ -5,7 +5,7 @@ use crate::arguments::{MachineChoice, MachinesCommand, named_machines};
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
 use crate::screen;
-use harness::record::write_whole;
+use harness::run_record::write_whole;
 use simulator::{MachineDescription, probe::ProbeOptions};
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use experiments::validate::{
     Configuration, Effort, Measurements, Outcome, ValidateError, ValidateOptions, run, to_csv,
     to_json, to_text,
 };
-use harness::record::write_whole;
+use harness::run_record::write_whole;
 use std::path::PathBuf;
 
 /// Options of `kilocore validate`.

@@ -3,7 +3,7 @@
 use super::Terminal;
 use super::grouping::{Group, Series, groups};
 use super::numbers::rate;
-use harness::record::RunRecord;
+use harness::run_record::RunRecord;
 
 /// Number of lines of the plot area.
 const ROWS: usize = 16;

@@ -1,6 +1,6 @@
 //! Groups records into charts, and into the lines of a chart.
 
-use harness::record::{MachineKind, RunRecord, Setting, Settings};
+use harness::run_record::{MachineKind, RunRecord, Setting, Settings};
 use std::collections::BTreeSet;
 
 /// Records that differ only in protocol and cores. They form one chart.

@@ -1,6 +1,6 @@
 //! Defines reservations about a record. Each has a sign in the record's row and a text that explains it.
 
-use harness::record::{RunRecord, SpreadOf};
+use harness::run_record::{RunRecord, SpreadOf};
 
 /// A reservation about a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

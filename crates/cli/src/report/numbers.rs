@@ -1,6 +1,6 @@
 //! Formats numbers for readers: three significant digits and a unit.
 
-use harness::record::{Certificate, Promise, Verdict};
+use harness::run_record::{Certificate, Promise, Verdict};
 
 /// Formats `1234567.0` as `1.23 M`.
 pub fn rate(per_s: f64) -> String {
@@ -80,7 +80,7 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness::record::Promise;
+    use harness::run_record::Promise;
 
     #[test]
     fn numbers_have_three_digits_and_a_unit() {

@@ -4,7 +4,7 @@ use super::grouping::groups;
 use super::marks::{Mark, spread};
 use super::numbers::{observed, promise};
 use super::settings::own_settings;
-use harness::record::{Certificate, RunRecord, Verdict, settings};
+use harness::run_record::{Certificate, RunRecord, Verdict, settings};
 use machine::Category;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

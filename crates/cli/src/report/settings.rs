@@ -3,7 +3,7 @@
 
 use super::Terminal;
 use super::grouping::Group;
-use harness::record::{RunRecord, Setting};
+use harness::run_record::{RunRecord, Setting};
 use std::collections::BTreeMap;
 
 /// Returns protocols by the settings that differ from those of other protocols, for example `commit-locks refuse`

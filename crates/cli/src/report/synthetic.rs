@@ -1,6 +1,8 @@
 //! Provides records computed by formulas, to test and view reports. Nothing here was measured.
 
-use harness::record::{Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Verdict};
+use harness::run_record::{
+    Certificate, Latency, MachineKind, Promise, RunRecord, Setting, Verdict,
+};
 use machine::Category;
 
 /// Behaviour of an invented protocol.

@@ -6,7 +6,7 @@ use super::marks::{Mark, spread};
 use super::numbers::{duration_ns, observed, percent, promise, rate};
 use super::settings::settings;
 use comfy_table::{Cell, CellAlignment, Table, presets};
-use harness::record::{MachineKind, RunRecord, SpreadOf};
+use harness::run_record::{MachineKind, RunRecord, SpreadOf};
 use std::collections::BTreeMap;
 
 const HEADER: [&str; 9] =

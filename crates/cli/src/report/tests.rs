@@ -1,5 +1,5 @@
 use super::*;
-use harness::record::{HostLoad, LittlesLaw, RunRecord, Setting, Spread, Verdict, to_csv};
+use harness::run_record::{HostLoad, LittlesLaw, RunRecord, Setting, Spread, Verdict, to_csv};
 
 #[path = "synthetic.rs"]
 mod synthetic;

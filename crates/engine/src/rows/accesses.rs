@@ -135,7 +135,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(true)
     }
 
-    /// Writes to a record, or to one part of a split row.
+    /// Writes to a record, or to one part of a row with hot columns.
     pub(super) fn write_record(
         &mut self,
         at: Sited<'s, M>,
@@ -151,7 +151,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.note_absence(at)
     }
 
-    /// Adds to a record, or to one part of a split row.
+    /// Adds to a record, or to one part of a row with hot columns.
     pub(super) fn add_to_record(
         &mut self,
         at: Sited<'s, M>,

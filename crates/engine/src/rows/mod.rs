@@ -1,4 +1,4 @@
-//! Rows: keys of both kinds, split rows (hot and cold columns), secondary indexes, scans, retirement,
+//! Rows: keys of both kinds, hot and cold columns, secondary indexes, scans, retirement,
 //! recording.
 //!
 //! This layer lies above sites. It is written once for all protocols and architectures, and it is compiled once
@@ -7,7 +7,7 @@
 //!
 //! - `accesses.rs`: accesses to rows by their keys.
 //! - `added.rs`: columns that were added to a table.
-//! - `parts.rs`: rows in two parts.
+//! - `hot_columns.rs`: rows in two parts.
 //! - `indexes.rs`: secondary indexes.
 //! - `scans.rs`: ranges. `tree_key.rs`: the two kinds of keys that ranges are of.
 //! - `retirement.rs`: removes absent records from their indexes. `purge_queue.rs`: the candidates for that.
@@ -23,9 +23,9 @@
 mod accesses;
 mod added;
 mod attempt;
+mod hot_columns;
 mod indexes;
 mod logger;
-mod parts;
 mod purge_queue;
 mod recorder;
 mod retirement;
@@ -72,14 +72,14 @@ pub(crate) struct Rows<'s, M: Machine> {
     core: &'s M::Core,
     /// Store of the first owner. Tables have the same schema and layout at every owner, but not the same rows.
     store: &'s Store<M>,
-    slot: usize,
+    session: usize,
     recorder: Option<Recorder>,
     logger: Option<Box<Logger<'s, M>>>,
     /// Set if there is neither a recorder nor a logger.
     unwatched: bool,
     purge: PurgeQueue,
     values: ValueStates,
-    /// Number of attempts so far. With the slot it identifies the running attempt.
+    /// Number of attempts so far. With the session it identifies the running attempt.
     attempts: u64,
     /// Set between begin and the end of an attempt.
     open: bool,
@@ -99,18 +99,18 @@ pub(crate) struct Rows<'s, M: Machine> {
 }
 
 impl<'s, M: Machine> Rows<'s, M> {
-    /// Makes the state of session number `slot`, which `core` uses.
+    /// Makes the state of session number `session`, which `core` uses.
     pub fn new(
         core: &'s M::Core,
         store: &'s Store<M>,
-        slot: usize,
+        session: usize,
         options: &EngineOptions,
         log: Option<&'s Log<M>>,
     ) -> Self {
         Rows {
             core,
             store,
-            slot,
+            session,
             recorder: options.record_history.then(Recorder::default),
             logger: log.map(|log| Box::new(Logger::new(log))),
             unwatched: !options.record_history && log.is_none(),
@@ -183,7 +183,7 @@ impl<'s, M: Machine> Rows<'s, M> {
 
     #[inline]
     fn id(&self) -> TxnId {
-        TxnId::new(self.slot, self.attempts)
+        TxnId::new(self.session, self.attempts)
     }
 }
 

@@ -2,7 +2,7 @@
 //! locked like a row.
 
 use super::{Located, Name, SiteData};
-use crate::part::Part;
+use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine, OutOfMemory};
 
 use storage::{Found, Record, Sought, Table};
@@ -12,25 +12,25 @@ impl<'s, M: Machine> SiteData<'s, M> {
     /// Implements [`Site::locate`](super::Site::locate).
     pub fn locate(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         table: TableId,
         key: Key<'_>,
     ) -> Result<Located<'s, M>, Abort> {
         let home = self.table(table);
         match key {
             Key::Number(number) => {
-                part.approach(home.schema(), KeyRange::one(number))?;
+                protocol.approach(home.schema(), KeyRange::one(number))?;
                 self.core.account(Category::Index);
                 match home.is_ordered() {
-                    true => self.locate_in_order(part, home, number),
-                    false => self.locate_number(part, home, number),
+                    true => self.locate_in_order(protocol, home, number),
+                    false => self.locate_number(protocol, home, number),
                 }
             }
             Key::Bytes(bytes) => {
                 self.core.account(Category::Index);
                 match home.orders_bytes() {
-                    true => self.locate_bytes_in_order(part, home, bytes),
-                    false => self.locate_bytes(part, home, bytes),
+                    true => self.locate_bytes_in_order(protocol, home, bytes),
+                    false => self.locate_bytes(protocol, home, bytes),
                 }
             }
         }
@@ -38,7 +38,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
 
     fn locate_number(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: u64,
     ) -> Result<Located<'s, M>, Abort> {
@@ -52,53 +52,53 @@ impl<'s, M: Machine> SiteData<'s, M> {
         }
         let core = self.core;
         let found = home.find_or_make(core, self.space(home.id()), key, |record| {
-            prepare_parts(part, record);
+            prepare_parts(protocol, record);
         });
         located(found, name)
     }
 
     fn locate_bytes(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: &[u8],
     ) -> Result<Located<'s, M>, Abort> {
         let core = self.core;
         let digest = home.digest(core, key);
-        self.approach_digest(part, home, digest)?;
+        self.approach_digest(protocol, home, digest)?;
         let name = Name::Number(digest);
         if let Some(record) = home.find_bytes(core, digest, key) {
             return Ok(Located { record, name, made: false });
         }
         let space = self.space(home.id());
         let found = home.find_or_make_bytes(core, space, (digest, key), |record| {
-            prepare_parts(part, record);
+            prepare_parts(protocol, record);
         });
         located(found, name)
     }
 
     fn locate_bytes_in_order(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: &[u8],
     ) -> Result<Located<'s, M>, Abort> {
-        if part.locks_partitions() {
+        if protocol.locks_partitions() {
             let digest = home.digest(self.core, key);
-            self.approach_digest(part, home, digest)?;
+            self.approach_digest(protocol, home, digest)?;
         }
         let key = home.byte_key(self.core, key);
-        self.locate_in_order(part, home, key)
+        self.locate_in_order(protocol, home, key)
     }
 
     /// Announces the partition of a byte key to the protocol. Partitions of byte keys depend on their digests.
     fn approach_digest(
         &self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         home: &Table<M>,
         digest: u64,
     ) -> Result<(), Abort> {
-        part.approach(home.schema(), KeyRange::one(digest))?;
+        protocol.approach(home.schema(), KeyRange::one(digest))?;
         self.core.account(Category::Index);
         Ok(())
     }
@@ -117,10 +117,10 @@ impl<'s, M: Machine> SiteData<'s, M> {
 }
 
 /// Initializes the protocol's words of a new record that no other thread can find yet.
-fn prepare_parts<'s, M: Machine>(part: &dyn Part<'s, M>, record: &Record<'_, M>) {
-    part.prepare_record(*record);
+fn prepare_parts<'s, M: Machine>(protocol: &dyn SessionProtocol<'s, M>, record: &Record<'_, M>) {
+    protocol.prepare_record(*record);
     if let Some(second) = record.second() {
-        part.prepare_record(second);
+        protocol.prepare_record(second);
     }
 }
 

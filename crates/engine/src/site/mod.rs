@@ -9,13 +9,13 @@ mod locate;
 mod ranges;
 
 use crate::{
+    bound_protocol::{BoundProtocol, SessionProtocol},
     owner::Owner,
-    part::{Part, ProtocolPart},
 };
 use machine::{Category, Core, Machine};
 use protocols::{
     Change, CommitLog, Images, Prepared, Protocol, Txn, faults,
-    parts::timestamp_allocator::{TimestampAllocator, TimestampSource},
+    mechanisms::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
     ByteKey, Epochs, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table, ValueSpace,
@@ -83,7 +83,7 @@ pub(crate) trait Site<'s, M: Machine> {
     /// Returns true if additions are kept until commit and read nothing.
     fn adds_at_commit(&self) -> bool;
 
-    /// Returns the owner's part of a table.
+    /// Returns what the owner has of a table.
     fn table(&self, table: TableId) -> &'s Table<M>;
 
     /// Returns the record of `key`. Makes it if there is none, because an absent key is read and locked like a
@@ -173,7 +173,7 @@ pub(crate) trait Site<'s, M: Machine> {
 /// A site whose data this core accesses directly.
 pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
     data: SiteData<'s, M>,
-    part: ProtocolPart<'s, M, P>,
+    protocol: BoundProtocol<'s, M, P>,
 }
 
 /// The owner's data, and the session's share of it.
@@ -182,7 +182,7 @@ struct SiteData<'s, M: Machine> {
     store: &'s Store<M>,
     allocator: &'s TimestampAllocator<M>,
     source: TimestampSource,
-    slot: usize,
+    session: usize,
     /// The session's slots of each table, by table number.
     spaces: Vec<Option<Space>>,
     /// The session's slots for values outside records.
@@ -229,37 +229,37 @@ impl<'s, M: Machine> SiteData<'s, M> {
 }
 
 impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
-    /// Makes the site of `owner` for session number `slot`, which `core` uses.
-    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, slot: usize) -> Self {
+    /// Makes the site of `owner` for session number `session`, which `core` uses.
+    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, session: usize) -> Self {
         let data = SiteData {
             core,
             store: owner.store(),
             allocator: owner.allocator(),
-            source: TimestampSource::new(slot),
-            slot,
+            source: TimestampSource::new(session),
+            session,
             spaces: Vec::new(),
             value_space: ValueSpace::default(),
         };
-        LocalSite { data, part: ProtocolPart::new(owner, core, slot) }
+        LocalSite { data, protocol: BoundProtocol::new(owner, core, session) }
     }
 
     /// Implements [`Site::begin`].
     #[inline(always)]
     pub fn begin_directly(&mut self, txn: Txn<'_>) {
-        self.data.store.epochs().pin(self.data.core, self.data.slot);
-        self.part.begin(txn);
+        self.data.store.epochs().pin(self.data.core, self.data.session);
+        self.protocol.begin(txn);
     }
 
     /// Implements [`Site::leave`].
     #[inline(always)]
     pub fn leave_directly(&mut self) {
-        self.data.store.epochs().unpin(self.data.core, self.data.slot);
+        self.data.store.epochs().unpin(self.data.core, self.data.session);
     }
 
-    /// Returns the protocol's part, for [`ProtocolPart::prepare`] and [`ProtocolPart::commit`].
+    /// Returns the protocol, for [`BoundProtocol::prepare`] and [`BoundProtocol::commit`].
     #[inline(always)]
-    pub fn part(&mut self) -> &mut ProtocolPart<'s, M, P> {
-        &mut self.part
+    pub fn protocol(&mut self) -> &mut BoundProtocol<'s, M, P> {
+        &mut self.protocol
     }
 
     /// Returns the record of integer key `key` in `home` if rows are whole there and it exists.
@@ -268,11 +268,11 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if !home.has_whole_rows() {
             return Ok(None);
         }
-        self.part.approach_directly(home.schema(), key)?;
+        self.protocol.approach_directly(home.schema(), key)?;
         Ok(home.find(self.data.core, key))
     }
 
-    /// Reads the row of integer key `key` if that is possible at once: the row must not be split, its record must
+    /// Reads the row of integer key `key` if that is possible at once: the row must have no hot columns, its record must
     /// exist, and the columns must have fixed lengths. Otherwise returns `None`, has done nothing, and leaves the
     /// access to [`crate::rows`].
     #[inline(always)]
@@ -290,7 +290,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         }
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         // SAFETY: the record was found in the owner's store.
-        let read = unsafe { self.part.read_directly(record, columns, intent, out) };
+        let read = unsafe { self.protocol.read_directly(record, columns, intent, out) };
         refuse_retired(read).map(Some)
     }
 
@@ -311,7 +311,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         let change = Change { columns, values, state: None };
         // SAFETY: the record was found in the owner's store.
-        let written = unsafe { self.part.write_directly(record, change) }?;
+        let written = unsafe { self.protocol.write_directly(record, change) }?;
         // If the row is absent, [`crate::rows`] must read it to learn whether it is absent or retired.
         Ok(written.then_some(true))
     }
@@ -325,7 +325,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<Option<bool>, Abort> {
-        if !Part::adds_at_commit(&self.part) {
+        if !SessionProtocol::adds_at_commit(&self.protocol) {
             return Ok(None);
         }
         let home = self.data.table(table);
@@ -335,7 +335,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         }
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         // SAFETY: the record was found in the owner's store.
-        let added = unsafe { self.part.add_directly(record, columns, deltas) }?;
+        let added = unsafe { self.protocol.add_directly(record, columns, deltas) }?;
         Ok(added.then_some(true))
     }
 
@@ -352,16 +352,16 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         }
         for key in keys {
             let Some(record) = home.guess(core, *key) else { continue };
-            let Some(split) = home.split() else {
+            let Some(parts) = home.hot_columns() else {
                 record.prefetch(core, columns);
                 continue;
             };
-            let often = split.columns();
-            if columns.is_empty() || !often.contains(columns) {
-                record.prefetch(core, columns.without(often));
+            let hot = parts.columns();
+            if columns.is_empty() || !hot.contains(columns) {
+                record.prefetch(core, columns.without(hot));
             }
-            if columns.intersects(often) {
-                split.second(&record).prefetch(core, columns.without(columns.without(often)));
+            if columns.intersects(hot) {
+                parts.second(&record).prefetch(core, columns.without(columns.without(hot)));
             }
         }
         if home.indirect_columns().intersects(columns) {
@@ -400,31 +400,31 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
     }
 
     fn age(&self) -> Option<u64> {
-        Part::age(&self.part)
+        SessionProtocol::age(&self.protocol)
     }
 
     fn longest_back_off(&self) -> Option<u64> {
-        Part::longest_back_off(&self.part)
+        SessionProtocol::longest_back_off(&self.protocol)
     }
 
     fn prepare(&mut self) -> Result<Prepared, Abort> {
-        self.part.prepare()
+        self.protocol.prepare()
     }
 
     fn confirm(&mut self, timestamp: u64) -> Result<(), Abort> {
-        Part::confirm(&mut self.part, timestamp)
+        SessionProtocol::confirm(&mut self.protocol, timestamp)
     }
 
     fn images(&mut self, log: &mut Images<'_, 's, M>) {
-        Part::images(&mut self.part, log);
+        SessionProtocol::images(&mut self.protocol, log);
     }
 
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
-        self.part.commit(timestamp, log);
+        self.protocol.commit(timestamp, log);
     }
 
     fn abort(&mut self) {
-        Part::abort(&mut self.part);
+        SessionProtocol::abort(&mut self.protocol);
     }
 
     fn leave(&mut self) {
@@ -432,15 +432,15 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
     }
 
     fn priority(&self) -> Option<u64> {
-        Part::priority(&self.part)
+        SessionProtocol::priority(&self.protocol)
     }
 
     fn locks_partitions(&self) -> bool {
-        Part::locks_partitions(&self.part)
+        SessionProtocol::locks_partitions(&self.protocol)
     }
 
     fn adds_at_commit(&self) -> bool {
-        Part::adds_at_commit(&self.part)
+        SessionProtocol::adds_at_commit(&self.protocol)
     }
 
     fn table(&self, table: TableId) -> &'s Table<M> {
@@ -448,7 +448,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
     }
 
     fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<Located<'s, M>, Abort> {
-        self.data.locate(&mut self.part, table, key)
+        self.data.locate(&mut self.protocol, table, key)
     }
 
     fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {
@@ -463,13 +463,13 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         self.data.core.account(Category::ConcurrencyControl);
-        let read = Part::read(&mut self.part, record, columns, intent, out);
+        let read = SessionProtocol::read(&mut self.protocol, record, columns, intent, out);
         refuse_retired(read)
     }
 
     fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
         self.data.core.account(Category::ConcurrencyControl);
-        Part::write(&mut self.part, record, change)
+        SessionProtocol::write(&mut self.protocol, record, change)
     }
 
     fn add(
@@ -479,15 +479,15 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         deltas: &[u8],
     ) -> Result<bool, Abort> {
         self.data.core.account(Category::ConcurrencyControl);
-        Part::add(&mut self.part, record, columns, deltas)
+        SessionProtocol::add(&mut self.protocol, record, columns, deltas)
     }
 
     fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort> {
-        Part::approach(&mut self.part, table, keys)
+        SessionProtocol::approach(&mut self.protocol, table, keys)
     }
 
     fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort> {
-        self.data.leaf(&mut self.part, table, at)
+        self.data.leaf(&mut self.protocol, table, at)
     }
 
     fn leaf_of_bytes(
@@ -495,7 +495,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         table: TableId,
         at: ByteKey,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
-        self.data.leaf(&mut self.part, table, at)
+        self.data.leaf(&mut self.protocol, table, at)
     }
 
     fn walk(
@@ -508,11 +508,11 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
     }
 
     fn unlink(&mut self, table: TableId, name: &Name, record: Record<'s, M>) -> bool {
-        self.data.unlink(&mut self.part, table, name, record)
+        self.data.unlink(&mut self.protocol, table, name, record)
     }
 
     fn drop_leaf(&mut self, table: TableId, name: &Name) -> Result<bool, Abort> {
-        self.data.drop_leaf_of(&mut self.part, table, name)
+        self.data.drop_leaf_of(&mut self.protocol, table, name)
     }
 
     fn give_back(&mut self, keep: usize) {
@@ -544,11 +544,11 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         if let Some(space) = self.data.spaces.get_mut(usize::from(table.0)) {
             *space = None;
         }
-        Part::forget_table(&mut self.part, table);
+        SessionProtocol::forget_table(&mut self.protocol, table);
     }
 
     fn forbid_beginning_before(&self, timestamp: u64) {
-        Part::forbid_beginning_before(&self.part, timestamp);
+        SessionProtocol::forbid_beginning_before(&self.protocol, timestamp);
     }
 }
 

@@ -9,7 +9,7 @@
 //! 3. `end_insertion` ends the permission, whatever the outcome.
 
 use super::{Located, Name, SiteData};
-use crate::part::Part;
+use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::faults;
 use storage::{ByteKey, LeafRows, OrderedKey, Placed, Record, Sought, Table};
@@ -37,7 +37,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
     /// key's range.
     pub(super) fn locate_in_order<K: NamedKey>(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: K,
     ) -> Result<Located<'s, M>, Abort> {
@@ -51,11 +51,11 @@ impl<'s, M: Machine> SiteData<'s, M> {
             };
             let guard = leaf.guard();
             core.account(Category::ConcurrencyControl);
-            part.begin_insertion(guard)?;
+            protocol.begin_insertion(guard)?;
             core.account(Category::Index);
             let space = self.space(home.id());
             let placed = home.make_in(core, space, leaf, key, |record, counted| {
-                part.insert(guard, record, counted)
+                protocol.insert(guard, record, counted)
             });
             let outcome = match placed {
                 Ok(Placed::Made(record)) => Ok(Some((record, true))),
@@ -63,12 +63,12 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 Ok(Placed::Moved) => Ok(None),
                 Ok(Placed::Full) => home
                     .split_leaf(core, space, leaf, key, |right, counted| {
-                        part.split(guard, right, counted)
+                        protocol.split(guard, right, counted)
                     })
                     .map(|()| None),
                 Err(abort) => Err(abort),
             };
-            part.end_insertion(guard);
+            protocol.end_insertion(guard);
             if let Some((record, made)) = outcome? {
                 return Ok(Located { record, name: key.name(), made });
             }
@@ -78,7 +78,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
     /// Announces the leaf of `at` to the protocol and reads its rows.
     pub(super) fn leaf<K: OrderedKey>(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         table: TableId,
         at: K,
     ) -> Result<LeafRows<'s, M, K>, Abort> {
@@ -89,14 +89,14 @@ impl<'s, M: Machine> SiteData<'s, M> {
             core.account(Category::ConcurrencyControl);
             let filled_only = core.is_planted(faults::PHANTOM_IGNORES_EMPTY_RANGE);
             if !filled_only {
-                part.scan(leaf.guard())?;
+                protocol.scan(leaf.guard())?;
             }
             core.account(Category::Index);
             // Another thread can have split or unlinked the leaf before it was announced. Then the loop starts
             // again.
             if let Some(rows) = home.read_leaf(core, leaf, at) {
                 if filled_only && !rows.is_empty() {
-                    part.scan(leaf.guard())?;
+                    protocol.scan(leaf.guard())?;
                 }
                 return Ok(rows);
             }
@@ -106,21 +106,21 @@ impl<'s, M: Machine> SiteData<'s, M> {
     /// Implements [`Site::unlink`](super::Site::unlink).
     pub(super) fn unlink(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         table: TableId,
         name: &Name,
         record: Record<'s, M>,
     ) -> bool {
         let home = self.table(table);
         match name {
-            Name::Bytes(key) => self.unlink_from_leaf(part, home, **key, record),
+            Name::Bytes(key) => self.unlink_from_leaf(protocol, home, **key, record),
             Name::Number(key) if home.is_ordered() => {
-                self.unlink_from_leaf(part, home, *key, record)
+                self.unlink_from_leaf(protocol, home, *key, record)
             }
             Name::Number(_) => {
-                part.retire(record, None);
+                protocol.retire(record, None);
                 if let Some(second) = record.second() {
-                    part.retire(second, None);
+                    protocol.retire(second, None);
                 }
                 if home.unlink(self.core, &record) {
                     self.give_up(home, record);
@@ -144,7 +144,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
 
     fn unlink_from_leaf<K: OrderedKey>(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: K,
         record: Record<'s, M>,
@@ -152,42 +152,42 @@ impl<'s, M: Machine> SiteData<'s, M> {
         let core = self.core;
         // The path to the leaf must stay valid while it is followed. The transaction that retired the record is
         // over and has unpinned, so this session pins again.
-        self.store.epochs().pin(core, self.slot);
+        self.store.epochs().pin(core, self.session);
         let unlinked = home.unlink_from_leaf(core, (key, &record), |guard| {
-            part.retire(record, Some(guard));
+            protocol.retire(record, Some(guard));
         });
         if unlinked {
             self.give_up(home, record);
         }
         let emptied = home.empty_leaf_of(core, key).is_some();
-        self.store.epochs().unpin(core, self.slot);
+        self.store.epochs().unpin(core, self.session);
         emptied
     }
 
     /// Implements [`Site::drop_leaf`](super::Site::drop_leaf).
     pub(super) fn drop_leaf_of(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         table: TableId,
         name: &Name,
     ) -> Result<bool, Abort> {
         let home = self.table(table);
         match name {
-            Name::Number(key) => self.drop_leaf(part, home, *key),
-            Name::Bytes(key) => self.drop_leaf(part, home, **key),
+            Name::Number(key) => self.drop_leaf(protocol, home, *key),
+            Name::Bytes(key) => self.drop_leaf(protocol, home, **key),
         }
     }
 
     fn drop_leaf<K: OrderedKey>(
         &mut self,
-        part: &mut dyn Part<'s, M>,
+        protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: K,
     ) -> Result<bool, Abort> {
         let core = self.core;
         let Some(leaf) = home.empty_leaf_of(core, key) else { return Ok(true) };
         let guard = leaf.guard();
-        part.begin_insertion(guard)?;
+        protocol.begin_insertion(guard)?;
         let epochs = self.store.epochs();
         let space = self.space(home.id());
         let dropped = home.unlink_leaf(
@@ -197,10 +197,10 @@ impl<'s, M: Machine> SiteData<'s, M> {
             key,
             || epochs.current(core),
             |gone, heir| {
-                part.merge(gone, heir);
+                protocol.merge(gone, heir);
             },
         );
-        part.end_insertion(guard);
+        protocol.end_insertion(guard);
         Ok(dropped)
     }
 }

@@ -53,7 +53,7 @@ const OTHER_VARIANTS: &[&str] = &[
 /// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Split {
+pub enum Role {
     /// Sets the scale of its machine. Anchors are not scored.
     Anchor,
     /// Is predicted and scored.
@@ -84,7 +84,7 @@ pub struct Measurement {
     /// Aborts divided by attempts. For merged rows the mean.
     pub abort_ratio: f64,
     /// Purpose of the row.
-    pub split: Split,
+    pub split: Role,
     /// Number of rows that were merged.
     pub merged: usize,
 }
@@ -305,8 +305,8 @@ impl Line<'_> {
             return Err(self.bad("numa", numa.join(", ")));
         }
         let split = match self.text("split") {
-            "anchor" => Split::Anchor,
-            "calib" => Split::Scored,
+            "anchor" => Role::Anchor,
+            "calib" => Role::Scored,
             _ => return Err(self.bad("split", "anchor, calib")),
         };
         let percent = |column| self.number(column, "0 to 100", |n| (0.0..=100.0).contains(&n));

@@ -26,7 +26,7 @@ pub mod statistics;
 
 pub use configuration::{Configuration, Effort};
 pub use error::ValidateError;
-pub use measurements::{Measurement, Measurements, Skipped, Split};
+pub use measurements::{Measurement, Measurements, Role, Skipped};
 pub use outcome::{Block, Outcome, Ranks, Row, Scale};
 pub use report::{to_csv, to_json, to_text};
 pub use simulate::Simulation;

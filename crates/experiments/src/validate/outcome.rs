@@ -1,7 +1,7 @@
 //! Computes errors of each row, of blocks of rows, and of the order of schemes.
 
 use super::statistics::{Concordance, mean, median, quantile};
-use super::{Effort, Measurement, Simulation, Skipped, Split, ValidateOptions};
+use super::{Effort, Measurement, Role, Simulation, Skipped, ValidateOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -155,7 +155,7 @@ impl Row {
     }
 
     fn is_scored(&self) -> bool {
-        self.measured.split == Split::Scored
+        self.measured.split == Role::Scored
     }
 }
 

@@ -1,6 +1,6 @@
 //! Formats the outcome as text for readers, as CSV and as JSON.
 
-use super::{Outcome, Row, Split};
+use super::{Outcome, Role, Row};
 use std::fmt::Write;
 
 /// Returns the whole outcome as JSON.
@@ -42,8 +42,8 @@ pub fn to_csv(outcome: &Outcome) -> String {
 
 fn split(row: &Row) -> &'static str {
     match row.measured.split {
-        Split::Anchor => "anchor",
-        Split::Scored => "scored",
+        Role::Anchor => "anchor",
+        Role::Scored => "scored",
     }
 }
 
@@ -107,7 +107,7 @@ fn rows(outcome: &Outcome) -> String {
     ];
     for row in &outcome.rows {
         let m = &row.measured;
-        let anchor = if m.split == Split::Anchor { " anchor" } else { "" };
+        let anchor = if m.split == Role::Anchor { " anchor" } else { "" };
         let unsteady = if row.steady == Some(false) { "~" } else { "" };
         let forced = if m.numa == "all" { String::new() } else { format!("{}: ", m.numa) };
         lines.push(vec![

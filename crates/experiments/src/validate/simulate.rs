@@ -3,8 +3,8 @@
 use super::{Configuration, ValidateError};
 use harness::{
     assemble,
-    record::{MachineKind, RunRecord, settings},
     run::{Repetition, run},
+    run_record::{MachineKind, RunRecord, settings},
 };
 use machine::{Word, cold::Mutex};
 use simulator::{Simulated, SimulatedOptions};

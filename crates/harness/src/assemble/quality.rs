@@ -1,8 +1,8 @@
 //! Computes latencies, steadiness and Little's law from repetitions.
 
 use crate::{
-    record::{Adapted, InFlight, Latency, LittlesLaw, RunRecord, Spread, SteadinessRecord},
     run::{Plan, Repetition},
+    run_record::{Adapted, InFlight, Latency, LittlesLaw, RunRecord, Spread, SteadinessRecord},
     steadiness::{LITTLE_FACTOR, Steadiness},
     survival::{Estimate, Survival},
 };

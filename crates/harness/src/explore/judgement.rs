@@ -256,10 +256,10 @@ impl Judgement<'_> {
         engine: &dyn Engine<Explored>,
         committed: u64,
     ) -> Result<Option<String>, HarnessError> {
-        let slot = self.exploration.workers;
+        let session = self.exploration.workers;
         machine.arena().lift_limit(0);
         let law = self.workload.conservation();
-        let judged = || law::broken(machine, engine, law, (1, vec![]), slot, committed);
+        let judged = || law::broken(machine, engine, law, (1, vec![]), session, committed);
         match catch_unwind(AssertUnwindSafe(judged)) {
             Err(payload) => Ok(Some(message_of(&*payload))),
             Ok(broken) => Ok(broken?),

@@ -48,7 +48,7 @@ type Layouts = BTreeMap<TableId, Layout>;
 impl Layout {
     fn of(schema: &TableSchema) -> Layout {
         let columns = RowLayout::of(schema);
-        let parts = [columns.all().without(schema.often), schema.often];
+        let parts = [columns.all().without(schema.hot), schema.hot];
         Layout { parts: parts.into_iter().filter(|part| !part.is_empty()).collect(), columns }
     }
 }
@@ -93,12 +93,14 @@ fn replay_one(
     engine: &dyn Engine<Explored>,
     replays: &mut Replays,
 ) -> Result<Option<String>, HarnessError> {
-    let slot = schedule.exploration.workers;
+    let session = schedule.exploration.workers;
     let layouts: Layouts =
         engine.tables().iter().map(|(id, schema)| (*id, Layout::of(schema))).collect();
     let walked = Mutex::new(Vec::new());
     let walker = || -> Body<'_, Explored> {
-        Box::new(|core| *walked.lock() = walk_all(core, &mut *engine.session(core, slot), &layouts))
+        Box::new(|core| {
+            *walked.lock() = walk_all(core, &mut *engine.session(core, session), &layouts)
+        })
     };
     machine.run(vec![walker()], vec![])?;
     let loaded: Rows = walked.lock().drain(..).collect();

@@ -51,7 +51,7 @@ fn delete_between(fault: Option<Fault>) -> (Option<AbortReason>, History) {
     engine.load(&Rows, 1).unwrap();
     let told = Mutex::new(None);
     let script: Body<'_, Explored> = Box::new(|core| {
-        let mut sessions = [0, 1, 2].map(|slot| engine.session(core, slot));
+        let mut sessions = [0, 1, 2].map(|session| engine.session(core, session));
         let [deleting, writing, reading] = sessions.each_mut().map(|session| &mut **session);
         let mut value = [0; 8];
         writing.begin(start());

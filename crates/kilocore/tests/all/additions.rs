@@ -271,8 +271,8 @@ fn what_cannot_be_added_to_is_named() {
     }
 }
 
-/// Of a split row, one part can be written while another transaction runs that has read the other part. (TICTOC
-/// serializes the reader before the writer even if the row is not split.)
+/// Of a row with hot columns, one part can be written while another transaction runs that has read the other part. (TICTOC
+/// serializes the reader before the writer even without hot columns.)
 #[test]
 fn parts_of_rows_do_not_conflict() {
     for (name, db) in databases() {

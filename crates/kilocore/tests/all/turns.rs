@@ -87,7 +87,7 @@ fn nesting_is_refused_wherever_the_outer_turn_is() {
     let (db, table) = open("NO_WAIT", 4);
     let nested = || matches!(db.transact(|_| Ok(())), Err(Error::Nested));
     assert!(db.transact(|_| Ok(nested())).unwrap());
-    // Other threads hold all slots but one, so the threads below are strays. Nesting must still be detected.
+    // Other threads hold all sessions but one, so the threads below are strays. Nesting must still be detected.
     let (taken, done) = (Barrier::new(4), Barrier::new(4));
     thread::scope(|scope| {
         for _ in 0..3 {

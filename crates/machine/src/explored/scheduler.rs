@@ -34,7 +34,7 @@ enum State {
     Ended,
 }
 
-struct Slot {
+struct ScheduledCore {
     state: Cell<State>,
     /// If blocked: address of the word waited for, its value, and the deadline.
     address: Cell<usize>,
@@ -69,7 +69,7 @@ const LONGEST_BACK_OFF: u64 = 4096;
 
 /// State of one run.
 pub(super) struct Scheduler {
-    slots: Vec<Slot>,
+    cores: Vec<ScheduledCore>,
     workers: usize,
     services: Vec<&'static str>,
     /// Number of cores that have not ended.
@@ -127,7 +127,7 @@ impl Scheduler {
         let random = Random::seeded(options.seed, run);
         let stretch = random.below(LONGEST_STRETCH + 1);
         let service_pace = 3 + random.below(6);
-        let slot = |id| Slot {
+        let core = |id| ScheduledCore {
             state: Cell::new(if id < workers { State::Ready } else { State::Asleep }),
             address: Cell::new(0),
             value: Cell::new(0),
@@ -137,7 +137,7 @@ impl Scheduler {
             last_tick: Cell::new(false),
             priority: Cell::new(STARTED | random.next()),
         };
-        let slots: Vec<Slot> = (0..workers + services.len()).map(slot).collect();
+        let cores: Vec<ScheduledCore> = (0..workers + services.len()).map(core).collect();
         let mut changes = Vec::new();
         if let Schedule::Pct { depth } = options.schedule {
             let steps = options.expected_steps.unwrap_or_else(|| 2 << random.below(13)).max(1);
@@ -145,15 +145,15 @@ impl Scheduler {
             changes.sort_unstable_by_key(|&step| std::cmp::Reverse(step));
         }
         let lists = options.trace || given.is_some();
-        let list = lists.then(|| Box::new(List::start(slots.len(), given)));
+        let list = lists.then(|| Box::new(List::start(cores.len(), given)));
         let arena_base = arena.address(0).addr();
         let arena_bytes = options.arena.reserve_bytes as usize;
         Scheduler {
-            alive: Cell::new(slots.len()),
+            alive: Cell::new(cores.len()),
             workers_alive: Cell::new(workers),
             blocked: Cell::new(0),
             news: News::default(),
-            slots,
+            cores,
             workers,
             services,
             random,
@@ -249,9 +249,9 @@ impl Scheduler {
     #[inline(never)]
     fn ready_all(&self, writer: usize, address: usize) {
         self.note_writer(writer, address);
-        for slot in &self.slots {
-            if slot.state.get() == State::Blocked && slot.address.get() == address {
-                self.unblock(slot);
+        for core in &self.cores {
+            if core.state.get() == State::Blocked && core.address.get() == address {
+                self.unblock(core);
                 if matches!(self.schedule, Schedule::Pct { .. }) {
                     self.horizon.set(0);
                 }
@@ -259,21 +259,21 @@ impl Scheduler {
         }
     }
 
-    fn unblock(&self, slot: &Slot) {
-        slot.state.set(State::Ready);
-        slot.due.set(0);
+    fn unblock(&self, core: &ScheduledCore) {
+        core.state.set(State::Ready);
+        core.due.set(0);
         self.blocked.set(self.blocked.get() - 1);
     }
 
     /// Blocks core `id` until the word is written or the deadline has passed.
     pub fn block(&self, id: usize, word: &Word, value: u64, deadline: u64) {
-        let slot = &self.slots[id];
-        slot.state.set(State::Blocked);
-        slot.address.set(std::ptr::from_ref(word).addr());
+        let core = &self.cores[id];
+        core.state.set(State::Blocked);
+        core.address.set(std::ptr::from_ref(word).addr());
         // Cores that have written before have not ended this wait.
         self.listen(id);
-        slot.value.set(value);
-        slot.deadline.set(deadline);
+        core.value.set(value);
+        core.deadline.set(deadline);
         self.blocked.set(self.blocked.get() + 1);
     }
 
@@ -301,7 +301,7 @@ impl Scheduler {
                 if ticks >> LONGEST_STRETCH != 0 && self.random.chance(2) {
                     steps = ticks.min(LONGEST_BACK_OFF);
                 }
-                self.slots[id].due.set(self.steps.get() + steps);
+                self.cores[id].due.set(self.steps.get() + steps);
             }
             Schedule::Pct { .. } => self.fall_to_the_bottom(id),
         }
@@ -309,23 +309,23 @@ impl Scheduler {
 
     fn fall_to_the_bottom(&self, id: usize) {
         self.lowest.set(self.lowest.get() - 1);
-        self.slots[id].priority.set(self.lowest.get());
+        self.cores[id].priority.set(self.lowest.get());
     }
 
     /// Ends a tick of service `id`. Returns false if it was the last tick.
     pub fn sleep(&self, id: usize) -> bool {
-        let slot = &self.slots[id];
-        if slot.last_tick.get() {
+        let core = &self.cores[id];
+        if core.last_tick.get() {
             return false;
         }
-        slot.state.set(State::Asleep);
-        slot.due.set(self.steps.get() + 1 + self.random.below(2 << self.service_pace));
+        core.state.set(State::Asleep);
+        core.due.set(self.steps.get() + 1 + self.random.below(2 << self.service_pace));
         true
     }
 
     /// Notes that core `id` has ended.
     pub fn end(&self, id: usize) {
-        self.slots[id].state.set(State::Ended);
+        self.cores[id].state.set(State::Ended);
         self.alive.set(self.alive.get() - 1);
         if id < self.workers {
             self.workers_alive.set(self.workers_alive.get() - 1);

@@ -41,7 +41,7 @@ impl<P: Protocol<Explored>> Rig<P> {
             sessions: WORKERS,
             keep_versions: false,
             keep_digests: false,
-            words: ProtocolWords::of::<P::Record>(),
+            words: ProtocolWords::of::<P::Words>(),
         };
         let store = Store::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("funds", ColumnType::I64)];

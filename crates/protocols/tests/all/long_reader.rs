@@ -7,8 +7,8 @@ use kilocore_protocols::{
     dl_detect::DlDetectVersions,
     faults,
     hekaton::Hekaton,
+    mechanisms::version_chain::{self, Versioned},
     mvcc::Mvcc,
-    parts::version_chain::{self, Versioned},
 };
 use machine::{
     Body, Core, Explored, ExploredOptions, Machine, Native, NativeOptions, Place, Schedule, Shared,
@@ -72,7 +72,7 @@ struct Rig<M: Machine, P: Protocol<M>> {
     progress: Shared<Progress<M>>,
 }
 
-impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
+impl<M: Machine, P: Protocol<M, Words: Versioned>> Rig<M, P> {
     fn new(machine: M) -> Self {
         let machine = Arc::new(machine);
         let arena = machine.arena();
@@ -82,7 +82,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
             sessions: SESSIONS,
             keep_versions: false,
             keep_digests: false,
-            words: ProtocolWords::of::<P::Record>(),
+            words: ProtocolWords::of::<P::Words>(),
         };
         let store = Store::new(machine.clone(), options).unwrap();
         let column = |i| Column::new(format!("count{i}"), ColumnType::Bytes(BYTES as u32));
@@ -122,7 +122,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         worker: &mut P::Worker<'s>,
         key: u64,
         intent: Intent,
-    ) -> Result<Counted<'s, M, P::Record>, Abort> {
+    ) -> Result<Counted<'s, M, P::Words>, Abort> {
         let record = RecordRef::checked(self.table().find(core, key).expect("loaded"));
         let mut row = [0; COLUMNS * BYTES];
         let columns = ColumnSet::first(COLUMNS);
@@ -143,7 +143,7 @@ impl<M: Machine, P: Protocol<M, Record: Versioned>> Rig<M, P> {
         worker: &mut P::Worker<'s>,
         key: u64,
         column: usize,
-    ) -> Result<RecordRef<'s, M, P::Record>, Abort> {
+    ) -> Result<RecordRef<'s, M, P::Words>, Abort> {
         let (record, counts) = self.read(core, worker, key, Intent::Update)?;
         let values = bytes(counts[column] + 1);
         let change = Change { columns: ColumnSet::one(column), values: &values, state: None };

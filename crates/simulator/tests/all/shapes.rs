@@ -86,8 +86,8 @@ fn what_belongs_to_a_session_lies_beside_its_worker() {
         let machine = Simulated::new(description.clone(), options).unwrap();
         let arena = machine.arena();
         let cells: Vec<_> =
-            (0..112).map(|slot| arena.place::<Cell>(arena.beside(slot)).unwrap()).collect();
-        let nodes = [0, 55, 56, 111].map(|slot: usize| arena.node_of(cells[slot].offset()));
+            (0..112).map(|session| arena.place::<Cell>(arena.beside(session)).unwrap()).collect();
+        let nodes = [0, 55, 56, 111].map(|session: usize| arena.node_of(cells[session].offset()));
         assert_eq!(nodes, if sessions_at_home { [0, 0, 1, 1] } else { [0; 4] });
         // This is the first session of the second socket.
         let cycles = Word::new(0);

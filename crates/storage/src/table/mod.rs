@@ -15,12 +15,12 @@ pub use walk::Piece;
 use crate::{
     ProtocolWords, Record, Space,
     aside::Aside,
+    hot_columns::HotColumns,
     index::{ByteKey, HashIndex, PerfectIndex},
     key_layout::ordered_width,
     ordered_rows::OrderedRows,
     record::RowState,
     shape::{Dense, Extras, Shape},
-    split::Split,
     values,
 };
 use machine::{
@@ -158,7 +158,7 @@ impl<M: Machine> Table<M> {
         // The table's memory can be given back when the table is dropped.
         let arena = &arena.recording();
         let index = Index::new(arena, id, &schema, rows, extras)?;
-        let whole_rows = schema.key == KeyKind::Integer && schema.often.is_empty();
+        let whole_rows = schema.key == KeyKind::Integer && schema.hot.is_empty();
         let shape = Shape::of_rows(arena, id, schema, extras);
         // A table has no columns with the numbers of those that will be added to it.
         let added_columns = ColumnSet(!shape.row_layout().all().0);
@@ -248,8 +248,8 @@ impl<M: Machine> Table<M> {
 
     /// Returns the two parts of the rows, if they have two.
     #[inline(always)]
-    pub fn split(&self) -> Option<&Split<M>> {
-        self.shape.split()
+    pub fn hot_columns(&self) -> Option<&HotColumns<M>> {
+        self.shape.hot_columns()
     }
 
     /// Returns the layout of the columns of a whole row when they are packed.
@@ -517,9 +517,9 @@ impl<M: Machine> Table<M> {
         }
         let stride = self.stride();
         self.shape.set_dense(Dense { first, count, bytes, stride });
-        if let Some(split) = self.split() {
-            let first = first + split.distance();
-            split.behind().set_dense(Dense { first, count, bytes, stride });
+        if let Some(parts) = self.hot_columns() {
+            let first = first + parts.distance();
+            parts.behind().set_dense(Dense { first, count, bytes, stride });
         }
         Ok(())
     }

@@ -344,8 +344,8 @@ pub mod by_name {
 /// Returns the columns that transactions write most. These are the sums of warehouses and districts, and the
 /// columns of customers and of stock that STOv2's code (Huang et al., VLDB 2020) treats as such. Its
 /// districts have no D_NEXT_O_ID. Here D_NEXT_O_ID stays with the other columns.
-fn often(table: &str, columns: usize) -> ColumnSet {
-    let often = match table {
+fn hot(table: &str, columns: usize) -> ColumnSet {
+    let hot = match table {
         "warehouse" => warehouse::YTD.set,
         "district" => district::YTD.set,
         "customer" => customer::COUNTS.set.with(ColumnSet::one(customer::DATA)),
@@ -353,9 +353,9 @@ fn often(table: &str, columns: usize) -> ColumnSet {
         _ => ColumnSet::NONE,
     };
     let all = ColumnSet::first(columns);
-    let often = ColumnSet(often.0 & all.0);
+    let hot = ColumnSet(hot.0 & all.0);
     // The small schema of stock has no other columns.
-    if often == all { ColumnSet::NONE } else { often }
+    if hot == all { ColumnSet::NONE } else { hot }
 }
 
 /// A table: its name, its columns, the number of columns in the small schema, and whether it is in key order.
@@ -380,9 +380,9 @@ const TABLES: [Declaration; 11] = [
 pub(super) fn tables(full: bool, split: bool) -> Vec<TableSchema> {
     let table = |(name, columns, decisive, ordered): Declaration| {
         let kept = if full { columns } else { &columns[..decisive] };
-        let often = if split { often(name, kept.len()) } else { ColumnSet::NONE };
+        let hot = if split { hot(name, kept.len()) } else { ColumnSet::NONE };
         let columns = kept.iter().map(Declared::column).collect();
-        let table = TableSchema::new(name, columns).split(often);
+        let table = TableSchema::new(name, columns).with_hot_columns(hot);
         if ordered { table.ordered() } else { table }
     };
     TABLES.map(table).into()

@@ -2,8 +2,8 @@
 
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
-use harness::record::MachineKind;
 use harness::run::Growth;
+use harness::run_record::MachineKind;
 use harness::steadiness::{Rule, TOLERANCE};
 use protocols::ProtocolOptions;
 use std::time::Duration;

@@ -22,7 +22,7 @@ fn a_good_row_is_read_whatever_the_order_of_its_columns() {
     let row = &found.rows[0];
     assert_eq!((row.scheme.as_str(), row.warehouses, row.cores), ("SILO", 4, 8));
     assert_eq!((row.throughput_txn_per_s, row.abort_ratio), (1526722.0, 0.11689));
-    assert_eq!((row.split, row.merged, row.machine()), (Split::Scored, 1, "superdome-flex"));
+    assert_eq!((row.split, row.merged, row.machine()), (Role::Scored, 1, "superdome-flex"));
     assert!(row.bypasses());
     let reverse = |line: &str| line.split(',').rev().collect::<Vec<_>>().join(",");
     let text = format!("{}\n{}\n", reverse(HEADER), reverse(GOOD));
@@ -99,6 +99,6 @@ fn a_directory_without_the_file_is_named() {
 fn the_carried_rows_are_about_twenty_with_anchors() {
     let carried = Measurements::carried();
     assert!(carried.skipped.is_empty());
-    let anchors = carried.rows.iter().filter(|row| row.split == Split::Anchor).count();
+    let anchors = carried.rows.iter().filter(|row| row.split == Role::Anchor).count();
     assert_eq!((carried.rows.len(), anchors), (26, 2));
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Split) -> Row {
+fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Role) -> Row {
     let measured = Measurement {
         platform: "hpe".into(),
         variant: "opt8".into(),
@@ -34,26 +34,26 @@ fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Split) ->
 #[test]
 fn anchors_set_the_scale_and_one_core_rows_do_without_them() {
     let anchored = [
-        row("TICTOC", 1, 100.0, 200.0, Split::Anchor),
-        row("TICTOC", 1, 100.0, 800.0, Split::Anchor),
-        row("SILO", 1, 100.0, 100.0, Split::Scored),
+        row("TICTOC", 1, 100.0, 200.0, Role::Anchor),
+        row("TICTOC", 1, 100.0, 800.0, Role::Anchor),
+        row("SILO", 1, 100.0, 100.0, Role::Scored),
     ];
     let found = scales(&anchored);
     assert_eq!((found.len(), found[0].anchors, found[0].from.as_str()), (1, 2, "anchor rows"));
     assert!((found[0].factor - 0.25).abs() < 1e-9);
     let found = scales(&anchored[2..]);
     assert_eq!((found[0].anchors, found[0].from.as_str()), (1, "one-core rows"));
-    let found = scales(&[row("SILO", 2, 1.0, 5.0, Split::Scored)]);
+    let found = scales(&[row("SILO", 2, 1.0, 5.0, Role::Scored)]);
     assert_eq!((found[0].factor, found[0].from.as_str()), (1.0, "none"));
 }
 
 #[test]
 fn blocks_and_ranks_leave_anchors_out() {
     let rows = [
-        row("TICTOC", 8, 100.0, 100.0, Split::Anchor),
-        row("SILO", 8, 100.0, 200.0, Split::Scored),
-        row("NO_WAIT", 8, 200.0, 100.0, Split::Scored),
-        row("WAIT_DIE", 8, 210.0, 400.0, Split::Scored),
+        row("TICTOC", 8, 100.0, 100.0, Role::Anchor),
+        row("SILO", 8, 100.0, 200.0, Role::Scored),
+        row("NO_WAIT", 8, 200.0, 100.0, Role::Scored),
+        row("WAIT_DIE", 8, 210.0, 400.0, Role::Scored),
     ];
     let blocks = blocks(&rows);
     assert_eq!(blocks.len(), 4);

@@ -1,6 +1,6 @@
 //! Chooses the core that executes the next operation, and decides what happens if no core can.
 
-use super::{CHANGED, IDLE_TICKS, STARTED, Scheduler, Slot, State, Stop, UNFAIR_STEPS};
+use super::{CHANGED, IDLE_TICKS, STARTED, ScheduledCore, Scheduler, State, Stop, UNFAIR_STEPS};
 use crate::{
     NEVER,
     explored::{
@@ -23,7 +23,7 @@ impl Scheduler {
         }
         let Some(list) = &self.list else { return self.draw_next(running) };
         let core = self.running.get();
-        let state = core.map(|id| self.slots[id].state.get());
+        let state = core.map(|id| self.cores[id].state.get());
         let (ready, asleep) = (Some(State::Ready), Some(State::Asleep));
         let handing = list.hands_over(core, self.steps.get(), state == ready, state == asleep);
         let next = match list.is_given() {
@@ -96,17 +96,17 @@ impl Scheduler {
     /// Makes core `id` ready if that is possible: lets a service tick, or lets a wait time out. Returns false
     /// if it is not possible.
     fn enable(&self, list: &List, id: usize) -> bool {
-        let Some(slot) = self.slots.get(id) else { return false };
-        list.idled.set(slot.state.get() != State::Ready);
-        match slot.state.get() {
+        let Some(core) = self.cores.get(id) else { return false };
+        list.idled.set(core.state.get() != State::Ready);
+        match core.state.get() {
             State::Ready => {}
             State::Asleep => {
-                slot.last_tick.set(self.workers_alive.get() == 0);
-                self.begin_tick(slot);
+                core.last_tick.set(self.workers_alive.get() == 0);
+                self.begin_tick(core);
             }
-            State::Blocked if slot.deadline.get() != NEVER => {
-                self.advance_clock(slot.deadline.get());
-                self.unblock(slot);
+            State::Blocked if core.deadline.get() != NEVER => {
+                self.advance_clock(core.deadline.get());
+                self.unblock(core);
             }
             State::Blocked | State::Ended => return false,
         }
@@ -118,24 +118,24 @@ impl Scheduler {
     fn next_ready(&self, core: Option<usize>) -> Option<usize> {
         let first = core.map_or(0, |core| core + 1);
         let workers = (0..self.workers).map(|turn| (first + turn) % self.workers);
-        let mut all = workers.chain(self.workers..self.slots.len());
-        all.find(|&id| self.slots[id].state.get() == State::Ready)
+        let mut all = workers.chain(self.workers..self.cores.len());
+        all.find(|&id| self.cores[id].state.get() == State::Ready)
     }
 
     /// Makes the cores ready whose deadline has passed.
     fn wake_late(&self) {
-        let late = |slot: &&Slot| {
-            slot.state.get() == State::Blocked && slot.deadline.get() <= self.clock.get()
+        let late = |core: &&ScheduledCore| {
+            core.state.get() == State::Blocked && core.deadline.get() <= self.clock.get()
         };
-        self.slots.iter().filter(late).for_each(|slot| self.unblock(slot));
+        self.cores.iter().filter(late).for_each(|core| self.unblock(core));
     }
 
     /// Makes the services ready for their last tick, if all workers have ended.
     fn end_services(&self) {
-        for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Asleep) {
+        for core in self.cores.iter().filter(|core| core.state.get() == State::Asleep) {
             if self.workers_alive.get() == 0 {
-                slot.last_tick.set(true);
-                self.begin_tick(slot);
+                core.last_tick.set(true);
+                self.begin_tick(core);
             }
         }
     }
@@ -144,7 +144,7 @@ impl Scheduler {
         let mut changes = self.changes.borrow_mut();
         while changes.last().is_some_and(|&step| step <= self.steps.get()) {
             changes.pop();
-            self.slots[running].priority.set(CHANGED | self.random.below(CHANGED));
+            self.cores[running].priority.set(CHANGED | self.random.below(CHANGED));
         }
         if self.steps.get() - self.running_since.get() >= UNFAIR_STEPS {
             self.fall_to_the_bottom(running);
@@ -167,49 +167,49 @@ impl Scheduler {
             }
             self.advance_clock(deadline);
         }
-        for slot in &self.slots {
-            match slot.state.get() {
-                State::Blocked if slot.deadline.get() <= self.clock.get() => self.unblock(slot),
+        for core in &self.cores {
+            match core.state.get() {
+                State::Blocked if core.deadline.get() <= self.clock.get() => self.unblock(core),
                 State::Asleep if self.workers_alive.get() == 0 => {
-                    slot.last_tick.set(true);
-                    self.begin_tick(slot);
+                    core.last_tick.set(true);
+                    self.begin_tick(core);
                 }
-                State::Asleep if slot.due.get() <= self.steps.get() => self.begin_tick(slot),
+                State::Asleep if core.due.get() <= self.steps.get() => self.begin_tick(core),
                 _ => {}
             }
         }
     }
 
-    fn begin_tick(&self, slot: &Slot) {
-        slot.state.set(State::Ready);
-        slot.due.set(0);
-        slot.priority.set(STARTED | self.random.next());
+    fn begin_tick(&self, core: &ScheduledCore) {
+        core.state.set(State::Ready);
+        core.due.set(0);
+        core.priority.set(STARTED | self.random.next());
     }
 
     fn earliest_deadline(&self) -> Option<u64> {
-        let blocked = self.slots.iter().filter(|s| s.state.get() == State::Blocked);
+        let blocked = self.cores.iter().filter(|s| s.state.get() == State::Blocked);
         blocked.map(|s| s.deadline.get()).filter(|&d| d != NEVER).min()
     }
 
     fn select(&self, running: Option<usize>) -> Option<usize> {
-        let ready = |id: usize| self.slots[id].state.get() == State::Ready;
-        let all = 0..self.slots.len();
+        let ready = |id: usize| self.cores[id].state.get() == State::Ready;
+        let all = 0..self.cores.len();
         match self.schedule {
             Schedule::Random => {
                 let steps = self.steps.get();
-                self.draw(|id| ready(id) && self.slots[id].due.get() <= steps)
+                self.draw(|id| ready(id) && self.cores[id].due.get() <= steps)
                     .or_else(|| self.draw(|id| ready(id) && Some(id) != running))
                     .or(running.filter(|&id| ready(id)))
             }
             Schedule::Pct { .. } => {
-                all.filter(|&id| ready(id)).max_by_key(|&id| self.slots[id].priority.get())
+                all.filter(|&id| ready(id)).max_by_key(|&id| self.cores[id].priority.get())
             }
         }
     }
 
     /// Draws one of the cores for which `test` holds, all with the same probability.
     fn draw(&self, test: impl Fn(usize) -> bool) -> Option<usize> {
-        let all = 0..self.slots.len();
+        let all = 0..self.cores.len();
         match all.clone().filter(|&id| test(id)).count() as u64 {
             0 => None,
             1 => all.clone().find(|&id| test(id)),
@@ -237,7 +237,7 @@ impl Scheduler {
                 change.min(self.running_since.get() + UNFAIR_STEPS)
             }
         };
-        let asleep = self.slots[self.workers..].iter().filter(|s| s.state.get() == State::Asleep);
+        let asleep = self.cores[self.workers..].iter().filter(|s| s.state.get() == State::Asleep);
         let tick = asleep.map(|s| s.due.get()).min().unwrap_or(u64::MAX);
         self.horizon.set(decision.min(tick).min(self.step_limit.saturating_add(1)));
     }
@@ -249,20 +249,20 @@ impl Scheduler {
             list.idled.set(true);
         }
         let deadline = self.earliest_deadline();
-        let asleep = |id: usize| self.slots[id].state.get() == State::Asleep;
+        let asleep = |id: usize| self.cores[id].state.get() == State::Asleep;
         let patient = self.idle_ticks.get() < IDLE_TICKS * self.services.len() as u64;
         if patient
             && (deadline.is_none() || self.random.chance(2))
             && let Some(id) = self.draw(asleep)
         {
             self.idle_ticks.set(self.idle_ticks.get() + 1);
-            self.begin_tick(&self.slots[id]);
+            self.begin_tick(&self.cores[id]);
         } else if let Some(deadline) = deadline {
             self.advance_clock(deadline);
         } else if !self.retested.replace(true) {
             // A word can have been written without the machine's knowledge.
-            let blocked = |slot: &&Slot| slot.state.get() == State::Blocked;
-            self.slots.iter().filter(blocked).for_each(|slot| self.unblock(slot));
+            let blocked = |core: &&ScheduledCore| core.state.get() == State::Blocked;
+            self.cores.iter().filter(blocked).for_each(|core| self.unblock(core));
         } else {
             return Err(Stop::Deadlock(self.who_waits()));
         }
@@ -270,19 +270,19 @@ impl Scheduler {
     }
 
     fn who_waits(&self) -> Vec<String> {
-        let blocked = |id: &usize| self.slots[*id].state.get() == State::Blocked;
+        let blocked = |id: &usize| self.cores[*id].state.get() == State::Blocked;
         let describe = |id: usize| {
-            let slot = &self.slots[id];
+            let core = &self.cores[id];
             let who = match id.checked_sub(self.workers) {
                 None => format!("worker {id}"),
                 Some(service) => format!("service {}", self.services[service]),
             };
-            let place = match self.trace.offset(slot.address.get()) {
+            let place = match self.trace.offset(core.address.get()) {
                 Some(offset) => format!("the word at offset {offset}"),
                 None => "a word outside the arena".to_owned(),
             };
-            format!("{who} waits for {place}, which holds {}", slot.value.get())
+            format!("{who} waits for {place}, which holds {}", core.value.get())
         };
-        (0..self.slots.len()).filter(blocked).map(describe).collect()
+        (0..self.cores.len()).filter(blocked).map(describe).collect()
     }
 }

@@ -47,14 +47,14 @@ impl Scheduler {
     /// Notes that core `id` blocks.
     pub(super) fn listen(&self, id: usize) {
         self.forget(id);
-        self.slots[id].writers.listens.set(true);
+        self.cores[id].writers.listens.set(true);
     }
 
     /// Notes that core `writer` has written the word at `address`.
     pub(super) fn note_writer(&self, writer: usize, address: usize) {
-        for slot in self.slots.iter().filter(|slot| slot.address.get() == address) {
-            let mut listed = slot.writers.listed.borrow_mut();
-            if slot.writers.listens.get() && !listed.contains(&writer) {
+        for core in self.cores.iter().filter(|core| core.address.get() == address) {
+            let mut listed = core.writers.listed.borrow_mut();
+            if core.writers.listens.get() && !listed.contains(&writer) {
                 self.news.count.set(self.news.count.get() + usize::from(listed.is_empty()));
                 listed.push(writer);
             }
@@ -62,7 +62,7 @@ impl Scheduler {
     }
 
     fn forget(&self, id: usize) -> Vec<usize> {
-        let writers = &self.slots[id].writers;
+        let writers = &self.cores[id].writers;
         writers.listens.set(false);
         let listed = writers.listed.take();
         self.news.count.set(self.news.count.get() - usize::from(!listed.is_empty()));
@@ -79,11 +79,11 @@ impl Scheduler {
     pub(super) fn heard(&self, id: usize) -> Option<usize> {
         let mut writers = self.forget(id);
         let first = *writers.first()?;
-        writers.retain(|writer| self.slots[*writer].state.get() != State::Ended);
+        writers.retain(|writer| self.cores[*writer].state.get() != State::Ended);
         if writers.is_empty() {
             return Some(first);
         }
-        let address = self.slots[id].address.get();
+        let address = self.cores[id].address.get();
         self.news.owed.borrow_mut().push(Owed { address, writers });
         self.news.count.set(self.news.count.get() + 1);
         None
@@ -99,8 +99,8 @@ impl Scheduler {
 
     #[inline(never)]
     fn tell(&self, address: usize) {
-        for (id, slot) in self.slots.iter().enumerate() {
-            if slot.address.get() == address && !slot.writers.listed.borrow().is_empty() {
+        for (id, core) in self.cores.iter().enumerate() {
+            if core.address.get() == address && !core.writers.listed.borrow().is_empty() {
                 self.forget(id);
             }
         }

@@ -40,7 +40,7 @@ impl<P: Protocol<Native>> Rig<P> {
             sessions: SESSIONS,
             keep_versions: false,
             keep_digests: false,
-            words: ProtocolWords::of::<P::Record>(),
+            words: ProtocolWords::of::<P::Words>(),
         };
         let store = Store::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("value", ColumnType::U64)];
@@ -55,8 +55,8 @@ impl<P: Protocol<Native>> Rig<P> {
     /// Plays `script` with all sessions. Each session is in an attempt that has begun.
     pub fn play(&self, script: impl FnOnce([Session<'_, P>; SESSIONS]) + Send) {
         let body: Body<'_, Native> = Box::new(|core| {
-            script(std::array::from_fn(|slot| {
-                let worker = self.protocol.worker(self.store.epochs(), slot);
+            script(std::array::from_fn(|session| {
+                let worker = self.protocol.worker(self.store.epochs(), session);
                 let mut session = Session { rig: self, core, worker };
                 session.begin(0);
                 session
@@ -73,7 +73,7 @@ impl<'s, P: Protocol<Native>> Session<'s, P> {
         self.rig.protocol.begin(self.core, &mut self.worker, txn);
     }
 
-    fn record(&self, key: u64) -> RecordRef<'s, Native, P::Record> {
+    fn record(&self, key: u64) -> RecordRef<'s, Native, P::Words> {
         RecordRef::checked(self.rig.store.table(TABLE).find(self.core, key).expect("loaded"))
     }
 

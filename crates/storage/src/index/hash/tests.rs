@@ -222,16 +222,16 @@ fn shared_by<M: Machine<Line = ()>>(
     }
     let published: Vec<Word> = (0..keys).map(|_| Word::new(0)).collect();
     let bodies = (0..cores)
-        .map(|slot| -> Body<'_, M> {
+        .map(|session| -> Body<'_, M> {
             let (index, published) = (&index, &published);
             Box::new(move |core| {
-                let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ slot as u64;
+                let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ session as u64;
                 let mut draw = |below: u64| {
                     random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     (random >> 33) % below
                 };
                 for _ in 0..rounds {
-                    let key = draw(keys / 8) * 8 + slot as u64;
+                    let key = draw(keys / 8) * 8 + session as u64;
                     change(index, core, key, &published[key as usize]);
                     let other = draw(keys);
                     observe(index, core, other, &published[other as usize]);

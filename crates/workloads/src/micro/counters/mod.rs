@@ -60,7 +60,7 @@ const BALANCE: ColumnSet = ColumnSet::one(1);
 const ADDED: ColumnSet = ColumnSet::one(0);
 const BROKEN: ColumnSet = ColumnSet::one(1);
 const TOKEN: ColumnSet = ColumnSet::one(0);
-/// Second copy of the token, if rows are split.
+/// Second copy of the token, if rows have hot columns.
 const TWIN: ColumnSet = ColumnSet::one(1);
 
 /// Options of the workload. [`Counters::new`] validates them.
@@ -261,7 +261,7 @@ impl CountersOptions {
     }
 
     /// Returns the columns that have concurrency-control words of their own.
-    fn often(&self) -> ColumnSet {
+    fn hot_columns(&self) -> ColumnSet {
         if self.split_columns { ColumnSet::one(1) } else { ColumnSet::NONE }
     }
 
@@ -333,7 +333,7 @@ impl Workload for Counters {
     fn schema(&self) -> Schema {
         let table = |name: String, columns: [&str; 2]| {
             let columns = columns.map(|c| Column::new(c, ColumnType::I64)).to_vec();
-            TableSchema::new(name, columns).split(self.options.often())
+            TableSchema::new(name, columns).with_hot_columns(self.options.hot_columns())
         };
         let mut tables: Vec<_> = (0..self.options.tables)
             .map(|i| table(format!("counters{i}"), ["count", "balance"]))
@@ -342,7 +342,9 @@ impl Workload for Counters {
         if self.options.moves > 0.0 {
             let names = ["token", "twin"].iter().take(self.options.token_words());
             let columns = names.map(|name| Column::new(*name, ColumnType::I64)).collect();
-            tables.push(TableSchema::new("tokens", columns).split(self.options.often()));
+            tables.push(
+                TableSchema::new("tokens", columns).with_hot_columns(self.options.hot_columns()),
+            );
         }
         let partitioning = self.options.partitioning();
         let indexed = |(at, table): (usize, TableSchema)| {
@@ -404,7 +406,7 @@ impl Workload for Counters {
     fn in_key_order(&self) -> bool {
         let options = &self.options;
         let sums = options.sums == 0.0 || options.tables == 1;
-        // If rows are split, the second part of a row comes after the first part of the next row.
+        // If rows have hot columns, the second part of a row comes after the first part of the next row.
         let whole = !options.split_columns;
         whole && options.key_order && !options.lock_upgrade && sums && options.moves == 0.0
     }

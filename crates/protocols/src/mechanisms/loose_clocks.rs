@@ -85,7 +85,7 @@ impl<M: Machine> LooseClocks<M> {
     /// Creates clocks that are not started, for `sessions` sessions. Timestamps last for 2^64 / 2^`session_bits` ticks.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<LooseClocks<M>, OutOfMemory> {
         let session_bits = usize::BITS - sessions.leading_zeros();
-        let own = |slot| arena.place(arena.beside(slot));
+        let own = |session| arena.place(arena.beside(session));
         let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(LooseClocks { sessions, session_bits })
     }

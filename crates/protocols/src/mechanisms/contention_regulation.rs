@@ -111,7 +111,7 @@ impl<M: Machine> Regulation<M> {
         sessions: usize,
         interval_ns: u64,
     ) -> Result<Regulation<M>, OutOfMemory> {
-        let counts = (0..sessions).map(|slot| arena.place(arena.beside(slot)));
+        let counts = (0..sessions).map(|session| arena.place(arena.beside(session)));
         let counts = counts.collect::<Result<_, _>>()?;
         Ok(Regulation { board: arena.place(Place::Any)?, counts, interval_ns })
     }

@@ -1,18 +1,18 @@
 //! Assigns sessions to threads, for one turn each.
 //!
-//! A slot holds one session. A thread's turn begins when it locks a slot and ends when its [`Turn`] drops. The
-//! thread looks for a slot in this order:
+//! A thread's turn begins when it locks a session and ends when its [`Turn`] drops. The thread looks for a session in
+//! this order:
 //!
-//! 1. Its home slot, which a hash of the thread's identity selects. Threads therefore seldom meet at a slot.
-//! 2. Any free slot, if the home slot is taken. The thread is then called a stray, and `Queue::strays` counts
+//! 1. Its home session, which a hash of the thread's identity selects. Threads therefore seldom meet at a session.
+//! 2. Any free session, if the home session is taken. The thread is then called a stray, and `Queue::strays` counts
 //!    it.
-//! 3. If all slots are taken, it waits until another thread ends its turn.
+//! 3. If all sessions are taken, it waits until another thread ends its turn.
 //!
-//! A slot is free again when its [`Turn`] drops. The drop rolls back a transaction that is still open. A panic
+//! A session is free again when its [`Turn`] drops. The drop rolls back a transaction that is still open. A panic
 //! unwinds through the same drop.
 //!
-//! A thread must not begin a second turn while it has one. While no thread is a stray, checking the home slot
-//! is enough to detect that. Otherwise the thread checks the owner of every slot.
+//! A thread must not begin a second turn while it has one. While no thread is a stray, checking the home session
+//! is enough to detect that. Otherwise the thread checks the owner of every session.
 
 use crate::{Error, seats::Seat};
 use machine::{
@@ -25,10 +25,10 @@ use std::time::Duration;
 /// A waiting thread looks again after this time, even if no thread has woken it.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// One slot, aligned to 128 bytes. Cache lines are fetched in pairs, so it shares no fetched pair with another
-/// slot.
+/// One session, aligned to 128 bytes. Cache lines are fetched in pairs, so it shares no fetched pair with another
+/// session.
 #[repr(align(128))]
-struct Slot {
+struct PooledSession {
     /// Identity of the thread whose turn it is, or 0 if there is none. A thread compares it only with its own
     /// identity, so no memory ordering is needed.
     owner: Word,
@@ -37,21 +37,21 @@ struct Slot {
 }
 
 /// All sessions of a database.
-pub(crate) struct Slots {
-    slots: Box<[Slot]>,
+pub(crate) struct SessionPool {
+    sessions: Box<[PooledSession]>,
     queue: Queue,
 }
 
-/// Threads that wait for a slot.
+/// Threads that wait for a session.
 #[repr(align(128))]
 struct Queue {
-    /// Number of current turns in a slot other than the home slot. If it is 0, a thread's own turn can only be
-    /// in its home slot.
+    /// Number of current turns in a session other than the home session. If it is 0, a thread's own turn can only be
+    /// in its home session.
     strays: Word,
-    /// Number of threads that wait for a slot. Changed only while `door` is held.
+    /// Number of threads that wait for a session. Changed only while `door` is held.
     waiting: Word,
     door: Mutex<()>,
-    /// Notified when a slot becomes free and threads wait.
+    /// Notified when a session becomes free and threads wait.
     opened: Condvar,
 }
 
@@ -61,11 +61,11 @@ fn own_identity() -> u64 {
     RawThreadId::INIT.nonzero_thread_id().get() as u64
 }
 
-impl Slots {
-    pub fn new(seats: Vec<Seat>) -> Slots {
-        let slot = |seat| Slot { owner: Word::new(0), seat: Mutex::new(seat) };
-        Slots {
-            slots: seats.into_iter().map(slot).collect(),
+impl SessionPool {
+    pub fn new(seats: Vec<Seat>) -> SessionPool {
+        let session = |seat| PooledSession { owner: Word::new(0), seat: Mutex::new(seat) };
+        SessionPool {
+            sessions: seats.into_iter().map(session).collect(),
             queue: Queue {
                 strays: Word::new(0),
                 waiting: Word::new(0),
@@ -75,16 +75,16 @@ impl Slots {
         }
     }
 
-    /// Begins a turn for the calling thread, which waits for a free slot if it must. Fails with
+    /// Begins a turn for the calling thread, which waits for a free session if it must. Fails with
     /// [`Error::Nested`] if the thread already has a turn.
     #[inline]
     pub fn enter(&self) -> Result<Turn<'_>, Error> {
         let me = own_identity();
         let spread = me.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let home = ((spread * self.slots.len() as u64) >> 32) as usize;
-        if self.slots[home].owner.peek() != me
+        let home = ((spread * self.sessions.len() as u64) >> 32) as usize;
+        if self.sessions[home].owner.peek() != me
             && self.queue.strays.peek() == 0
-            && let Some(turn) = self.try_slot(home, me)
+            && let Some(turn) = self.try_session(home, me)
         {
             return Ok(turn);
         }
@@ -93,7 +93,7 @@ impl Slots {
 
     #[cold]
     fn enter_slowly(&self, me: u64, home: usize) -> Result<Turn<'_>, Error> {
-        if self.slots.iter().any(|slot| slot.owner.peek() == me) {
+        if self.sessions.iter().any(|session| session.owner.peek() == me) {
             return Err(Error::Nested);
         }
         if let Some(turn) = self.try_all(me, home) {
@@ -115,28 +115,33 @@ impl Slots {
     }
 
     fn try_all(&self, me: u64, home: usize) -> Option<Turn<'_>> {
-        let count = self.slots.len();
-        if let Some(turn) = self.try_slot(home, me) {
+        let count = self.sessions.len();
+        if let Some(turn) = self.try_session(home, me) {
             return Some(turn);
         }
-        let mut turn = (1..count).find_map(|i| self.try_slot((home + i) % count, me))?;
+        let mut turn = (1..count).find_map(|i| self.try_session((home + i) % count, me))?;
         turn.seat.core().fetch_add(&(), &self.queue.strays, 1);
         turn.strayed = true;
         Some(turn)
     }
 
     #[inline]
-    fn try_slot(&self, at: usize, me: u64) -> Option<Turn<'_>> {
-        let slot = &self.slots[at];
-        let seat = slot.seat.try_lock()?;
-        slot.owner.poke(me);
-        Some(Turn { seat, owner: &slot.owner, strayed: false, bell: Bell { queue: &self.queue } })
+    fn try_session(&self, at: usize, me: u64) -> Option<Turn<'_>> {
+        let session = &self.sessions[at];
+        let seat = session.seat.try_lock()?;
+        session.owner.poke(me);
+        Some(Turn {
+            seat,
+            owner: &session.owner,
+            strayed: false,
+            bell: Bell { queue: &self.queue },
+        })
     }
 
     /// Fails with [`Error::Nested`] if the calling thread runs a transaction.
     pub fn check_outside(&self) -> Result<(), Error> {
         let me = own_identity();
-        match self.slots.iter().any(|slot| slot.owner.peek() == me) {
+        match self.sessions.iter().any(|session| session.owner.peek() == me) {
             true => Err(Error::Nested),
             false => Ok(()),
         }
@@ -146,14 +151,14 @@ impl Slots {
     /// [`Error::Nested`] if the calling thread runs one.
     pub fn visit_all(&self, mut visit: impl FnMut(&mut Seat)) -> Result<(), Error> {
         self.check_outside()?;
-        self.slots.iter().for_each(|slot| visit(&mut slot.seat.lock()));
+        self.sessions.iter().for_each(|session| visit(&mut session.seat.lock()));
         Ok(())
     }
 
     /// Makes the memory that idle sessions hold available to all sessions.
     pub fn reclaim(&self) {
-        for slot in &self.slots {
-            if let Some(mut seat) = slot.seat.try_lock() {
+        for session in &self.sessions {
+            if let Some(mut seat) = session.seat.try_lock() {
                 seat.session().reclaim();
             }
         }
@@ -162,10 +167,10 @@ impl Slots {
 
 /// One turn of a thread with a session.
 pub(crate) struct Turn<'a> {
-    // Fields drop in this order: the slot is unlocked before the bell wakes a waiter.
+    // Fields drop in this order: the session is unlocked before the bell wakes a waiter.
     pub seat: MutexGuard<'a, Seat>,
     owner: &'a Word,
-    /// Set if the slot is not the thread's home slot.
+    /// Set if the session is not the thread's home session.
     strayed: bool,
     bell: Bell<'a>,
 }

@@ -1,8 +1,8 @@
-//! A protocol and its state for one session, behind a trait object.
+//! A protocol bound to its state for one session, behind a trait object.
 //!
 //! The code for rows, lookups and range protection is the same for every protocol. It is compiled once per
-//! machine and calls the protocol through [`Part`]. On a native machine the fast paths for read, update, add
-//! and commit call [`ProtocolPart`] directly, so that its methods are inlined there.
+//! machine and calls the protocol through [`SessionProtocol`]. On a native machine the fast paths for read, update, add
+//! and commit call [`BoundProtocol`] directly, so that its methods are inlined there.
 
 use crate::owner::Owner;
 use machine::Machine;
@@ -10,11 +10,11 @@ use protocols::{Change, CommitLog, Images, Prepared, Protocol, Txn};
 use storage::{Guard, GuardRef, ProtocolWords, Record, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent, KeyRange, TableId, TableSchema};
 
-/// The protocol's part of one session: [`Protocol`] together with the state that it works on.
+/// A protocol in one session: [`Protocol`] together with the state that it works on.
 ///
 /// Each method calls the method of [`Protocol`] with the same name, which is documented there. Records and
 /// guards must belong to the owner's store. Others cause a panic.
-pub(crate) trait Part<'s, M: Machine> {
+pub(crate) trait SessionProtocol<'s, M: Machine> {
     fn locks_partitions(&self) -> bool;
     fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort>;
     fn read(
@@ -60,8 +60,8 @@ pub(crate) trait Part<'s, M: Machine> {
     fn forget_table(&mut self, table: TableId);
 }
 
-/// The part of protocol `P` in one session.
-pub(crate) struct ProtocolPart<'s, M: Machine, P: Protocol<M>> {
+/// Protocol `P`, bound to its state in one session.
+pub(crate) struct BoundProtocol<'s, M: Machine, P: Protocol<M>> {
     core: &'s M::Core,
     protocol: &'s P,
     worker: P::Worker<'s>,
@@ -69,17 +69,17 @@ pub(crate) struct ProtocolPart<'s, M: Machine, P: Protocol<M>> {
     words: &'s ProtocolWords,
 }
 
-impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
-    /// Makes the part of `owner`'s protocol in session number `slot`, which `core` uses.
-    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, slot: usize) -> Self {
+impl<'s, M: Machine, P: Protocol<M>> BoundProtocol<'s, M, P> {
+    /// Binds `owner`'s protocol to session number `session`, which `core` uses.
+    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, session: usize) -> Self {
         let protocol = owner.protocol();
         let (store, words) = (owner.store(), &owner.store().options().words);
-        ProtocolPart { core, protocol, worker: protocol.worker(store.epochs(), slot), words }
+        BoundProtocol { core, protocol, worker: protocol.worker(store.epochs(), session), words }
     }
 
     /// Returns the protocol's view of a record of the owner's store.
     #[inline(always)]
-    fn own<'r>(&self, record: Record<'r, M>) -> RecordRef<'r, M, P::Record> {
+    fn own<'r>(&self, record: Record<'r, M>) -> RecordRef<'r, M, P::Words> {
         assert!(record.table().is_of(self.words), "a record of another store");
         // SAFETY: the owner's store was made for the protocol's words. The assertion has shown that the record
         // is of that store.
@@ -88,7 +88,7 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
 
     /// Returns the protocol's view of a guard of the owner's store.
     #[inline(always)]
-    fn own_guard<'r>(&self, guard: Guard<'r, M>) -> GuardRef<'r, M, P::Record> {
+    fn own_guard<'r>(&self, guard: Guard<'r, M>) -> GuardRef<'r, M, P::Words> {
         assert!(guard.record().table().is_of(self.words), "a guard of another store");
         // SAFETY: the owner's store was made for the protocol's words. The assertion has shown that the guard
         // is of that store.
@@ -101,16 +101,16 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
         self.protocol.begin(self.core, &mut self.worker, txn);
     }
 
-    /// Does the same as [`Part::approach`], and is inlined.
+    /// Does the same as [`SessionProtocol::approach`], and is inlined.
     #[inline(always)]
     pub fn approach_directly(&mut self, table: &TableSchema, key: u64) -> Result<(), Abort> {
         self.protocol.approach(self.core, &mut self.worker, table, KeyRange::one(key))
     }
 
-    /// Does the same as [`Part::read`], and is inlined.
+    /// Does the same as [`SessionProtocol::read`], and is inlined.
     ///
     /// # Safety
-    /// The record must be of the store that the part's owner was made with.
+    /// The record must be of the store that the owner was made with.
     #[inline(always)]
     pub unsafe fn read_directly(
         &mut self,
@@ -125,10 +125,10 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
         self.protocol.read(self.core, &mut self.worker, record, columns, intent, out)
     }
 
-    /// Does the same as [`Part::write`], and is inlined.
+    /// Does the same as [`SessionProtocol::write`], and is inlined.
     ///
     /// # Safety
-    /// The same condition as for [`ProtocolPart::read_directly`].
+    /// The same condition as for [`BoundProtocol::read_directly`].
     #[inline(always)]
     pub unsafe fn write_directly(
         &mut self,
@@ -141,10 +141,10 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
         self.protocol.write(self.core, &mut self.worker, record, change)
     }
 
-    /// Does the same as [`Part::add`], and is inlined.
+    /// Does the same as [`SessionProtocol::add`], and is inlined.
     ///
     /// # Safety
-    /// The same condition as for [`ProtocolPart::read_directly`].
+    /// The same condition as for [`BoundProtocol::read_directly`].
     #[inline(always)]
     pub unsafe fn add_directly(
         &mut self,
@@ -171,7 +171,7 @@ impl<'s, M: Machine, P: Protocol<M>> ProtocolPart<'s, M, P> {
     }
 }
 
-impl<'s, M: Machine, P: Protocol<M>> Part<'s, M> for ProtocolPart<'s, M, P> {
+impl<'s, M: Machine, P: Protocol<M>> SessionProtocol<'s, M> for BoundProtocol<'s, M, P> {
     fn locks_partitions(&self) -> bool {
         self.protocol.locks_partitions()
     }

@@ -34,13 +34,13 @@ use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, ColumnSet, Intent, TableId};
 
 /// A record under the rules `R`.
-pub type Record<'s, M, R> = RecordRef<'s, M, <R as Rules<M>>::Record>;
+pub type Record<'s, M, R> = RecordRef<'s, M, <R as Rules<M>>::Words>;
 
 /// The guard of a leaf under the rules `R`.
-pub type Guard<'s, M, R> = GuardRef<'s, M, <R as Rules<M>>::Record>;
+pub type Guard<'s, M, R> = GuardRef<'s, M, <R as Rules<M>>::Words>;
 
 /// The write set under the rules `R`. Every record in it carries the transaction's announcement.
-pub type Writes<'s, M, R> = WriteSet<'s, M, <R as Rules<M>>::Record>;
+pub type Writes<'s, M, R> = WriteSet<'s, M, <R as Rules<M>>::Words>;
 
 /// Relation of a reading transaction to the announced write of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +73,12 @@ pub trait Announces<M: Machine, C> {
 
 /// Rules that say who may read what, and who may write.
 pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
-    /// As [`Protocol::Record`].
-    type Record: Zeroed + Send + Sync + 'static;
+    /// As [`Protocol::Words`].
+    type Words: Zeroed + Send + Sync + 'static;
     /// The way in which a session announces writes.
-    type Announcer: Announces<M, Self::Record>;
+    type Announcer: Announces<M, Self::Words>;
     /// Memory of absences.
-    type Absences: Absences<M, Self::Record>;
+    type Absences: Absences<M, Self::Words>;
     /// State of a session, besides its write set.
     type Own<'s>: Send
     where
@@ -99,8 +99,8 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// Creates the state of session `slot`.
-    fn own<'s>(&'s self, slot: usize) -> Self::Own<'s>;
+    /// Creates the state of session number `session`.
+    fn own<'s>(&'s self, session: usize) -> Self::Own<'s>;
 
     /// Returns the session's way to announce writes.
     fn announcer<'a>(own: &'a Self::Own<'_>) -> &'a Self::Announcer;
@@ -227,7 +227,7 @@ pub struct Worker<'s, M: Machine, R: Rules<M>> {
 }
 
 impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
-    type Record = R::Record;
+    type Words = R::Words;
     type Worker<'s>
         = Worker<'s, M, R>
     where
@@ -249,8 +249,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
         R::create(arena, options, sessions).map(AnnouncedWrites)
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M, R> {
-        Worker { own: self.0.own(slot), writes: WriteSet::default() }
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M, R> {
+        Worker { own: self.0.own(session), writes: WriteSet::default() }
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Records in two parts: columns that change often (hot columns) have words of concurrency control of their own.
+//! Records in two parts: columns that change hot (hot columns) have words of concurrency control of their own.
 //!
 //! Source: timestamp splitting (Huang, Qian, Kohler, Liskov and Shrira, VLDB 2020). A transaction that writes a hot
 //! column does not conflict with a transaction that reads the other columns of the row. Deviation: in the source the
@@ -17,7 +17,7 @@ use machine::{Arena, Machine, cold::Arc};
 use txn::{ColumnSet, RowLayout, TableId, TableSchema};
 
 /// Parts of the records of a table.
-pub struct Split<M: Machine> {
+pub struct HotColumns<M: Machine> {
     /// Shape of the second parts.
     behind: Shape<M>,
     /// Distance from a record to its second part, in bytes.
@@ -26,7 +26,7 @@ pub struct Split<M: Machine> {
     row: RowLayout,
 }
 
-impl<M: Machine> Split<M> {
+impl<M: Machine> HotColumns<M> {
     /// Returns the parts of the records of the table `id`, if it has two.
     pub(crate) fn of(
         arena: &Arc<Arena>,
@@ -34,17 +34,17 @@ impl<M: Machine> Split<M> {
         schema: &TableSchema,
         extras: &Extras,
     ) -> Option<Self> {
-        if schema.often.is_empty() {
+        if schema.hot.is_empty() {
             return None;
         }
         let row = RowLayout::of(schema);
-        let rest = row.all().without(schema.often);
-        let second = schema.clone().split(ColumnSet::NONE);
+        let rest = row.all().without(schema.hot);
+        let second = schema.clone().with_hot_columns(ColumnSet::NONE);
         // Second parts get numbers behind the numbers of all possible tables.
         let number = TableId(id.0 + MAX_TABLES as u16);
-        let behind = Shape::of_second_parts(arena, number, second, schema.often, extras);
+        let behind = Shape::of_second_parts(arena, number, second, schema.hot, extras);
         let distance = Shape::<M>::part_stride(schema, rest, extras);
-        Some(Split { behind, distance, row })
+        Some(HotColumns { behind, distance, row })
     }
 
     /// Returns the table whose rows' second parts have the number `id`.
@@ -95,7 +95,7 @@ mod tests {
     use txn::{Column, ColumnSet, ColumnType, Loader, Schema, TableId, TableSchema, Version};
 
     const TABLE: TableId = TableId(0);
-    const OFTEN: ColumnSet = ColumnSet(0b1010);
+    const HOT: ColumnSet = ColumnSet(0b1010);
 
     #[test]
     fn parts_hold_their_columns_and_words_of_their_own() {
@@ -110,7 +110,7 @@ mod tests {
             let kinds = [9, 8, 3, 17].map(ColumnType::Bytes);
             let column = |(at, kind): (usize, ColumnType)| Column::new(format!("c{at}"), kind);
             let columns = kinds.into_iter().enumerate().map(column).collect();
-            let tables = vec![TableSchema::new("t", columns).split(OFTEN)];
+            let tables = vec![TableSchema::new("t", columns).with_hot_columns(HOT)];
             store.create_tables(&Schema { tables }, |_| 10).unwrap();
             let bytes = |key: u64| {
                 (0..37)
@@ -122,8 +122,8 @@ mod tests {
             loader.load(TABLE, 77.into(), &bytes(77));
             loader.finish().unwrap();
             let (table, core) = (store.table(TABLE), machine.core(0));
-            let split = table.split().unwrap();
-            let rest = split.row_layout().all().without(OFTEN);
+            let parts = table.hot_columns().unwrap();
+            let rest = parts.row_layout().all().without(HOT);
             let mut names = Vec::new();
             for key in (0..9).chain([77]) {
                 let record = table.find(&core, key).unwrap();
@@ -131,19 +131,19 @@ mod tests {
                 assert!(second.second().is_none() && second.table().is_second_part());
                 assert_eq!((record.key(&core), second.key(&core)), (key, key));
                 names.extend([record.name(), second.name()]);
-                let (whole, all) = (bytes(key), split.row_layout().all());
+                let (whole, all) = (bytes(key), parts.row_layout().all());
                 let mut put_together = vec![0; 37];
-                for (part, columns) in [(record, rest), (second, OFTEN)] {
-                    let mut values = vec![0; split.row_layout().held_bytes(columns)];
+                for (part, columns) in [(record, rest), (second, HOT)] {
+                    let mut values = vec![0; parts.row_layout().held_bytes(columns)];
                     assert!(part.copy_out(&core, columns, &mut values).state.is_present());
                     let mut gathered = vec![0; 37];
-                    let length = split.row_layout().gather((all, &whole), columns, &mut gathered);
+                    let length = parts.row_layout().gather((all, &whole), columns, &mut gathered);
                     assert_eq!(values, gathered[..length]);
-                    split.row_layout().scatter((columns, &values), all, &mut put_together);
+                    parts.row_layout().scatter((columns, &values), all, &mut put_together);
                 }
                 assert_eq!(put_together, whole);
                 // A write to one part changes neither the other part nor the neighbours.
-                second.install(&core, OFTEN, &[9; 25], Some(RowState::ABSENT), Version::INITIAL);
+                second.install(&core, HOT, &[9; 25], Some(RowState::ABSENT), Version::INITIAL);
                 // SAFETY: the store was made for words that are one word.
                 let words = [second, record].map(|part| unsafe { RecordRef::<_, Word>::new(part) });
                 words[0].cc().poke(5);

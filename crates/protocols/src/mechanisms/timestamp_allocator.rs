@@ -36,7 +36,7 @@ pub struct TimestampAllocator<M: Machine> {
 #[derive(Debug)]
 pub struct TimestampSource {
     /// The session's number in the allocator, independent of the core that it runs on.
-    slot: usize,
+    session: usize,
     /// Next timestamp of the batch. Under a clock: the last reading that was used.
     next: u64,
     /// End of the batch.
@@ -44,9 +44,9 @@ pub struct TimestampSource {
 }
 
 impl TimestampSource {
-    /// Creates the source of session `slot`.
-    pub fn new(slot: usize) -> TimestampSource {
-        TimestampSource { slot, next: 0, end: 0 }
+    /// Creates the source of session number `session`.
+    pub fn new(session: usize) -> TimestampSource {
+        TimestampSource { session, next: 0, end: 0 }
     }
 }
 
@@ -66,7 +66,7 @@ impl<M: Machine> TimestampAllocator<M> {
         let latchers = match allocation {
             TimestampAllocation::Mutex => {
                 let nodes = LatchNodes::new::<M>(arena, sessions + 1)?;
-                (0..=sessions).map(|slot| nodes.latcher(slot)).collect()
+                (0..=sessions).map(|session| nodes.latcher(session)).collect()
             }
             _ => Box::default(),
         };
@@ -82,7 +82,7 @@ impl<M: Machine> TimestampAllocator<M> {
         let timestamp = match self.allocation {
             TimestampAllocation::Atomic => core.fetch_add(&counter.line, &counter.next, 1),
             TimestampAllocation::Mutex => {
-                let latcher = &self.latchers[source.slot];
+                let latcher = &self.latchers[source.session];
                 latcher.latch(core, &counter.latch_line, &counter.latch);
                 let timestamp = core.load_relaxed(&counter.line, &counter.next);
                 core.store_relaxed(&counter.line, &counter.next, timestamp + 1);
@@ -123,7 +123,7 @@ impl<M: Machine> TimestampAllocator<M> {
         // The clock can show the same value as at this session's last timestamp, so the reading is
         // at least that plus 1.
         source.next = (now.saturating_sub(origin) + 1).max(source.next + 1);
-        (source.next << self.session_bits) | source.slot as u64
+        (source.next << self.session_bits) | source.session as u64
     }
 }
 
@@ -141,10 +141,10 @@ mod tests {
                     .unwrap();
             let all = Mutex::new(Vec::new());
             let bodies = (0..3)
-                .map(|slot| -> Body<'_, Native> {
+                .map(|session| -> Body<'_, Native> {
                     let (allocator, all) = (&allocator, &all);
                     Box::new(move |core| {
-                        let mut source = TimestampSource::new(slot);
+                        let mut source = TimestampSource::new(session);
                         let mine: Vec<u64> =
                             (0..2000).map(|_| allocator.draw(core, &mut source)).collect();
                         assert!(mine.is_sorted_by(|a, b| a < b), "{allocation}");

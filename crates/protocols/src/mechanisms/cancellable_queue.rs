@@ -19,8 +19,8 @@
 //!   attempt does not commit, and a committing attempt is not called.
 //! - `WAITING` changes only under the latch of the record whose lock is awaited. So a waiter that finds `WAITING` set
 //!   under that latch has not been granted the lock, and can withdraw.
-//! - A call takes effect on the attempt that it is meant for, or not at all. [`Session::call`] is used only while
-//!   that attempt cannot end. [`Session::call_waiting`] compares the attempt's number.
+//! - A call takes effect on the attempt that it is meant for, or not at all. [`SharedSession::call`] is used only while
+//!   that attempt cannot end. [`SharedSession::call_waiting`] compares the attempt's number.
 //!
 //! The protocol's [`Policy`] decides the order of the waiters, and what a requester does to the requests that it meets.
 //!
@@ -49,7 +49,7 @@ pub const ATTEMPT_SHIFT: u32 = 3;
 
 /// Part of a session's state that other sessions can reach.
 #[repr(C, align(64))]
-pub struct Session<M: Machine> {
+pub struct SharedSession<M: Machine> {
     /// Cache line of these words.
     pub line: M::Line,
     /// Number of the running attempt, and its flags. The session waits on this word.
@@ -60,10 +60,10 @@ pub struct Session<M: Machine> {
     pub locks: Word,
 }
 
-// SAFETY: `Session` consists of a line and words, which are valid as zeros.
-unsafe impl<M: Machine> Zeroed for Session<M> {}
+// SAFETY: `SharedSession` consists of a line and words, which are valid as zeros.
+unsafe impl<M: Machine> Zeroed for SharedSession<M> {}
 
-impl<M: Machine> Session<M> {
+impl<M: Machine> SharedSession<M> {
     /// Calls the running attempt, unless it commits already. The caller must make sure that the attempt cannot end
     /// meanwhile: it holds the latch of a record in whose queue the attempt stands.
     pub fn call(&self, core: &M::Core) {
@@ -94,7 +94,7 @@ impl<M: Machine> Session<M> {
 }
 
 /// The sessions of a database, by number.
-pub struct Sessions<M: Machine> {
+pub struct SharedSessions<M: Machine> {
     /// The arena that holds the sessions and their requests.
     arena: Arc<Arena>,
     /// Offset of the first session. The others follow it.
@@ -109,31 +109,31 @@ pub struct Sessions<M: Machine> {
     machine: PhantomData<fn() -> M>,
 }
 
-impl<M: Machine> Sessions<M> {
+impl<M: Machine> SharedSessions<M> {
     /// Places `sessions` sessions, and a chunk of requests for each.
-    pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Sessions<M>, OutOfMemory> {
+    pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<SharedSessions<M>, OutOfMemory> {
         let count = sessions.max(1);
-        let bytes = (size_of::<Session<M>>() * count) as u64;
+        let bytes = (size_of::<SharedSession<M>>() * count) as u64;
         let first = arena.allocate(bytes, 64, Place::Any)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
         let bytes = Requests::<M>::CHUNK_BYTES * count as u64;
         let requests = arena.allocate(bytes, 64, Place::Any)?;
         let arena = arena.clone();
-        Ok(Sessions { arena, first, count, requests, latches, machine: PhantomData })
+        Ok(SharedSessions { arena, first, count, requests, latches, machine: PhantomData })
     }
 
-    /// Returns the offset of session number `slot`. Called only when a session is made and when one waits, where the
-    /// check of `slot` costs nothing that matters.
-    fn offset(&self, slot: usize) -> u64 {
-        assert!(slot < self.count, "session {slot} of {}", self.count);
-        self.first + (slot * size_of::<Session<M>>()) as u64
+    /// Returns the offset of session number `session`. Called only when a session is made and when one waits, where the
+    /// check of `session` costs nothing that matters.
+    fn offset(&self, session: usize) -> u64 {
+        assert!(session < self.count, "session {session} of {}", self.count);
+        self.first + (session * size_of::<SharedSession<M>>()) as u64
     }
 
-    /// Returns session number `slot`.
+    /// Returns session number `session`.
     #[inline(always)]
-    pub fn at(&self, slot: usize) -> &Session<M> {
-        // SAFETY: `offset` has checked `slot`, so the offset is that of a session that `new` has placed.
-        unsafe { self.arena.at::<Session<M>>(self.offset(slot)) }
+    pub fn at(&self, session: usize) -> &SharedSession<M> {
+        // SAFETY: `offset` has checked `session`, so the offset is that of a session that `new` has placed.
+        unsafe { self.arena.at::<SharedSession<M>>(self.offset(session)) }
     }
 }
 
@@ -154,7 +154,7 @@ pub trait Policy<M: Machine> {
 
     /// Called for each request ahead that the requester meets: the request named `name` of session `other` owns the
     /// lock or waits for it. Called under the record's latch.
-    fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64);
+    fn meets(&mut self, core: &M::Core, other: &SharedSession<M>, name: u64);
 
     /// Forgets all requests that were met. Those ahead are going to be met again, because other requests have come
     /// between ([`super::overtaking`]).
@@ -167,7 +167,8 @@ pub trait Policy<M: Machine> {
 
     /// Waits until the fate of `session` says that the lock is granted or that the attempt is called. Returns an error
     /// if the policy itself gives up the wait.
-    fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason>;
+    fn until_told(&mut self, core: &M::Core, session: &SharedSession<M>)
+    -> Result<(), AbortReason>;
 }
 
 /// Locks and requests of one session.
@@ -182,26 +183,25 @@ pub struct Claims<M: Machine> {
 }
 
 impl<M: Machine> Claims<M> {
-    /// Creates the claims of session `slot`.
-    pub fn new(sessions: &Sessions<M>, slot: usize) -> Claims<M> {
+    /// Creates the claims of session number `session`.
+    pub fn new(sessions: &SharedSessions<M>, session: usize) -> Claims<M> {
         let arena = sessions.arena.clone();
-        let session = sessions.offset(slot);
-        let mut requests = Requests::new(&arena, sessions.latches.latcher(slot));
-        requests.supply(sessions.requests + slot as u64 * Requests::<M>::CHUNK_BYTES);
-        Claims { requests, arena, session, attempt: 0 }
+        let mut requests = Requests::new(&arena, sessions.latches.latcher(session));
+        requests.supply(sessions.requests + session as u64 * Requests::<M>::CHUNK_BYTES);
+        Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
     }
 
-    /// Creates the claims of session `slot` for a protocol whose waiters stand in order of arrival, meet no other
+    /// Creates the claims of session number `session` for a protocol whose waiters stand in order of arrival, meet no other
     /// requests and never upgrade. A request then joins the queue in constant time, however many requests wait.
-    pub fn in_order_of_arrival(sessions: &Sessions<M>, slot: usize) -> Claims<M> {
-        let mut claims = Claims::new(sessions, slot);
+    pub fn in_order_of_arrival(sessions: &SharedSessions<M>, session: usize) -> Claims<M> {
+        let mut claims = Claims::new(sessions, session);
         claims.requests.in_order_of_arrival = true;
         claims
     }
 
     /// Returns the part of the session that others can reach.
     #[inline(always)]
-    pub(super) fn session(&self) -> &Session<M> {
+    pub(super) fn session(&self) -> &SharedSession<M> {
         session_at(&self.arena, self.session)
     }
 
@@ -213,7 +213,7 @@ impl<M: Machine> Claims<M> {
 
     /// Returns the session at an offset that [`Claims::session_offset`] has given.
     #[inline(always)]
-    pub(super) fn session_at(&self, offset: u64) -> &Session<M> {
+    pub(super) fn session_at(&self, offset: u64) -> &SharedSession<M> {
         session_at(&self.arena, offset)
     }
 
@@ -357,7 +357,7 @@ impl<M: Machine> Claims<M> {
         core: &M::Core,
         line: &M::Line,
         queue: &LockQueue,
-    ) -> (&Session<M>, u64) {
+    ) -> (&SharedSession<M>, u64) {
         let owner = core.load_relaxed(line, &queue.owners);
         let (request, name) = (self.requests.at(owner), self.requests.timestamp_of(core, owner));
         (self.session_at(core.load_relaxed(&request.line, &request.session)), name)
@@ -563,7 +563,7 @@ impl<M: Machine> Claims<M> {
 }
 
 #[inline(always)]
-fn session_at<M: Machine>(arena: &Arena, offset: u64) -> &Session<M> {
-    // SAFETY: `offset` comes from `Sessions::offset`, so a session was placed there.
-    unsafe { arena.at::<Session<M>>(offset) }
+fn session_at<M: Machine>(arena: &Arena, offset: u64) -> &SharedSession<M> {
+    // SAFETY: `offset` comes from `SharedSessions::offset`, so a session was placed there.
+    unsafe { arena.at::<SharedSession<M>>(offset) }
 }

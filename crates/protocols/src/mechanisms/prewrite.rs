@@ -36,9 +36,9 @@ pub fn too_late() -> Abort {
 }
 
 impl<M: Machine> Prewriter<M> {
-    /// Creates the prewriter of session `slot`, with no timestamp yet.
-    pub fn new(latches: &LatchNodes, slot: usize) -> Prewriter<M> {
-        Prewriter { timestamp: 0, latcher: latches.latcher(slot) }
+    /// Creates the prewriter of session number `session`, with no timestamp yet.
+    pub fn new(latches: &LatchNodes, session: usize) -> Prewriter<M> {
+        Prewriter { timestamp: 0, latcher: latches.latcher(session) }
     }
 
     /// Acquires the record's latch.

@@ -108,12 +108,12 @@ impl<M: Machine> ReaderLists<M> {
         Ok(ReaderLists { arena: arena.clone(), first, count, machine: PhantomData })
     }
 
-    /// Creates the reader of session number `slot`. `claims` are its requests to write.
-    pub fn reader(&self, slot: usize, claims: Claims<M>) -> Reader<M> {
-        assert!(slot < self.count, "session {slot} of {}", self.count);
+    /// Creates the reader of session number `session`. `claims` are its requests to write.
+    pub fn reader(&self, session: usize, claims: Claims<M>) -> Reader<M> {
+        assert!(session < self.count, "session {session} of {}", self.count);
         let entries = Entries { arena: self.arena.clone(), free: Vec::new(), machine: PhantomData };
         let mut reader = Reader { claims, entries };
-        reader.entries.supply(self.first + slot as u64 * Self::CHUNK_BYTES);
+        reader.entries.supply(self.first + session as u64 * Self::CHUNK_BYTES);
         reader
     }
 }

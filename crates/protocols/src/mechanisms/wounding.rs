@@ -5,7 +5,7 @@
 //! wounded. Waits go only from younger to older transactions, or end with a wound, so they form no
 //! deadlock cycle.
 
-use super::cancellable_queue::{CALLED, Policy, Session, WAITING};
+use super::cancellable_queue::{CALLED, Policy, SharedSession, WAITING};
 use machine::{Core, Machine};
 use txn::AbortReason;
 
@@ -39,13 +39,17 @@ impl<M: Machine> Policy<M> for Wound {
     const BY_NAME: bool = true;
     const MEETS_ALL: bool = false;
 
-    fn meets(&mut self, core: &M::Core, other: &Session<M>, name: u64) {
+    fn meets(&mut self, core: &M::Core, other: &SharedSession<M>, name: u64) {
         if self.wounds(name) {
             other.call(core);
         }
     }
 
-    fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
+    fn until_told(
+        &mut self,
+        core: &M::Core,
+        session: &SharedSession<M>,
+    ) -> Result<(), AbortReason> {
         core.wait_while(&session.line, &session.fate, |fate| fate & (WAITING | CALLED) == WAITING);
         Ok(())
     }

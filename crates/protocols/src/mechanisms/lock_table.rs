@@ -127,7 +127,7 @@ impl<M: Machine> LockTables<M> {
 
 impl<M: Machine> LockPlace<M> for LockTables<M> {
     const IN_TABLES: bool = true;
-    type Record = ();
+    type Words = ();
 
     fn new(arena: &Arc<Arena>, options: &ProtocolOptions) -> Result<Self, OutOfMemory> {
         let tables = match options.locks {

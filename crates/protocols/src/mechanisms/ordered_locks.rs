@@ -20,7 +20,7 @@
 //! listed locks that come before it.
 
 use super::{
-    cancellable_queue::{CALLED, Claims, Policy, Session, Sessions, WAITING},
+    cancellable_queue::{CALLED, Claims, Policy, SharedSession, SharedSessions, WAITING},
     lock_queue::{Held, Queued},
     two_phase_locking::Mode,
 };
@@ -48,7 +48,7 @@ pub struct OrderedLocks<'s, M: Machine, C> {
     /// advice. Invariant: sorted by record name, at most one entry per record.
     retrospective: Vec<(RecordName, RecordRef<'s, M, C>, Mode)>,
     /// Number of the session. The lock queue uses it as the name of the session's requests.
-    slot: u64,
+    session: u64,
 }
 
 /// Waits until the session is granted the lock or called. Gives up at the deadline, in ticks of
@@ -59,9 +59,13 @@ impl<M: Machine> Policy<M> for Until {
     const BY_NAME: bool = false;
     const MEETS_ALL: bool = false;
 
-    fn meets(&mut self, _: &M::Core, _: &Session<M>, _: u64) {}
+    fn meets(&mut self, _: &M::Core, _: &SharedSession<M>, _: u64) {}
 
-    fn until_told(&mut self, core: &M::Core, session: &Session<M>) -> Result<(), AbortReason> {
+    fn until_told(
+        &mut self,
+        core: &M::Core,
+        session: &SharedSession<M>,
+    ) -> Result<(), AbortReason> {
         let waiting = |fate| fate & (WAITING | CALLED) == WAITING;
         let told = core.wait_while_until(&session.line, &session.fate, self.0, waiting);
         told.map(|_| ()).map_err(|_| AbortReason::Timeout)
@@ -78,10 +82,15 @@ pub enum OutOfOrder {
 }
 
 impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
-    /// Creates the locks of session `slot`. It holds none yet.
-    pub fn new(sessions: &Sessions<M>, slot: usize) -> Self {
-        let claims = Claims::in_order_of_arrival(sessions, slot);
-        OrderedLocks { claims, held: Vec::new(), retrospective: Vec::new(), slot: slot as u64 }
+    /// Creates the locks of session number `session`. It holds none yet.
+    pub fn new(sessions: &SharedSessions<M>, session: usize) -> Self {
+        let claims = Claims::in_order_of_arrival(sessions, session);
+        OrderedLocks {
+            claims,
+            held: Vec::new(),
+            retrospective: Vec::new(),
+            session: session as u64,
+        }
     }
 
     /// Begins an attempt. A new transaction (`is_new`) forgets the advice of the last attempt.
@@ -220,7 +229,7 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         deadline: u64,
     ) -> Result<(), AbortReason> {
         let (policy, called) = (&mut Until(deadline), AbortReason::LockConflict);
-        let held = self.claims.acquire(core, &record, self.slot, mode, policy, called)?;
+        let held = self.claims.acquire(core, &record, self.session, mode, policy, called)?;
         self.held.insert(at, Lock { name: record.name(), record, held });
         Ok(())
     }

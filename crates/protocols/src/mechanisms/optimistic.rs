@@ -46,7 +46,7 @@ pub enum End {
 /// Rules of a protocol: what versions are, and what makes reads valid.
 pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// The word in each record, and all else that the protocol keeps there.
-    type Record: TidRecord;
+    type Words: TidRecord;
     /// State of a session, besides its read set and its write set.
     type Own<'s>: Send
     where
@@ -73,8 +73,8 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// Creates the state of session `slot`.
-    fn own<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Self::Own<'s>;
+    /// Creates the state of session number `session`.
+    fn own<'s>(&'s self, epochs: &'s Epochs<M>, session: usize) -> Self::Own<'s>;
 
     /// Begins an attempt.
     #[inline(always)]
@@ -88,7 +88,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         own: &mut Self::Own<'s>,
-        record: RecordRef<'s, M, Self::Record>,
+        record: RecordRef<'s, M, Self::Words>,
         intent: Intent,
     ) -> Result<(), Abort> {
         let _ = (core, own, record, intent);
@@ -107,7 +107,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         own: &mut Self::Own<'s>,
-        sets: &mut Footprint<'s, M, Self::Record>,
+        sets: &mut Footprint<'s, M, Self::Words>,
     ) -> Result<u64, Abort>;
 
     /// Returns up to which commit timestamp the reads stay valid, if they were validated for `timestamp`. `None` means
@@ -123,7 +123,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     fn confirm<'s>(
         &'s self,
         core: &M::Core,
-        sets: &mut Footprint<'s, M, Self::Record>,
+        sets: &mut Footprint<'s, M, Self::Words>,
         timestamp: u64,
     ) -> Result<(), Abort> {
         let _ = timestamp;
@@ -144,7 +144,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
         &'s self,
         core: &M::Core,
         own: &mut Self::Own<'s>,
-        sets: &Footprint<'s, M, Self::Record>,
+        sets: &Footprint<'s, M, Self::Words>,
         end: End,
     ) {
         let _ = (core, own, sets, end);
@@ -161,7 +161,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     fn first_word(
         &self,
         core: &M::Core,
-        guard: Option<GuardRef<'_, M, Self::Record>>,
+        guard: Option<GuardRef<'_, M, Self::Words>>,
     ) -> Option<u64> {
         // In a leaf the word must be known: the transaction can have read the absence by scanning the range.
         let _ = core;
@@ -172,8 +172,8 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     fn pass_on(
         &self,
         core: &M::Core,
-        from: GuardRef<'_, M, Self::Record>,
-        to: GuardRef<'_, M, Self::Record>,
+        from: GuardRef<'_, M, Self::Words>,
+        to: GuardRef<'_, M, Self::Words>,
     ) {
         let _ = (core, from, to);
     }
@@ -182,8 +182,8 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     fn retire(
         &self,
         core: &M::Core,
-        record: &RecordRef<'_, M, Self::Record>,
-        guard: Option<GuardRef<'_, M, Self::Record>>,
+        record: &RecordRef<'_, M, Self::Words>,
+        guard: Option<GuardRef<'_, M, Self::Words>>,
     ) {
         let _ = (core, record, guard);
     }
@@ -306,7 +306,7 @@ pub struct Worker<'s, M: Machine, R: Rules<M>> {
     /// State that the rules keep.
     own: R::Own<'s>,
     /// Footprint of the running attempt.
-    sets: Footprint<'s, M, R::Record>,
+    sets: Footprint<'s, M, R::Words>,
 }
 
 /// The protocol whose rules of validation are `R`.
@@ -326,7 +326,7 @@ impl<R> Optimistic<R> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, R>,
-        record: RecordRef<'s, M, R::Record>,
+        record: RecordRef<'s, M, R::Words>,
         at: Option<usize>,
     ) -> Result<bool, Abort>
     where
@@ -341,7 +341,7 @@ impl<R> Optimistic<R> {
 }
 
 impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
-    type Record = R::Record;
+    type Words = R::Words;
     type Worker<'s>
         = Worker<'s, M, R>
     where
@@ -374,8 +374,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         Ok(Optimistic { rules, validates, adds_at_commit: options.commit_updates })
     }
 
-    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Worker<'s, M, R> {
-        Worker { own: self.rules.own(epochs, slot), sets: Footprint::empty() }
+    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, session: usize) -> Worker<'s, M, R> {
+        Worker { own: self.rules.own(epochs, session), sets: Footprint::empty() }
     }
 
     #[inline]
@@ -388,7 +388,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, R>,
-        record: RecordRef<'s, M, R::Record>,
+        record: RecordRef<'s, M, R::Words>,
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
@@ -417,7 +417,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, R>,
-        record: RecordRef<'s, M, R::Record>,
+        record: RecordRef<'s, M, R::Words>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
         if core.is_planted(faults::BYPASSING_WRITES) {
@@ -441,7 +441,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, R>,
-        record: RecordRef<'s, M, R::Record>,
+        record: RecordRef<'s, M, R::Words>,
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
@@ -457,7 +457,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, R>,
-        guard: GuardRef<'s, M, R::Record>,
+        guard: GuardRef<'s, M, R::Words>,
     ) -> Result<(), Abort> {
         if self.validates && !core.is_planted(faults::PHANTOM_BY_RETURNED_KEYS) {
             worker.sets.leaves.observe(core, guard);
@@ -469,8 +469,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, R>,
-        guard: GuardRef<'s, M, R::Record>,
-        record: RecordRef<'s, M, R::Record>,
+        guard: GuardRef<'s, M, R::Words>,
+        record: RecordRef<'s, M, R::Words>,
         counted: u64,
     ) -> Result<(), Abort> {
         self.prepare_record(core, &record, Some(guard));
@@ -489,8 +489,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, R>,
-        guard: GuardRef<'s, M, R::Record>,
-        right: GuardRef<'s, M, R::Record>,
+        guard: GuardRef<'s, M, R::Words>,
+        right: GuardRef<'s, M, R::Words>,
         counted: u64,
     ) -> Result<(), Abort> {
         self.rules.pass_on(core, guard, right);
@@ -564,8 +564,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     fn merge(
         &self,
         core: &M::Core,
-        gone: GuardRef<'_, M, R::Record>,
-        heir: GuardRef<'_, M, R::Record>,
+        gone: GuardRef<'_, M, R::Words>,
+        heir: GuardRef<'_, M, R::Words>,
     ) {
         if !core.is_planted(faults::TICTOC_MERGE_FORGETS_SCANS) {
             self.rules.pass_on(core, gone, heir);
@@ -575,8 +575,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     fn prepare_record(
         &self,
         core: &M::Core,
-        record: &RecordRef<'_, M, R::Record>,
-        guard: Option<GuardRef<'_, M, R::Record>>,
+        record: &RecordRef<'_, M, R::Words>,
+        guard: Option<GuardRef<'_, M, R::Words>>,
     ) {
         if let Some(word) = self.rules.first_word(core, guard) {
             core.store(record.line(), record.cc().word(), word);
@@ -586,8 +586,8 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     fn retire(
         &self,
         core: &M::Core,
-        record: &RecordRef<'_, M, R::Record>,
-        guard: Option<GuardRef<'_, M, R::Record>>,
+        record: &RecordRef<'_, M, R::Words>,
+        guard: Option<GuardRef<'_, M, R::Words>>,
     ) {
         self.rules.retire(core, record, guard);
     }

@@ -17,7 +17,7 @@
 //! and every search acquires that latch.
 
 use super::{
-    cancellable_queue::{ATTEMPT_SHIFT, Session, Sessions, WAITING},
+    cancellable_queue::{ATTEMPT_SHIFT, SharedSession, SharedSessions, WAITING},
     queue_latch::{LatchNodes, Latcher},
 };
 use crate::faults;
@@ -53,8 +53,8 @@ unsafe impl<M: Machine> Zeroed for CentralLatch<M> {}
 
 /// Returns the name of an attempt, as edges hold it.
 #[inline(always)]
-pub fn attempt_name(slot: usize, attempt: u64) -> u64 {
-    attempt << LOW_BITS | slot as u64
+pub fn attempt_name(session: usize, attempt: u64) -> u64 {
+    attempt << LOW_BITS | session as u64
 }
 
 fn slot_of(name: u64) -> usize {
@@ -74,7 +74,7 @@ pub struct WaitsFor<M: Machine> {
 
 /// A session's private state: its edges, and the state of its searches.
 pub struct Searcher<M: Machine> {
-    slot: usize,
+    session: usize,
     /// Number of the session's last published wait.
     wait: u64,
     /// Names of the attempts that the session is about to wait for.
@@ -134,13 +134,13 @@ impl<M: Machine> WaitsFor<M> {
         Ok(WaitsFor { arena, first, lines_per_row, sessions, central, machine: PhantomData })
     }
 
-    /// Creates the private state of session `slot`.
-    pub fn searcher(&self, slot: usize) -> Searcher<M> {
+    /// Creates the private state of session number `session`.
+    pub fn searcher(&self, session: usize) -> Searcher<M> {
         Searcher {
-            slot,
+            session,
             wait: 0,
             edges: Vec::new(),
-            latcher: self.central.as_ref().map(|(_, nodes)| nodes.latcher(slot)),
+            latcher: self.central.as_ref().map(|(_, nodes)| nodes.latcher(session)),
             seen: vec![0; self.sessions],
             pass: 0,
             path: Vec::new(),
@@ -148,10 +148,10 @@ impl<M: Machine> WaitsFor<M> {
     }
 
     #[inline(always)]
-    fn edge(&self, slot: usize, at: u64) -> (&M::Line, &Word) {
+    fn edge(&self, session: usize, at: u64) -> (&M::Line, &Word) {
         let (line, at) = (at / EDGES_PER_LINE as u64, at as usize % EDGES_PER_LINE);
-        assert!(slot < self.sessions && line < self.lines_per_row, "beyond the graph");
-        let line = slot as u64 * self.lines_per_row + line;
+        assert!(session < self.sessions && line < self.lines_per_row, "beyond the graph");
+        let line = session as u64 * self.lines_per_row + line;
         // SAFETY: `new` has allocated the lines of every row, and the assertion has checked both
         // indexes.
         let edges =
@@ -182,18 +182,18 @@ impl<M: Machine> WaitsFor<M> {
     pub fn publish(
         &self,
         core: &M::Core,
-        sessions: &Sessions<M>,
+        sessions: &SharedSessions<M>,
         searcher: &mut Searcher<M>,
         locks: u64,
     ) {
         self.enter(core, searcher);
         for (at, &name) in searcher.edges.iter().enumerate() {
-            let (line, edge) = self.edge(searcher.slot, at as u64);
+            let (line, edge) = self.edge(searcher.session, at as u64);
             // Release: a session that reads this edge also sees that the previous wait is over.
             core.store(line, edge, name);
         }
         searcher.wait += 1;
-        let session = sessions.at(searcher.slot);
+        let session = sessions.at(searcher.session);
         let row = searcher.wait << LOW_BITS | searcher.edges.len() as u64;
         core.store_relaxed(&session.line, &session.locks, locks);
         core.store(&session.line, &session.published, row);
@@ -201,10 +201,10 @@ impl<M: Machine> WaitsFor<M> {
     }
 
     /// Ends a wait. Without a central graph the row is void already. A central graph must be told.
-    pub fn withdraw(&self, core: &M::Core, sessions: &Sessions<M>, searcher: &Searcher<M>) {
+    pub fn withdraw(&self, core: &M::Core, sessions: &SharedSessions<M>, searcher: &Searcher<M>) {
         if self.central.is_some() {
             self.enter(core, searcher);
-            let session = sessions.at(searcher.slot);
+            let session = sessions.at(searcher.session);
             core.store(&session.line, &session.published, 0);
             self.leave(core, searcher);
         }
@@ -214,7 +214,7 @@ impl<M: Machine> WaitsFor<M> {
     pub fn search(
         &self,
         core: &M::Core,
-        sessions: &Sessions<M>,
+        sessions: &SharedSessions<M>,
         searcher: &mut Searcher<M>,
         own: u64,
     ) -> Found {
@@ -230,7 +230,7 @@ impl<M: Machine> WaitsFor<M> {
     fn walk(
         &self,
         core: &M::Core,
-        sessions: &Sessions<M>,
+        sessions: &SharedSessions<M>,
         searcher: &mut Searcher<M>,
         own: u64,
     ) -> Found {
@@ -266,14 +266,14 @@ impl<M: Machine> WaitsFor<M> {
     }
 
     /// Returns a step to the attempt `name`, if that attempt waits.
-    fn step_to(&self, core: &M::Core, sessions: &Sessions<M>, name: u64) -> Option<Step> {
+    fn step_to(&self, core: &M::Core, sessions: &SharedSessions<M>, name: u64) -> Option<Step> {
         let session = sessions.at(slot_of(name));
         let row = core.load(&session.line, &session.published);
         waits(core, session, name).then_some(Step { name, row, next: 0 })
     }
 
     /// Chooses the victim of a cycle. None if a member has left the cycle.
-    fn victim(&self, core: &M::Core, sessions: &Sessions<M>, circle: &[Step]) -> Option<u64> {
+    fn victim(&self, core: &M::Core, sessions: &SharedSessions<M>, circle: &[Step]) -> Option<u64> {
         let stale = core.is_planted(faults::DL_DETECT_STALE_EDGES);
         let mut fewest = None;
         for step in circle {
@@ -293,7 +293,7 @@ impl<M: Machine> WaitsFor<M> {
     }
 
     /// Calls the waiting attempt `victim`. It can have been called already.
-    pub fn call(&self, core: &M::Core, sessions: &Sessions<M>, victim: u64) {
+    pub fn call(&self, core: &M::Core, sessions: &SharedSessions<M>, victim: u64) {
         let session = sessions.at(slot_of(victim));
         session.call_waiting(core, victim >> LOW_BITS);
     }
@@ -301,7 +301,7 @@ impl<M: Machine> WaitsFor<M> {
 
 /// Returns true if the attempt `name` of `session` waits and has not been called.
 #[inline(always)]
-fn waits<M: Machine>(core: &M::Core, session: &Session<M>, name: u64) -> bool {
+fn waits<M: Machine>(core: &M::Core, session: &SharedSession<M>, name: u64) -> bool {
     let fate = core.load(&session.line, &session.fate);
     match core.is_planted(faults::DL_DETECT_STALE_EDGES) {
         false => fate == name >> LOW_BITS << ATTEMPT_SHIFT | WAITING,

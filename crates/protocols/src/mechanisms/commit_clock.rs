@@ -53,7 +53,7 @@ impl<M: Machine> CommitClock<M> {
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<CommitClock<M>, OutOfMemory> {
         let last: Shared<Cell<M>> = arena.place(Place::Any)?;
         last.word.poke(DRAWING);
-        let own = |slot| arena.place(arena.beside(slot));
+        let own = |session| arena.place(arena.beside(session));
         let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(CommitClock { last, sessions })
     }

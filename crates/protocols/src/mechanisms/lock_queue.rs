@@ -62,7 +62,7 @@ pub trait LockPlace<M: Machine>: Sized + Send + Sync + 'static {
     /// Set if locks lie in tables, and not in their records.
     const IN_TABLES: bool;
     /// Words that the place keeps in each record.
-    type Record: Zeroed + Send + Sync + 'static;
+    type Words: Zeroed + Send + Sync + 'static;
 
     /// Creates what the place keeps outside the records, as `options` ask for it.
     fn new(arena: &Arc<Arena>, options: &ProtocolOptions) -> Result<Self, OutOfMemory>;
@@ -72,7 +72,7 @@ pub trait LockPlace<M: Machine>: Sized + Send + Sync + 'static {
         &'a self,
         core: &M::Core,
         latcher: &Latcher<M>,
-        record: &RecordRef<'a, M, Self::Record>,
+        record: &RecordRef<'a, M, Self::Words>,
     ) -> Result<Latched<'a, M>, OutOfMemory>;
 
     /// Releases the latch, when the caller has finished with the lock.
@@ -94,7 +94,7 @@ pub struct InRecord;
 
 impl<M: Machine> LockPlace<M> for InRecord {
     const IN_TABLES: bool = false;
-    type Record = LockQueue;
+    type Words = LockQueue;
 
     fn new(_: &Arc<Arena>, _: &ProtocolOptions) -> Result<Self, OutOfMemory> {
         Ok(InRecord)
@@ -348,7 +348,7 @@ impl<M: Machine> Requests<M> {
         &mut self,
         core: &M::Core,
         place: &P,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         timestamp: u64,
         mode: Mode,
         may_wait: MayWait,
@@ -387,7 +387,7 @@ impl<M: Machine> Requests<M> {
         &mut self,
         core: &M::Core,
         place: &P,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         timestamp: u64,
         held: &mut Held,
         may_wait: MayWait,
@@ -425,7 +425,7 @@ impl<M: Machine> Requests<M> {
         &mut self,
         core: &M::Core,
         place: &P,
-        record: &RecordRef<'_, M, P::Record>,
+        record: &RecordRef<'_, M, P::Words>,
         held: Held,
     ) {
         let lock = place.latch(core, &self.latcher, record);

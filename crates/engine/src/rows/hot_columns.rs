@@ -1,12 +1,12 @@
-//! Whole rows and split rows. Each access goes to the part or parts that hold the columns it names.
+//! Whole rows and parts rows. Each access goes to the part or parts that hold the columns it names.
 //!
-//! A split row has two records: the first part holds the cold columns, the second part the hot ones. Both parts
+//! A parts row has two records: the first part holds the cold columns, the second part the hot ones. Both parts
 //! are present or both are absent, in every consistent state.
 
 use super::{Sited, Work};
 use machine::{Core, Machine};
 use protocols::{Change, faults};
-use storage::{RowState, Split};
+use storage::{HotColumns, RowState};
 use txn::{Abort, ColumnSet, Intent};
 
 impl<'s, M: Machine> Work<'_, 's, M> {
@@ -19,25 +19,25 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<bool, Abort> {
-        let Some((split, second, often)) = second_of(at, columns) else {
+        let Some((parts, second, hot)) = second_of(at, columns) else {
             return Ok(self.read_record(at, columns, intent, out)?.state.is_present());
         };
-        if often == columns {
+        if hot == columns {
             return Ok(self.read_record(second, columns, intent, out)?.state.is_present());
         }
         let all = columns;
         let mut part = std::mem::take(&mut self.rows.part);
         part.resize(out.len(), 0);
         let mut read = |record, columns| {
-            let bytes = split.row_layout().held_bytes(columns);
+            let bytes = parts.row_layout().held_bytes(columns);
             let head = self.read_record(record, columns, intent, &mut part[..bytes])?;
             if head.state.is_present() {
-                split.row_layout().scatter((columns, &part), all, out);
+                parts.row_layout().scatter((columns, &part), all, out);
             }
             Ok(head.state.is_present())
         };
-        let found = match read(at, columns.without(often)) {
-            Ok(true) => read(second, often),
+        let found = match read(at, columns.without(hot)) {
+            Ok(true) => read(second, hot),
             other => other,
         };
         self.rows.part = part;
@@ -88,20 +88,20 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         (columns, values): (ColumnSet, &[u8]),
         mut write: impl FnMut(&mut Self, Sited<'s, M>, ColumnSet, &[u8]) -> Result<bool, Abort>,
     ) -> Result<bool, Abort> {
-        let Some((split, second, often)) = second_of(at, columns) else {
+        let Some((parts, second, hot)) = second_of(at, columns) else {
             return write(self, at, columns, values);
         };
-        if often == columns {
+        if hot == columns {
             return write(self, second, columns, values);
         }
         let mut part = std::mem::take(&mut self.rows.part);
         part.resize(values.len(), 0);
         let mut write = |record, of| {
-            let bytes = split.row_layout().gather((columns, values), of, &mut part);
+            let bytes = parts.row_layout().gather((columns, values), of, &mut part);
             write(self, record, of, &part[..bytes])
         };
-        let written = match write(at, columns.without(often)) {
-            Ok(true) => write(second, often),
+        let written = match write(at, columns.without(hot)) {
+            Ok(true) => write(second, hot),
             other => other,
         };
         self.rows.part = part;
@@ -109,14 +109,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 }
 
-/// Returns the second part of a split row and those of `columns` that are in it. Returns `None` if the row is
-/// not split or none of `columns` are in its second part.
+/// Returns the second part of a parts row and those of `columns` that are in it. Returns `None` if the row is
+/// not parts or none of `columns` are in its second part.
 fn second_of<'s, M: Machine>(
     at: Sited<'s, M>,
     columns: ColumnSet,
-) -> Option<(&'s Split<M>, Sited<'s, M>, ColumnSet)> {
-    let split = at.record.table().split()?;
-    let often = columns.without(columns.without(split.columns()));
-    let second = Sited { record: split.second(&at.record), ..at };
-    (!often.is_empty()).then_some((split, second, often))
+) -> Option<(&'s HotColumns<M>, Sited<'s, M>, ColumnSet)> {
+    let parts = at.record.table().hot_columns()?;
+    let hot = columns.without(columns.without(parts.columns()));
+    let second = Sited { record: parts.second(&at.record), ..at };
+    (!hot.is_empty()).then_some((parts, second, hot))
 }

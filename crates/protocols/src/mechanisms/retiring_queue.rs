@@ -135,16 +135,16 @@ impl<M: Machine> RetiringLocks<M> {
         })
     }
 
-    /// Creates the claims of session number `slot`.
-    pub fn claims(&self, slot: usize) -> Claims<M> {
+    /// Creates the claims of session number `session`.
+    pub fn claims(&self, session: usize) -> Claims<M> {
         let mut claims = Claims {
-            // Checks the slot.
-            latcher: self.latches.latcher(slot),
-            session: self.sessions + slot as u64 * Self::SESSION_BYTES,
+            // Checks the session.
+            latcher: self.latches.latcher(session),
+            session: self.sessions + session as u64 * Self::SESSION_BYTES,
             free: Vec::new(),
-            source: TimestampSource::new(slot),
+            source: TimestampSource::new(session),
         };
-        claims.supply(self.requests + slot as u64 * Self::CHUNK_BYTES);
+        claims.supply(self.requests + session as u64 * Self::CHUNK_BYTES);
         claims
     }
 

@@ -60,15 +60,15 @@ impl LatchNodes {
         Ok(LatchNodes { arena: arena.clone(), first, count, machine: TypeId::of::<M>() })
     }
 
-    /// Creates the latcher of session `slot`. Panics if that session has a latcher already: two
+    /// Creates the latcher of session number `session`. Panics if that session has a latcher already: two
     /// latchers that queue with one node would both acquire the latch.
-    pub fn latcher<M: Machine>(&self, slot: usize) -> Latcher<M> {
-        assert!(slot < self.count, "session {slot} of {}", self.count);
+    pub fn latcher<M: Machine>(&self, session: usize) -> Latcher<M> {
+        assert!(session < self.count, "session {session} of {}", self.count);
         assert_eq!(self.machine, TypeId::of::<M>(), "nodes of another machine");
-        let node = self.first + (slot * size_of::<Node<M>>()) as u64;
-        // SAFETY: `new` has placed `count` nodes of this machine, and `slot` is below `count`.
+        let node = self.first + (session * size_of::<Node<M>>()) as u64;
+        // SAFETY: `new` has placed `count` nodes of this machine, and `session` is below `count`.
         let taken = unsafe { self.arena.at::<Node<M>>(node) }.taken.take();
-        assert!(taken, "session {slot} has a latcher already");
+        assert!(taken, "session {session} has a latcher already");
         Latcher { arena: self.arena.clone(), node, machine: PhantomData }
     }
 }
@@ -169,8 +169,8 @@ mod tests {
     fn a_session_has_one_latcher_at_a_time() {
         let machine = Native::new(NativeOptions::default()).unwrap();
         let nodes = LatchNodes::new::<Native>(machine.arena(), 2).unwrap();
-        let latcher = |slot| {
-            let made = || nodes.latcher::<Native>(slot);
+        let latcher = |session| {
+            let made = || nodes.latcher::<Native>(session);
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(made))
         };
         let (first, second) = (latcher(0), latcher(1));
@@ -185,9 +185,9 @@ mod tests {
         let nodes = LatchNodes::new::<Native>(machine.arena(), 4).unwrap();
         let (tail, counter) = (Word::new(0), Word::new(0));
         let bodies = (0..4)
-            .map(|slot| -> Body<'_, Native> {
+            .map(|session| -> Body<'_, Native> {
                 let (tail, counter) = (&tail, &counter);
-                let latcher = nodes.latcher::<Native>(slot);
+                let latcher = nodes.latcher::<Native>(session);
                 Box::new(move |core| {
                     for _ in 0..5000 {
                         latcher.latch(core, &(), tail);

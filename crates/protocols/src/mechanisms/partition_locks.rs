@@ -91,7 +91,7 @@ pub struct PartitionLocks<M: Machine> {
 
 /// One session's locks, owned or requested.
 pub struct Claims<M: Machine> {
-    slot: usize,
+    session: usize,
     requests: Requests<M>,
     /// Each entry is a partition and the request for it. The request owns the partition or is in
     /// its queue.
@@ -110,7 +110,7 @@ impl<M: Machine> PartitionLocks<M> {
                 .map(|_| arena.place(Place::Any))
                 .collect::<Result<_, _>>()?,
             sessions: (0..sessions)
-                .map(|slot| arena.place(arena.beside(slot)))
+                .map(|session| arena.place(arena.beside(session)))
                 .collect::<Result<_, _>>()?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
             arena: arena.clone(),
@@ -122,10 +122,10 @@ impl<M: Machine> PartitionLocks<M> {
         self.partitions.len()
     }
 
-    /// Creates the claims of session `slot`. There are none yet.
-    pub fn claims(&self, slot: usize) -> Claims<M> {
-        let requests = Requests::new(&self.arena, self.latches.latcher(slot));
-        Claims { slot, requests, made: Vec::new() }
+    /// Creates the claims of session number `session`. There are none yet.
+    pub fn claims(&self, session: usize) -> Claims<M> {
+        let requests = Requests::new(&self.arena, self.latches.latcher(session));
+        Claims { session, requests, made: Vec::new() }
     }
 
     /// Acquires the locks of `partitions`, which must be distinct, and returns when the session
@@ -138,7 +138,7 @@ impl<M: Machine> PartitionLocks<M> {
         partitions: impl ExactSizeIterator<Item = usize>,
         older: Older,
     ) -> Result<(), Refusal> {
-        let own = &*self.sessions[claims.slot];
+        let own = &*self.sessions[claims.session];
         let count = partitions.len();
         core.store_relaxed(&own.line, &own.partitions, count as u64);
         for partition in partitions {
@@ -193,7 +193,7 @@ impl<M: Machine> PartitionLocks<M> {
         let Partition { line, queue } = &*self.partitions[partition];
         let requests = &claims.requests;
         let asked = requests.at(request);
-        core.store_relaxed(&asked.line, &asked.session, claims.slot as u64);
+        core.store_relaxed(&asked.line, &asked.session, claims.session as u64);
         requests.latch(core, line, queue);
         let owner = core.load_relaxed(line, &queue.owners);
         let may_overtake = only || core.is_planted(faults::HSTORE_OVERTAKES_IN_PART);
@@ -207,7 +207,7 @@ impl<M: Machine> PartitionLocks<M> {
                 if only {
                     // The overtaker runs as soon as it owns the lock. Otherwise a transaction that
                     // is younger than the overtaken one could take the lock from the overtaker.
-                    let own = &*self.sessions[claims.slot];
+                    let own = &*self.sessions[claims.session];
                     core.store_relaxed(&own.line, &own.partitions, RUNNING | 1);
                 }
                 true

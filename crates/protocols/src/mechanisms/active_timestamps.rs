@@ -22,15 +22,15 @@ use machine::{
 };
 
 #[repr(C, align(64))]
-struct Slot<M: Machine> {
+struct TimestampWord<M: Machine> {
     /// Cache line of the word.
     line: M::Line,
     /// The frontier, or the timestamp of a session's running transaction.
     timestamp: Word,
 }
 
-// SAFETY: `Slot` consists of a line and a word, and both are valid as zeros.
-unsafe impl<M: Machine> Zeroed for Slot<M> {}
+// SAFETY: `TimestampWord` consists of a line and a word, and both are valid as zeros.
+unsafe impl<M: Machine> Zeroed for TimestampWord<M> {}
 
 /// Shown by a session that runs no transaction. Timestamp 0 belongs to the loader.
 const IDLE: u64 = 0;
@@ -38,9 +38,9 @@ const IDLE: u64 = 0;
 /// The timestamps of all sessions, and the frontier.
 pub struct ActiveTimestamps<M: Machine> {
     /// Only grows. No transaction begins below it.
-    frontier: Shared<Slot<M>>,
+    frontier: Shared<TimestampWord<M>>,
     /// By session number. Only the session itself writes its word.
-    sessions: Vec<Shared<Slot<M>>>,
+    sessions: Vec<Shared<TimestampWord<M>>>,
 }
 
 /// Result of a look at the active timestamps.
@@ -75,7 +75,7 @@ impl<M: Machine> ActiveTimestamps<M> {
     /// Creates words for `sessions` sessions, none of them active.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let frontier = arena.place(Place::Any)?;
-        let own = |slot| arena.place(arena.beside(slot));
+        let own = |session| arena.place(arena.beside(session));
         let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
         Ok(ActiveTimestamps { frontier, sessions })
     }
@@ -89,12 +89,12 @@ impl<M: Machine> ActiveTimestamps<M> {
     /// must give a larger one at every call.
     #[inline]
     pub fn enter(&self, core: &M::Core, session: usize, mut draw: impl FnMut() -> u64) -> u64 {
-        let slot = &self.sessions[session];
+        let session = &self.sessions[session];
         // Each turn draws a larger timestamp, so the loop ends without the help of another session.
         loop {
             let timestamp = draw();
-            core.store(&slot.line, &slot.timestamp, timestamp);
-            core.wake(&slot.line, &slot.timestamp);
+            core.store(&session.line, &session.timestamp, timestamp);
+            core.wake(&session.line, &session.timestamp);
             // The timestamp must be visible before the frontier is read: see the module's page.
             core.fence();
             if timestamp >= core.load(&self.frontier.line, &self.frontier.timestamp) {
@@ -106,9 +106,9 @@ impl<M: Machine> ActiveTimestamps<M> {
     /// Ends the transaction of session number `session`.
     #[inline]
     pub fn leave(&self, core: &M::Core, session: usize) {
-        let slot = &self.sessions[session];
-        core.store(&slot.line, &slot.timestamp, IDLE);
-        core.wake(&slot.line, &slot.timestamp);
+        let session = &self.sessions[session];
+        core.store(&session.line, &session.timestamp, IDLE);
+        core.wake(&session.line, &session.timestamp);
     }
 
     /// Returns the present frontier, below which no transaction begins.
@@ -136,8 +136,8 @@ impl<M: Machine> ActiveTimestamps<M> {
     pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
         needed.frontier = self.raise(core, timestamp);
         needed.active.clear();
-        for slot in &self.sessions {
-            let active = core.load(&slot.line, &slot.timestamp);
+        for session in &self.sessions {
+            let active = core.load(&session.line, &session.timestamp);
             if active != IDLE {
                 needed.active.push(active);
             }
@@ -154,9 +154,9 @@ impl<M: Machine> ActiveTimestamps<M> {
         end: u64,
         deadline: u64,
     ) -> Result<(), TimedOut> {
-        for slot in &self.sessions {
+        for session in &self.sessions {
             let here = |active: u64| (begin.max(IDLE + 1)..end).contains(&active);
-            core.wait_while_until(&slot.line, &slot.timestamp, deadline, here)?;
+            core.wait_while_until(&session.line, &session.timestamp, deadline, here)?;
         }
         Ok(())
     }

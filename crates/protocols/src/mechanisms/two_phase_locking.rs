@@ -39,7 +39,7 @@ pub enum Mode {
 /// A way of locking records.
 pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     /// The words of the lock in each record.
-    type Record: Zeroed + Send + Sync + 'static;
+    type Words: Zeroed + Send + Sync + 'static;
     /// State that a session keeps for each lock that it holds.
     type Held: Copy + Send;
     /// State that a session keeps between locks (its timestamp, its queue entries).
@@ -85,8 +85,8 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
-    /// Creates the state of session `slot`.
-    fn owner(&self, slot: usize) -> Self::Owner;
+    /// Creates the state of session number `session`.
+    fn owner(&self, session: usize) -> Self::Owner;
 
     /// Begins an attempt.
     fn begin(&self, core: &M::Core, owner: &mut Self::Owner, txn: Txn<'_>);
@@ -96,7 +96,7 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         &self,
         core: &M::Core,
         owner: &mut Self::Owner,
-        record: &RecordRef<'_, M, Self::Record>,
+        record: &RecordRef<'_, M, Self::Words>,
         mode: Mode,
     ) -> Result<Self::Held, Abort>;
 
@@ -105,7 +105,7 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         &self,
         core: &M::Core,
         owner: &mut Self::Owner,
-        record: &RecordRef<'_, M, Self::Record>,
+        record: &RecordRef<'_, M, Self::Words>,
         held: &mut Self::Held,
     ) -> Result<(), Abort>;
 
@@ -116,7 +116,7 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         &self,
         core: &M::Core,
         owner: &mut Self::Owner,
-        record: &RecordRef<'_, M, Self::Record>,
+        record: &RecordRef<'_, M, Self::Words>,
         held: &mut Self::Held,
     ) -> Result<(), Abort> {
         let _ = (core, owner, record, held);
@@ -136,7 +136,7 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         &self,
         core: &M::Core,
         owner: &mut Self::Owner,
-        record: &RecordRef<'_, M, Self::Record>,
+        record: &RecordRef<'_, M, Self::Words>,
         held: Self::Held,
     );
 
@@ -165,14 +165,14 @@ pub struct TwoPhaseLocking<L> {
 }
 
 /// A lock that is held besides the others, and released before the transaction ends.
-type Instant<'s, M, L> = (RecordRef<'s, M, <L as Locks<M>>::Record>, <L as Locks<M>>::Held);
+type Instant<'s, M, L> = (RecordRef<'s, M, <L as Locks<M>>::Words>, <L as Locks<M>>::Held);
 
 /// A session's locks and writes.
 pub struct Worker<'s, M: Machine, L: Locks<M>> {
     /// Locks held until the transaction's end. Invariant: every written record is in it before its
     /// write is installed.
-    held: RecordSet<'s, M, L::Record, L::Held>,
-    pub(super) writes: WriteSet<'s, M, L::Record>,
+    held: RecordSet<'s, M, L::Words, L::Held>,
+    pub(super) writes: WriteSet<'s, M, L::Words>,
     /// The guard that is locked only for an insertion.
     instant: Option<Instant<'s, M, L>>,
     owner: L::Owner,
@@ -185,7 +185,7 @@ impl<L> TwoPhaseLocking<L> {
         &self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        record: RecordRef<'s, M, L::Record>,
+        record: RecordRef<'s, M, L::Words>,
         mode: Mode,
     ) -> Result<(), Abort>
     where
@@ -212,7 +212,7 @@ impl<L> TwoPhaseLocking<L> {
         &self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        record: RecordRef<'s, M, L::Record>,
+        record: RecordRef<'s, M, L::Words>,
     ) -> Result<(), Abort>
     where
         L: Locks<M>,
@@ -240,7 +240,7 @@ impl<L> TwoPhaseLocking<L> {
         &self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        record: RecordRef<'s, M, L::Record>,
+        record: RecordRef<'s, M, L::Words>,
         change: &Change<'_>,
     ) -> Result<(), Abort>
     where
@@ -261,7 +261,7 @@ impl<L> TwoPhaseLocking<L> {
         &self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        record: &RecordRef<'s, M, L::Record>,
+        record: &RecordRef<'s, M, L::Words>,
         columns: ColumnSet,
         out: &mut [u8],
     ) -> Result<Option<RowHead>, Abort>
@@ -304,7 +304,7 @@ impl<L> TwoPhaseLocking<L> {
 
 impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     const ONE_COPY: bool = L::ONE_COPY;
-    type Record = L::Record;
+    type Words = L::Words;
     type Worker<'s>
         = Worker<'s, M, L>
     where
@@ -335,12 +335,12 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         Ok(TwoPhaseLocking { locks: L::create(arena, options, sessions)?, short_reads })
     }
 
-    fn worker<'s>(&'s self, _: &'s Epochs<M>, slot: usize) -> Worker<'s, M, L> {
+    fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M, L> {
         Worker {
             held: RecordSet::default(),
             writes: WriteSet::default(),
             instant: None,
-            owner: self.locks.owner(slot),
+            owner: self.locks.owner(session),
         }
     }
 
@@ -354,7 +354,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        record: RecordRef<'s, M, L::Record>,
+        record: RecordRef<'s, M, L::Words>,
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
@@ -383,7 +383,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        record: RecordRef<'s, M, L::Record>,
+        record: RecordRef<'s, M, L::Words>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
         if self.defers::<M>() {
@@ -404,7 +404,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        guard: GuardRef<'s, M, L::Record>,
+        guard: GuardRef<'s, M, L::Words>,
     ) -> Result<(), Abort> {
         match self.short_reads {
             true => Ok(()),
@@ -416,7 +416,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        guard: GuardRef<'s, M, L::Record>,
+        guard: GuardRef<'s, M, L::Words>,
     ) -> Result<(), Abort> {
         if self.short_reads || core.is_planted(faults::PHANTOM_UNASKED_INSERTION) {
             return Ok(());
@@ -438,8 +438,8 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        guard: GuardRef<'s, M, L::Record>,
-        record: RecordRef<'s, M, L::Record>,
+        guard: GuardRef<'s, M, L::Words>,
+        record: RecordRef<'s, M, L::Words>,
         _: u64,
     ) -> Result<(), Abort> {
         match worker.held.find(&guard.record()) {
@@ -454,7 +454,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        _: GuardRef<'s, M, L::Record>,
+        _: GuardRef<'s, M, L::Words>,
     ) {
         self.end_instant(core, worker);
     }
@@ -463,8 +463,8 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        guard: GuardRef<'s, M, L::Record>,
-        right: GuardRef<'s, M, L::Record>,
+        guard: GuardRef<'s, M, L::Words>,
+        right: GuardRef<'s, M, L::Words>,
         _: u64,
     ) -> Result<(), Abort> {
         // The leaf's guard is locked exclusively, so no other transaction has scanned the leaf. If

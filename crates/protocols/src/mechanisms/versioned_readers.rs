@@ -79,7 +79,7 @@ pub struct ReadersOnVersions<M: Machine, L> {
 type Record<'s, M> = RecordRef<'s, M, VersionedLock>;
 
 /// A session's locks and writes, its snapshot, and the versions that it has superseded.
-pub struct Worker<'s, M: Machine, L: Locks<M, Record = VersionedLock>> {
+pub struct Worker<'s, M: Machine, L: Locks<M, Words = VersionedLock>> {
     locking: two_phase_locking::Worker<'s, M, L>,
     /// Timestamp of a transaction that is declared read-only; none for other transactions.
     snapshot: Option<u64>,
@@ -94,7 +94,7 @@ pub struct Worker<'s, M: Machine, L: Locks<M, Record = VersionedLock>> {
     marked: bool,
 }
 
-impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
+impl<'s, M: Machine, L: Locks<M, Words = VersionedLock>> Worker<'s, M, L> {
     /// Takes a slot for the version that the write at `at` supersedes.
     fn reserve(&mut self, core: &M::Core, at: usize) -> Result<Option<Record<'s, M>>, Abort> {
         match self.locking.writes.outcome(core, at) {
@@ -158,7 +158,7 @@ impl<'s, M: Machine, L: Locks<M, Record = VersionedLock>> Worker<'s, M, L> {
     }
 }
 
-impl<M: Machine, L: Locks<M, Record = VersionedLock>> ReadersOnVersions<M, L> {
+impl<M: Machine, L: Locks<M, Words = VersionedLock>> ReadersOnVersions<M, L> {
     /// Copies the version that was the newest at `timestamp`. Waits while a writer of the record
     /// commits.
     fn read_at<'s>(
@@ -191,9 +191,9 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> ReadersOnVersions<M, L> {
     }
 }
 
-impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnVersions<M, L> {
+impl<M: Machine, L: Locks<M, Words = VersionedLock>> Protocol<M> for ReadersOnVersions<M, L> {
     const ONE_COPY: bool = true;
-    type Record = VersionedLock;
+    type Words = VersionedLock;
     type Worker<'s>
         = Worker<'s, M, L>
     where
@@ -234,13 +234,13 @@ impl<M: Machine, L: Locks<M, Record = VersionedLock>> Protocol<M> for ReadersOnV
         })
     }
 
-    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, slot: usize) -> Worker<'s, M, L> {
+    fn worker<'s>(&'s self, epochs: &'s Epochs<M>, session: usize) -> Worker<'s, M, L> {
         Worker {
-            locking: self.locking.worker(epochs, slot),
+            locking: self.locking.worker(epochs, session),
             snapshot: None,
-            session: slot,
-            source: TimestampSource::new(slot),
-            latcher: self.versions.latches.latcher(slot),
+            session,
+            source: TimestampSource::new(session),
+            latcher: self.versions.latches.latcher(session),
             collector: self.versions.collector(),
             reserved: Vec::new(),
             marked: false,

@@ -43,11 +43,11 @@ pub struct Taken {
 }
 
 impl<'s, M: Machine> Holdings<'s, M> {
-    /// Creates the holdings of session `slot`, which takes slots for images from `images`.
-    pub fn new(locks: &'s RetiringLocks<M>, images: &'s VersionPool, slot: usize) -> Self {
+    /// Creates the holdings of session number `session`, which takes slots for images from `images`.
+    pub fn new(locks: &'s RetiringLocks<M>, images: &'s VersionPool, session: usize) -> Self {
         Holdings {
             locks,
-            claims: locks.claims(slot),
+            claims: locks.claims(session),
             held: RecordSet::default(),
             instant: None,
             images: VersionSlots::of(images),
