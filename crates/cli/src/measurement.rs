@@ -9,7 +9,7 @@ use checker::Counterexample;
 use engine::EngineError;
 use harness::arrivals::Arrivals;
 use harness::assemble;
-use harness::drive::BackOff;
+use harness::back_off::BackOff;
 use harness::run::{Growth, HarnessError, Plan, Repetition, run};
 use harness::run_record::{BrokenLaw, MachineKind, RunRecord, Setting};
 use machine::{Native, NativeOptions, Word};
@@ -44,6 +44,8 @@ pub struct Configuration {
     pub breakdown: bool,
     /// Arrivals of transactions in an open loop, or none for a closed loop.
     pub arrivals: Option<Arrivals>,
+    /// What workers do with aborted transactions.
+    pub back_off: BackOff,
     /// Source of the certificate.
     pub evidence: Evidence,
     /// Set if the history of the last repetition is kept.
@@ -243,7 +245,7 @@ impl Configuration {
             repetitions: self.repetitions,
             seed: self.seed,
             record_history: false,
-            back_off: BackOff::default(),
+            back_off: self.back_off,
             arrivals: self.arrivals,
             load_threads: if native { Native::available_cores() } else { 1 },
             // SILO uses 40 ms. A simulated run ends before that.
@@ -293,7 +295,10 @@ impl Configuration {
             self.arrivals.map_or(String::new(), |arrivals| {
                 let (process, rate) = (arrivals.process.name(), arrivals.rate_txn_per_s);
                 format!(" --arrivals {process} --rate {rate}")
-            }),
+            }) + &match self.back_off == BackOff::default() {
+                true => String::new(),
+                false => format!(" --back-off {}", self.back_off),
+            },
             match self.machine.kind() {
                 MachineKind::Native => " (native runs differ: repeat it)",
                 _ => "",

@@ -133,6 +133,10 @@ fn open_loops() {
     refused("run ycsb --rate 1k", &["--arrivals"]);
     refused("run ycsb --arrivals poisson", &["--rate"]);
     refused("run ycsb --arrivals poisson --rate 0", &["'0'", "--rate", "0.001 to 1e12"]);
+    refused("run ycsb --back-off sleep", &["'sleep'", "--back-off", "aside:MOST:BOUND"]);
+    refused("run ycsb --back-off aside:0:1us", &["'aside:0:1us'", "MOST from 1 to 1000"]);
+    let both = "run ycsb --back-off aside --arrivals poisson --rate 1k";
+    refused(both, &["--back-off aside", "--arrivals", "wait"]);
     refused("run ycsb --arrivals bursty --rate 1k", &["'bursty'", "poisson, fixed"]);
 }
 

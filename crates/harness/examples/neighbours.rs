@@ -4,7 +4,7 @@
 //! protocols. `cargo xtask neighbours` runs this example.
 
 use kilocore_harness::{
-    drive::BackOff,
+    back_off::BackOff,
     run::{Plan, Repetition, run},
 };
 use machine::{ArenaOptions, Native, NativeOptions, Word};

@@ -3,7 +3,7 @@
 
 use kilocore_harness::{
     assemble,
-    drive::BackOff,
+    back_off::BackOff,
     engines::Engines,
     run::{Plan, run},
     run_record::{MachineKind, RunRecord},

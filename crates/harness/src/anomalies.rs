@@ -237,6 +237,7 @@ impl Workload for Rows {
 }
 
 /// A client that does nothing, because the scripts run themselves.
+#[derive(Clone)]
 struct Idle;
 
 impl Client for Idle {

@@ -5,6 +5,7 @@ mod quality;
 pub use quality::adapted;
 
 use crate::{
+    back_off::BackOff,
     run::{Plan, Repetition},
     run_record::{
         ArrivalRecord, Certificate, MachineKind, Promise, RunRecord, Setting, Settings, Verdict,
@@ -57,6 +58,9 @@ pub fn protocol_settings(plan: &Plan) -> Settings {
     if let Some(declaration) = declaration::<Native>(plan) {
         let isolation = Setting::Text(declaration.isolation.to_string());
         settings.insert("isolation".to_owned(), isolation);
+    }
+    if plan.back_off != BackOff::default() {
+        settings.insert("back_off".to_owned(), Setting::Text(plan.back_off.to_string()));
     }
     let declared = registry::declarations::<Native>(&plan.protocol_options);
     let heeded = registry::knobs::<Native>().into_iter();

@@ -1,6 +1,8 @@
 //! Runs one worker's loop: draws a procedure, attempts it until it commits, and counts.
 
 use crate::arrivals::{ArrivalTimes, idle};
+use crate::aside::{Aside, Waiting};
+use crate::back_off::BackOff;
 use crate::measure::{Interval, WorkerReport};
 use crate::timeline::Meter;
 use engine::{Session, Start};
@@ -16,30 +18,6 @@ pub enum Length {
     /// Until this many procedures have ended. Used for exploration: under contention a worker could otherwise delay
     /// the end indefinitely.
     Procedures(u64),
-}
-
-/// Time that a worker waits before the next attempt. It is drawn evenly between zero and a bound that doubles with
-/// each attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BackOff {
-    /// Bound after the first failure, in nanoseconds of the machine's time, or 0 for no back-off.
-    pub first_ns: u64,
-    /// Largest bound, in nanoseconds.
-    pub cap_ns: u64,
-}
-
-impl Default for BackOff {
-    fn default() -> Self {
-        BackOff { first_ns: 500, cap_ns: 50_000 }
-    }
-}
-
-impl BackOff {
-    fn ticks(&self, attempt: u32, bits: u64, ticks_per_second: u64) -> u64 {
-        let bound_ns = (self.first_ns << attempt.min(20)).min(self.cap_ns);
-        let bound = u128::from(bound_ns) * u128::from(ticks_per_second) / 1_000_000_000;
-        ((u128::from(bits) * bound) >> 64) as u64
-    }
 }
 
 /// Receives the begin and end of each attempt, to check invariants. The watcher `()` costs nothing.
@@ -118,21 +96,52 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     if let Length::Until(interval) = length {
         plan.meter.open(interval);
     }
-    let mut pace = Pace { length, begun, idle_since: begun, measuring: false, ended: 0 };
+    let mut pace = Pace { length, begun, idle_since: begun, measuring: false, drawn: 0 };
+    let mut aside = Aside::new(plan.back_off);
     loop {
-        client.next();
-        let Some(intended) = pace.next(core, &mut plan, &mut report) else {
-            break;
+        // A transaction that was put aside and is due comes before a new one.
+        let mut resumed = None;
+        if !aside.is_empty() {
+            if pace.is_over(core, &mut plan) {
+                break;
+            }
+            resumed = aside.take(core, pace.has_drawn_all());
+        }
+        let intended = match &mut resumed {
+            Some(Waiting { client: other, intended, .. }) => {
+                std::mem::swap(client, other);
+                *intended
+            }
+            None => {
+                client.next();
+                match pace.next(core, &mut plan, &mut report) {
+                    Some(intended) => intended,
+                    None => break,
+                }
+            }
         };
         if declares {
             partitions.clear();
             client.partitions(&mut partitions);
         }
         let drawn = Drawn { partitions: &partitions, intended };
-        pace.idle_since = transact(core, session, client, drawn, &mut plan, &mut report);
-        pace.ended += 1;
+        let outcome = transact(core, session, client, drawn, &mut plan, &mut report);
+        if let Some(Waiting { client: other, .. }) = &mut resumed {
+            std::mem::swap(client, other);
+        }
+        match outcome {
+            Outcome::Ended(now) => pace.idle_since = now,
+            Outcome::PutAside { now, due } => {
+                let again = resumed.map(|waiting| waiting.client);
+                let client = again.unwrap_or_else(|| client.clone());
+                aside.put(Waiting { client, intended, due });
+                pace.idle_since = now;
+            }
+        }
         session.maintain();
     }
+    let ended = core.now();
+    aside.drain().for_each(|intended| plan.meter.given_up(intended, ended, true));
     report.ended_at = core.now();
     if let Some(arrivals) = &plan.arrivals {
         let end = plan.meter.end();
@@ -150,11 +159,23 @@ struct Pace {
     idle_since: u64,
     /// Set if the warm-up is over.
     measuring: bool,
-    /// Number of procedures that have ended.
-    ended: u64,
+    /// Number of procedures that were drawn.
+    drawn: u64,
 }
 
 impl Pace {
+    /// Returns true if the run has ended, or was stopped.
+    fn is_over<C: Core, W>(&self, core: &C, plan: &mut Loop<'_, W>) -> bool {
+        let now = core.now();
+        plan.stop.peek() != 0
+            || matches!(self.length, Length::Until(_)) && plan.meter.is_over(core, now)
+    }
+
+    /// Returns true if no further procedure will be drawn.
+    fn has_drawn_all(&self) -> bool {
+        matches!(self.length, Length::Procedures(count) if self.drawn == count)
+    }
+
     /// Waits until the next transaction arrives. Returns its intended begin, or none at the end of the run.
     #[inline(always)]
     fn next<C: Core, W>(
@@ -182,7 +203,7 @@ impl Pace {
             return None;
         }
         let over = match self.length {
-            Length::Procedures(count) => self.ended == count,
+            Length::Procedures(count) => self.drawn == count,
             Length::Until(_) => plan.meter.is_over(core, started),
         };
         if over {
@@ -191,6 +212,7 @@ impl Pace {
         if let Some(arrivals) = &mut plan.arrivals {
             arrivals.take();
         }
+        self.drawn += 1;
         Some(intended)
     }
 }
@@ -204,7 +226,20 @@ struct Drawn<'a> {
     intended: u64,
 }
 
-/// Attempts the drawn procedure until it commits or will not be retried. Returns the time at which that happened.
+/// Result of a turn of a transaction.
+enum Outcome {
+    /// The transaction has committed, or will not be attempted again, since the given time.
+    Ended(u64),
+    /// The transaction was put aside.
+    PutAside {
+        /// Time at which it was put aside.
+        now: u64,
+        /// Time from which on it can be attempted again.
+        due: u64,
+    },
+}
+
+/// Attempts the drawn procedure until it commits, will not be retried, or is put aside.
 #[inline(always)]
 fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     core: &C,
@@ -213,7 +248,7 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     Drawn { partitions, intended }: Drawn<'_>,
     plan: &mut Loop<'_, W>,
     report: &mut WorkerReport,
-) -> u64 {
+) -> Outcome {
     let mut attempt = 0;
     loop {
         session.begin(Start { attempt, read_only: client.read_only(), partitions });
@@ -230,18 +265,23 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             plan.watcher.committed();
             report.all_commits += 1;
             plan.meter.committed(core, client.kind(), intended, now);
-            return now;
+            return Outcome::Ended(now);
         };
         plan.meter.aborted(core, abort.reason, now);
         let over = plan.stop.peek() != 0 || plan.meter.is_over(core, now);
         let retryable = abort.reason.is_retryable();
         let again = retryable && !over;
-        plan.watcher.aborted(abort, again);
+        let put_aside = again && plan.back_off.puts_aside();
+        plan.watcher.aborted(abort, again && !put_aside);
         if !again {
             plan.meter.given_up(intended, now, retryable);
-            return now;
+            return Outcome::Ended(now);
         }
         let bits = next_random(&mut plan.seed);
+        if put_aside {
+            let ticks = plan.back_off.ticks(attempt, bits, core.ticks_per_second());
+            return Outcome::PutAside { now, due: now + ticks };
+        }
         let ticks = match session.longest_back_off() {
             Some(bound) => ((u128::from(bits) * u128::from(bound)) >> 64) as u64,
             None => plan.back_off.ticks(attempt, bits, core.ticks_per_second()),
@@ -256,19 +296,4 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
 /// Returns whether the procedure itself asked for the abort. Such aborts are counted separately.
 pub fn is_user_abort(reason: AbortReason) -> bool {
     reason == AbortReason::User
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn back_off_stays_within_its_bound_and_doubles() {
-        let back_off = BackOff { first_ns: 100, cap_ns: 1000 };
-        assert_eq!(back_off.ticks(0, u64::MAX, 1_000_000_000), 99);
-        assert_eq!(back_off.ticks(2, u64::MAX, 1_000_000_000), 399);
-        assert_eq!(back_off.ticks(30, u64::MAX, 1_000_000_000), 999);
-        assert_eq!(back_off.ticks(3, 0, 1_000_000_000), 0);
-        assert_eq!(BackOff { first_ns: 0, cap_ns: 9 }.ticks(5, u64::MAX, 1_000_000_000), 0);
-    }
 }

@@ -27,6 +27,7 @@ pub struct Identity<'a> {
 }
 
 /// A client that runs only some of the procedures that the inner client draws.
+#[derive(Clone)]
 struct Choosing<'a, C> {
     client: C,
     chosen: Option<&'a [u64]>,

@@ -6,7 +6,9 @@
 
 pub mod anomalies;
 pub mod arrivals;
+mod aside;
 pub mod assemble;
+pub mod back_off;
 pub mod drive;
 pub mod engines;
 pub mod erased;

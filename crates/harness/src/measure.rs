@@ -93,8 +93,8 @@ pub struct WorkerReport {
     pub waiting_at_begin: u64,
     /// The same number at the end of the interval.
     pub waiting_at_end: u64,
-    /// Age in ticks of a transaction that had begun and not committed when the interval ended.
-    pub in_flight_ticks: Option<u64>,
+    /// Ages in ticks of the transactions that had begun and not committed when the interval ended.
+    pub in_flight_ticks: Vec<u64>,
 }
 
 impl WorkerReport {

@@ -100,13 +100,14 @@ impl<M: Machine> Measurement<'_, M> {
 
     /// Creates the timeline that receives all counts. It grows if the plan asks for that.
     fn timeline(&self) -> Timeline {
-        let closed = self.plan.arrivals.is_none();
+        // A worker that puts transactions aside has several in flight.
+        let one_each = self.plan.arrivals.is_none() && !self.plan.back_off.puts_aside();
         let growth = self.plan.growth.map(|growth| Growth {
             most_ticks: self.ticks(growth.most_s),
             most_busy_ticks: self.ticks(growth.most_busy_s),
             rule: growth.rule,
         });
-        Timeline::new(closed.then_some(self.plan.cores), growth, M::MODELLED)
+        Timeline::new(one_each.then_some(self.plan.cores), growth, M::MODELLED)
     }
 
     fn ticks(&self, seconds: f64) -> u64 {
@@ -163,7 +164,7 @@ impl<M: Machine> Measurement<'_, M> {
             outcomes.first().map_or(0, |first| first.interval.begin) - self.ticks(plan.warm_up_s);
         outcomes.iter().for_each(|outcome| total.add(&outcome.report));
         let in_flight: Vec<u64> =
-            outcomes.iter().filter_map(|o| o.report.in_flight_ticks).collect();
+            outcomes.iter().flat_map(|o| o.report.in_flight_ticks.iter().copied()).collect();
         let interrupted = self.stop.peek() != 0;
         let (mut interval, slices, ended) = timeline.into_parts();
         if interrupted {

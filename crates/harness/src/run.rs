@@ -2,7 +2,8 @@
 
 use crate::{
     arrivals::Arrivals,
-    drive::{BackOff, Loop, drive},
+    back_off::BackOff,
+    drive::{Loop, drive},
     engines::Engines,
     erased::ErasedWorkload,
     measure::{Counts, WorkerReport},

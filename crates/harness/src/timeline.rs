@@ -83,7 +83,8 @@ impl Ended {
 
 /// Counts and latencies of all workers of a run, by time. Workers hand them over in small batches.
 pub struct Timeline {
-    /// Number of workers, which are always busy. None in an open loop.
+    /// Number of workers, each of which always has one transaction. None in an open loop, and if workers put transactions
+    /// aside.
     workers: Option<usize>,
     growth: Option<Growth>,
     /// Number of latencies that a worker collects. It is one where time is modelled, because a decision there must
@@ -256,8 +257,8 @@ pub struct Meter<'a> {
     total: Counts,
     /// Time by category at the last hand-over.
     spent: Spent,
-    /// Age of the transaction in flight at the end, if there was one.
-    in_flight_ticks: Option<u64>,
+    /// Ages of the transactions in flight at the end.
+    in_flight_ticks: Vec<u64>,
 }
 
 impl<'a> Meter<'a> {
@@ -272,7 +273,7 @@ impl<'a> Meter<'a> {
             latencies: Vec::with_capacity(timeline.batch),
             total: Counts::default(),
             spent: Spent::default(),
-            in_flight_ticks: None,
+            in_flight_ticks: Vec::new(),
         }
     }
 
@@ -354,7 +355,7 @@ impl<'a> Meter<'a> {
 
     fn leave_in_flight(&mut self, intended: u64, end: u64) {
         if intended < end {
-            self.in_flight_ticks = Some(end - intended);
+            self.in_flight_ticks.push(end - intended);
         }
     }
 
@@ -402,7 +403,7 @@ impl<'a> Meter<'a> {
         self.stop_watch(core, report.ended_at);
         self.hand_over();
         report.set(&self.total);
-        report.in_flight_ticks = self.in_flight_ticks;
+        report.in_flight_ticks = std::mem::take(&mut self.in_flight_ticks);
     }
 }
 

@@ -3,7 +3,7 @@
 //! `cargo xtask cycles --bless` accepts it.
 
 use kilocore_harness::{
-    drive::BackOff,
+    back_off::BackOff,
     run::{Plan, run},
 };
 use machine::{Word, cold::Arc};

@@ -1,19 +1,26 @@
 //! Tests open and closed loops on a simulated machine: queues must behave as theory predicts, runs must adapt their
 //! length, and latencies must include transactions that had not ended. All runs are exactly repeatable.
 
+use engine::{EngineOptions, registry};
 use kilocore_harness::{
     arrivals::{Arrivals, Process},
     assemble,
-    drive::BackOff,
+    back_off::BackOff,
+    drive::{Length, Loop, drive},
     run::{Growth, Plan, run},
-    run_record::{MachineKind, RunRecord, SpreadOf},
+    run_record::{MachineKind, RunRecord, Setting, SpreadOf},
     steadiness::Rule,
+    timeline::{Meter, Timeline},
 };
-use machine::{Category, Word, cold::Arc};
+use machine::{
+    Body, Category, Machine, Word,
+    cold::{Arc, Mutex},
+};
 use protocols::ProtocolOptions;
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use txn::Workload;
 use workloads::{
+    micro::counters::{Counters, CountersOptions},
     micro::key_value::{KeyValue, KeyValueOptions},
     ycsb::{Ycsb, YcsbOptions},
 };
@@ -211,4 +218,87 @@ fn a_run_that_is_too_short_says_so() {
     assert_eq!(short.latency_ns.p99, None, "one in a hundred of fewer than a thousand");
     let holds = |record: &RunRecord| record.littles_law.expect("a closed loop").holds;
     assert!(holds(&long) && !holds(&short));
+}
+
+/// Contended counters under NO_WAIT, whose workers do what `back_off` says.
+fn disputed(back_off: BackOff, record_history: bool) -> (RunRecord, Option<String>) {
+    let workload = Counters::new(CountersOptions::mixed()).expect("good options");
+    let plan = Plan { back_off, record_history, ..plan("NO_WAIT", 16, 0.001) };
+    let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
+    let make = |_| Simulated::new(graphite.clone(), SimulatedOptions::default());
+    let repetitions = run(&make, &workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
+    let declared = assemble::declaration::<Simulated>(&plan).expect("it is listed");
+    let (blank, kind) = (RunRecord::blank(), MachineKind::Simulated);
+    let record = assemble::record(blank, kind, &plan, &declared, &repetitions, None);
+    (record, repetitions[0].broken_law.clone())
+}
+
+#[test]
+fn a_worker_goes_on_while_an_aborted_transaction_is_put_aside() {
+    let bound = 20_000;
+    let disputed = |back_off| disputed(back_off, false).0;
+    let waits = disputed(BackOff::Wait { first_ns: bound, cap_ns: bound });
+    let [one, ten, again] =
+        [1, 10, 10].map(|most| disputed(BackOff::Aside { most, bound_ns: bound }));
+    // A worker without room for a second transaction waits.
+    let result = |record: &RunRecord| (record.commits, record.aborts.clone(), record.in_flight);
+    assert_eq!(result(&one), result(&waits));
+    assert_eq!(result(&ten), result(&again));
+    // With more room it attempts others, so that more of them meet. Each worker has up to ten in flight.
+    let backing_off = |record: &RunRecord| {
+        record.breakdown.as_ref().expect("kept in simulation")[Category::BackOff.name()]
+    };
+    assert!(ten.abort_ratio > 2.0 * one.abort_ratio, "{} {}", ten.abort_ratio, one.abort_ratio);
+    assert!(backing_off(&ten) < backing_off(&one), "{} {}", backing_off(&ten), backing_off(&one));
+    let in_flight = ten.in_flight.expect("counted").count;
+    assert!((17..=160).contains(&in_flight), "{in_flight}");
+    assert!(waits.littles_law.is_some() && ten.littles_law.is_none());
+    assert_eq!(ten.protocol_options["back_off"], Setting::Text("aside:10:20us".to_owned()));
+}
+
+#[test]
+fn transactions_that_were_put_aside_keep_the_law() {
+    let (record, broken_law) = disputed(BackOff::Aside { most: 3, bound_ns: 5_000 }, true);
+    assert!(record.commits > 1000 && record.abort_ratio > 0.1, "{record:?}");
+    assert_eq!(broken_law, None);
+}
+
+#[test]
+fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
+    let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
+    let machine = Arc::new(Simulated::new(graphite, SimulatedOptions::default()).expect("room"));
+    let options = EngineOptions {
+        protocol: ProtocolOptions::default(),
+        sessions: 8,
+        record_history: false,
+        record_values: false,
+        purge_batch: 64,
+        epoch_interval_ticks: 0,
+    };
+    let engine = registry::create(registry::DEFAULT, "NO_WAIT", &machine, &options).expect("room");
+    let workload = Counters::new(CountersOptions::mixed()).expect("good options");
+    engine.load(&workload, 1).expect("room");
+    let (timeline, stop, reports) = (Timeline::default(), Word::new(0), Mutex::new(Vec::new()));
+    let body = |worker: usize| -> Body<'_, Simulated> {
+        let (engine, workload, reports) = (&*engine, &workload, &reports);
+        let (timeline, stop) = (&timeline, &stop);
+        Box::new(move |core| {
+            let plan = Loop {
+                back_off: BackOff::Aside { most: 4, bound_ns: 20_000 },
+                seed: worker as u64,
+                stop,
+                arrivals: None,
+                watcher: (),
+                meter: Meter::new(timeline),
+            };
+            let mut client = workload.client(worker, 8, 1);
+            let session = &mut *engine.session(core, worker);
+            let report = drive(core, session, &mut client, Length::Procedures(100), plan);
+            reports.lock().push((report.all_commits, report.aborts.iter().sum::<u64>()));
+        })
+    };
+    machine.run((0..8).map(body).collect(), Vec::new()).expect("it runs");
+    let reports = reports.into_inner();
+    assert!(reports.iter().all(|(commits, _)| *commits == 100), "{reports:?}");
+    assert!(reports.iter().map(|(_, aborts)| aborts).sum::<u64>() > 100, "{reports:?}");
 }

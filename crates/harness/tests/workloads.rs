@@ -3,7 +3,7 @@
 
 use kilocore_harness::{
     assemble::{certify, declaration, promised},
-    drive::BackOff,
+    back_off::BackOff,
     engines::Engines,
     explore::{Exploration, explore},
     run::{Plan, run},

@@ -29,6 +29,7 @@ pub mod two_version_no_wait;
 pub mod wait_die;
 pub mod wound_wait;
 
+pub use options::duration;
 pub use options::{
     CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LockForm, LockPlacement, OlderAtPartition,
     ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,

@@ -1,5 +1,7 @@
 //! The knobs of all protocols: their values, and their names on command lines and in records.
 
+pub mod duration;
+
 use crate::{Isolation, TimestampAllocation};
 use std::fmt;
 
@@ -263,10 +265,10 @@ pub const KNOBS: &[Knob] = &[
         summary: "how long a wait lasts before a search for deadlocks, and until the next one",
         allowed: "100ns to 1000s",
         set: |options, value| {
-            options.deadlock_search_ns = duration(value).filter(|ns| *ns >= 100)?;
+            options.deadlock_search_ns = duration::parse(value).filter(|ns| *ns >= 100)?;
             Some(())
         },
-        value: Some(|options| shown(options.deadlock_search_ns)),
+        value: Some(|options| duration::shown(options.deadlock_search_ns)),
     },
     Knob {
         name: "lock-timeout",
@@ -275,11 +277,11 @@ pub const KNOBS: &[Knob] = &[
         set: |options, value| {
             options.lock_timeout_ns = match value {
                 "off" => None,
-                limit => Some(duration(limit)?),
+                limit => Some(duration::parse(limit)?),
             };
             Some(())
         },
-        value: Some(|options| options.lock_timeout_ns.map_or("off".to_owned(), shown)),
+        value: Some(|options| options.lock_timeout_ns.map_or("off".to_owned(), duration::shown)),
     },
     Knob {
         name: "waits-for",
@@ -487,11 +489,13 @@ pub const KNOBS: &[Knob] = &[
         set: |options, value| {
             options.contention_regulation_ns = match value {
                 "off" => None,
-                interval => Some(duration(interval).filter(|ns| *ns >= 1_000)?),
+                interval => Some(duration::parse(interval).filter(|ns| *ns >= 1_000)?),
             };
             Some(())
         },
-        value: Some(|options| options.contention_regulation_ns.map_or("off".to_owned(), shown)),
+        value: Some(|options| {
+            options.contention_regulation_ns.map_or("off".to_owned(), duration::shown)
+        }),
     },
     Knob {
         name: "deadlock-preset",
@@ -557,24 +561,6 @@ fn switched(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
 
-const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
-
-/// Parses a duration such as `100us` into nanoseconds, up to 1000 s.
-fn duration(text: &str) -> Option<u64> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(digits);
-    let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
-    let ns = number.parse::<u64>().ok()?.checked_mul(*factor)?;
-    (ns <= 1_000_000_000_000).then_some(ns)
-}
-
-/// Formats a duration as [`duration`] parses it, in the largest unit that leaves a whole number.
-fn shown(ns: u64) -> String {
-    let fits = UNITS.iter().rev().find(|(_, factor)| ns > 0 && ns.is_multiple_of(*factor));
-    let (unit, factor) = fits.unwrap_or(&UNITS[0]);
-    format!("{}{unit}", ns / factor)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -635,16 +621,5 @@ mod tests {
         assert_eq!((options.lock_timeout_ns, options.deadlock_search_ns), (Some(1_000_000), 1000));
         knob.set(&mut options, "abyss").unwrap();
         assert_eq!(options, ProtocolOptions::default());
-    }
-
-    #[test]
-    fn durations_print_as_they_parse() {
-        for (text, ns) in [("0ns", 0), ("100us", 100_000), ("1500ns", 1500), ("2s", 2_000_000_000)]
-        {
-            assert_eq!((duration(text), shown(ns)), (Some(ns), text.to_owned()));
-        }
-        for text in ["", "1", "us", "-1us", "1.5ms", "1001s", "99999999999999999999ns", "1 us"] {
-            assert_eq!(duration(text), None, "{text}");
-        }
     }
 }

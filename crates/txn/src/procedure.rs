@@ -69,7 +69,10 @@ pub type Conservation =
     Box<dyn Fn(&mut dyn Access, u64) -> Result<Result<(), String>, Abort> + Send + Sync>;
 
 /// One worker's stream of stored procedures.
-pub trait Client: Send {
+///
+/// A copy of a client keeps the drawn procedure. A harness runs it later while the client draws others. What `run` leaves
+/// in a copy for the next draw is lost.
+pub trait Client: Clone + Send {
     /// Draws the next procedure and its inputs. Retries of the procedure keep them.
     fn next(&mut self);
 

@@ -4,6 +4,7 @@ use super::numbers::{count, rate, seconds, seconds_or_none, whole};
 use crate::suggestion;
 use clap::Args;
 use engine::registry::{DEFAULT, declarations};
+use harness::back_off::{BackOff, NotABackOff};
 use harness::explore::Script;
 use std::path::PathBuf;
 
@@ -14,6 +15,11 @@ fn architecture(text: &str) -> Result<String, String> {
         true => Ok(text.to_owned()),
         false => Err(suggestion::unknown("architecture", text, &known)),
     }
+}
+
+/// Parses a rule for aborted transactions.
+fn back_off(text: &str) -> Result<BackOff, String> {
+    text.parse().map_err(|error: NotABackOff| error.to_string())
 }
 
 /// Arguments of `run`: the configurations, the measurement, and the files for the records.
@@ -57,6 +63,11 @@ pub struct RunArguments {
     /// Source of timestamps: mutex, atomic, batchN, clock, hardware
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
+    /// What a worker does with a transaction that was aborted: wait (or wait:FIRST:CAP, with times such as 500ns) and attempt
+    /// it again, or put it aside (aside, or aside:MOST:BOUND) and attempt another until a random time has passed. The
+    /// default is wait:500ns:50us; aside is aside:10:100us, the rule of DBx1000
+    #[arg(long, value_name = "RULE", default_value = "wait", value_parser = back_off)]
+    pub back_off: BackOff,
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
@@ -126,6 +137,11 @@ pub struct CompareArguments {
     /// Source of timestamps: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
+    /// What a worker does with a transaction that was aborted: wait (or wait:FIRST:CAP, with times such as 500ns) and attempt
+    /// it again, or put it aside (aside, or aside:MOST:BOUND) and attempt another until a random time has passed. The
+    /// default is wait:500ns:50us; aside is aside:10:100us, the rule of DBx1000
+    #[arg(long, value_name = "RULE", default_value = "wait", value_parser = back_off)]
+    pub back_off: BackOff,
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
@@ -209,6 +225,11 @@ pub struct ExploreArguments {
     /// Source of timestamps: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
+    /// What a worker does with a transaction that was aborted: wait (or wait:FIRST:CAP, with times such as 500ns) and attempt
+    /// it again, or put it aside (aside, or aside:MOST:BOUND) and attempt another until a random time has passed. The
+    /// default is wait:500ns:50us; aside is aside:10:100us, the rule of DBx1000
+    #[arg(long, value_name = "RULE", default_value = "wait", value_parser = back_off)]
+    pub back_off: BackOff,
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,

@@ -38,6 +38,12 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         true => vec![default_cores],
         false => asked.cores.iter().map(|&n| n as usize).collect(),
     };
+    if asked.back_off.puts_aside() && asked.arrivals.is_some() {
+        return Err(Failure::refused(
+            "--back-off aside: a worker attempts the next transaction meanwhile, but with --arrivals it waits for that one to arrive; allowed with --arrivals: wait"
+                .to_owned(),
+        ));
+    }
     let recorded = asked.certify || asked.history.is_some();
     let mut configurations = Vec::new();
     for &cores in &cores {
@@ -59,6 +65,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 seed: asked.seed,
                 breakdown: asked.breakdown,
                 arrivals: arrivals(asked),
+                back_off: asked.back_off,
                 evidence: if recorded { Evidence::Measured } else { Evidence::None },
                 keep_history: asked.history.is_some(),
             });

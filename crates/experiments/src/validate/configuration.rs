@@ -1,7 +1,7 @@
 //! Turns a measured row into a simulation.
 
 use super::{ValidateError, ValidateOptions, measurements::Measurement, placement::home_sockets};
-use harness::{drive::BackOff, run::Plan};
+use harness::{back_off::BackOff, run::Plan};
 use machine::cold::Arc;
 use protocols::{ProtocolOptions, TimestampAllocation};
 use serde::{Deserialize, Serialize};

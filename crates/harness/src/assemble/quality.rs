@@ -42,7 +42,7 @@ pub(super) fn fill(record: &mut RunRecord, plan: &Plan, repetitions: &[Repetitio
     let entered: Vec<u64> = repetitions.iter().flat_map(|r| r.entered.iter().copied()).collect();
     let survival = Survival::new(&latencies(repetitions), &in_flight, &entered);
     record.latency_ns = latency(&survival, ns);
-    if plan.arrivals.is_none() {
+    if plan.arrivals.is_none() && !plan.back_off.puts_aside() {
         record.littles_law = littles_law(plan.cores, repetitions, &survival);
     }
     let judged: Vec<&Steadiness> =

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     assemble,
-    drive::{BackOff, Length, Loop, Watcher},
+    back_off::BackOff,
+    drive::{Length, Loop, Watcher},
     engines::Engines,
     erased::{ErasedWorkload, Identity},
     law,
@@ -195,7 +196,7 @@ impl Judgement<'_> {
                     let mut session = self.session(engine, core, worker);
                     let mut watcher = AgeWatcher { worker, ages, watching: !self.retires() };
                     let plan = Loop::<&mut dyn Watcher> {
-                        back_off: BackOff { first_ns: 50, cap_ns: 2000 },
+                        back_off: BackOff::Wait { first_ns: 50, cap_ns: 2000 },
                         seed: self.seed ^ (worker as u64) << 32,
                         stop,
                         arrivals: None,

@@ -2,6 +2,7 @@
 
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
+use harness::back_off::BackOff;
 use harness::run::Growth;
 use harness::run_record::MachineKind;
 use harness::steadiness::{Rule, TOLERANCE};
@@ -70,6 +71,7 @@ pub fn native_configuration(
         seed: 1,
         breakdown: false,
         arrivals: None,
+        back_off: BackOff::default(),
         evidence: Evidence::Companion(0.1),
         keep_history: false,
     }
@@ -106,6 +108,7 @@ pub fn simulated_configuration(
         seed: 1,
         breakdown: false,
         arrivals: None,
+        back_off: BackOff::default(),
         // The bound on time also bounds the number of transactions: a core does a hundred thousand a second.
         evidence: Evidence::Companion((0.25 / cores as f64).clamp(0.0005, 0.01)),
         keep_history: false,
