@@ -44,4 +44,9 @@ fn bad_directories_are_refused() {
     std::fs::write(&file, format!("{HEADER}\n{row}\n")).unwrap();
     refused(&["validate", &directory], "platform is \"cray\"; allowed: hpe");
     refused(&["validate", "--json", "no-such-directory/x.json"], "no-such-directory/x.json");
+    refused(&["validate", "--quick", "--only", "no such row"], "not asked for");
+    let json = folder.path().join("outcome.json").display().to_string();
+    std::fs::write(&json, "[]").unwrap();
+    refused(&["validate", "--json", &json], "--resume to continue it");
+    refused(&["validate", "--json", &json, "--resume"], "is no outcome of this program");
 }

@@ -1,7 +1,8 @@
 //! Tests a validation from the file to the report, on two small rows.
 
 use kilocore_experiments::validate::{
-    Effort, Measurements, ValidateOptions, run, to_csv, to_json, to_text,
+    Configuration, Effort, Measurements, Observer, Outcome, ValidateOptions, run, to_csv, to_json,
+    to_text,
 };
 use machine::Word;
 
@@ -12,6 +13,27 @@ hpe,opt8,NO_WAIT,4,8,2,all,1,15,1788579,0.17812,calib
 hpe,opt8,NO_WAIT,1568,1568,2,all,1,15,1,0,calib
 ";
 
+/// Counts the simulations, which should be two in all.
+struct Counter<'a>(&'a std::sync::atomic::AtomicUsize);
+
+impl Observer for Counter<'_> {
+    fn simulated(&self, _: usize, total: usize, _: &Configuration) {
+        assert_eq!(total, 2);
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn so_far(&self, _: &Outcome) {}
+}
+
+/// Is told nothing.
+struct Quiet;
+
+impl Observer for Quiet {
+    fn simulated(&self, _: usize, _: usize, _: &Configuration) {}
+
+    fn so_far(&self, _: &Outcome) {}
+}
+
 fn options() -> ValidateOptions {
     ValidateOptions { effort: Effort::Quick, ..ValidateOptions::default() }
 }
@@ -21,11 +43,7 @@ fn two_rows_from_the_file_to_the_report() {
     let measurements = Measurements::parse(ROWS, "t.csv").unwrap();
     let stop = Word::new(0);
     let heard = std::sync::atomic::AtomicUsize::new(0);
-    let done = |_: usize, total: usize, _: &_| {
-        assert_eq!(total, 2);
-        heard.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    };
-    let outcome = run(&measurements, &options(), &stop, &done).unwrap();
+    let outcome = run(&measurements, &options(), None, &stop, &Counter(&heard)).unwrap();
     assert_eq!(heard.into_inner(), 2);
     assert_eq!((outcome.rows.len(), outcome.scales[0].anchors), (2, 1));
     assert!(outcome.rows[0].ln_error.abs() < 1e-9, "the only anchor sets the scale");
@@ -44,7 +62,7 @@ fn two_rows_from_the_file_to_the_report() {
 
     // The same seed gives the same bits, regardless of what runs at the same time.
     let alone = ValidateOptions { threads: 1, ..options() };
-    let again = run(&measurements, &alone, &stop, &|_, _, _| {}).unwrap();
+    let again = run(&measurements, &alone, None, &stop, &Quiet).unwrap();
     assert_eq!(to_csv(&outcome), to_csv(&again));
 }
 
@@ -52,14 +70,42 @@ fn two_rows_from_the_file_to_the_report() {
 fn nothing_to_do_and_stopped_are_said() {
     let measurements = Measurements::parse(ROWS, "t.csv").unwrap();
     let stop = Word::new(1);
-    let error = run(&measurements, &options(), &stop, &|_, _, _| {}).unwrap_err();
+    let error = run(&measurements, &options(), None, &stop, &Quiet).unwrap_err();
     assert_eq!(error.to_string(), "interrupted before a row was simulated");
 
     let mut large = measurements.clone();
     large.rows.retain(|row| row.cores > 1000);
-    let error = run(&large, &options(), &Word::new(0), &|_, _, _| {}).unwrap_err();
+    let error = run(&large, &options(), None, &Word::new(0), &Quiet).unwrap_err();
     assert_eq!(
         error.to_string(),
         "t.csv: no row that can be simulated (1 with more than 112 cores)"
     );
+}
+
+#[test]
+fn rows_that_are_known_are_taken_over() {
+    let measurements = Measurements::parse(ROWS, "t.csv").unwrap();
+    let stop = Word::new(0);
+    let one = ValidateOptions { only: vec!["tictoc".into(), "4 warehouses".into()], ..options() };
+    let first = run(&measurements, &one, None, &stop, &Quiet).unwrap();
+    assert_eq!((first.rows.len(), first.skipped.0["not asked for"]), (1, 1));
+    let whole = run(&measurements, &options(), None, &stop, &Quiet).unwrap();
+    let text = to_json(&first).replace("\"commits\": ", "\"commits\": 7");
+    let marked = Outcome::from_json(&text).unwrap();
+    let resumed = run(&measurements, &options(), Some(&marked), &stop, &Quiet).unwrap();
+    assert_eq!(to_csv(&whole), to_csv(&resumed));
+    assert_eq!(resumed.rows[0].commits, marked.rows[0].commits, "the first row was taken over");
+
+    // Results of another build or another seed are not.
+    for other in [
+        ValidateOptions { build: "another".into(), ..options() },
+        ValidateOptions { seed: 2, ..options() },
+    ] {
+        let again = run(&measurements, &other, Some(&marked), &stop, &Quiet).unwrap();
+        assert_ne!(again.rows[0].commits, marked.rows[0].commits);
+    }
+    assert!(Outcome::from_json("{}").is_err());
+    let other = to_json(&whole).replace("\"schema_version\": 2", "\"schema_version\": 1");
+    let error = Outcome::from_json(&other).unwrap_err();
+    assert_eq!(error, "schema_version is 1; allowed: 2");
 }

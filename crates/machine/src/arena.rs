@@ -14,6 +14,7 @@ use crate::{
     Zeroed,
     cold::{Arc, Mutex},
     pages,
+    settled::{SettledRange, SettledRanges},
 };
 use std::{
     fmt,
@@ -53,6 +54,9 @@ pub struct ArenaOptions {
     /// Number of sessions that run beside each node, in the order of their numbers. Memory that belongs to a
     /// session lies on its node ([`Arena::beside`]). `None` if sessions have no node.
     pub sessions_per_node: Option<usize>,
+    /// Node on which the rows of each partition should lie, by the number of the partition. None if rows lie where
+    /// their table does.
+    pub partition_nodes: Option<Arc<[u16]>>,
 }
 
 impl Default for ArenaOptions {
@@ -62,6 +66,7 @@ impl Default for ArenaOptions {
             nodes: 1,
             huge_pages: false,
             sessions_per_node: None,
+            partition_nodes: None,
         }
     }
 }
@@ -174,6 +179,8 @@ struct Mapping {
     base: NonNull<u8>,
     bytes: u64,
     regions: Vec<Region>,
+    partition_nodes: Option<Arc<[u16]>>,
+    settled: Mutex<SettledRanges>,
 }
 
 // SAFETY: a mapping is used only through an arena.
@@ -202,7 +209,13 @@ impl Arena {
             huge_pages: options.huge_pages,
             node: 0,
             sessions_per_node: options.sessions_per_node,
-            mapping: Arc::new(Mapping { base, bytes, regions }),
+            mapping: Arc::new(Mapping {
+                base,
+                bytes,
+                regions,
+                partition_nodes: options.partition_nodes.clone(),
+                settled: Mutex::default(),
+            }),
             extents: None,
         })
     }
@@ -297,6 +310,32 @@ impl Arena {
             let start = self.address((node as u64) << self.node_shift);
             pages::prefer_node(start, 1 << self.node_shift, node);
         }
+    }
+
+    /// Returns the node on which the rows of each partition should lie, by the number of the partition.
+    pub fn partition_nodes(&self) -> Option<&Arc<[u16]>> {
+        self.mapping.partition_nodes.as_ref()
+    }
+
+    /// Lets the units of a range that was handed out lie on their nodes. On real hardware this asks the system to fill
+    /// in their pages from there. The request has no effect if the system has no such node. Panics if a part of the
+    /// range was settled before.
+    pub fn settle(&self, range: SettledRange, is_hardware: bool) {
+        if is_hardware {
+            for (unit, node) in (0..).zip(range.nodes.iter()) {
+                let first = (range.first + unit * range.unit_bytes).next_multiple_of(PAGE);
+                let end = (range.first + (unit + 1) * range.unit_bytes).next_multiple_of(PAGE);
+                if first < end && end <= self.bytes {
+                    pages::prefer_node(self.address(first), end - first, usize::from(*node));
+                }
+            }
+        }
+        self.mapping.settled.lock().add(range);
+    }
+
+    /// Returns the ranges that were settled.
+    pub fn settled(&self) -> SettledRanges {
+        self.mapping.settled.lock().clone()
     }
 
     /// Hands out `bytes` zeroed bytes, aligned to `align` (a power of two), and returns their offset.
@@ -396,6 +435,7 @@ impl Arena {
             *region.released_bytes.get_mut() = 0;
             *region.end.get_mut() = (n as u64 + 1) * per_node;
         }
+        *mapping.settled.get_mut() = SettledRanges::default();
     }
 
     /// Returns the address of `offset`. The address can be used if the offset comes from [`Arena::allocate`].

@@ -23,6 +23,7 @@ mod explored;
 pub mod fiber;
 mod native;
 mod pages;
+mod settled;
 mod word;
 
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
@@ -33,4 +34,5 @@ pub use explored::{
     Explored, ExploredCore, ExploredOptions, Moment, Operation, Schedule, Step, Switch,
 };
 pub use native::{Native, NativeCore, NativeOptions};
+pub use settled::{SettledRange, SettledRanges};
 pub use word::{Word, Zeroed};

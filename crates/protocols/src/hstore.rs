@@ -229,7 +229,8 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         if core.is_planted(faults::HSTORE_WITHOUT_ROLLBACK) {
             return Ok(write_through(core, &record, change));
         }
-        let replicated = record.table().schema().partitioning == Partitioning::Replicated;
+        let rule = record.table().schema().partitioning;
+        let replicated = matches!(rule, Partitioning::Replicated { .. });
         let has_all = [0, self.locks.partitions()].contains(&worker.declared.len());
         if replicated && !has_all {
             return Err(undeclared());

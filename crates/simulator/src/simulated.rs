@@ -39,6 +39,9 @@ pub struct SimulatedOptions {
     /// Set to place a session's memory on the socket of the worker with the same number, if memory is placed by node.
     /// Otherwise it lies on the first socket, like all memory that is not placed.
     pub sessions_at_home: bool,
+    /// Node on which the rows of each partition lie, by the number of the partition, if memory is placed by node. None
+    /// if rows lie where their table does.
+    pub partition_nodes: Option<Arc<[u16]>>,
     /// Number of cycles within which all cores start. In lock-step they would hand lines over in turn.
     pub start_spread_cycles: u64,
     /// Address space of each core's stack on the host, in bytes.
@@ -54,6 +57,7 @@ impl Default for SimulatedOptions {
             huge_pages: true,
             homes: Homes::default(),
             sessions_at_home: false,
+            partition_nodes: None,
             start_spread_cycles: 1000,
             stack_bytes: 256 * 1024,
         }
@@ -99,6 +103,7 @@ impl Simulated {
             huge_pages: options.huge_pages,
             sessions_per_node: sockets
                 .map(|s| (s.cores_per_socket * s.threads_per_core()) as usize),
+            partition_nodes: options.partition_nodes.clone().filter(|_| nodes > 1),
         })?;
         Ok(Simulated {
             description,

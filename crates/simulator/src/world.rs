@@ -52,7 +52,7 @@ use crate::{
     scheduler::prefetch,
     waiting::Waiting,
 };
-use machine::{Arena, cold::Arc};
+use machine::{Arena, SettledRanges, cold::Arc};
 use std::{cell::Cell, io};
 
 /// Number of lines of a stack, from its top on, within which a turn mostly stays.
@@ -98,6 +98,8 @@ pub(crate) struct World {
     /// The needs of each core in its next turn.
     pub needs: Box<[Needs]>,
     pub arena: Arc<Arena>,
+    /// Ranges of the arena whose parts lie on different nodes.
+    settled: SettledRanges,
     /// Address at which the arena begins. It is kept here because every operation computes a line's offset from it.
     start: usize,
     pub queue: Tournament,
@@ -160,9 +162,17 @@ impl World {
             ending: Cell::new(false),
             closing: Cell::new(false),
             start: arena.address(0) as usize,
+            settled: arena.settled(),
             model,
             arena,
         })
+    }
+
+    /// Returns the memory node of `offset`.
+    #[inline(always)]
+    fn node_of(&self, offset: u64) -> u16 {
+        let settled = if self.settled.is_empty() { None } else { self.settled.node_of(offset) };
+        settled.unwrap_or_else(|| self.arena.node_of(offset))
     }
 
     #[inline(always)]
@@ -221,7 +231,7 @@ impl World {
     ) -> u64 {
         let m = &self.model;
         let mut s = line.state();
-        let home = m.home(id, 0, offset, |o| self.arena.node_of(o));
+        let home = m.home(id, 0, offset, |o| self.node_of(o));
         let mine = m.cluster_bit(seat.node());
         let fills = self.fills.get();
         let touched = s.version != 0;
@@ -314,7 +324,7 @@ impl World {
             return m.l2;
         }
         self.hold(seat, id, s.version);
-        let home = m.home(head, part, offset, |o| self.arena.node_of(o));
+        let home = m.home(head, part, offset, |o| self.node_of(o));
         let trip = m.one_way(seat.node(), home);
         if s.flags & BODY_COLD != 0 {
             self.fills.set(self.fills.get() + 1);

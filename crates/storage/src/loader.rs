@@ -1,8 +1,11 @@
 //! Loading of tables before a run.
 
 use crate::{Store, StoreError, Table, ValueSpace};
-use machine::{Body, Machine, OutOfMemory, cold::Mutex};
-use txn::{Key, Loader, TableId};
+use machine::{
+    Body, Machine, OutOfMemory, SettledRange,
+    cold::{Arc, Mutex},
+};
+use txn::{Key, Loader, Partitioning, TableId};
 
 /// Loads a workload's rows into a store. On native machines several threads store the rows. On a modelled machine the
 /// loader keeps the rule that defines the rows instead of the rows themselves (see `Table::make_dense`).
@@ -87,6 +90,24 @@ fn load_alone<M: Machine>(table: &Table<M>, key: Key<'_>, row: &[u8]) -> Result<
     }
 }
 
+/// Lets the rows `0..count` of `table`, whose slots begin at `first`, lie on the nodes of their partitions, and the
+/// copies of a replicated table on the nodes of the same numbers. Does nothing if the arena has no nodes for partitions,
+/// or if a partition's rows do not follow each other.
+fn settle<M: Machine>(table: &Table<M>, first: u64, count: u64) {
+    let (arena, rule) = (table.arena(), table.schema().partitioning);
+    let (Some(nodes), Some(unit)) = (arena.partition_nodes(), rule.unit_of(count)) else { return };
+    let nodes: Arc<[u16]> = match rule {
+        Partitioning::Replicated { copies } if copies <= u64::from(arena.nodes()) => {
+            (0..copies as u16).collect()
+        }
+        Partitioning::Replicated { .. } => return,
+        _ if nodes.len() as u64 == rule.partitions() => nodes.clone(),
+        _ => return,
+    };
+    let range = SettledRange { first, unit_bytes: unit * table.stride(), nodes };
+    arena.settle(range, !M::MODELLED);
+}
+
 impl<'s, M: Machine> StoreLoader<'s, M> {
     /// Makes a loader with `threads` threads.
     pub fn new(store: &'s Store<M>, threads: usize) -> Self {
@@ -128,7 +149,8 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
                 rule.hold(store, table, key, &mut room)?;
                 table.load_alone(key, &room.held)
             }),
-            false => table.make_dense(count).and_then(|()| {
+            false => table.make_dense(count).and_then(|first| {
+                settle(table, first, count);
                 let kept = if table.keeps_columns() { count } else { 0 };
                 (0..kept).try_for_each(|key| {
                     rule.hold(store, table, key, &mut room)?;
@@ -144,6 +166,7 @@ impl<'s, M: Machine> StoreLoader<'s, M> {
     fn load_rows(&self, table: TableId, count: u64, rule: Rule<'_>) -> Result<(), OutOfMemory> {
         let (store, table) = (self.store, self.store.table(table));
         let first = table.take_extent(count)?;
+        settle(table, first, count);
         let threads = self.threads as u64;
         let failed = Mutex::new(None);
         let bodies = (0..threads)

@@ -32,7 +32,11 @@ pub enum Partitioning {
     },
     /// Every key in every partition, for a small table that is hardly ever written. A transaction that has any
     /// partition may read the table. A transaction that writes it needs all partitions.
-    Replicated,
+    Replicated {
+        /// Number of copies of the rows, at least 1. They follow each other, and each is read by an equal share of the
+        /// workers.
+        copies: u64,
+    },
 }
 
 impl Partitioning {
@@ -46,7 +50,7 @@ impl Partitioning {
             | Partitioning::Hash { partitions }
             | Partitioning::Ranges { partitions, .. }
             | Partitioning::Quotient { partitions, .. } => partitions,
-            Partitioning::Replicated => 1,
+            Partitioning::Replicated { .. } => 1,
         }
     }
 
@@ -58,8 +62,26 @@ impl Partitioning {
             }
             Partitioning::Ranges { partitions, keys } => partitions > 0 && keys > 0,
             Partitioning::Quotient { divisor, partitions } => partitions > 0 && divisor > 0,
-            Partitioning::Replicated => true,
+            Partitioning::Replicated { copies } => copies > 0,
         }
+    }
+
+    /// Returns the units of consecutive keys of a table with the keys `0..rows`: the number of keys of each unit, if all
+    /// units have equally many. A unit is a partition or a copy of a replicated table.
+    pub fn unit_of(&self, rows: u64) -> Option<u64> {
+        let unit = match *self {
+            Partitioning::Quotient { divisor, partitions } => {
+                (rows == divisor * partitions).then_some(divisor)?
+            }
+            Partitioning::Ranges { partitions, keys } => {
+                (rows == keys && keys.is_multiple_of(partitions)).then(|| keys / partitions)?
+            }
+            Partitioning::Replicated { copies } => {
+                rows.is_multiple_of(copies).then(|| rows / copies)?
+            }
+            Partitioning::Modulo { .. } | Partitioning::Hash { .. } => return None,
+        };
+        (unit > 0).then_some(unit)
     }
 
     /// Returns the partition of `key`; none if the key is in all partitions.
@@ -77,7 +99,7 @@ impl Partitioning {
                 (scaled / u128::from(keys)) as u64
             }
             Partitioning::Quotient { divisor, partitions } => key / divisor % partitions,
-            Partitioning::Replicated => return None,
+            Partitioning::Replicated { .. } => return None,
         })
     }
 
@@ -85,7 +107,7 @@ impl Partitioning {
     pub fn all_of_range(&self, range: KeyRange, mut holds: impl FnMut(u64) -> bool) -> bool {
         let (first, last) = (range.first(), range.last());
         match *self {
-            Partitioning::Replicated => true,
+            Partitioning::Replicated { .. } => true,
             Partitioning::Ranges { .. } => {
                 let of = |key| self.of(key).expect("not replicated");
                 (of(first)..=of(last)).all(holds)
@@ -116,6 +138,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn units_are_partitions_or_copies_of_equal_length() {
+        let quotient = Partitioning::Quotient { divisor: 10, partitions: 7 };
+        assert_eq!((quotient.unit_of(70), quotient.unit_of(71)), (Some(10), None));
+        let ranges = |keys| Partitioning::Ranges { partitions: 7, keys }.unit_of(keys);
+        assert_eq!((ranges(70), ranges(72)), (Some(10), None));
+        let copies = Partitioning::Replicated { copies: 3 };
+        assert_eq!(
+            (copies.unit_of(30), copies.unit_of(31), copies.unit_of(0)),
+            (Some(10), None, None)
+        );
+        assert_eq!(Partitioning::Modulo { partitions: 7 }.unit_of(70), None);
+    }
+
+    #[test]
     fn a_range_meets_the_partitions_of_its_keys() {
         for rule in [
             Partitioning::Modulo { partitions: 7 },
@@ -137,7 +173,7 @@ mod tests {
                 assert!(!rule.all_of_range(range, |partition| Some(partition) != rule.of(last)));
             }
         }
-        let everywhere = Partitioning::Replicated;
+        let everywhere = Partitioning::Replicated { copies: 1 };
         assert!(everywhere.all_of_range(KeyRange::ALL, |_| false));
     }
 
@@ -160,6 +196,6 @@ mod tests {
             }
         }
         assert_eq!(Partitioning::ONE.of(u64::MAX), Some(0));
-        assert_eq!(Partitioning::Replicated.of(3), None);
+        assert_eq!(Partitioning::Replicated { copies: 1 }.of(3), None);
     }
 }

@@ -439,7 +439,10 @@ mod tests {
         let of = |partitioning| table.clone().partitioned(partitioning);
         let none = of(Partitioning::Quotient { divisor: 0, partitions: 2 }).check();
         assert!(none.unwrap_err().to_string().contains("must be 1 or more"));
-        let tables = vec![of(Partitioning::Hash { partitions: 3 }), of(Partitioning::Replicated)];
+        let tables = vec![
+            of(Partitioning::Hash { partitions: 3 }),
+            of(Partitioning::Replicated { copies: 1 }),
+        ];
         assert_eq!(Schema { tables }.partitions(), 3);
     }
 

@@ -3,14 +3,16 @@
 use crate::arguments::whole;
 use crate::destination::{self, Existing, is_stdout};
 use crate::failure::{Ending, Failure};
+use crate::origin::Origin;
 use crate::{interrupt, screen};
 use clap::Args;
 use experiments::validate::{
-    Configuration, Effort, Measurements, Outcome, ValidateError, ValidateOptions, run, to_csv,
-    to_json, to_text,
+    Configuration, Effort, Measurements, Observer, Outcome, Placement, ValidateError,
+    ValidateOptions, run, to_csv, to_html, to_json, to_text,
 };
 use harness::run_record::write_whole;
-use std::path::PathBuf;
+use indicatif::ProgressBar;
+use std::path::{Path, PathBuf};
 
 /// Options of `kilocore validate`.
 #[derive(Debug, Args)]
@@ -21,25 +23,69 @@ pub struct ValidateArguments {
     /// Rows of few cores, for less time
     #[arg(long)]
     pub quick: bool,
+    /// Simulate only rows whose title contains the text, such as "SILO 4 warehouses" or "opt7,opt8" (one of both). May be
+    /// repeated; then all must be contained. A title is platform, build, scheme, warehouses and cores
+    #[arg(long, value_name = "TEXT")]
+    pub only: Vec<String>,
+    /// Sockets of the warehouses, where a row does not say: loader (of the thread that loads them, as measured) or home (of
+    /// the worker that uses them)
+    #[arg(long, value_name = "WHERE", default_value = "loader", value_parser = ["loader", "home"])]
+    pub placement: String,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole)]
     pub seed: u64,
-    /// Write the outcome as JSON, - for standard output. A file that exists is refused, except with --force
+    /// Write the outcome as JSON, after every few rows; - is standard output. A file that exists is refused, except with
+    /// --force or --resume
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write the rows as CSV, - for standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Overwrite the files that --json and --csv name
-    #[arg(long)]
+    /// Write a page with the measured and the simulated curves side by side
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Take over from the file of --json what was simulated already by the same build, with the same settings
+    #[arg(long, requires = "json")]
+    pub resume: bool,
+    /// Overwrite the files that --json, --csv and --html name
+    #[arg(long, conflicts_with = "resume")]
     pub force: bool,
+}
+
+/// Shows progress, and keeps what is done.
+struct Desk<'a> {
+    bar: ProgressBar,
+    json: Option<&'a Path>,
+}
+
+impl Observer for Desk<'_> {
+    fn simulated(&self, done: usize, total: usize, configuration: &Configuration) {
+        self.bar.set_length(total as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(configuration.title());
+    }
+
+    fn so_far(&self, outcome: &Outcome) {
+        let Some(path) = self.json.filter(|path| !is_stdout(path)) else { return };
+        if let Err(error) = write_whole(path, to_json(outcome).as_bytes()) {
+            self.bar.println(format!("{}: {error}", path.display()));
+        }
+    }
 }
 
 /// Simulates the measured rows and prints the error.
 pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
-    let outputs = [(&asked.json, to_json as fn(&Outcome) -> String), (&asked.csv, to_csv)];
-    let named = [("--json", asked.json.as_deref()), ("--csv", asked.csv.as_deref())];
-    destination::check(&named, Existing::forced(asked.force))?;
+    let named = [
+        ("--json", asked.json.as_deref()),
+        ("--csv", asked.csv.as_deref()),
+        ("--html", asked.html.as_deref()),
+    ];
+    let existing = match asked.force || asked.resume {
+        true => Existing::Replaced,
+        false => Existing::Refused("--resume to continue it"),
+    };
+    destination::check(&named, existing)?;
+    let earlier = earlier(asked)?;
     let measurements = match &asked.directory {
         Some(directory) => Measurements::read(directory).map_err(refused)?,
         None => Measurements::carried(),
@@ -48,16 +94,15 @@ pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
         effort: if asked.quick { Effort::Quick } else { Effort::Full },
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         seed: asked.seed,
+        placement: if asked.placement == "home" { Placement::Home } else { Placement::Loader },
+        only: asked.only.clone(),
+        build: Origin::here().commit.to_owned(),
     };
     let stop = interrupt::listen()?;
-    let bar = screen::bar(measurements.rows.len() as u64);
-    let done = |done: usize, total: usize, configuration: &Configuration| {
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
-        bar.set_message(configuration.title());
-    };
-    let outcome = run(&measurements, &options, stop, &done);
-    bar.finish_and_clear();
+    let desk =
+        Desk { bar: screen::bar(measurements.rows.len() as u64), json: asked.json.as_deref() };
+    let outcome = run(&measurements, &options, earlier.as_ref(), stop, &desk);
+    desk.bar.finish_and_clear();
     let outcome = match outcome {
         Err(ValidateError::Interrupted) => {
             eprintln!("interrupted before a row was simulated");
@@ -65,21 +110,47 @@ pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
         }
         outcome => outcome.map_err(refused)?,
     };
+    write(asked, &outcome)?;
+    Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Good })
+}
+
+/// Returns the outcome in the file of `--json` that is to be continued.
+fn earlier(asked: &ValidateArguments) -> Result<Option<Outcome>, Failure> {
+    let Some(path) = asked.json.as_deref().filter(|path| asked.resume && path.exists()) else {
+        return Ok(None);
+    };
+    let bad = |reason: String| {
+        let path = path.display();
+        Failure::refused(format!(
+            "--resume: {path} is no outcome of this program: {reason}; allowed: --force to overwrite it"
+        ))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
+    Outcome::from_json(&text).map(Some).map_err(bad)
+}
+
+/// Writes the outcome to the files that were named, and prints it if none of them is standard output.
+fn write(asked: &ValidateArguments, outcome: &Outcome) -> Result<(), Failure> {
+    let outputs = [
+        (&asked.json, to_json as fn(&Outcome) -> String),
+        (&asked.csv, to_csv),
+        (&asked.html, to_html),
+    ];
     let mut printed = false;
     for (path, form) in outputs {
         match path.as_deref() {
             Some(path) if is_stdout(path) => {
-                screen::say(&form(&outcome))?;
+                screen::say(&form(outcome))?;
                 printed = true;
             }
-            Some(path) => write_whole(path, form(&outcome).as_bytes())?,
+            Some(path) => write_whole(path, form(outcome).as_bytes())?,
             None => {}
         }
     }
     if !printed {
-        screen::say(&to_text(&outcome))?;
+        screen::say(&to_text(outcome))?;
     }
-    Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Good })
+    Ok(())
 }
 
 fn refused(error: ValidateError) -> Failure {

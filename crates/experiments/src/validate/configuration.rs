@@ -1,11 +1,15 @@
 //! Turns a measured row into a simulation.
 
-use super::{ValidateError, ValidateOptions, measurements::Measurement, placement::home_sockets};
-use harness::{back_off::BackOff, run::Plan};
+use super::{Placement, ValidateError, ValidateOptions, measurements::Measurement};
+use harness::{
+    back_off::BackOff,
+    run::{Growth, Plan},
+    steadiness::Rule,
+};
 use machine::cold::Arc;
-use protocols::{ProtocolOptions, TimestampAllocation};
+use protocols::{LockForm, OlderAtPartition, ProtocolOptions, TimestampAllocation, registry};
 use serde::{Deserialize, Serialize};
-use simulator::{Homes, LINE_BYTES, MachineDescription};
+use simulator::{Homes, LINE_BYTES, MachineDescription, Simulated, SimulatedOptions};
 use workloads::tpcc_accesses::TpccAccessesOptions;
 
 /// Amount of simulation for each row.
@@ -28,37 +32,24 @@ impl Effort {
         large.then(|| format!("with more than {QUICK_CORES} cores"))
     }
 
-    /// Returns the length of the warm-up, which is also that of the measurement, in seconds of the machine's time.
-    /// Few cores need longer to fill the caches that they use. Many cores do as much work in less time.
-    fn seconds(self, cores: u64) -> f64 {
-        let cores = cores as f64;
-        let full = (0.1 / cores).max(0.002).min(0.3 / cores);
-        if self == Effort::Full { full } else { full / 4.0 }
+    /// Returns the least length of the warm-up, which is also that of the measurement, in seconds of the machine's time.
+    /// Few cores need longer to fill the caches that they use. Many cores do as much work in less time. Both are long
+    /// beside `timeout_s`, the longest time for which a transaction waits by itself.
+    fn seconds(self, cores: u64, timeout_s: f64) -> f64 {
+        let full = 0.1 / cores as f64;
+        let usual = if self == Effort::Full { full } else { full / 4.0 };
+        usual.max(LONG * timeout_s)
+    }
+
+    /// Returns the limits of a run that goes on until it is steady.
+    fn growth(self) -> Growth {
+        let most_busy_s = if self == Effort::Full { 12.0 } else { 2.0 };
+        Growth { most_s: 1.0, most_busy_s, together_s: f64::INFINITY, rule: Rule::default() }
     }
 }
 
-/// Placement of the simulated warehouses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Placement {
-    /// Only one socket is used.
-    OneSocket,
-    /// All warehouses are on the first socket, as in the measured program.
-    FirstSocket,
-    /// Pages alternate over the used sockets. The measured program had a different placement.
-    Alternating,
-}
-
-impl Placement {
-    /// Returns the placement's name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Placement::OneSocket => "one socket",
-            Placement::FirstSocket => "first socket",
-            Placement::Alternating => "alternating (not as measured)",
-        }
-    }
-}
+/// Number of times that the longest timeout fits into a measured interval, at least.
+const LONG: f64 = 20.0;
 
 /// A simulation to run.
 #[derive(Clone, Debug)]
@@ -67,8 +58,10 @@ pub struct Configuration {
     pub measured: Measurement,
     /// The used part of the machine.
     pub machine: Arc<MachineDescription>,
-    /// Placement of memory.
+    /// Placement of the warehouses.
     pub placement: Placement,
+    /// Socket of each warehouse, or none if there is only one socket.
+    pub warehouse_sockets: Option<Arc<[u16]>>,
     /// Options of the workload.
     pub workload: TpccAccessesOptions,
     /// Plan of the run.
@@ -93,49 +86,64 @@ impl Configuration {
             });
         }
         let used = used_part(whole, row.cores);
-        let sockets = used.memory_nodes() as u64;
-        let per_socket = used.cores() as u64 / sockets;
-        let homes = home_sockets(row.warehouses, row.cores, per_socket);
-        let placement = match (sockets, row.numa.as_str(), homes) {
-            (1, ..) => Placement::OneSocket,
-            (_, "all", 1) => Placement::FirstSocket,
-            _ => Placement::Alternating,
+        let placement = match row.numa.as_str() {
+            "all" => options.placement,
+            "local" => Placement::Home,
+            "1hop" => Placement::Distance(1),
+            "2hop" => Placement::Distance(2),
+            _ => Placement::Distance(used.sockets.as_ref().map_or(0, |s| s.level.len() - 1)),
         };
-        let seconds = options.effort.seconds(row.cores);
+        let warehouse_sockets = placement.sockets(&used, row.warehouses, row.cores);
+        let protocol_options = program_options();
+        let back_off = BackOff::DBX1000;
+        let seconds =
+            options.effort.seconds(row.cores, longest_wait_s(row, &protocol_options, back_off));
         Ok(Configuration {
-            workload: workload(row, &used, sockets),
+            workload: workload(row, &used, used.memory_nodes() as u64),
             plan: Plan {
                 architecture: engine::registry::DEFAULT.to_owned(),
                 protocol: row.scheme.clone(),
-                // The measured program takes timestamps from the clock since its first optimisation step.
-                protocol_options: ProtocolOptions {
-                    timestamps: TimestampAllocation::Clock,
-                    ..ProtocolOptions::default()
-                },
+                protocol_options,
                 cores: row.cores as usize,
                 warm_up_s: seconds,
                 measured_s: seconds,
-                growth: None,
+                growth: Some(options.effort.growth()),
                 repetitions: 1,
                 seed: options.seed,
                 record_history: false,
-                back_off: BackOff::default(),
+                back_off,
                 arrivals: None,
                 load_threads: 1,
                 epoch_interval_s: 0.04,
             },
             machine: Arc::new(used),
             placement,
+            warehouse_sockets: warehouse_sockets.map(Arc::from),
             measured: row.clone(),
         })
     }
 
-    /// Returns the simulator's rule for placing pages.
-    pub fn homes(&self) -> Homes {
-        match self.placement {
-            // All memory without an explicit placement is on the first node.
-            Placement::FirstSocket => Homes::ByNode,
-            Placement::OneSocket | Placement::Alternating => Homes::Interleaved,
+    /// Returns the name of the warehouses' placement.
+    pub fn placement_name(&self) -> String {
+        match self.warehouse_sockets {
+            Some(_) => self.placement.name(),
+            None => "one socket".to_owned(),
+        }
+    }
+
+    /// Returns the options of the simulated machine.
+    pub fn machine_options(&self, seed: u64) -> SimulatedOptions {
+        let placed = self.warehouse_sockets.is_some();
+        SimulatedOptions {
+            seed,
+            homes: if placed { Homes::ByNode } else { Homes::Interleaved },
+            sessions_at_home: placed,
+            partition_nodes: self.warehouse_sockets.clone(),
+            // Thousands of warehouses are touched at scattered places, so huge pages would fill the host's memory.
+            huge_pages: false,
+            // The sockets share the address space equally, and one of them may have all warehouses.
+            reserve_bytes: 1 << 43,
+            ..SimulatedOptions::default()
         }
     }
 
@@ -145,6 +153,38 @@ impl Configuration {
         let (warehouses, cores) = (m.warehouses, m.cores);
         format!("{} {} {} {warehouses} warehouses {cores} cores", m.platform, m.variant, m.scheme)
     }
+}
+
+/// Returns the options of the measured program, as far as its engine differs from ours by default.
+fn program_options() -> ProtocolOptions {
+    ProtocolOptions {
+        // The program takes timestamps from the clock since its first optimisation step.
+        timestamps: TimestampAllocation::Clock,
+        // A lock is a list of owners under a latch.
+        lock_form: LockForm::List,
+        // A search for deadlocks after 1 us, and no wait beyond 1 ms.
+        deadlock_search_ns: 1_000,
+        lock_timeout_ns: Some(1_000_000),
+        // A transaction that is older than the owner of a partition aborts.
+        older_at_partition: OlderAtPartition::Aborts,
+        ..ProtocolOptions::default()
+    }
+}
+
+/// Returns the longest time for which a transaction of `row` waits by itself, in seconds.
+fn longest_wait_s(row: &Measurement, options: &ProtocolOptions, back_off: BackOff) -> f64 {
+    let declared = registry::declarations::<Simulated>(options);
+    let knobs = registry::knobs::<Simulated>();
+    let heeds_timeout = declared
+        .iter()
+        .zip(&knobs)
+        .any(|(declared, knobs)| declared.name == row.scheme && knobs.contains(&"lock-timeout"));
+    let timeout_ns = options.lock_timeout_ns.filter(|_| heeds_timeout).unwrap_or(0);
+    let bound_ns = match back_off {
+        BackOff::Wait { cap_ns, .. } => cap_ns,
+        BackOff::Aside { bound_ns, .. } => bound_ns,
+    };
+    timeout_ns.max(bound_ns) as f64 * 1e-9
 }
 
 /// Returns the sockets that `cores` threads fill. Idle sockets are removed, because their caches are not used.
@@ -205,17 +245,27 @@ mod tests {
     }
 
     #[test]
-    fn only_used_sockets_are_modelled_and_placement_is_known_where_it_is() {
+    fn only_used_sockets_are_modelled_and_warehouses_lie_where_they_did() {
         let one = of("hpe,opt8,SILO,4,56,2,all,1,15,1,0,calib");
-        assert_eq!((one.machine.memory_nodes(), one.placement), (1, Placement::OneSocket));
+        assert_eq!((one.machine.memory_nodes(), &one.warehouse_sockets), (1, &None));
         let two = of("hpe,opt8,SILO,4,57,2,all,1,15,1,0,calib");
-        assert_eq!((two.machine.memory_nodes(), two.placement), (2, Placement::FirstSocket));
-        assert_eq!((two.homes(), two.workload.item_replicas), (Homes::ByNode, 2));
+        assert_eq!((two.machine.memory_nodes(), two.placement), (2, Placement::Loader));
+        assert_eq!(two.warehouse_sockets.as_deref(), Some(&[0, 0, 0, 0][..]));
+        assert_eq!((two.machine_options(1).homes, two.workload.item_replicas), (Homes::ByNode, 2));
         let many = of("hpe,opt7,SILO,1568,448,2,all,1,15,1,0,calib");
-        assert_eq!((many.machine.memory_nodes(), many.placement), (8, Placement::Alternating));
-        let forced = of("hpe,numa-isolated,SILO,1568,1568,2,local,0,0,1,0,calib");
-        assert_eq!((forced.machine.memory_nodes(), forced.placement), (28, Placement::Alternating));
-        assert_eq!((forced.workload.remote_lines, forced.workload.bypass), (0.0, true));
+        let sockets = many.warehouse_sockets.expect("there are 8");
+        assert_eq!((sockets[0], sockets[447], sockets[1567]), (0, 1, 7));
+        let far = of("hpe,numa-isolated,SILO,1568,1568,2,remote,0,0,1,0,calib");
+        assert_eq!((far.machine.memory_nodes(), far.placement), (28, Placement::Distance(3)));
+        assert_eq!((far.workload.remote_lines, far.workload.bypass), (0.0, true));
+    }
+
+    #[test]
+    fn intervals_are_long_beside_the_longest_wait() {
+        let seconds = |row| of(row).plan.measured_s;
+        assert_eq!(seconds("hpe,opt8,SILO,4,1,2,all,1,15,1,0,calib"), 0.1);
+        assert_eq!(seconds("hpe,opt8,SILO,4,1568,2,all,1,15,1,0,calib"), 0.002);
+        assert_eq!(seconds("hpe,opt8,DL_DETECT,4,1568,2,all,1,15,1,0,calib"), 0.02);
     }
 
     #[test]

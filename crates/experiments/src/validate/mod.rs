@@ -12,13 +12,19 @@
 //! | `placement` | sockets on which the measured program's loader placed the warehouses |
 //! | `simulate` | running the simulations, several at a time |
 //! | `outcome` | errors, by row and by block |
+//! | `goals` | the numbers that the model should reach |
 //! | `statistics` | median, percentile, rank correlation |
+//! | `curves` | rows that belong to one setting |
 //! | `report` | the outcome as text, CSV and JSON |
+//! | `page` | the outcome as a page with curves |
 
 mod configuration;
+mod curves;
 mod error;
+mod goals;
 mod measurements;
 mod outcome;
+mod page;
 mod placement;
 mod report;
 mod simulate;
@@ -26,8 +32,11 @@ pub mod statistics;
 
 pub use configuration::{Configuration, Effort};
 pub use error::ValidateError;
+pub use goals::Goal;
 pub use measurements::{Measurement, Measurements, Role, Skipped};
 pub use outcome::{Block, Outcome, Ranks, Row, Scale};
+pub use page::to_html;
+pub use placement::Placement;
 pub use report::{to_csv, to_json, to_text};
 pub use simulate::Simulation;
 
@@ -42,29 +51,68 @@ pub struct ValidateOptions {
     pub threads: usize,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Placement of the warehouses, where the row does not say.
+    pub placement: Placement,
+    /// Texts that a row's title must contain ([`Configuration::title`]), in any spelling of capitals. Each may name
+    /// several alternatives, separated by commas.
+    pub only: Vec<String>,
+    /// Version of the program. Only results of the same version are taken over.
+    pub build: String,
 }
 
 impl Default for ValidateOptions {
     fn default() -> ValidateOptions {
-        ValidateOptions { effort: Effort::Full, threads: 2, seed: 1 }
+        ValidateOptions {
+            effort: Effort::Full,
+            threads: 2,
+            seed: 1,
+            placement: Placement::Loader,
+            only: Vec::new(),
+            build: String::new(),
+        }
     }
 }
 
-/// Simulates every row of `measurements` that can be simulated, and compares the results. `stop` ends the validation
-/// early with the rows done so far. `done` is called after every simulation with the number done, the total, and the
-/// row's configuration.
+impl ValidateOptions {
+    fn leave_out(&self, title: &str) -> bool {
+        let title = title.to_lowercase();
+        let named = |texts: &String| {
+            texts.split(',').any(|text| title.contains(text.to_lowercase().as_str()))
+        };
+        !self.only.iter().all(named)
+    }
+}
+
+/// Receives what happens during a validation.
+pub trait Observer: Sync {
+    /// Called after every simulation with the number done, the total, and the row's configuration.
+    fn simulated(&self, done: usize, total: usize, configuration: &Configuration);
+
+    /// Called from time to time with the outcome so far, so that it can be kept.
+    fn so_far(&self, outcome: &Outcome);
+}
+
+/// Simulates every row of `measurements` that can be simulated, and compares the results. Rows of `earlier` are taken
+/// over if they have the same measurement, the same options and the same build. `stop` ends the validation early with the
+/// rows done so far.
 pub fn run(
     measurements: &Measurements,
     options: &ValidateOptions,
+    earlier: Option<&Outcome>,
     stop: &Word,
-    done: &(dyn Fn(usize, usize, &Configuration) + Sync),
+    observer: &dyn Observer,
 ) -> Result<Outcome, ValidateError> {
     let mut skipped = measurements.skipped.clone();
     let mut configurations = Vec::new();
     for row in &measurements.rows {
-        match options.effort.leaves_out(row) {
-            Some(why) => skipped.add(why),
-            None => configurations.push(Configuration::of(row, options)?),
+        if let Some(why) = options.effort.leaves_out(row) {
+            skipped.add(why);
+            continue;
+        }
+        let configuration = Configuration::of(row, options)?;
+        match options.leave_out(&configuration.title()) {
+            true => skipped.add("not asked for"),
+            false => configurations.push(configuration),
         }
     }
     if configurations.is_empty() {
@@ -73,6 +121,24 @@ pub fn run(
             skipped: skipped.to_string(),
         });
     }
-    let simulated = simulate::all(configurations, options.threads, stop, done)?;
-    Ok(Outcome::of(simulated, skipped, options, stop.peek() != 0))
+    let earlier = earlier.filter(|outcome| outcome.is_of(options));
+    let known: Vec<Option<Row>> = configurations
+        .iter()
+        .map(|configuration| {
+            let rows = earlier?.rows.iter();
+            let mut same = rows.filter(|row| row.measured == configuration.measured);
+            same.next().map(Row::without_scale)
+        })
+        .collect();
+    let rest =
+        |rows: Vec<Row>, interrupted| Outcome::of(rows, skipped.clone(), options, interrupted);
+    let keep = |rows: Vec<Row>| observer.so_far(&rest(rows, true));
+    let done = |done, total, configuration: &_| observer.simulated(done, total, configuration);
+    let rows = simulate::all(configurations, known, options.threads, stop, (&done, &keep))?;
+    let interrupted = rows.iter().any(Option::is_none);
+    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    if rows.is_empty() {
+        return Err(ValidateError::Interrupted);
+    }
+    Ok(rest(rows, interrupted))
 }

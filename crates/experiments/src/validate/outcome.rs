@@ -1,15 +1,16 @@
 //! Computes errors of each row, of blocks of rows, and of the order of schemes.
 
+use super::goals::{Goal, goals};
 use super::statistics::{Concordance, mean, median, quantile};
-use super::{Effort, Measurement, Role, Simulation, Skipped, ValidateOptions};
+use super::{Effort, Measurement, Placement, Role, Simulation, Skipped, ValidateOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Measured throughputs that differ by at most this share count as equal.
-const NOISE: f64 = 0.15;
+pub(super) const NOISE: f64 = 0.15;
 
 /// Version of the outcome's form.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
 /// Results of a validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,10 @@ pub struct Outcome {
     pub effort: Effort,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Placement of the warehouses, where the row does not say.
+    pub placement: Placement,
+    /// Version of the program.
+    pub build: String,
     /// Set if the validation was stopped before the last row.
     pub interrupted: bool,
     /// The only fitted constants: one for each platform.
@@ -30,6 +35,8 @@ pub struct Outcome {
     pub blocks: Vec<Block>,
     /// Order of schemes at each core count. The last entry covers all pairs and has empty names.
     pub ranks: Vec<Ranks>,
+    /// Numbers that the model should reach.
+    pub goals: Vec<Goal>,
     /// Rows that were left out, by reason.
     pub skipped: Skipped,
 }
@@ -95,6 +102,8 @@ pub struct Block {
     pub mean_ln: f64,
     /// Median of |simulated - measured| abort ratio.
     pub median_abort_ratio_error: f64,
+    /// 90th percentile of |simulated - measured| abort ratio.
+    pub p90_abort_ratio_error: f64,
 }
 
 /// Agreement of simulated and measured order of the schemes.
@@ -117,30 +126,66 @@ pub struct Ranks {
 }
 
 impl Outcome {
+    /// Reads the outcome of an earlier validation from JSON. Fails with the reason if it is none of this version.
+    pub fn from_json(text: &str) -> Result<Outcome, String> {
+        let outcome: Outcome = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match outcome.schema_version {
+            SCHEMA_VERSION => Ok(outcome),
+            other => Err(format!("schema_version is {other}; allowed: {SCHEMA_VERSION}")),
+        }
+    }
+
+    /// Returns true if the outcome was made with these options, by the same build. Rows that were left out and the number
+    /// of threads make no difference.
+    pub(super) fn is_of(&self, options: &ValidateOptions) -> bool {
+        (self.effort, self.seed, self.placement, self.build.as_str())
+            == (options.effort, options.seed, options.placement, options.build.as_str())
+    }
+
     /// Compares simulations with measurements.
     pub fn of(
-        simulations: Vec<Simulation>,
+        mut rows: Vec<Row>,
         skipped: Skipped,
         options: &ValidateOptions,
         interrupted: bool,
     ) -> Outcome {
-        let mut rows: Vec<Row> = simulations.into_iter().map(Row::unscaled).collect();
         let scales = scales(&rows);
         for row in &mut rows {
             let scale = scales.iter().find(|s| s.platform == row.measured.platform);
-            row.ln_error += scale.expect("every row's platform has a scale").factor.ln();
+            let factor = scale.expect("every row's platform has a scale").factor;
+            row.ln_error += factor.ln();
         }
-        let (blocks, ranks) = (blocks(&rows), ranks(&rows));
-        let (schema_version, effort, seed) = (SCHEMA_VERSION, options.effort, options.seed);
-        Outcome { schema_version, effort, seed, interrupted, scales, rows, blocks, ranks, skipped }
+        let (blocks, ranks, goals) = (blocks(&rows), ranks(&rows), goals(&rows));
+        Outcome {
+            schema_version: SCHEMA_VERSION,
+            effort: options.effort,
+            seed: options.seed,
+            placement: options.placement,
+            build: options.build.clone(),
+            interrupted,
+            scales,
+            rows,
+            blocks,
+            ranks,
+            goals,
+            skipped,
+        }
     }
 }
 
 impl Row {
-    fn unscaled(simulation: Simulation) -> Row {
-        let (measured, record) = (simulation.configuration.measured, simulation.record);
+    /// Returns the row as it was before scaling.
+    pub(super) fn without_scale(&self) -> Row {
+        let ratio = self.simulated_txn_per_s.max(1.0) / self.measured.throughput_txn_per_s;
+        Row { ln_error: ratio.ln(), ..self.clone() }
+    }
+
+    pub(super) fn unscaled(simulation: Simulation) -> Row {
+        let Simulation { configuration, record } = simulation;
+        let placement = configuration.placement_name();
+        let measured = configuration.measured;
         Row {
-            placement: simulation.configuration.placement.name().to_owned(),
+            placement,
             simulated_txn_per_s: record.throughput_txn_per_s,
             // A simulation without commits has an unbounded error. The lower limit of 1.0 keeps it finite.
             ln_error: (record.throughput_txn_per_s.max(1.0) / measured.throughput_txn_per_s).ln(),
@@ -154,7 +199,7 @@ impl Row {
         }
     }
 
-    fn is_scored(&self) -> bool {
+    pub(super) fn is_scored(&self) -> bool {
         self.measured.split == Role::Scored
     }
 }
@@ -223,6 +268,7 @@ fn blocks(rows: &[Row]) -> Vec<Block> {
                 p90_abs_ln: quantile(&sizes, 0.9).unwrap_or(0.0),
                 mean_ln: mean(&of(&|row| row.ln_error)).unwrap_or(0.0),
                 median_abort_ratio_error: median(&aborts).unwrap_or(0.0),
+                p90_abort_ratio_error: quantile(&aborts, 0.9).unwrap_or(0.0),
             }
         })
         .collect()

@@ -73,6 +73,8 @@ pub fn to_text(outcome: &Outcome) -> String {
             all.p90_abs_ln.exp()
         );
     }
+    text.push('\n');
+    text.push_str(&goals(outcome));
     let unsteady = outcome.rows.iter().filter(|row| row.steady == Some(false)).count();
     if unsteady > 0 {
         let _ =
@@ -129,7 +131,7 @@ fn rows(outcome: &Outcome) -> String {
 
 fn blocks(outcome: &Outcome) -> String {
     let mut lines = vec![
-        ["block", "", "", "rows", "median |ln|", "p90 |ln|", "mean ln", "abort error"]
+        ["block", "", "", "rows", "median |ln|", "p90 |ln|", "mean ln", "abort error", "p90"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -144,6 +146,7 @@ fn blocks(outcome: &Outcome) -> String {
             format!("{:.2}", block.p90_abs_ln),
             format!("{:+.2}", block.mean_ln),
             format!("{:.3}", block.median_abort_ratio_error),
+            format!("{:.3}", block.p90_abort_ratio_error),
         ]);
     }
     aligned(&lines, 3)
@@ -168,6 +171,26 @@ fn ranks(outcome: &Outcome) -> String {
         ]);
     }
     aligned(&lines, 3)
+}
+
+fn goals(outcome: &Outcome) -> String {
+    let mut lines = vec![["goal", "over", "found", "wanted", ""].map(str::to_owned).to_vec()];
+    for goal in &outcome.goals {
+        let bound = if goal.at_least { ">=" } else { "<=" };
+        let reached = match goal.is_reached() {
+            Some(true) => "reached",
+            Some(false) => "missed",
+            None => "no rows",
+        };
+        lines.push(vec![
+            goal.what.clone(),
+            goal.over.to_string(),
+            goal.found.map_or("-".to_owned(), |found| format!("{found:.3}")),
+            format!("{bound} {:.3}", goal.wanted),
+            reached.to_owned(),
+        ]);
+    }
+    aligned(&lines, 1)
 }
 
 /// Aligns columns to equal width. The first `left` columns are left-aligned, the others right-aligned.

@@ -1,14 +1,15 @@
 //! Runs simulations, several at a time. Each runs on one thread and is independent of the others.
 
-use super::{Configuration, ValidateError};
+use super::{Configuration, Row, ValidateError};
 use harness::{
     assemble,
     run::{Repetition, run},
     run_record::{MachineKind, RunRecord, settings},
 };
 use machine::{Word, cold::Mutex};
-use simulator::{Simulated, SimulatedOptions};
+use simulator::Simulated;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 use workloads::Options;
 use workloads::tpcc_accesses::TpccAccesses;
 
@@ -21,19 +22,28 @@ pub struct Simulation {
     pub record: RunRecord,
 }
 
-/// Simulates all configurations. Returns the finished simulations in the given order. The largest machines run first,
-/// so that the last simulation to end is a short one. Ends early if `stop` becomes non-zero or a simulation fails.
+/// Seconds of the host's time after which the rows so far are handed out again.
+const KEEP_EVERY_S: f64 = 5.0;
+
+/// Functions that are called during the simulations: after each with the number done, the total and the configuration,
+/// and from time to time with the rows so far.
+type Told<'a> = (&'a (dyn Fn(usize, usize, &Configuration) + Sync), &'a (dyn Fn(Vec<Row>) + Sync));
+
+/// Simulates all configurations whose row is not `known`. Returns the rows in the given order. The largest machines run
+/// first, so that the last simulation to end is a short one. Ends early, without some rows, if `stop` becomes non-zero.
+/// Fails if a simulation fails.
 pub fn all(
     configurations: Vec<Configuration>,
+    known: Vec<Option<Row>>,
     threads: usize,
     stop: &Word,
-    done: &(dyn Fn(usize, usize, &Configuration) + Sync),
-) -> Result<Vec<Simulation>, ValidateError> {
-    let total = configurations.len();
-    let mut order: Vec<usize> = (0..total).collect();
+    (done, keep): Told<'_>,
+) -> Result<Vec<Option<Row>>, ValidateError> {
+    let mut order: Vec<usize> = (0..known.len()).filter(|&i| known[i].is_none()).collect();
+    let total = order.len();
     order.sort_by_key(|&i| std::cmp::Reverse(configurations[i].measured.cores));
     let (taken, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let results: Mutex<Vec<Option<RunRecord>>> = Mutex::new(vec![None; total]);
+    let results = Mutex::new((known, Instant::now()));
     let failure = Mutex::new(None);
     let work = || {
         // Relaxed is enough: only the number matters, and the results are passed under the mutex.
@@ -43,7 +53,16 @@ pub fn all(
             }
             let configuration = &configurations[at];
             match one(configuration, stop) {
-                Ok(Some(record)) => results.lock()[at] = Some(record),
+                Ok(Some(record)) => {
+                    let configuration = configuration.clone();
+                    let row = Row::unscaled(Simulation { configuration, record });
+                    let (rows, kept) = &mut *results.lock();
+                    rows[at] = Some(row);
+                    if kept.elapsed().as_secs_f64() > KEEP_EVERY_S {
+                        *kept = Instant::now();
+                        keep(rows.iter().flatten().cloned().collect());
+                    }
+                }
                 Ok(None) => return,
                 Err(error) => {
                     *failure.lock() = Some(error);
@@ -54,20 +73,19 @@ pub fn all(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.clamp(1, total) {
+        for _ in 1..threads.clamp(1, total.max(1)) {
             scope.spawn(work);
         }
         work();
     });
-    if let Some(error) = failure.into_inner() {
-        return Err(error);
+    let (rows, _) = results.into_inner();
+    match failure.into_inner() {
+        Some(error) => {
+            keep(rows.into_iter().flatten().collect());
+            Err(error)
+        }
+        None => Ok(rows),
     }
-    let simulations: Vec<Simulation> = configurations
-        .into_iter()
-        .zip(results.into_inner())
-        .filter_map(|(configuration, record)| Some(Simulation { configuration, record: record? }))
-        .collect();
-    if simulations.is_empty() { Err(ValidateError::Interrupted) } else { Ok(simulations) }
 }
 
 /// Simulates one configuration. Returns None if it was interrupted.
@@ -76,13 +94,7 @@ fn one(configuration: &Configuration, stop: &Word) -> Result<Option<RunRecord>, 
     let failed = |error| ValidateError::Simulation { what: configuration.title(), error };
     let workload = TpccAccesses::new(configuration.workload.clone())
         .expect("a measured row was checked, and the rest follows from a machine file");
-    let make = |seed| {
-        let homes = configuration.homes();
-        // Thousands of warehouses are touched at scattered places, so huge pages would fill the host's memory.
-        let options =
-            SimulatedOptions { seed, homes, huge_pages: false, ..SimulatedOptions::default() };
-        Simulated::new(machine.clone(), options)
-    };
+    let make = |seed| Simulated::new(machine.clone(), configuration.machine_options(seed));
     let repetitions: Vec<Repetition> =
         run(&make, &workload, plan, stop, &mut |_| {}).map_err(failed)?;
     if repetitions.is_empty() || repetitions.iter().any(|r| r.interrupted) {
@@ -95,7 +107,7 @@ fn one(configuration: &Configuration, stop: &Word) -> Result<Option<RunRecord>, 
         workload_options: settings(workload.options().list()),
         machine: machine.name.clone(),
         machine_description: machine.title.clone(),
-        placement: configuration.placement.name().to_owned(),
+        placement: configuration.placement_name(),
         ..RunRecord::blank()
     };
     let kind = MachineKind::Simulated;

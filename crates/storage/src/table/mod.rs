@@ -507,21 +507,22 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// Makes rows `0..count` exist by rule. Only on modelled machines, once, before anything is inserted.
-    pub(crate) fn make_dense(&self, count: u64) -> Result<(), OutOfMemory> {
+    /// Makes rows `0..count` exist by rule, at consecutive slots. Returns the offset of the first one. Only on modelled
+    /// machines, once, before anything is inserted.
+    pub(crate) fn make_dense(&self, count: u64) -> Result<u64, OutOfMemory> {
         self.must_have_place_for(count);
         let bytes = count * self.stride();
-        let first = self.arena().allocate(bytes.max(1), 64, Place::Any)?;
+        let slots = self.arena().allocate(bytes.max(1), 64, Place::Any)?;
         if bytes <= MOSTLY_TOUCHED {
-            self.arena().prefer_huge_pages(first, bytes);
+            self.arena().prefer_huge_pages(slots, bytes);
         }
         let stride = self.stride();
-        self.shape.set_dense(Dense { first, count, bytes, stride });
+        self.shape.set_dense(Dense { first: slots, count, bytes, stride });
         if let Some(parts) = self.hot_columns() {
-            let first = first + parts.distance();
+            let first = slots + parts.distance();
             parts.behind().set_dense(Dense { first, count, bytes, stride });
         }
-        Ok(())
+        Ok(slots)
     }
 
     /// Checks that a loader gives the table only keys for which it was declared.

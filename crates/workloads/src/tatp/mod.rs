@@ -174,7 +174,8 @@ impl Workload for Tatp {
             .ordered(),
             // This table is never written and is replicated. So a transaction that owns a subscriber's
             // partition can look up the subscriber's number.
-            table("numbers", 1, &[("s_id", U64)]).partitioned(Partitioning::Replicated),
+            table("numbers", 1, &[("s_id", U64)])
+                .partitioned(Partitioning::Replicated { copies: 1 }),
         ];
         if self.options.audit {
             let ledger = table("ledger", 1, &[("forwarded", I64), ("moved", I64)]);

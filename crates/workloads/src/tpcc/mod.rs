@@ -92,7 +92,7 @@ impl Tpcc {
         let o = &self.options;
         let order = DISTRICT_BITS + ORDER_BITS;
         let divisor = match table {
-            ITEM => return Partitioning::Replicated,
+            ITEM => return Partitioning::Replicated { copies: 1 },
             WAREHOUSE => 1,
             DISTRICT => o.districts,
             CUSTOMER => o.districts * o.customers_per_district,

@@ -107,7 +107,11 @@ impl Workload for TpccAccesses {
                 table("district", records.district, of_warehouse(DISTRICTS)),
                 table("customer", records.customer, of_warehouse(DISTRICTS * records.customers)),
                 table("stock", records.stock, of_warehouse(records.items)),
-                table("item", records.item, Partitioning::Replicated),
+                table(
+                    "item",
+                    records.item,
+                    Partitioning::Replicated { copies: self.options.item_replicas },
+                ),
             ],
         }
     }

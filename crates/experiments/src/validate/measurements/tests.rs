@@ -96,9 +96,12 @@ fn a_directory_without_the_file_is_named() {
 }
 
 #[test]
-fn the_carried_rows_are_about_twenty_with_anchors() {
+fn the_carried_rows_have_every_scheme_and_anchors() {
     let carried = Measurements::carried();
-    assert!(carried.skipped.is_empty());
+    for scheme in ["NO_WAIT", "WAIT_DIE", "DL_DETECT", "MVCC", "OCC", "HSTORE", "SILO", "TICTOC"] {
+        assert!(carried.rows.iter().any(|row| row.scheme == scheme), "{scheme}");
+    }
+    assert!(!carried.skipped.is_empty());
     let anchors = carried.rows.iter().filter(|row| row.split == Role::Anchor).count();
-    assert_eq!((carried.rows.len(), anchors), (26, 2));
+    assert!(carried.rows.len() > 200 && anchors >= 4, "{} {anchors}", carried.rows.len());
 }

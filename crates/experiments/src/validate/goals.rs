@@ -1,0 +1,196 @@
+//! Judges an outcome by the numbers that the model should reach.
+//!
+//! A goal summarises one kind of error over the scored rows of one regime, so that a good regime can't hide a bad one.
+
+use super::curves::{Curves, curves};
+use super::outcome::{NOISE, Row};
+use super::statistics::{Concordance, median, quantile};
+use serde::{Deserialize, Serialize};
+
+/// A number that the model should reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// Error that is summarised, and the rows over which.
+    pub what: String,
+    /// Number of rows, pairs or points.
+    pub over: usize,
+    /// Number that was found. None if there are no such rows.
+    pub found: Option<f64>,
+    /// Number that should be reached.
+    pub wanted: f64,
+    /// Set if the number should be at least as large. Otherwise it should be at most as large.
+    pub at_least: bool,
+}
+
+impl Goal {
+    fn at_most(what: &str, values: &[f64], of: fn(&[f64]) -> Option<f64>, wanted: f64) -> Goal {
+        let (what, over, found) = (what.to_owned(), values.len(), of(values));
+        Goal { what, over, found, wanted, at_least: false }
+    }
+
+    /// Returns true if the goal is reached, or none if there are no such rows.
+    pub fn is_reached(&self) -> Option<bool> {
+        let found = self.found?;
+        Some(if self.at_least { found >= self.wanted } else { found <= self.wanted })
+    }
+}
+
+/// Number of warehouses up to which workers meet at the same records.
+const FEW_WAREHOUSES: u64 = 16;
+
+fn ninetieth(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.9)
+}
+
+fn largest(values: &[f64]) -> Option<f64> {
+    quantile(values, 1.0)
+}
+
+/// Returns the goals with what `rows` reach. Only scored rows count.
+pub(super) fn goals(rows: &[Row]) -> Vec<Goal> {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.is_scored()).collect();
+    let errors = |of: &dyn Fn(&Row) -> bool, error: fn(&Row) -> f64| -> Vec<f64> {
+        rows.iter().filter(|row| of(row)).map(|row| error(row).abs()).collect()
+    };
+    let throughput = |of: &dyn Fn(&Row) -> bool| errors(of, |row| row.ln_error);
+    let all_aborts = errors(&|_| true, |row| row.abort_ratio_error);
+    let curves = Curve::all(&rows);
+    let beyond: Vec<f64> = curves.iter().flat_map(|curve| curve.beyond_the_peak()).collect();
+    let shifts: Vec<f64> = curves.iter().filter_map(|curve| curve.shift()).collect();
+    vec![
+        Goal::at_most(
+            "median |ln|, up to 56 cores",
+            &throughput(&|row| row.measured.cores <= 56),
+            median,
+            0.18,
+        ),
+        Goal::at_most(
+            "median |ln|, from 784 cores on",
+            &throughput(&|row| row.measured.cores >= 784),
+            median,
+            0.30,
+        ),
+        Goal::at_most("90th percentile of |ln|", &throughput(&|_| true), ninetieth, 2f64.ln()),
+        Goal::at_most("median error of the abort ratio", &all_aborts, median, 0.05),
+        Goal::at_most("90th percentile of the same", &all_aborts, ninetieth, 0.1),
+        order(
+            "order of schemes (Kendall), few warehouses, from 16 cores on",
+            &rows,
+            |row| row.measured.warehouses <= FEW_WAREHOUSES && row.measured.cores >= 16,
+            0.8,
+        ),
+        order(
+            "order of schemes (Kendall), many warehouses",
+            &rows,
+            |row| row.measured.warehouses > FEW_WAREHOUSES,
+            0.6,
+        ),
+        Goal::at_most("median shift of the peak, in steps of cores", &shifts, median, 1.0),
+        Goal::at_most(
+            "largest |ln| at 2 and 4 times the peak's cores",
+            &beyond,
+            largest,
+            1.5f64.ln(),
+        ),
+        Goal::at_most(
+            "largest |ln| of HSTORE to SILO, from 112 cores on",
+            &hstore_to_silo(&rows),
+            largest,
+            1.2f64.ln(),
+        ),
+    ]
+}
+
+/// Divides the rows of each setting by a key, in the order of their first rows.
+fn groups<'a, K: PartialEq>(rows: &[&'a Row], key: impl Fn(&'a Row) -> K) -> Vec<Vec<&'a Row>> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    for Curves { rows, .. } in curves(rows.iter().copied()) {
+        let first = groups.len();
+        for row in rows {
+            let own = |group: &&mut Vec<&'a Row>| key(group[0]) == key(row);
+            match groups[first..].iter_mut().find(own) {
+                Some(group) => group.push(row),
+                None => groups.push(vec![row]),
+            }
+        }
+    }
+    groups
+}
+
+/// Returns the goal for the order of the schemes over the rows of a regime.
+fn order(what: &str, rows: &[&Row], of: impl Fn(&Row) -> bool, wanted: f64) -> Goal {
+    let rows: Vec<&Row> = rows.iter().copied().filter(|row| of(row)).collect();
+    let mut all = Concordance::default();
+    for group in groups(&rows, |row| row.measured.cores) {
+        let pair = |row: &&Row| (row.measured.throughput_txn_per_s, row.simulated_txn_per_s);
+        all.add(Concordance::of(&group.iter().map(pair).collect::<Vec<_>>(), NOISE));
+    }
+    let (what, over, found) = (what.to_owned(), all.pairs(), all.kendall());
+    Goal { what, over, found, wanted, at_least: true }
+}
+
+/// The rows of one scheme in one setting, ascending in cores.
+struct Curve<'a>(Vec<&'a Row>);
+
+impl<'a> Curve<'a> {
+    /// Returns the curves of all schemes in all settings.
+    fn all(rows: &[&'a Row]) -> Vec<Curve<'a>> {
+        let groups = groups(rows, |row| row.measured.scheme.as_str()).into_iter();
+        groups
+            .map(|mut rows| {
+                rows.sort_by_key(|row| row.measured.cores);
+                Curve(rows)
+            })
+            .collect()
+    }
+}
+
+impl Curve<'_> {
+    fn peak(&self, of: impl Fn(&Row) -> f64) -> Option<usize> {
+        (0..self.0.len()).max_by(|a, b| of(self.0[*a]).total_cmp(&of(self.0[*b])))
+    }
+
+    /// Returns the position of the measured peak, if it is at neither end.
+    fn inner_peak(&self) -> Option<usize> {
+        let peak = self.peak(|row| row.measured.throughput_txn_per_s)?;
+        (peak > 0 && peak + 1 < self.0.len()).then_some(peak)
+    }
+
+    /// Returns the number of steps between the measured and the simulated peak.
+    fn shift(&self) -> Option<f64> {
+        let measured = self.inner_peak()?;
+        let simulated = self.peak(|row| row.simulated_txn_per_s)?;
+        Some(measured.abs_diff(simulated) as f64)
+    }
+
+    /// Returns the errors at twice and at four times the cores of the measured peak. A point counts if its cores
+    /// differ from that by at most a fifth.
+    fn beyond_the_peak(&self) -> Vec<f64> {
+        let Some(peak) = self.inner_peak() else { return Vec::new() };
+        let cores = self.0[peak].measured.cores as f64;
+        [2.0, 4.0]
+            .into_iter()
+            .filter_map(|times| {
+                let away = |row: &&Row| (row.measured.cores as f64 / (cores * times)).ln().abs();
+                let near = self.0[peak + 1..].iter().copied();
+                let near = near.min_by(|a, b| away(a).total_cmp(&away(b)))?;
+                (away(&near) <= 1.2f64.ln()).then(|| near.ln_error.abs())
+            })
+            .collect()
+    }
+}
+
+/// Returns the errors of the ratio between HSTORE and SILO, from 112 cores on.
+fn hstore_to_silo(rows: &[&Row]) -> Vec<f64> {
+    let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.measured.cores >= 112).collect();
+    let groups = groups(&rows, |row| row.measured.cores).into_iter();
+    groups
+        .filter_map(|group| {
+            let of = |scheme: &str| group.iter().find(|row| row.measured.scheme == scheme);
+            Some((of("HSTORE")?.ln_error - of("SILO")?.ln_error).abs())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
