@@ -302,6 +302,29 @@ impl Arena {
         }
     }
 
+    /// Returns a handle of the same memory whose own node is that of session number `session`.
+    pub fn near(&self, session: usize) -> Arc<Arena> {
+        match self.beside(session) {
+            Place::Node(node) => self.on(node),
+            Place::Any => self.on(self.node),
+        }
+    }
+
+    /// Hands out `bytes` bytes for each of `sessions` sessions, which follow each other. Each part lies beside its session,
+    /// if sessions have nodes. `bytes` must be a multiple of 64.
+    pub fn allocate_for_sessions(&self, bytes: u64, sessions: usize) -> Result<u64, OutOfMemory> {
+        let first = self.allocate(bytes * sessions as u64, 64, Place::Any)?;
+        if self.sessions_per_node.is_some() && bytes > 0 {
+            let node = |session| match self.beside(session) {
+                Place::Node(node) => node,
+                Place::Any => self.node,
+            };
+            let nodes = (0..sessions).map(node).collect();
+            self.settle(SettledRange { first, unit_bytes: bytes, nodes }, false);
+        }
+        Ok(first)
+    }
+
     /// Asks the system to fill in the pages of each node from its memory node of the same number. The request
     /// has no effect if the system has no such node. Pages then lie on the node of the core that touches them
     /// first.

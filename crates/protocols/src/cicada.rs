@@ -129,7 +129,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
             session,
             clock: LooseClock::new(session),
             footprint: Footprint::new(Prewriter::new(&self.versions.latches, session)),
-            collector: self.versions.collector(),
+            collector: self.versions.collector(session),
             commits: 0,
             all_commits: 0,
         }

@@ -160,7 +160,7 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
             reads: Vec::new(),
             leaves: NodeSet::default(),
             placements: Placements::default(),
-            collector: self.versions.collector(),
+            collector: self.versions.collector(session),
         }
     }
 

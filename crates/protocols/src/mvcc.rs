@@ -103,7 +103,7 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
             prewrites: Prewriter::new(&self.versions.latches, session),
             session,
             source: TimestampSource::new(session),
-            collector: self.versions.collector(),
+            collector: self.versions.collector(session),
         }
     }
 

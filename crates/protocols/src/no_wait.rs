@@ -210,7 +210,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
     }
 
     fn owner(&self, session: usize) -> Lister<M> {
-        let requests = Requests::new(&self.arena, self.latches.latcher(session));
+        let requests = Requests::new(&self.arena.near(session), self.latches.latcher(session));
         Lister { requests, name: session as u64 }
     }
 

@@ -117,7 +117,7 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
     fn own<'s>(&'s self, session: usize) -> Own<'s, M, C> {
         Own {
             announcer: Announcer::new(&self.versions.latches, session),
-            collector: self.versions.collector(),
+            collector: self.versions.collector(session),
             committing: false,
             stamps: C::Stamps::default(),
         }

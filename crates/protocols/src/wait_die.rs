@@ -106,7 +106,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         Owner {
             timestamp: 0,
             source: TimestampSource::new(session),
-            requests: Requests::new(&self.arena, self.latches.latcher(session)),
+            requests: Requests::new(&self.arena.near(session), self.latches.latcher(session)),
         }
     }
 

@@ -12,7 +12,7 @@
 
 use crate::{
     cache::{behind, identity},
-    line::{BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, SimLine, WAITERS},
+    line::{BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, SimLine, WAITERS, WRITTEN},
     model::Seat,
     queue::{IDLE, key, time_of},
     scheduler::prefetch,
@@ -234,21 +234,31 @@ impl SimCore {
         if key != IDLE {
             self.suspend(key);
         }
+        let turn = self.clock.get();
         self.access::<true>(line);
         if atomic {
             self.spend(self.world.model.atomic);
         }
         let result = change();
-        if line.version_and_flags().1 & WAITERS != 0 {
-            self.wake(line);
+        if line.version_and_flags().1 & (WAITERS | WRITTEN) != WRITTEN {
+            self.written(line, turn);
         }
         result
     }
 
-    /// Wakes the cores that wait on the line, which has been written.
+    /// Notes the first write of a line since it came from memory, and wakes the cores that wait on it. `turn` is the time
+    /// at which this core had its turn. The queues are entered then: at a later time they would make cores wait whose turn
+    /// is between the two.
     #[cold]
     #[inline(never)]
-    fn wake(&self, line: &SimLine) {
+    fn written(&self, line: &SimLine, turn: u64) {
+        let flags = line.version_and_flags().1;
+        if flags & WRITTEN == 0 {
+            self.world.note_written(&self.seat, line, self.identity.get(), turn);
+        }
+        if flags & WAITERS == 0 {
+            return;
+        }
         let earliest = self.world.wake(line, self.clock.get());
         self.world.limit.set(self.world.limit.get().min(earliest));
     }
@@ -308,9 +318,15 @@ impl SimCore {
             }
         }
         if fetched {
-            line.clear_flag(BODY_COLD | BODY_AWAY);
+            // What came from memory is no longer different from it.
+            let clean = if state.flags & BODY_COLD != 0 { BODY_DIRTY } else { 0 };
+            line.clear_flag(BODY_COLD | BODY_AWAY | clean);
         }
         if write {
+            let is_dirty = state.flags & (BODY_DIRTY | BODY_COLD) == BODY_DIRTY;
+            for part in if is_dirty { 1..1 } else { first..last + 1 } {
+                self.world.write_back(&self.seat, at, part, self.clock.get());
+            }
             line.set_flag(BODY_DIRTY);
         }
         self.clock.set(self.clock.get() + total);

@@ -2,8 +2,8 @@
 //! for the line.
 //!
 //! ```text
-//!            63                    19 18       5 4     0
-//!  time:    | busy until (45 bits)   | version  | flags |
+//!            63                    20 19       6 5     0
+//!  time:    | busy until (44 bits)   | version  | flags |
 //!            63         45 44      32 31              0
 //!  holders: | fill stamp  | owner + 1 | sharers by cluster |
 //! ```
@@ -21,7 +21,7 @@
 use machine::{Line, Zeroed};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const FLAG_BITS: u32 = 5;
+const FLAG_BITS: u32 = 6;
 const VERSION_BITS: u32 = 14;
 const SHARER_BITS: u32 = 32;
 const OWNER_BITS: u32 = 13;
@@ -48,13 +48,15 @@ pub(crate) const BODY_DIRTY: u64 = 4;
 pub(crate) const BODY_AWAY: u64 = 8;
 /// Flag: the line came from memory, and the body has not been accessed since.
 pub(crate) const BODY_COLD: u64 = 16;
+/// Flag: the line was written since it came from memory.
+pub(crate) const WRITTEN: u64 = 32;
 
 /// Modelled cache line: until when it is busy, its version, its owner, the clusters that share it, and when it was
 /// last filled. All zeros is a line that no core has touched.
 #[repr(C)]
 #[derive(Default, Debug)]
 pub struct SimLine {
-    /// From the highest bits: busy until (45 bits), version (14), flags (5).
+    /// From the highest bits: busy until (44 bits), version (14), flags (6).
     time: AtomicU64,
     /// From the highest bits: fill stamp (19 bits), owner + 1 (13), sharers by cluster (32).
     holders: AtomicU64,
@@ -114,7 +116,7 @@ impl SimLine {
 
     #[inline]
     pub(crate) fn set_state(&self, state: &State) {
-        debug_assert!(state.busy < 1 << (64 - BUSY_SHIFT), "modelled time exceeds 45 bits");
+        debug_assert!(state.busy < 1 << (64 - BUSY_SHIFT), "modelled time exceeds 44 bits");
         let time =
             state.busy << BUSY_SHIFT | u64::from(state.version) << VERSION_SHIFT | state.flags;
         let owner = u64::from(state.owner.wrapping_sub(NOBODY));
@@ -153,9 +155,9 @@ mod tests {
         let line = SimLine::default();
         assert_eq!((line.state().owner, line.state().version, line.state().busy), (NOBODY, 0, 0));
         let state = State {
-            busy: (1 << 45) - 1,
+            busy: (1 << 44) - 1,
             version: VERSION_MASK,
-            flags: EXCLUSIVE | BODY_COLD,
+            flags: EXCLUSIVE | BODY_COLD | WRITTEN,
             stamp: STAMP_MASK - 1,
             owner: 4095,
             sharers: 0x8000_0001,
@@ -164,7 +166,7 @@ mod tests {
         assert_eq!(line.state(), state);
         line.set_flag(WAITERS);
         line.clear_flag(EXCLUSIVE);
-        assert_eq!(line.state(), State { flags: WAITERS | BODY_COLD, ..state });
+        assert_eq!(line.state(), State { flags: WAITERS | BODY_COLD | WRITTEN, ..state });
         assert!(line.is_owner(4095) && !line.is_owner(4094));
         assert_eq!(next_version(VERSION_MASK), 1);
     }

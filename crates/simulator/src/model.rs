@@ -111,6 +111,8 @@ pub(crate) struct Model {
     pub copy_bytes: u64,
     /// Time, in 1/256 cycles, for which a line keeps a node's memory busy.
     pub memory_line_time: u64,
+    /// Time, in 1/256 cycles, for which a line keeps a node's port busy. It is 0 where ports do not queue.
+    pub port_line_time: u64,
     /// Set if each socket has a shared cache of its own. Tiles share one cache in slices.
     pub cache_per_node: bool,
     /// Set if a read of a line that no other core holds gets it exclusively (MESI).
@@ -175,6 +177,11 @@ impl Model {
             overlapped: (256.0 / d.core.memory_parallelism) as u64,
             copy_bytes: d.core.copy_bytes_per_cycle,
             memory_line_time: d.line_time_256(bandwidth),
+            port_line_time: d
+                .sockets
+                .as_ref()
+                .and_then(|sockets| sockets.port_bandwidth_gbps)
+                .map_or(0, |gbps| d.line_time_256(gbps)),
             cache_per_node: d.sockets.is_some(),
             exclusive_reads: shared_cache.exclusive_reads,
             stamp_shift,

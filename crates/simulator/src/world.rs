@@ -44,7 +44,7 @@
 use crate::{
     cache::{PrivateCaches, behind},
     line::{
-        BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS,
+        BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS, WRITTEN,
         next_version,
     },
     model::{Model, Seat},
@@ -116,6 +116,8 @@ pub(crate) struct World {
     memories: Box<[Cell<u64>]>,
     /// Time until which the link from each node to each node is busy, in 1/256 cycles. Empty on a mesh.
     links: Box<[Cell<u64>]>,
+    /// Time until which each node's port is busy, in 1/256 cycles. All lines between the node and others go through it.
+    ports: Box<[Cell<u64>]>,
     /// Number of shared-memory operations of this run.
     pub operations: Cell<u64>,
     pub ticks_per_second: u64,
@@ -155,6 +157,7 @@ impl World {
             fills: Cell::new(fills),
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
             links: vec![Cell::new(0); links].into_boxed_slice(),
+            ports: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
             operations: Cell::new(0),
             ticks_per_second,
             counter: Cell::new(0),
@@ -193,19 +196,50 @@ impl World {
             || self.l2.as_ref().is_some_and(|l2| l2.holds(physical, identity, version))
     }
 
-    /// Queues for the memory of `home`, and for the link to it. Returns the time at which both can move the line.
+    /// Queues for the memory of `home`, and for the way from there. Returns the time at which both can move the line.
     fn queue_for_memory(&self, seat: &Seat, home: u32, now: u64) -> u64 {
-        let wait = |busy: &Cell<u64>, from: u64, time: u64| {
-            let start = busy.get().max(from);
-            busy.set(start + time);
-            start
-        };
-        let mut at = wait(&self.memories[home as usize], now << 8, self.model.memory_line_time);
-        let link_time = self.model.link_time(home, seat.node());
-        if link_time != 0 {
-            at = wait(&self.links[(home * self.model.nodes + seat.node()) as usize], at, link_time);
+        let time = self.model.memory_line_time;
+        let at = queue(&self.memories[home as usize], now << 8, time);
+        self.queue_for_way(home, seat.node(), at) >> 8
+    }
+
+    /// Queues for the ports of both nodes, and for the link from one to the other. Returns the time at which all can move
+    /// a line. Times are in 1/256 cycles.
+    fn queue_for_way(&self, from: u32, to: u32, mut at: u64) -> u64 {
+        if from == to {
+            return at;
         }
-        at >> 8
+        if self.model.port_line_time != 0 {
+            for node in [from, to] {
+                at = queue(&self.ports[node as usize], at, self.model.port_line_time);
+            }
+        }
+        match self.model.link_time(from, to) {
+            0 => at,
+            time => queue(&self.links[(from * self.model.nodes + to) as usize], at, time),
+        }
+    }
+
+    /// Returns the time at which a line that is `ready` at the node `from` can leave for the core at `seat`. The place in
+    /// the queue is that of `arrived`, the time of the request: a line can be busy for long, and the way is free for
+    /// others meanwhile.
+    fn leave(&self, from: u32, seat: &Seat, arrived: u64, ready: u64) -> u64 {
+        ready.max(self.queue_for_way(from, seat.node(), arrived << 8) >> 8)
+    }
+
+    /// Notes that the core at `seat` has written `line`. A line that is written for the first time since it came from
+    /// memory will return there once.
+    pub(crate) fn note_written(&self, seat: &Seat, line: &SimLine, identity: u64, now: u64) {
+        line.set_flag(WRITTEN);
+        self.write_back(seat, (self.offset(line), identity), 0, now);
+    }
+
+    /// Occupies what the return of line `part` of an object to its memory needs. No core waits for it. It is charged when
+    /// the line becomes dirty, because most lines are never asked for again in a run.
+    pub(crate) fn write_back(&self, seat: &Seat, (offset, id): (u64, u64), part: u64, now: u64) {
+        let home = self.model.home(id, part, offset, |o| self.node_of(o));
+        let at = self.queue_for_way(seat.node(), home, now << 8);
+        queue(&self.memories[home as usize], at, self.model.memory_line_time);
     }
 
     /// Returns the time at which the memory of `home` has served a line whose directory is asked at `start`.
@@ -253,12 +287,13 @@ impl World {
         let start = if ORDERED { arrived.max(busy) } else { arrived };
         let done;
         if let Some(node) = owner_node {
-            done = start + m.directory + 2 * m.one_way(hub, node) + m.owner + m.transfer;
+            let ready = start + m.directory + m.one_way(hub, node) + m.owner;
+            done = self.leave(node, seat, arrived, ready) + m.one_way(hub, node) + m.transfer;
             s.busy = done;
         } else if cached {
             let others = s.sharers & !mine;
             let alone = others == 0 && s.owner == seat.physical();
-            let data = start + m.shared + m.transfer;
+            let data = self.leave(hub, seat, arrived, start + m.shared) + m.transfer;
             if WRITE && !alone && s.sharers != 0 {
                 let invalidated = start + m.directory + 2 * m.farthest(hub, s.sharers);
                 done = invalidated.max(data);
@@ -268,6 +303,7 @@ impl World {
                 s.busy = if WRITE { done } else { start + m.read_occupancy };
             }
         } else {
+            s.flags &= !WRITTEN;
             done = self.served_by_memory(seat, home, start);
             s.busy = done;
             s.sharers = 0;
@@ -338,7 +374,9 @@ impl World {
         let holder = if elsewhere { m.node_of(s.owner) } else { None };
         if let Some(node) = holder {
             let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
-            return m.lookup + 2 * trip + owned + m.transfer;
+            let arrived = now + m.lookup + trip;
+            let queued = self.leave(node, seat, arrived, arrived) - arrived;
+            return m.lookup + 2 * trip + owned + queued + m.transfer;
         }
         if s.flags & BODY_AWAY != 0 {
             return m.lookup + 2 * trip + m.directory + 2 * m.mean_trip + m.owner + m.transfer;
@@ -364,6 +402,14 @@ impl World {
         line.clear_flag(WAITERS);
         self.waiting.wake(self.offset(line), time, &self.queue)
     }
+}
+
+/// Queues from `from` on for something that is needed for `time`. Returns the time at which it is free.
+#[inline(always)]
+fn queue(busy: &Cell<u64>, from: u64, time: u64) -> u64 {
+    let start = busy.get().max(from);
+    busy.set(start + time);
+    start
 }
 
 /// Changes the state of a line that the core has acquired for writing: the line is exclusive and has a new version.

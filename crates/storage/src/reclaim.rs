@@ -49,7 +49,8 @@ impl<M: Machine> Epochs<M> {
         let global: Shared<EpochWord<M>> = arena.place(Place::Any)?;
         // Epoch 0 means idle, so the first epoch is 1.
         global.word.poke(1);
-        let locals = (0..sessions).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?;
+        let local = |session| arena.place(arena.beside(session));
+        let locals = (0..sessions).map(local).collect::<Result<_, _>>()?;
         Ok(Epochs { global, locals })
     }
 

@@ -33,7 +33,7 @@ use super::{
     two_phase_locking::Mode,
 };
 use crate::faults;
-use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::AbortReason;
@@ -113,11 +113,9 @@ impl<M: Machine> SharedSessions<M> {
     /// Places `sessions` sessions, and a chunk of requests for each.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<SharedSessions<M>, OutOfMemory> {
         let count = sessions.max(1);
-        let bytes = (size_of::<SharedSession<M>>() * count) as u64;
-        let first = arena.allocate(bytes, 64, Place::Any)?;
+        let first = arena.allocate_for_sessions(size_of::<SharedSession<M>>() as u64, count)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
-        let bytes = Requests::<M>::CHUNK_BYTES * count as u64;
-        let requests = arena.allocate(bytes, 64, Place::Any)?;
+        let requests = arena.allocate_for_sessions(Requests::<M>::CHUNK_BYTES, count)?;
         let arena = arena.clone();
         Ok(SharedSessions { arena, first, count, requests, latches, machine: PhantomData })
     }
@@ -186,7 +184,7 @@ impl<M: Machine> Claims<M> {
     /// Creates the claims of session number `session`.
     pub fn new(sessions: &SharedSessions<M>, session: usize) -> Claims<M> {
         let arena = sessions.arena.clone();
-        let mut requests = Requests::new(&arena, sessions.latches.latcher(session));
+        let mut requests = Requests::new(&arena.near(session), sessions.latches.latcher(session));
         requests.supply(sessions.requests + session as u64 * Requests::<M>::CHUNK_BYTES);
         Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
     }

@@ -180,7 +180,7 @@ pub struct Requests<M: Machine> {
 const REQUESTS_PER_CHUNK: u64 = 32;
 
 impl<M: Machine> Requests<M> {
-    /// Creates the requests of a session, in `arena`. `latcher` is the session's way to take latches.
+    /// Creates the requests of a session, in `arena`, on the arena's own node. `latcher` is the session's way to take latches.
     pub fn new(arena: &Arc<Arena>, latcher: Latcher<M>) -> Requests<M> {
         Requests { arena: arena.clone(), latcher, free: Vec::new(), in_order_of_arrival: false }
     }

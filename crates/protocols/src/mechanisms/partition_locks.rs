@@ -124,7 +124,7 @@ impl<M: Machine> PartitionLocks<M> {
 
     /// Creates the claims of session number `session`. There are none yet.
     pub fn claims(&self, session: usize) -> Claims<M> {
-        let requests = Requests::new(&self.arena, self.latches.latcher(session));
+        let requests = Requests::new(&self.arena.near(session), self.latches.latcher(session));
         Claims { session, requests, made: Vec::new() }
     }
 

@@ -21,7 +21,7 @@
 //! Waiters look at the word only for a moment and then sleep, so few sessions ever fetch its line
 //! at the same time.
 
-use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::{any::TypeId, marker::PhantomData};
 
 /// Value of a latch that is held, on machines where waiters do not queue.
@@ -56,7 +56,7 @@ impl LatchNodes {
     /// Allocates nodes for `sessions` sessions on machine `M`.
     pub fn new<M: Machine>(arena: &Arc<Arena>, sessions: usize) -> Result<LatchNodes, OutOfMemory> {
         let count = sessions.max(1);
-        let first = arena.allocate((size_of::<Node<M>>() * count) as u64, 64, Place::Any)?;
+        let first = arena.allocate_for_sessions(size_of::<Node<M>>() as u64, count)?;
         Ok(LatchNodes { arena: arena.clone(), first, count, machine: TypeId::of::<M>() })
     }
 

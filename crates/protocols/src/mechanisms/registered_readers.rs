@@ -104,7 +104,7 @@ impl<M: Machine> ReaderLists<M> {
     /// Allocates the first entries for `sessions` sessions.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<ReaderLists<M>, OutOfMemory> {
         let count = sessions.max(1);
-        let first = arena.allocate(Self::CHUNK_BYTES * count as u64, 64, Place::Any)?;
+        let first = arena.allocate_for_sessions(Self::CHUNK_BYTES, count)?;
         Ok(ReaderLists { arena: arena.clone(), first, count, machine: PhantomData })
     }
 

@@ -50,7 +50,7 @@ impl<'s, M: Machine> Holdings<'s, M> {
             claims: locks.claims(session),
             held: RecordSet::default(),
             instant: None,
-            images: VersionSlots::of(images),
+            images: VersionSlots::of(images, locks.place_of(session)),
         }
     }
 

@@ -125,14 +125,19 @@ impl<M: Machine> RetiringLocks<M> {
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<RetiringLocks<M>, OutOfMemory> {
-        let count = sessions.max(1) as u64;
+        let count = sessions.max(1);
         Ok(RetiringLocks {
             arena: arena.clone(),
-            sessions: arena.allocate(Self::SESSION_BYTES * count, 64, Place::Any)?,
-            requests: arena.allocate(Self::CHUNK_BYTES * count, 64, Place::Any)?,
+            sessions: arena.allocate_for_sessions(Self::SESSION_BYTES, count)?,
+            requests: arena.allocate_for_sessions(Self::CHUNK_BYTES, count)?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
         })
+    }
+
+    /// Returns where memory of session number `session` should lie.
+    pub fn place_of(&self, session: usize) -> Place {
+        self.arena.beside(session)
     }
 
     /// Creates the claims of session number `session`.

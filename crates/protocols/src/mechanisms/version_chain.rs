@@ -270,12 +270,14 @@ pub struct VersionPool {
 pub struct VersionSlots<'s> {
     pool: &'s VersionPool,
     free: Vec<Vec<u64>>,
+    /// Place of fresh slots.
+    place: Place,
 }
 
 impl<'s> VersionSlots<'s> {
-    /// Creates an empty list of free slots.
-    pub fn of(pool: &'s VersionPool) -> VersionSlots<'s> {
-        VersionSlots { pool, free: Vec::new() }
+    /// Creates an empty list of free slots. Fresh ones are placed at `place`.
+    pub fn of(pool: &'s VersionPool, place: Place) -> VersionSlots<'s> {
+        VersionSlots { pool, free: Vec::new(), place }
     }
 
     fn list(lists: &mut Vec<Vec<u64>>, at: usize) -> &mut Vec<u64> {
@@ -312,7 +314,7 @@ impl<'s> VersionSlots<'s> {
         free.extend(others.drain(others.len().saturating_sub(SLOTS_PER_CHUNK as usize)..));
         if free.is_empty() {
             let slots = SLOTS_PER_CHUNK.min((1 << 20) / stride).max(1);
-            let first = arena.allocate(slots * stride, 64, Place::Any)?;
+            let first = arena.allocate(slots * stride, 64, self.place)?;
             free.extend((0..slots).rev().map(|i| first + i * stride));
         }
         Ok(free.pop().expect("filled above"))

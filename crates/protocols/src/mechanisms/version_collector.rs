@@ -38,6 +38,7 @@ pub struct Versions<M: Machine> {
     /// Timestamps of the transactions that read.
     pub active: ActiveTimestamps<M>,
     pool: VersionPool,
+    arena: Arc<Arena>,
     /// Nodes of the latches.
     pub latches: LatchNodes,
 }
@@ -47,13 +48,13 @@ impl<M: Machine> Versions<M> {
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let active = ActiveTimestamps::new(arena, sessions)?;
         let latches = LatchNodes::new::<M>(arena, sessions)?;
-        Ok(Versions { active, pool: VersionPool::default(), latches })
+        Ok(Versions { active, pool: VersionPool::default(), arena: arena.clone(), latches })
     }
 
-    /// Creates the collector of a session, with nothing to collect yet.
-    pub fn collector<C>(&self) -> VersionCollector<'_, M, C> {
+    /// Creates the collector of session number `session`, with nothing to collect yet.
+    pub fn collector<C>(&self, session: usize) -> VersionCollector<'_, M, C> {
         VersionCollector {
-            slots: VersionSlots::of(&self.pool),
+            slots: VersionSlots::of(&self.pool, self.arena.beside(session)),
             active: &self.active,
             needed: Needed::default(),
             superseded: Vec::new(),

@@ -241,7 +241,7 @@ impl<M: Machine, L: Locks<M, Words = VersionedLock>> Protocol<M> for ReadersOnVe
             session,
             source: TimestampSource::new(session),
             latcher: self.versions.latches.latcher(session),
-            collector: self.versions.collector(),
+            collector: self.versions.collector(session),
             reserved: Vec::new(),
             marked: false,
         }

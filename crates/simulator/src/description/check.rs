@@ -121,6 +121,9 @@ impl MachineDescription {
         if let Some(level) = s.same_position {
             whole("sockets.same_position", level, 1, last)?;
         }
+        if let Some(gbps) = s.port_bandwidth_gbps {
+            real("sockets.port_bandwidth_gbps", gbps, 0.001, 100_000.0)?;
+        }
         // The latency of memory includes the caches that were searched before.
         let l2 = self.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let searched = (l2.max(self.l1.latency_cycles) + self.shared_cache.latency_cycles) as f64;

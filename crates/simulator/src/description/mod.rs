@@ -126,6 +126,11 @@ pub struct SocketsDescription {
     /// Level between sockets in the same position of different chassis, where it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_position: Option<u64>,
+    /// Bandwidth of a socket to all others together, in GB/s. Lines that other sockets read from its memory or its caches
+    /// Bandwidth between a socket and all others together, in GB/s: of what it sends and receives, for reads, write-backs
+    /// and transfers between caches. None if only the bandwidths between pairs limit it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_bandwidth_gbps: Option<f64>,
     /// Levels of distance, with a socket's own memory first.
     pub level: Vec<LevelDescription>,
 }

@@ -86,6 +86,9 @@ fn list_sockets(s: &SocketsDescription, list: &mut Listing) {
     let chassis = s.count.div_ceil(s.chassis_sockets);
     list.line("chassis", format!("{chassis} of {} sockets", s.chassis_sockets));
     list.line("threads take cores", format!("{:?} at a time", s.thread_steps));
+    if let Some(gbps) = s.port_bandwidth_gbps {
+        list.line("a socket to all others", format!("{gbps} GB/s"));
+    }
     for level in &s.level {
         let figures = format!("{} ns, {} GB/s", level.latency_ns, level.bandwidth_gbps);
         list.line(&format!("memory, {}", level.name), figures);

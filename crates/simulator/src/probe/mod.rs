@@ -219,6 +219,7 @@ impl Measuring {
             within_chassis: topology.level_matrix(),
             between_chassis: None,
             same_position: None,
+            port_bandwidth_gbps: None,
             level,
         }
     }
