@@ -45,15 +45,20 @@ fn two_rows_from_the_file_to_the_report() {
     let heard = std::sync::atomic::AtomicUsize::new(0);
     let outcome = run(&measurements, &options(), None, &stop, &Counter(&heard)).unwrap();
     assert_eq!(heard.into_inner(), 2);
-    assert_eq!((outcome.rows.len(), outcome.scales[0].anchors), (2, 1));
-    assert!(outcome.rows[0].ln_error.abs() < 1e-9, "the only anchor sets the scale");
+    assert_eq!((outcome.rows.len(), outcome.work[0].anchors), (2, 1));
+    assert!(
+        outcome.rows[0].ln_error.abs() < 0.1,
+        "the only anchor gives the work of procedures: {:?} {:?}",
+        outcome.work,
+        outcome.rows[0]
+    );
     assert_eq!(outcome.blocks.last().unwrap().rows, 1);
     assert!(outcome.rows[1].simulated_abort_ratio > 0.0);
     let shares: f64 = outcome.rows[1].breakdown.values().sum();
     assert!((shares - 1.0).abs() < 1e-6);
 
     let text = to_text(&outcome);
-    assert!(text.contains("scale of hpe (superdome-flex): "), "{text}");
+    assert!(text.contains("work of procedures on hpe (superdome-flex): "), "{text}");
     assert!(text.contains("left out: 1 with more than 112 cores"), "{text}");
     assert_eq!(to_csv(&outcome).lines().count(), 3);
     let back: kilocore_experiments::validate::Outcome =

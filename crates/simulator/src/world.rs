@@ -273,8 +273,8 @@ impl World {
         // A core that holds the line exclusively can have changed it, so the line must come from that core.
         let exclusive = s.flags & EXCLUSIVE != 0;
         let elsewhere = exclusive && s.owner != seat.physical();
-        let owner_node = if elsewhere { m.node_of(s.owner) } else { None };
-        let owner_node = owner_node.filter(|_| self.holds(s.owner, id, s.version));
+        let owner_node = if elsewhere { m.node_of(s.owner) } else { None }
+            .filter(|_| self.holds(s.owner, id, s.version));
         let own_cache = m.cache_per_node
             && match owner_node {
                 Some(node) => node == seat.node(),

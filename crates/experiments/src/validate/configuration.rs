@@ -69,10 +69,11 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Returns the simulation for `row`.
+    /// Returns the simulation for `row`. The procedures' own work costs `work_cycles` for each record.
     pub fn of(
         row: &Measurement,
         options: &ValidateOptions,
+        work_cycles: u64,
     ) -> Result<Configuration, ValidateError> {
         let whole = MachineDescription::load(row.machine())?;
         let available = whole.cores() as u64;
@@ -99,7 +100,10 @@ impl Configuration {
         let seconds =
             options.effort.seconds(row.cores, longest_wait_s(row, &protocol_options, back_off));
         Ok(Configuration {
-            workload: workload(row, &used, used.memory_nodes() as u64),
+            workload: TpccAccessesOptions {
+                work_cycles,
+                ..workload(row, &used, used.memory_nodes() as u64)
+            },
             plan: Plan {
                 architecture: engine::registry::DEFAULT.to_owned(),
                 protocol: row.scheme.clone(),
@@ -171,6 +175,13 @@ fn program_options() -> ProtocolOptions {
     }
 }
 
+/// Returns whether the measured program copies whole records under a scheme. SILO, TICTOC and OCC copy them when they are
+/// accessed, MVCC before a write, and two-phase locking copies the row before a write. HSTORE copies nothing, and touches
+/// only the columns that a procedure needs (`data/full-story/README.md`).
+fn copies_whole_records(scheme: &str) -> bool {
+    scheme != "HSTORE"
+}
+
 /// Returns the longest time for which a transaction of `row` waits by itself, in seconds.
 fn longest_wait_s(row: &Measurement, options: &ProtocolOptions, back_off: BackOff) -> f64 {
     let declared = registry::declarations::<Simulated>(options);
@@ -204,6 +215,7 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
         bypass: row.bypasses(),
         remote_lines: row.remote_lines_pct / 100.0,
         remote_payments: row.remote_payments_pct / 100.0,
+        whole_records: copies_whole_records(&row.scheme),
         // From the fourth optimisation on, read-only tables are replicated for each socket.
         item_replicas: sockets,
         ..TpccAccessesOptions::default()
@@ -241,7 +253,7 @@ mod tests {
         let header = "platform,variant,scheme,warehouses,cores,smt,numa,remote_neworder_pct,\
                       remote_payment_pct,throughput_txn_per_s,abort_ratio,split";
         let rows = Measurements::parse(&format!("{header}\n{row}\n"), "t.csv").unwrap().rows;
-        Configuration::of(&rows[0], &ValidateOptions::default()).unwrap()
+        Configuration::of(&rows[0], &ValidateOptions::default(), 0).unwrap()
     }
 
     #[test]

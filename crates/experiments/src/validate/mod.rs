@@ -1,15 +1,16 @@
 //! Simulates published measurements of real machines and reports the error.
 //!
 //! [`Measurements`] are the rows of a `throughput.csv`. Each row is one configuration with its measured throughput.
-//! Every row becomes a simulation of the same scheme on a model of the same machine ([`Configuration`]). One factor
-//! for each machine brings simulated throughputs to the measured scale. It is computed from the rows marked as
-//! anchors. The remaining difference is the error ([`Outcome`]). No parameter is fitted for a scheme.
+//! Every row becomes a simulation of the same scheme on a model of the same machine ([`Configuration`]). One constant of
+//! each platform is fitted to the rows marked as anchors: the cost of the procedures' own work ([`Work`]). The remaining
+//! difference is the error ([`Outcome`]). No parameter is fitted for a scheme.
 //!
 //! | file | contents |
 //! | --- | --- |
 //! | `measurements` | reading the directory |
 //! | `configuration` | from a row to a simulation |
 //! | `placement` | sockets on which the measured program's loader placed the warehouses |
+//! | `work` | the fitted constant |
 //! | `simulate` | running the simulations, several at a time |
 //! | `outcome` | errors, by row and by block |
 //! | `goals` | the numbers that the model should reach |
@@ -29,16 +30,18 @@ mod placement;
 mod report;
 mod simulate;
 pub mod statistics;
+mod work;
 
 pub use configuration::{Configuration, Effort};
 pub use error::ValidateError;
 pub use goals::Goal;
 pub use measurements::{Measurement, Measurements, Role, Skipped};
-pub use outcome::{Block, Outcome, Ranks, Row, Scale};
+pub use outcome::{Block, Outcome, Ranks, Row};
 pub use page::to_html;
 pub use placement::Placement;
 pub use report::{to_csv, to_json, to_text};
 pub use simulate::Simulation;
+pub use work::Work;
 
 use machine::Word;
 
@@ -104,12 +107,15 @@ pub fn run(
 ) -> Result<Outcome, ValidateError> {
     let mut skipped = measurements.skipped.clone();
     let mut configurations = Vec::new();
+    let work = work::fit(measurements, options, stop)?;
     for row in &measurements.rows {
         if let Some(why) = options.effort.leaves_out(row) {
             skipped.add(why);
             continue;
         }
-        let configuration = Configuration::of(row, options)?;
+        let own = work.iter().find(|work| work.platform == row.platform);
+        let cycles = own.map_or(0, |work| work.cycles);
+        let configuration = Configuration::of(row, options, cycles)?;
         match options.leave_out(&configuration.title()) {
             true => skipped.add("not asked for"),
             false => configurations.push(configuration),
@@ -121,17 +127,18 @@ pub fn run(
             skipped: skipped.to_string(),
         });
     }
-    let earlier = earlier.filter(|outcome| outcome.is_of(options));
+    let earlier = earlier.filter(|outcome| outcome.is_of(options) && outcome.work == work);
     let known: Vec<Option<Row>> = configurations
         .iter()
         .map(|configuration| {
             let rows = earlier?.rows.iter();
             let mut same = rows.filter(|row| row.measured == configuration.measured);
-            same.next().map(Row::without_scale)
+            same.next().cloned()
         })
         .collect();
-    let rest =
-        |rows: Vec<Row>, interrupted| Outcome::of(rows, skipped.clone(), options, interrupted);
+    let rest = |rows: Vec<Row>, interrupted| {
+        Outcome::of(rows, (work.clone(), skipped.clone()), options, interrupted)
+    };
     let keep = |rows: Vec<Row>| observer.so_far(&rest(rows, true));
     let done = |done, total, configuration: &_| observer.simulated(done, total, configuration);
     let rows = simulate::all(configurations, known, options.threads, stop, (&done, &keep))?;

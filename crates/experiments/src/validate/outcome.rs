@@ -2,7 +2,7 @@
 
 use super::goals::{Goal, goals};
 use super::statistics::{Concordance, mean, median, quantile};
-use super::{Effort, Measurement, Placement, Role, Simulation, Skipped, ValidateOptions};
+use super::{Effort, Measurement, Placement, Role, Simulation, Skipped, ValidateOptions, Work};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct Outcome {
     /// Set if the validation was stopped before the last row.
     pub interrupted: bool,
     /// The only fitted constants: one for each platform.
-    pub scales: Vec<Scale>,
+    pub work: Vec<Work>,
     /// Every simulated row, in the order of the measurements.
     pub rows: Vec<Row>,
     /// Rows grouped by platform, variant and scheme. The last block contains all rows and has empty names.
@@ -41,21 +41,6 @@ pub struct Outcome {
     pub skipped: Skipped,
 }
 
-/// Scale of one platform.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scale {
-    /// Name of the platform.
-    pub platform: String,
-    /// Name of the machine file.
-    pub machine: String,
-    /// Factor by which simulated throughputs are multiplied.
-    pub factor: f64,
-    /// Number of rows whose geometric mean gives the factor.
-    pub anchors: usize,
-    /// Kind of these rows: `anchor` rows, or one-core rows where there is no anchor, or none (the factor is then 1).
-    pub from: String,
-}
-
 /// One row with its measurement, its simulation and the error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -63,9 +48,9 @@ pub struct Row {
     pub measured: Measurement,
     /// Placement of the simulated warehouses.
     pub placement: String,
-    /// Simulated transactions per second, before scaling.
+    /// Simulated transactions per second.
     pub simulated_txn_per_s: f64,
-    /// ln(scaled simulated / measured throughput): 0 is exact, 0.69 is twice too fast, -0.69 is half as fast.
+    /// ln(simulated / measured throughput): 0 is exact, 0.69 is twice too fast, -0.69 is half as fast.
     pub ln_error: f64,
     /// Simulated aborts divided by attempts.
     pub simulated_abort_ratio: f64,
@@ -144,17 +129,11 @@ impl Outcome {
 
     /// Compares simulations with measurements.
     pub fn of(
-        mut rows: Vec<Row>,
-        skipped: Skipped,
+        rows: Vec<Row>,
+        (work, skipped): (Vec<Work>, Skipped),
         options: &ValidateOptions,
         interrupted: bool,
     ) -> Outcome {
-        let scales = scales(&rows);
-        for row in &mut rows {
-            let scale = scales.iter().find(|s| s.platform == row.measured.platform);
-            let factor = scale.expect("every row's platform has a scale").factor;
-            row.ln_error += factor.ln();
-        }
         let (blocks, ranks, goals) = (blocks(&rows), ranks(&rows), goals(&rows));
         Outcome {
             schema_version: SCHEMA_VERSION,
@@ -163,7 +142,7 @@ impl Outcome {
             placement: options.placement,
             build: options.build.clone(),
             interrupted,
-            scales,
+            work,
             rows,
             blocks,
             ranks,
@@ -174,13 +153,8 @@ impl Outcome {
 }
 
 impl Row {
-    /// Returns the row as it was before scaling.
-    pub(super) fn without_scale(&self) -> Row {
-        let ratio = self.simulated_txn_per_s.max(1.0) / self.measured.throughput_txn_per_s;
-        Row { ln_error: ratio.ln(), ..self.clone() }
-    }
-
-    pub(super) fn unscaled(simulation: Simulation) -> Row {
+    /// Compares a simulation with its measurement.
+    pub(super) fn of(simulation: Simulation) -> Row {
         let Simulation { configuration, record } = simulation;
         let placement = configuration.placement_name();
         let measured = configuration.measured;
@@ -202,34 +176,6 @@ impl Row {
     pub(super) fn is_scored(&self) -> bool {
         self.measured.split == Role::Scored
     }
-}
-
-/// Returns one factor for each platform, from its anchors, or from its one-core rows if it has no anchors.
-fn scales(rows: &[Row]) -> Vec<Scale> {
-    let mut scales: Vec<Scale> = Vec::new();
-    for row in rows {
-        let platform = &row.measured.platform;
-        if scales.iter().any(|scale| scale.platform == *platform) {
-            continue;
-        }
-        let errors = |good: &dyn Fn(&Row) -> bool| -> Vec<f64> {
-            let own = rows.iter().filter(|row| row.measured.platform == *platform);
-            own.filter(|row| good(row)).map(|row| row.ln_error).collect()
-        };
-        let anchors = errors(&|row| !row.is_scored());
-        let (anchors, from) = match anchors.is_empty() {
-            false => (anchors, "anchor rows"),
-            true => (errors(&|row| row.measured.cores == 1), "one-core rows"),
-        };
-        scales.push(Scale {
-            platform: platform.clone(),
-            machine: row.measured.machine().to_owned(),
-            factor: (-mean(&anchors).unwrap_or(0.0)).exp(),
-            from: if anchors.is_empty() { "none" } else { from }.to_owned(),
-            anchors: anchors.len(),
-        });
-    }
-    scales
 }
 
 /// Returns groups of scored rows, in the order in which they first appear.

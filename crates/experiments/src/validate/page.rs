@@ -30,7 +30,7 @@ pub fn to_html(outcome: &Outcome) -> String {
     let schemes = schemes(&outcome.rows);
     for Curves { setting, rows } in curves(&outcome.rows) {
         if rows.iter().any(|row| row.measured.cores != rows[0].measured.cores) {
-            page.push_str(&pair(outcome, &setting, &rows, &schemes));
+            page.push_str(&pair(&setting, &rows, &schemes));
         }
     }
     page.push_str("</body></html>\n");
@@ -39,14 +39,15 @@ pub fn to_html(outcome: &Outcome) -> String {
 
 fn introduction(outcome: &Outcome) -> String {
     let mut text = String::from("<p>");
-    for scale in &outcome.scales {
+    for work in &outcome.work {
         let _ = write!(
             text,
-            "Simulated throughputs on {} are multiplied by {:.3}, which {} {} gave. ",
-            escaped(&scale.platform),
-            scale.factor,
-            scale.anchors,
-            escaped(&scale.from)
+            "On {} the procedures' own work costs {} cycles for each record, {:.0} ns a transaction, which {} {} gave. ",
+            escaped(&work.platform),
+            work.cycles,
+            work.ns_per_transaction,
+            work.anchors,
+            escaped(&work.from)
         );
     }
     let unsteady = outcome.rows.iter().filter(|row| row.steady == Some(false)).count();
@@ -133,11 +134,9 @@ struct Point {
 }
 
 /// Returns the measured and the simulated curves of one setting, on the same axes.
-fn pair(outcome: &Outcome, setting: &Setting, rows: &[&Row], schemes: &[&str]) -> String {
-    let scale = outcome.scales.iter().find(|scale| scale.platform == setting.platform);
-    let factor = scale.map_or(1.0, |scale| scale.factor);
+fn pair(setting: &Setting, rows: &[&Row], schemes: &[&str]) -> String {
     let measured = |row: &Row| row.measured.throughput_txn_per_s;
-    let simulated = |row: &Row| (row.simulated_txn_per_s * factor).max(1.0);
+    let simulated = |row: &Row| row.simulated_txn_per_s.max(1.0);
     let values: Vec<f64> = rows.iter().flat_map(|row| [measured(row), simulated(row)]).collect();
     let cores: Vec<f64> = rows.iter().map(|row| row.measured.cores as f64).collect();
     let axes = Axes { x: range(&cores), y: range(&values) };

@@ -55,11 +55,16 @@ pub fn to_text(outcome: &Outcome) -> String {
     text.push('\n');
     text.push_str(&ranks(outcome));
     text.push('\n');
-    for scale in &outcome.scales {
+    for work in &outcome.work {
         let _ = writeln!(
             text,
-            "scale of {} ({}): {:.3}, from {} {}; no other constant is fitted",
-            scale.platform, scale.machine, scale.factor, scale.anchors, scale.from
+            "work of procedures on {} ({}): {} cycles a record, {:.0} ns a transaction, from {} {}; no other constant is fitted",
+            work.platform,
+            work.machine,
+            work.cycles,
+            work.ns_per_transaction,
+            work.anchors,
+            work.from
         );
     }
     if let Some(all) = outcome.blocks.last() {

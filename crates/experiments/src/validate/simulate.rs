@@ -27,7 +27,8 @@ const KEEP_EVERY_S: f64 = 5.0;
 
 /// Functions that are called during the simulations: after each with the number done, the total and the configuration,
 /// and from time to time with the rows so far.
-type Told<'a> = (&'a (dyn Fn(usize, usize, &Configuration) + Sync), &'a (dyn Fn(Vec<Row>) + Sync));
+pub type Told<'a> =
+    (&'a (dyn Fn(usize, usize, &Configuration) + Sync), &'a (dyn Fn(Vec<Row>) + Sync));
 
 /// Simulates all configurations whose row is not `known`. Returns the rows in the given order. The largest machines run
 /// first, so that the last simulation to end is a short one. Ends early, without some rows, if `stop` becomes non-zero.
@@ -55,7 +56,7 @@ pub fn all(
             match one(configuration, stop) {
                 Ok(Some(record)) => {
                     let configuration = configuration.clone();
-                    let row = Row::unscaled(Simulation { configuration, record });
+                    let row = Row::of(Simulation { configuration, record });
                     let (rows, kept) = &mut *results.lock();
                     rows[at] = Some(row);
                     if kept.elapsed().as_secs_f64() > KEEP_EVERY_S {

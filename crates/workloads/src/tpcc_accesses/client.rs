@@ -1,12 +1,13 @@
 //! Draws and runs one worker's stream of orders and payments.
 
 use super::draw::{Drawn, OrderLine, draw};
+use super::options::TOUCHED;
 use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, TableId};
 
-/// The only column of every table.
-const ROW: ColumnSet = ColumnSet::one(0);
+/// The columns that procedures need, in every table.
+const TOUCHED_COLUMN: ColumnSet = ColumnSet::one(0);
 
 /// One worker's stream of procedures.
 #[derive(Clone, Debug)]
@@ -66,6 +67,14 @@ impl TpccAccessesClient {
         }
     }
 
+    /// Returns the columns of a record of `bytes` bytes that an access moves, and their length.
+    fn moved(&self, bytes: u64) -> (ColumnSet, usize) {
+        match self.options.whole_records {
+            true if bytes > TOUCHED => (ColumnSet::first(2), bytes as usize),
+            _ => (TOUCHED_COLUMN, bytes.min(TOUCHED) as usize),
+        }
+    }
+
     fn read<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
@@ -73,8 +82,9 @@ impl TpccAccessesClient {
         key: u64,
         bytes: u64,
     ) -> Result<(), Abort> {
-        let bytes = bytes as usize;
-        let found = access.read(table, key.into(), ROW, &mut self.buffer[..bytes])?;
+        let (columns, bytes) = self.moved(bytes);
+        access.compute(self.options.work_cycles);
+        let found = access.read(table, key.into(), columns, &mut self.buffer[..bytes])?;
         assert!(found, "row {key} of table {} was loaded and never deleted", table.0);
         self.fold(bytes);
         Ok(())
@@ -88,12 +98,14 @@ impl TpccAccessesClient {
         key: u64,
         bytes: u64,
     ) -> Result<(), Abort> {
-        let bytes = bytes as usize;
-        let found = access.read_for_update(table, key.into(), ROW, &mut self.buffer[..bytes])?;
+        let (columns, bytes) = self.moved(bytes);
+        access.compute(self.options.work_cycles);
+        let found =
+            access.read_for_update(table, key.into(), columns, &mut self.buffer[..bytes])?;
         assert!(found, "row {key} of table {} was loaded and never deleted", table.0);
         self.fold(bytes);
         self.buffer[..8].copy_from_slice(&self.stamp.to_le_bytes());
-        access.update(table, key.into(), ROW, &self.buffer[..bytes])?;
+        access.update(table, key.into(), columns, &self.buffer[..bytes])?;
         Ok(())
     }
 
@@ -110,7 +122,7 @@ impl TpccAccessesClient {
     ) -> Result<(), Abort> {
         let r = self.records;
         if self.options.bypass {
-            access.compute(self.options.bypassed_warehouse_cycles);
+            access.compute(self.options.bypassed_warehouse_cycles + self.options.work_cycles);
         } else {
             self.read(access, WAREHOUSE, self.home, r.warehouse)?;
         }
@@ -119,7 +131,7 @@ impl TpccAccessesClient {
         for at in 0..self.lines.len() {
             let line = self.lines[at];
             if self.options.bypass {
-                access.compute(self.options.bypassed_item_cycles);
+                access.compute(self.options.bypassed_item_cycles + self.options.work_cycles);
             } else {
                 self.read(access, ITEM, self.items + line.item, r.item)?;
             }

@@ -30,6 +30,10 @@ pub struct TpccAccessesOptions {
     pub bypassed_item_cycles: u64,
     /// Cost of 64 bytes of an inserted row, in cycles.
     pub insert_line_cycles: u64,
+    /// Cost of the procedure's own work for each record that it accesses, in cycles.
+    pub work_cycles: u64,
+    /// Set if an access moves the whole record. Otherwise it moves the columns that the procedures of DBx1000 touch.
+    pub whole_records: bool,
 }
 
 impl Default for TpccAccessesOptions {
@@ -44,6 +48,8 @@ impl Default for TpccAccessesOptions {
             bypassed_warehouse_cycles: 100,
             bypassed_item_cycles: 100,
             insert_line_cycles: 2,
+            work_cycles: 0,
+            whole_records: true,
         }
     }
 }
@@ -85,6 +91,12 @@ impl Options for TpccAccessesOptions {
         option("insert-line-cycles", "Cycles of 64 bytes of an inserted row", |o| {
             &mut o.insert_line_cycles
         }),
+        option("work-cycles", "Cycles of the procedure's own work for each record", |o| {
+            &mut o.work_cycles
+        }),
+        option("no-whole-records", "An access moves only the columns that it needs", |o| {
+            &mut o.whole_records
+        }),
     ];
 
     fn validate(&self) -> Result<(), OptionError> {
@@ -95,7 +107,8 @@ impl Options for TpccAccessesOptions {
         let warehouse = self.bypassed_warehouse_cycles;
         options::integer("bypassed-warehouse-cycles", warehouse, 0, MAX_CYCLES)?;
         options::integer("bypassed-item-cycles", self.bypassed_item_cycles, 0, MAX_CYCLES)?;
-        options::integer("insert-line-cycles", self.insert_line_cycles, 0, MAX_CYCLES)
+        options::integer("insert-line-cycles", self.insert_line_cycles, 0, MAX_CYCLES)?;
+        options::integer("work-cycles", self.work_cycles, 0, MAX_CYCLES)
     }
 }
 
@@ -125,6 +138,10 @@ pub struct Records {
     /// Number of customers of a district.
     pub customers: u64,
 }
+
+/// Largest number of bytes that the columns of a record have which the procedures of DBx1000 touch. They lie on at most
+/// two lines.
+pub(super) const TOUCHED: u64 = 72;
 
 const FULL: Records = Records {
     warehouse: 105,

@@ -32,22 +32,6 @@ fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Role) -> 
 }
 
 #[test]
-fn anchors_set_the_scale_and_one_core_rows_do_without_them() {
-    let anchored = [
-        row("TICTOC", 1, 100.0, 200.0, Role::Anchor),
-        row("TICTOC", 1, 100.0, 800.0, Role::Anchor),
-        row("SILO", 1, 100.0, 100.0, Role::Scored),
-    ];
-    let found = scales(&anchored);
-    assert_eq!((found.len(), found[0].anchors, found[0].from.as_str()), (1, 2, "anchor rows"));
-    assert!((found[0].factor - 0.25).abs() < 1e-9);
-    let found = scales(&anchored[2..]);
-    assert_eq!((found[0].anchors, found[0].from.as_str()), (1, "one-core rows"));
-    let found = scales(&[row("SILO", 2, 1.0, 5.0, Role::Scored)]);
-    assert_eq!((found[0].factor, found[0].from.as_str()), (1.0, "none"));
-}
-
-#[test]
 fn blocks_and_ranks_leave_anchors_out() {
     let rows = [
         row("TICTOC", 8, 100.0, 100.0, Role::Anchor),
