@@ -31,7 +31,7 @@ fn refused(words: &[&str], parts: &[&str]) {
 fn a_figure_is_regenerated_continued_and_indexed() {
     let folder = Folder::fresh("figure");
     let out = folder.path().to_str().expect("plain letters");
-    let words = ["figure", "abyss", "6", "--quick", "--out", out];
+    let words = ["figure", "abyss", "6", "--quick", "--busy", "0.002", "--out", out];
     let text = good(&words);
     assert!(text.lines().all(|line| line.starts_with(out) || line.chars().count() <= 80), "{text}");
     assert!(text.contains("figure 6: ") && text.contains("36 of 36 runs"), "{text}");
@@ -74,11 +74,15 @@ fn papers_and_figures_are_listed() {
 
 #[test]
 fn bad_requests_are_refused() {
-    refused(&["figure", "abys", "8a"], &["unknown paper 'abys'", "did you mean 'abyss'?", "full-story"]);
-    refused(&["figure", "abyss", "18"], &["unknown figure of abyss '18'", "did you mean", "8a"]);
+    refused(
+        &["figure", "abys", "8a"],
+        &["unknown paper 'abys'", "did you mean 'abyss'?", "full-story"],
+    );
+    refused(&["figure", "abyss", "18"], &["unknown figure of abyss '18'", "allowed: 3, 4", "8a"]);
     refused(&["figure", "abyss", "8c"], &["'8c'", "did you mean '8"]);
     refused(&["figure", "abyss"], &["FIGURE"]);
     refused(&["figure"], &["PAPER"]);
+    refused(&["figure", "abyss", "6", "--busy", "0"], &["'0'", "--busy", "more than 0"]);
     refused(&["figure", "abyss", "6", "--seed", "x"], &["'x'", "--seed", "whole numbers"]);
     refused(&["figure", "abyss", "6", "--force", "--resume"], &["--force", "--resume"]);
     refused(&["figure", "--list", "abyss"], &["--list"]);

@@ -10,7 +10,7 @@ mod workload;
 
 pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};
-pub use numbers::{check_seeds, whole};
+pub use numbers::{check_seeds, seconds, whole};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
 pub use protocols::{declarations, heeding, protocol_options, protocols_at, protocols_under};

@@ -5,7 +5,7 @@ mod folder;
 mod index;
 mod runs;
 
-use crate::arguments::{check_seeds, whole};
+use crate::arguments::{check_seeds, seconds, whole};
 use crate::failure::{Ending, Failure};
 use crate::{interrupt, screen, suggestion};
 use clap::Args;
@@ -26,12 +26,15 @@ pub struct FigureArguments {
     /// List the papers and their figures
     #[arg(long, conflicts_with_all = ["paper", "figures", "index"])]
     pub list: bool,
-    /// Write index.html and README.md over all figures in a directory, and regenerate none
+    /// Judge and draw the figures in a directory anew from their records, and write its index.html and README.md
     #[arg(long, value_name = "DIR", conflicts_with_all = ["paper", "figures"])]
     pub index: Option<PathBuf>,
     /// A coarse grid and short runs, about two minutes for a figure
     #[arg(long)]
     pub quick: bool,
+    /// The most busy time of a run, in core seconds [default: 8; quick: 1]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub busy: Option<f64>,
     /// Directory with a directory for each figure. Figures that exist there are refused, except with --resume or
     /// --force [default: figures, whose figures are continued]
     #[arg(long, value_name = "DIR")]
@@ -66,7 +69,8 @@ pub fn figure(asked: &FigureArguments) -> Result<Ending, Failure> {
     }
     let stop = interrupt::listen()?;
     let known = if asked.force { Vec::new() } else { folder::all_records(out) };
-    let measured = runs::measure(&folders, effort, asked.seed, known, stop)?;
+    let lengths = runs::Lengths { effort, busy_s: asked.busy, seed: asked.seed };
+    let measured = runs::measure(&folders, lengths, known, stop)?;
     let mut text = String::new();
     for folder in &folders {
         let records = measured.records_of(folder.figure, effort);
@@ -115,8 +119,9 @@ fn chosen(asked: &FigureArguments) -> Result<Vec<&'static Figure>, Failure> {
 /// Returns the command that regenerates `figure` as it was asked for.
 fn command(figure: &Figure, asked: &FigureArguments) -> String {
     let quick = if asked.quick { " --quick" } else { "" };
+    let busy = asked.busy.map_or(String::new(), |busy_s| format!(" --busy {busy_s}"));
     let seed = if asked.seed == 1 { String::new() } else { format!(" --seed {}", asked.seed) };
-    format!("kilocore figure {} {}{quick}{seed}", figure.paper, figure.number)
+    format!("kilocore figure {} {}{quick}{busy}{seed}", figure.paper, figure.number)
 }
 
 fn listing() -> String {

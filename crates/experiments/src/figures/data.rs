@@ -9,6 +9,8 @@ use machine::Category;
 pub enum Measure {
     /// Committed transactions per second.
     Throughput,
+    /// Allocated timestamps per second, where a transaction is one timestamp.
+    Timestamps,
     /// Records accessed by committed transactions per second.
     Accesses,
     /// Aborted attempts per committed transaction.
@@ -19,7 +21,7 @@ impl Measure {
     /// Returns the value of `record`.
     pub fn of(self, record: &RunRecord) -> f64 {
         match self {
-            Measure::Throughput => record.throughput_txn_per_s,
+            Measure::Throughput | Measure::Timestamps => record.throughput_txn_per_s,
             Measure::Accesses => {
                 let accesses = record.workload_options.get("accesses").map(ToString::to_string);
                 let accesses = accesses.and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
@@ -36,6 +38,7 @@ impl Measure {
     pub fn label(self) -> (&'static str, f64) {
         match self {
             Measure::Throughput => ("Throughput (million txn/s)", 1e6),
+            Measure::Timestamps => ("Throughput (million ts/s)", 1e6),
             Measure::Accesses => ("Throughput (million tuples/s)", 1e6),
             Measure::Aborts => ("Aborts per commit", 1.0),
         }
@@ -191,7 +194,7 @@ pub enum Component {
     /// Waiting for others.
     Wait,
     /// Locks, read sets, write sets, validation, installation.
-    Manager,
+    ConcurrencyControl,
     /// Pauses after aborts.
     BackOff,
 }
@@ -204,7 +207,7 @@ impl Component {
         Component::Timestamps,
         Component::Index,
         Component::Wait,
-        Component::Manager,
+        Component::ConcurrencyControl,
         Component::BackOff,
     ];
 
@@ -216,7 +219,7 @@ impl Component {
             Component::Timestamps => &[Category::TimestampAllocation],
             Component::Index => &[Category::Index],
             Component::Wait => &[Category::Wait, Category::Idle],
-            Component::Manager => &[Category::ConcurrencyControl, Category::Commit],
+            Component::ConcurrencyControl => &[Category::ConcurrencyControl, Category::Commit],
             Component::BackOff => &[Category::BackOff],
         }
     }
@@ -229,7 +232,7 @@ impl Component {
             Component::Timestamps => "timestamps",
             Component::Index => "index",
             Component::Wait => "wait",
-            Component::Manager => "manager",
+            Component::ConcurrencyControl => "manager",
             Component::BackOff => "back-off",
         }
     }

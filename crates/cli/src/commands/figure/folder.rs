@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// File of the outcome.
 pub const VERDICT: &str = "verdict.json";
 /// File of the raw records.
-const RECORDS: &str = "records.json";
+pub const RECORDS: &str = "records.json";
 
 /// Folder of a figure.
 pub struct FigureFolder {
@@ -63,9 +63,14 @@ impl FigureFolder {
 
     /// Writes all files.
     pub fn write(&self, records: &[RunRecord], done: &Regenerated) -> Result<(), Failure> {
+        self.keep(records)?;
+        self.draw(done)
+    }
+
+    /// Writes what follows from the records: picture, page and verdicts.
+    pub fn draw(&self, done: &Regenerated) -> Result<(), Failure> {
         let [_, svg, png, html, verdict] = self.files();
         let picture = done.picture();
-        self.keep(records)?;
         write_whole(&svg, picture.to_svg().as_bytes())?;
         write_whole(&png, &picture.to_png())?;
         write_whole(&html, page(done).as_bytes())?;

@@ -25,6 +25,17 @@ struct Run {
     configuration: Configuration,
 }
 
+/// Amount and seed of the simulations.
+#[derive(Clone, Copy, Debug)]
+pub struct Lengths {
+    /// Grid and usual lengths.
+    pub effort: Effort,
+    /// Largest busy time of a run in core seconds, if it is not the usual one.
+    pub busy_s: Option<f64>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
 /// Runs with their records.
 pub struct Runs {
     runs: Vec<Run>,
@@ -58,12 +69,11 @@ fn records_of(
 /// early if `stop` is set.
 pub fn measure(
     folders: &[FigureFolder],
-    effort: Effort,
-    seed: u64,
+    lengths: Lengths,
     known: Vec<RunRecord>,
     stop: &Word,
 ) -> Result<Runs, Failure> {
-    let runs = distinct(folders, effort, seed)?;
+    let (effort, runs) = (lengths.effort, distinct(folders, lengths)?);
     let cost = |run: &Run| 1 + run.configuration.cores as u64 / 64;
     let progress = Progress::of(runs.len(), runs.iter().map(cost).sum());
     let origin = Origin::here();
@@ -125,18 +135,18 @@ fn keep(
 }
 
 /// Returns the runs of all figures, each once.
-fn distinct(folders: &[FigureFolder], effort: Effort, seed: u64) -> Result<Vec<Run>, Failure> {
+fn distinct(folders: &[FigureFolder], lengths: Lengths) -> Result<Vec<Run>, Failure> {
     let mut runs: Vec<Run> = Vec::new();
     for folder in folders {
         let machine = folder.figure.machine;
         let choice = MachineChoice::load(machine)?;
-        for place in folder.figure.places(effort) {
+        for place in folder.figure.places(lengths.effort) {
             let setting = place.setting;
             if runs.iter().any(|run| run.machine == machine && run.setting == setting) {
                 continue;
             }
             let options = setting.protocol_options().map_err(Failure::refused)?;
-            let configuration = configuration(&setting, &choice, options, effort, seed);
+            let configuration = configuration(&setting, &choice, options, lengths);
             runs.push(Run { machine, setting, configuration });
         }
     }
@@ -147,17 +157,17 @@ fn configuration(
     setting: &Setting,
     machine: &MachineChoice,
     protocol_options: ProtocolOptions,
-    effort: Effort,
-    seed: u64,
+    lengths: Lengths,
 ) -> Configuration {
-    let (measured_s, growth) = growth(effort, setting.cores);
+    let Lengths { effort, busy_s, seed } = lengths;
+    let (measured_s, growth) = growth(effort, setting, busy_s);
     Configuration {
         machine: machine.clone(),
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: setting.protocol,
         protocol_options,
         cores: setting.cores,
-        warm_up_s: effort.pick(0.0002, 0.0),
+        warm_up_s: if busy_s.is_none() { effort.pick(0.0002, 0.0) } else { 0.0 },
         measured_s,
         growth: Some(growth),
         repetitions: 1,

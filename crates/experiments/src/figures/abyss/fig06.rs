@@ -32,7 +32,7 @@ pub(super) const FIGURE: Figure = Figure {
     panels: &[Panel {
         title: "",
         group: "",
-        kind: Kind::Lines { y: Measure::Throughput, across: Scale::Log, up: Scale::Log },
+        kind: Kind::Lines { y: Measure::Timestamps, across: Scale::Log, up: Scale::Log },
     }],
     checks: &[
         Check {

@@ -34,9 +34,9 @@ pub(super) const FIGURE_A: Figure = Figure {
                         best = best.max(data.throughput(name, x)?);
                     }
                     gaining += usize::from(best > 1.05 * at);
-                    saw.push(format!("{name} {}", percent(best / at)));
+                    saw.push(format!("{name} {} against {}", short(best), short(at)));
                 }
-                let saw = format!("best beyond, of that on 64: {}", saw.join(", "));
+                let saw = format!("best beyond 64 against that on 64: {}", saw.join(", "));
                 Ok(Finding::of(gaining <= 1, saw))
             },
         },

@@ -126,7 +126,7 @@ pub(super) const FIGURE_C: Figure = Figure {
             let (mut managing, mut saw) = (0, Vec::new());
             for name in SIX {
                 let (cost, share) = data.largest_cost(name, 1024.0)?;
-                managing += usize::from(cost == Component::Manager);
+                managing += usize::from(cost == Component::ConcurrencyControl);
                 saw.push(format!("{name} {} {}", cost.name(), percent(share)));
             }
             Ok(Finding::of(managing >= 4, saw.join(", ")))
