@@ -1,8 +1,8 @@
 //! Checks that the committed verdicts of figures are what the committed records give.
 
-use experiments::figures::PAPERS;
-use experiments::figures::report::{Outcome, Regenerated, overview_markdown};
 use harness::run_record::read_json;
+use kilocore_experiments::figures::PAPERS;
+use kilocore_experiments::figures::report::{Outcome, Regenerated, overview_markdown};
 use std::fs;
 use std::path::Path;
 
