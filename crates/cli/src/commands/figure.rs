@@ -102,10 +102,7 @@ fn chosen(asked: &FigureArguments) -> Result<Vec<&'static Figure>, Failure> {
     for name in &asked.figures {
         let found = paper.figures_called(name);
         if found.is_empty() {
-            let numbers = paper.figures.iter().map(|figure| figure.number);
-            let numbers: Vec<&str> = numbers.chain(["all"]).collect();
-            let kind = format!("figure of {}", paper.name);
-            return Err(Failure::refused(suggestion::unknown(&kind, name, &numbers)));
+            return Err(Failure::refused(no_figure(paper, name)));
         }
         for figure in found {
             if !chosen.iter().any(|known| known.number == figure.number) {
@@ -114,6 +111,23 @@ fn chosen(asked: &FigureArguments) -> Result<Vec<&'static Figure>, Failure> {
         }
     }
     Ok(chosen)
+}
+
+/// Returns the message for a figure that `paper` does not have. The suggestion is a part of the same figure, if there is
+/// one.
+fn no_figure(paper: &Paper, name: &str) -> String {
+    let numbers: Vec<&str> = paper.figures.iter().map(|figure| figure.number).collect();
+    let numbers = [&numbers[..], &["all"]].concat();
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let kind = format!("figure of {}", paper.name);
+    match paper.figures_called(digits).first() {
+        Some(part) => format!(
+            "unknown {kind} '{name}': did you mean '{}'? allowed: {}",
+            part.number,
+            numbers.join(", ")
+        ),
+        None => suggestion::unknown(&kind, name, &numbers),
+    }
 }
 
 /// Returns the command that regenerates `figure` as it was asked for.

@@ -51,7 +51,9 @@ pub fn overview_markdown(outcomes: &[Outcome]) -> String {
     let _ = writeln!(
         text,
         "The papers make {all} statements about these {} figures: {}. A statement that does not hold is a finding, \
-         about the paper's system or about the model. A `(does not hold)` marks the part of a statement that fails.\n",
+         about the paper's system, ours or the model. A `(does not hold)` marks the part of a statement that fails. A quick figure's runs last \
+         about a millisecond on many cores, and less if they are steady before. Thrashing that builds up later does not \
+         show in them: look at how many runs are steady.\n",
         outcomes.len(),
         counted.join(", ")
     );

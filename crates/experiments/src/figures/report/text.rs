@@ -12,13 +12,14 @@ const VERDICT: usize = 15;
 pub fn headline(outcome: &Outcome) -> String {
     let of = |verdict| outcome.count(verdict);
     format!(
-        "figure {}: {} hold, {} do not hold, {} not measured; {} of {} runs",
+        "figure {}: {} hold, {} do not hold, {} not measured; {} of {} runs, {} steady",
         outcome.figure,
         of(Verdict::Holds),
         of(Verdict::Fails),
         of(Verdict::NotMeasured),
         outcome.measured,
-        outcome.runs
+        outcome.runs,
+        outcome.steady
     )
 }
 
