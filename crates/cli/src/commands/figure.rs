@@ -32,7 +32,7 @@ pub struct FigureArguments {
     /// A coarse grid and short runs, about two minutes for a figure
     #[arg(long)]
     pub quick: bool,
-    /// The most busy time of a run, in core seconds [default: 8; quick: 1]
+    /// The most busy time of a run, in core seconds [default: 8; quick: 2]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub busy: Option<f64>,
     /// Directory with a directory for each figure. Figures that exist there are refused, except with --resume or
@@ -71,7 +71,7 @@ pub fn figure(asked: &FigureArguments) -> Result<Ending, Failure> {
     let known = if asked.force { Vec::new() } else { folder::all_records(out) };
     let lengths = runs::Lengths { effort, busy_s: asked.busy, seed: asked.seed };
     let measured = runs::measure(&folders, lengths, known, stop)?;
-    let mut text = String::new();
+    let (mut text, mut nothing) = (String::new(), true);
     for folder in &folders {
         let records = measured.records_of(folder.figure, effort);
         let command = command(folder.figure, asked);
@@ -79,13 +79,20 @@ pub fn figure(asked: &FigureArguments) -> Result<Ending, Failure> {
         if done.outcome.measured == 0 {
             continue;
         }
+        nothing = false;
         folder.write(&records, &done)?;
         text.push_str(&to_text(&done.outcome));
         text.push_str(&format!("{}: {}\n\n", folder.path.display(), headline(&done.outcome)));
     }
     screen::say(&text)?;
     if interrupt::requested() {
-        eprintln!("interrupted; --resume simulates the runs that are missing");
+        eprintln!(
+            "{}",
+            match nothing {
+                true => "interrupted before anything was simulated",
+                false => "interrupted; --resume simulates the runs that are missing",
+            }
+        );
         return Ok(Ending::Interrupted);
     }
     Ok(Ending::Good)
