@@ -27,7 +27,7 @@ pub fn growth(effort: Effort, setting: &Setting, busy_s: Option<f64>) -> (f64, G
         }
     };
     // A limit below the usual first interval shortens it.
-    let first_s = busy_s.map_or(first_s, |busy_s| first_s.min(busy_s / cores));
+    let first_s = first_s.min(most_busy_s / cores);
     (first_s, Growth { most_s, most_busy_s, together_s, rule })
 }
 
