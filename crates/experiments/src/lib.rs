@@ -2,6 +2,8 @@
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | [`figures`] | the papers' figures as runs, pictures and checks |
 //! | [`validate`] | simulates published measurements and reports the error |
 
+pub mod figures;
 pub mod validate;

@@ -10,7 +10,7 @@ mod workload;
 
 pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};
-pub use numbers::{check_seeds, whole};
+pub use numbers::{check_seeds, seconds, whole};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
 pub use protocols::{declarations, heeding, protocol_options, protocols_at, protocols_under};
@@ -84,6 +84,11 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Regenerate figures of papers on the simulated machine, and judge what the papers say of them
+    #[command(
+        after_help = "Example: kilocore figure abyss 8a --quick\n         kilocore figure --list\n         kilocore figure --index figures"
+    )]
+    Figure(crate::commands::figure::FigureArguments),
     /// Simulate what was measured on a real machine, and report the error
     #[command(after_help = "Example: kilocore validate --csv errors.csv")]
     Validate(crate::commands::validate::ValidateArguments),

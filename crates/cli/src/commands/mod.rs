@@ -3,6 +3,7 @@
 mod anomalies;
 mod compare;
 mod explore;
+pub mod figure;
 mod list;
 mod machines;
 mod manual;
@@ -21,6 +22,7 @@ pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
         Command::Explore { anomalies, workload: None } => anomalies::anomalies(&anomalies),
         Command::Machines { command } => machines::machines(&command),
         Command::List { json } => list::list(json),
+        Command::Figure(asked) => figure::figure(&asked),
         Command::Validate(asked) => validate::validate(&asked),
         Command::Completions { shell } => manual::completions(shell),
         Command::Manual { out, force } => manual::manual(out.as_deref(), force),

@@ -1,0 +1,68 @@
+//! Judges and draws the figures in a directory anew from their records, and writes an overview.
+
+use super::folder::{FigureFolder, RECORDS, VERDICT};
+use crate::destination::{self, Existing};
+use crate::failure::{Ending, Failure};
+use crate::screen;
+use experiments::figures::report::{Outcome, Regenerated, overview_html, overview_markdown};
+use experiments::figures::{Figure, PAPERS, Verdict};
+use harness::run_record::{read_json, write_whole};
+use std::fs;
+use std::path::Path;
+
+/// First words of a README.md that this command has written.
+const OWN: &str = "<!-- Written by `kilocore figure --index`.";
+
+/// Judges and draws every figure in `directory` anew, and writes `index.html` and `README.md` over all of them.
+/// Overviews of this command are replaced; other files of these names only if `force` is set.
+pub fn index(directory: &Path, force: bool) -> Result<Ending, Failure> {
+    let mut figures = Vec::new();
+    for figure in PAPERS.iter().flat_map(|paper| paper.figures) {
+        let path = directory.join(figure.folder());
+        if path.join(VERDICT).exists() {
+            figures.push(renewed(FigureFolder { figure, path })?);
+        }
+    }
+    if figures.is_empty() {
+        return Err(Failure::refused(format!(
+            "--index {}: no figures; allowed: a directory in which kilocore figure --out has written",
+            directory.display()
+        )));
+    }
+    let (page, readme) = (directory.join("index.html"), directory.join("README.md"));
+    let own = fs::read_to_string(&readme).is_ok_and(|text| text.starts_with(OWN));
+    if (page.exists() || readme.exists()) && !own && !force {
+        let found = "the directory has an index.html or a README.md";
+        destination::refuse("--index", directory, found, Existing::Refused(""))?;
+    }
+    for (folder, done) in &figures {
+        folder.draw(done)?;
+    }
+    let outcomes: Vec<Outcome> = figures.into_iter().map(|(_, done)| done.outcome).collect();
+    write_whole(&page, overview_html(&outcomes).as_bytes())?;
+    write_whole(&readme, overview_markdown(&outcomes).as_bytes())?;
+    let of = |verdict| outcomes.iter().map(|outcome| outcome.count(verdict)).sum::<usize>();
+    screen::say(&format!(
+        "{} figures: {} statements hold, {} do not hold, {} are not measured. {}\n",
+        outcomes.len(),
+        of(Verdict::Holds),
+        of(Verdict::Fails),
+        of(Verdict::NotMeasured),
+        page.display()
+    ))?;
+    Ok(Ending::Good)
+}
+
+/// Returns a figure with its folder, judged by its records.
+fn renewed(folder: FigureFolder) -> Result<(FigureFolder, Regenerated), Failure> {
+    let file = folder.path.join(VERDICT);
+    let bad = |error: &dyn std::fmt::Display| {
+        Failure::refused(format!("{}: no verdicts of a figure: {error}", file.display()))
+    };
+    let text = fs::read_to_string(&file).map_err(|error| bad(&error))?;
+    let before: Outcome = serde_json::from_str(&text).map_err(|error| bad(&error))?;
+    let records = read_json(&folder.path.join(RECORDS))?;
+    let figure: &'static Figure = folder.figure;
+    let done = Regenerated::of(figure, before.effort, &records, &before.command);
+    Ok((folder, done))
+}

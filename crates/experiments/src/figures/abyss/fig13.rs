@@ -1,0 +1,91 @@
+//! Figure 13: the share of reads.
+
+use super::*;
+
+/// Group of the series in which each access is a read by chance, as the text says.
+const QUERIES: &str = "queries";
+/// Group of the series in which whole transactions only read, as the caption says.
+const TRANSACTIONS: &str = "transactions";
+
+fn series(effort: Effort) -> Vec<Series> {
+    let shares = effort.pick(
+        &["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.95", "1"][..],
+        &["0", "0.5", "0.9", "1"][..],
+    );
+    let point = |group: &str, name: &'static str, share: &str| {
+        let reads = match group {
+            QUERIES => format!("--read-ratio {share}"),
+            _ => format!("--read-ratio 0 --read-only-share {share}"),
+        };
+        let options = format!("--records 20M --theta 0.8 {reads}");
+        (share.parse().expect("a number"), scheme("ycsb", options, name, 64))
+    };
+    let mut all = Vec::new();
+    for group in [QUERIES, TRANSACTIONS] {
+        all.extend(SIX.iter().map(|name| Series {
+            group,
+            name: (*name).to_owned(),
+            points: shares.iter().map(|share| point(group, name, share)).collect(),
+        }));
+    }
+    all
+}
+
+pub(super) const FIGURE: Figure = Figure {
+    paper: "abyss",
+    number: "13",
+    title: "YCSB by share of reads, theta 0.8, 64 cores",
+    section: "5.4",
+    machine: MACHINE,
+    remarks: &[
+        "The caption varies the share of read-only transactions, the text that of read queries. Both are run.",
+        "Transactions that are not read-only write all 16 records; read-only ones are declared so.",
+    ],
+    x: "Share of reads",
+    series,
+    panels: &[
+        Panel { title: "share of read queries", group: QUERIES, kind: BY_CORES },
+        Panel { title: "share of read-only transactions", group: TRANSACTIONS, kind: BY_CORES },
+    ],
+    checks: &[
+        Check {
+            statement: "The throughput of every scheme rises with the share of reads",
+            section: "5.4",
+            ours: "tolerance 3 %",
+            judge: |data| {
+                let (mut falling, mut lines) = (Vec::new(), 0);
+                for group in [QUERIES, TRANSACTIONS] {
+                    for name in SIX {
+                        lines += 1;
+                        let line = data.group(group).throughputs(name)?;
+                        if !never_falls(&line, 0.03) {
+                            falling.push(format!("{name} by {group}: {}", curve(&line)));
+                        }
+                    }
+                }
+                let saw = match falling.is_empty() {
+                    true => format!("all {lines} lines rise"),
+                    false => format!("falling: {}", falling.join("; ")),
+                };
+                Ok(Finding::of(falling.is_empty(), saw))
+            },
+        },
+        Check {
+            statement: "MVCC is the best scheme when there are only few writes",
+            section: "5.4",
+            ours: "few: the largest share of reads below 1",
+            judge: |data| {
+                let mut finding = Finding::default();
+                for group in [QUERIES, TRANSACTIONS] {
+                    let data = data.group(group);
+                    let places = data.places("MVCC", |x| x < 1.0)?;
+                    let x = places[places.len() - 1];
+                    let ranks = ranked(data, &SIX, x)?;
+                    let saw = format!("{group} {x}: {}", listed(&ranks));
+                    finding = finding.and(ranks[0].0 == "MVCC", saw);
+                }
+                Ok(finding)
+            },
+        },
+    ],
+};

@@ -1,0 +1,130 @@
+//! Describes a figure: its series of runs, its panels, and the statements about it.
+
+use super::{Check, Measure, Setting};
+use serde::{Deserialize, Serialize};
+
+/// Amount of simulation for a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// The paper's grid, and runs as long as those of `kilocore run`.
+    Full,
+    /// A coarse grid and short runs: about two minutes for a figure.
+    Quick,
+}
+
+impl Effort {
+    /// Returns `full` or `quick`, whichever belongs to this effort.
+    pub fn pick<T>(self, full: T, quick: T) -> T {
+        if self == Effort::Full { full } else { quick }
+    }
+}
+
+/// A figure, or a part of one that has a letter of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Name of the paper.
+    pub paper: &'static str,
+    /// Number in the paper, with its letter.
+    pub number: &'static str,
+    /// Title in our words.
+    pub title: &'static str,
+    /// Section of the paper that discusses it.
+    pub section: &'static str,
+    /// Name of the simulated machine.
+    pub machine: &'static str,
+    /// Differences from the paper's setting, and choices where the paper is silent.
+    pub remarks: &'static [&'static str],
+    /// Label of the horizontal axis.
+    pub x: &'static str,
+    /// Returns the runs.
+    pub series: fn(Effort) -> Vec<Series>,
+    /// Panels, from top to bottom.
+    pub panels: &'static [Panel],
+    /// Statements of the paper.
+    pub checks: &'static [Check],
+}
+
+/// A line of a figure: runs that differ in one parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Part of the figure that the series belongs to. Only panels of the same group show it.
+    pub group: &'static str,
+    /// Name in the legend.
+    pub name: String,
+    /// Runs with their places on the horizontal axis, ascending.
+    pub points: Vec<(f64, Setting)>,
+}
+
+/// Part of a figure's picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Panel {
+    /// Title of the panel. Empty if the figure's title says it all.
+    pub title: &'static str,
+    /// Group of the series that it shows.
+    pub group: &'static str,
+    /// Form of the panel.
+    pub kind: Kind,
+}
+
+/// Form of a panel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A line for each series.
+    Lines {
+        /// Value of a point.
+        y: Measure,
+        /// Kind of the horizontal axis.
+        across: Scale,
+        /// Kind of the vertical axis.
+        up: Scale,
+    },
+    /// A stacked bar for each series: the shares of time of its run at one place.
+    Bars {
+        /// Place on the horizontal axis.
+        x: f64,
+    },
+}
+
+/// Kind of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// From zero.
+    Linear,
+    /// Logarithmic. A value of zero is drawn at the low end.
+    Log,
+}
+
+/// A run of a figure: group, series and place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Group of the series.
+    pub group: &'static str,
+    /// Name of the series.
+    pub series: String,
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// The run.
+    pub setting: Setting,
+}
+
+impl Figure {
+    /// Returns the name of the figure's folder, for example `abyss-08a`.
+    pub fn folder(&self) -> String {
+        let digits = self.number.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let letter = &self.number[digits.len()..];
+        format!("{}-{digits:0>2}{letter}", self.paper)
+    }
+
+    /// Returns all runs.
+    pub fn places(&self, effort: Effort) -> Vec<Place> {
+        let mut places = Vec::new();
+        for series in (self.series)(effort) {
+            for (x, setting) in series.points {
+                let (group, series) = (series.group, series.name.clone());
+                places.push(Place { group, series, x, setting });
+            }
+        }
+        places
+    }
+}

@@ -1,0 +1,66 @@
+//! Regenerates figures of papers: which runs a figure consists of, how it is drawn, and what the paper says of it.
+//!
+//! A [`Figure`] is data. Its series list the [`Setting`] of every point. Its panels say what is drawn. Its checks are
+//! the paper's statements as functions of the records ([`Data`]), which return a [`Verdict`]. The caller runs the
+//! settings, because it knows the program and the host that a record names.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `figure` | figures, their series and their panels |
+//! | `setting` | one run, from its words to its options |
+//! | `data` | values of records by series and place |
+//! | `check` | statements and verdicts |
+//! | `picture` | figures as SVG and PNG |
+//! | `report` | verdicts as text, JSON, HTML and Markdown |
+//! | `abyss`, `full_story` | the figures of a paper, a file for each family |
+
+mod abyss;
+mod check;
+mod data;
+mod figure;
+mod full_story;
+mod lengths;
+pub mod picture;
+pub mod report;
+mod setting;
+
+pub use check::{Check, Finding, Judged, Judgement, Missing, Verdict};
+pub use data::{Data, Line, Measure};
+pub use figure::{Effort, Figure, Kind, Panel, Place, Scale, Series};
+pub use lengths::growth;
+pub use setting::Setting;
+
+/// A paper with its figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Title, authors and place of publication.
+    pub title: &'static str,
+    /// Figures, in the paper's order.
+    pub figures: &'static [Figure],
+}
+
+/// All papers whose figures are described.
+pub const PAPERS: &[Paper] = &[abyss::PAPER, full_story::PAPER];
+
+impl Paper {
+    /// Returns the paper called `name`.
+    pub fn named(name: &str) -> Option<&'static Paper> {
+        PAPERS.iter().find(|paper| paper.name == name)
+    }
+
+    /// Returns the figures that `asked` means: one figure for `8a`, all parts of figure 8 for `8`, every figure for
+    /// `all`. Returns none if there is no such figure.
+    pub fn figures_called(&self, asked: &str) -> Vec<&'static Figure> {
+        let asked = asked.trim_start_matches('0').to_lowercase();
+        let part = |figure: &&Figure| {
+            let number = figure.number.trim_end_matches(|c: char| c.is_ascii_lowercase());
+            figure.number == asked || number == asked || asked == "all"
+        };
+        self.figures.iter().filter(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

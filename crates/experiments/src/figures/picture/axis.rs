@@ -1,0 +1,88 @@
+//! Places values on an axis.
+
+use crate::figures::Scale;
+
+/// The range of an axis and its ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    scale: Scale,
+    /// Values with a line of the grid, and their labels.
+    pub ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// Returns an axis on which all of `values` have a place.
+    pub fn of(scale: Scale, values: impl Iterator<Item = f64> + Clone) -> Axis {
+        let most = values.clone().fold(0.0, f64::max);
+        let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
+        if scale == Scale::Log && least.is_finite() {
+            let zero = values.clone().any(|v| v <= 0.0);
+            return Axis::logarithmic(least, most, zero);
+        }
+        let high = if most > 0.0 { most * 1.04 } else { 1.0 };
+        let step = step_of(high);
+        let ticks = (0..).map(|at| at as f64 * step).take_while(|tick| *tick <= high);
+        let ticks = ticks.map(|tick| (tick, written(tick))).collect();
+        Axis { low: 0.0, high, scale: Scale::Linear, ticks }
+    }
+
+    /// Returns a logarithmic axis. If there are zeros, they are a factor of ten below the least value.
+    fn logarithmic(least: f64, most: f64, zero: bool) -> Axis {
+        let low = if zero { least / 10.0 } else { least / 1.15 };
+        let high = most.max(least * 1.5) * 1.15;
+        let powers = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
+        let first = if zero { vec![(low, "0".to_owned())] } else { Vec::new() };
+        let powers = powers.map(|power| 10f64.powi(power));
+        let inside =
+            powers.filter(|tick| (low..=high).contains(tick) && (!zero || *tick > low * 1.5));
+        let ticks = first.into_iter().chain(inside.map(|tick| (tick, written(tick)))).collect();
+        Axis { low, high, scale: Scale::Log, ticks }
+    }
+
+    /// Returns the place of `value`, from 0 to 1.
+    pub fn part(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+        }
+    }
+}
+
+/// Returns a round step with which four to nine steps reach `most`.
+fn step_of(most: f64) -> f64 {
+    let power = 10f64.powf((most / 4.0).log10().floor());
+    let factor = [5.0, 2.0].into_iter().find(|factor| most / (power * factor) >= 4.0);
+    power * factor.unwrap_or(1.0)
+}
+
+/// Returns a round number without the noise of its binary form.
+fn written(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linear_axes_have_round_ticks() {
+        let axis = Axis::of(Scale::Linear, [3.0, 59.7].into_iter());
+        let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.1.as_str()).collect();
+        assert_eq!(labels, ["0", "10", "20", "30", "40", "50", "60"]);
+        assert_eq!(axis.part(0.0), 0.0);
+        assert!(axis.part(59.7) < 1.0);
+        assert_eq!(Axis::of(Scale::Linear, [0.0].into_iter()).part(0.0), 0.0);
+    }
+
+    #[test]
+    fn a_zero_has_a_place_on_a_logarithmic_axis() {
+        let axis = Axis::of(Scale::Log, [0.0, 1.0, 1e5].into_iter());
+        assert_eq!(axis.ticks[0], (0.1, "0".to_owned()));
+        assert_eq!(axis.ticks[1].1, "1");
+        assert_eq!((axis.part(0.0), axis.ticks.len()), (0.0, 7));
+        assert!(axis.part(1.0) > 0.1 && axis.part(1e5) < 1.0);
+    }
+}

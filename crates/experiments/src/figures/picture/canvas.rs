@@ -1,0 +1,137 @@
+//! Collects the shapes of a picture.
+
+/// Colour of text.
+pub const INK: &str = "#1c2430";
+/// Colour of the grid.
+pub const GRID: &str = "#e3e7ec";
+/// Colour of what is less important.
+pub const GREY: &str = "#6c7684";
+
+/// Place of a text relative to its point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// The text begins at the point.
+    Start,
+    /// The point is the text's middle.
+    Middle,
+    /// The text ends at the point.
+    End,
+}
+
+/// A line of text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    /// Point at the letters' base line.
+    pub at: (f64, f64),
+    /// The letters. Those beyond ASCII are left out of a PNG.
+    pub text: String,
+    /// Place relative to the point.
+    pub anchor: Anchor,
+    /// Colour.
+    pub colour: &'static str,
+    /// Set if the letters are bold.
+    pub bold: bool,
+    /// Set if the line goes upwards.
+    pub upwards: bool,
+}
+
+impl Text {
+    /// Returns a text that begins at a point.
+    pub fn at(x: f64, y: f64, text: impl Into<String>) -> Text {
+        let text = text.into();
+        Text { at: (x, y), text, anchor: Anchor::Start, colour: INK, bold: false, upwards: false }
+    }
+
+    /// Returns the text at another place relative to its point.
+    pub fn anchored(self, anchor: Anchor) -> Text {
+        Text { anchor, ..self }
+    }
+
+    /// Returns the text in another colour.
+    pub fn coloured(self, colour: &'static str) -> Text {
+        Text { colour, ..self }
+    }
+
+    /// Returns the text in bold letters.
+    pub fn bold(self) -> Text {
+        Text { bold: true, ..self }
+    }
+
+    /// Returns the text written upwards, with its middle at the point.
+    pub fn upwards(self) -> Text {
+        Text { upwards: true, anchor: Anchor::Middle, ..self }
+    }
+}
+
+/// Part of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Points connected by straight lines.
+    Path { points: Vec<(f64, f64)>, colour: &'static str, width: f64 },
+    /// A convex polygon with a border. It is hollow, which means white, if it is not filled.
+    Polygon { corners: Vec<(f64, f64)>, colour: &'static str, filled: bool },
+    /// A disc, filled or hollow.
+    Disc { centre: (f64, f64), radius: f64, colour: &'static str, filled: bool },
+    /// A text.
+    Text(Text),
+}
+
+/// A picture on a white ground.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) shapes: Vec<Shape>,
+}
+
+impl Picture {
+    /// Returns an empty picture of a size in pixels.
+    pub fn new(width: f64, height: f64) -> Picture {
+        Picture { width, height, shapes: Vec::new() }
+    }
+
+    /// Returns the height in pixels.
+    pub fn height(&self) -> f64 {
+        self.height
+    }
+
+    /// Adds a text, unless it is empty.
+    pub fn text(&mut self, text: Text) {
+        if !text.text.is_empty() {
+            self.shapes.push(Shape::Text(text));
+        }
+    }
+
+    /// Adds a line of the grid.
+    pub fn grid(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.path(vec![from, to], GRID, 1.0);
+    }
+
+    /// Adds connected points, if there are two or more.
+    pub fn path(&mut self, points: Vec<(f64, f64)>, colour: &'static str, width: f64) {
+        if points.len() > 1 {
+            self.shapes.push(Shape::Path { points, colour, width });
+        }
+    }
+
+    /// Adds a filled rectangle.
+    pub fn bar(&mut self, from: (f64, f64), to: (f64, f64), colour: &'static str) {
+        let corners = vec![from, (to.0, from.1), to, (from.0, to.1)];
+        self.shapes.push(Shape::Polygon { corners, colour, filled: true });
+    }
+
+    /// Adds a mark of a series, filled or hollow. Series have different forms.
+    pub fn mark(&mut self, (x, y): (f64, f64), series: usize, colour: &'static str, filled: bool) {
+        let polygon = |corners: &[(f64, f64)]| {
+            let corners = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+            Shape::Polygon { corners, colour, filled }
+        };
+        self.shapes.push(match series % 5 {
+            0 => Shape::Disc { centre: (x, y), radius: 3.5, colour, filled },
+            1 => polygon(&[(-3.2, -3.2), (3.2, -3.2), (3.2, 3.2), (-3.2, 3.2)]),
+            2 => polygon(&[(0.0, -4.4), (4.2, 3.0), (-4.2, 3.0)]),
+            3 => polygon(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]),
+            _ => polygon(&[(-4.2, -3.0), (4.2, -3.0), (0.0, 4.4)]),
+        });
+    }
+}

@@ -1,0 +1,85 @@
+//! Draws a panel of lines.
+
+use super::axis::Axis;
+use super::canvas::{Anchor, Picture, Text};
+use super::{BOTTOM, COLOURS, LEFT, RIGHT, TOP};
+use crate::figures::{Line, Measure, Scale};
+
+/// Smallest distance of two labels, in pixels.
+const APART: f64 = 15.0;
+
+/// Draws `lines` into the panel that begins at `top`.
+pub fn draw(
+    picture: &mut Picture,
+    top: f64,
+    lines: &[&Line],
+    (label, across): (&str, Scale),
+    (measure, up): (Measure, Scale),
+) {
+    let (title, unit) = measure.label();
+    let values: Vec<Vec<(f64, f64)>> = lines
+        .iter()
+        .map(|line| line.values(measure).into_iter().map(|(x, y)| (x, y / unit)).collect())
+        .collect();
+    let all = || values.iter().flatten();
+    let horizontal = Axis::of(across, all().map(|point| point.0));
+    let vertical = Axis::of(up, all().map(|point| point.1));
+    let x = |value: f64| LEFT + horizontal.part(value) * (RIGHT - LEFT);
+    let y = |value: f64| top + BOTTOM - vertical.part(value) * (BOTTOM - TOP);
+    for (tick, label) in &vertical.ticks {
+        picture.grid((LEFT, y(*tick)), (RIGHT, y(*tick)));
+        picture.text(Text::at(LEFT - 8.0, y(*tick) + 4.0, label).anchored(Anchor::End));
+    }
+    for (tick, label) in &horizontal.ticks {
+        picture.grid((x(*tick), top + TOP), (x(*tick), top + BOTTOM));
+        picture.text(Text::at(x(*tick), top + BOTTOM + 18.0, label).anchored(Anchor::Middle));
+    }
+    let middle = (LEFT + RIGHT) / 2.0;
+    picture.text(Text::at(middle, top + BOTTOM + 38.0, label).anchored(Anchor::Middle));
+    picture.text(Text::at(18.0, top + (TOP + BOTTOM) / 2.0, title).upwards());
+    let mut labels = Vec::new();
+    for (at, (line, values)) in lines.iter().zip(&values).enumerate() {
+        let colour = COLOURS[at % COLOURS.len()];
+        let places: Vec<(f64, f64)> = values.iter().map(|point| (x(point.0), y(point.1))).collect();
+        picture.path(places.clone(), colour, 2.0);
+        for ((_, record), place) in line.points.iter().zip(&places) {
+            picture.mark(*place, at, colour, record.steady == Some(true));
+        }
+        if let Some(end) = places.last() {
+            labels.push((end.1, at, line.name.as_str()));
+        }
+    }
+    for (place, at, name) in apart(labels, top + TOP, top + BOTTOM) {
+        let colour = COLOURS[at % COLOURS.len()];
+        picture.mark((RIGHT + 14.0, place), at, colour, true);
+        picture.text(Text::at(RIGHT + 24.0, place + 4.0, name).coloured(colour));
+    }
+}
+
+/// Moves labels so that no two of them overlap, as little as possible from top to bottom.
+fn apart(mut labels: Vec<(f64, usize, &str)>, top: f64, bottom: f64) -> Vec<(f64, usize, &str)> {
+    labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut least = top;
+    for label in &mut labels {
+        label.0 = label.0.max(least);
+        least = label.0 + APART;
+    }
+    let mut most = bottom;
+    for label in labels.iter_mut().rev() {
+        label.0 = label.0.min(most);
+        most = label.0 - APART;
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_moved_apart_and_stay_in_the_panel() {
+        let labels = vec![(298.0, 1, "b"), (296.0, 0, "a"), (50.0, 2, "d")];
+        let places: Vec<f64> = apart(labels, 26.0, 298.0).iter().map(|label| label.0).collect();
+        assert_eq!(places, [50.0, 283.0, 298.0]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Draws figures. A picture is a list of shapes, which becomes an SVG file or a PNG file.
+//!
+//! The PNG needs no fonts of the host: its letters are the bitmaps of Noto Sans Mono that the crate
+//! `noto-sans-mono-bitmap` carries. So the file is the same on every host.
+
+mod axis;
+mod bars;
+mod canvas;
+mod lines;
+mod png;
+mod svg;
+
+pub use canvas::Picture;
+pub use svg::escaped;
+
+use super::{Figure, Kind, Line};
+use canvas::{Anchor, GREY, INK, Text};
+
+/// Width of a picture in pixels.
+const WIDTH: f64 = 760.0;
+/// Left and right end of the area for lines and bars.
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 630.0;
+/// Height of a panel, and the distances of its area from the panel's top.
+const PANEL: f64 = 350.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 298.0;
+/// Height of the picture's title and of its last line.
+const TITLE: f64 = 34.0;
+const NOTE: f64 = 26.0;
+
+/// Colours of series and of components.
+const COLOURS: [&str; 9] = [
+    "#1f6fd0", "#cf4a0c", "#12805c", "#9a3fa8", "#8d6a00", "#2b2f6b", "#b8255f", "#4f7a14",
+    "#00788a",
+];
+
+/// Draws `figure` with `lines`, in which each panel finds its group. `note` is the last line.
+pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
+    let mut picture = Picture::new(WIDTH, TITLE + PANEL * figure.panels.len() as f64 + NOTE);
+    let title = format!("Figure {}: {}", figure.number, figure.title);
+    picture.text(Text::at(14.0, 22.0, title).bold());
+    for (at, panel) in figure.panels.iter().enumerate() {
+        let top = TITLE + PANEL * at as f64;
+        picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
+        let shown: Vec<&Line> = lines.iter().filter(|line| line.group == panel.group).collect();
+        match panel.kind {
+            Kind::Lines { y, across, up } => {
+                lines::draw(&mut picture, top, &shown, (figure.x, across), (y, up));
+            }
+            Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
+        }
+    }
+    let bottom = picture.height() - 9.0;
+    picture.text(Text::at(14.0, bottom, note).coloured(GREY).anchored(Anchor::Start));
+    picture
+}
+
+#[cfg(test)]
+mod tests;

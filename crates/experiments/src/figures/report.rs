@@ -1,0 +1,122 @@
+//! Writes the outcome of a figure: as text, JSON, HTML, and as an overview of many figures.
+
+mod overview;
+mod page;
+mod text;
+
+pub use overview::{overview_html, overview_markdown};
+pub use page::page;
+pub use text::{headline, to_text};
+
+use super::data::lines_of;
+use super::{Data, Effort, Figure, Judged, Line, Paper, Verdict, picture};
+use harness::run_record::RunRecord;
+use picture::Picture;
+use serde::{Deserialize, Serialize};
+
+/// Version of the outcome's form.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Outcome of a figure, in the form of its file `verdict.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// Name of the paper.
+    pub paper: String,
+    /// Title, authors and place of publication of the paper.
+    pub paper_title: String,
+    /// Number of the figure.
+    pub figure: String,
+    /// Title of the figure in our words.
+    pub title: String,
+    /// Section of the paper.
+    pub section: String,
+    /// Amount of simulation.
+    pub effort: Effort,
+    /// Command that writes the figure anew.
+    pub command: String,
+    /// Commit of the program that simulated the runs.
+    pub commit: String,
+    /// Number of the figure's runs.
+    pub runs: usize,
+    /// Number of those that have a record.
+    pub measured: usize,
+    /// Number of those whose record is known to be steady.
+    pub steady: usize,
+    /// Statements and verdicts, in the paper's order.
+    pub statements: Vec<Judged>,
+}
+
+/// A figure with its records.
+pub struct Regenerated {
+    /// Description of the figure.
+    pub figure: &'static Figure,
+    /// Amount of simulation.
+    pub effort: Effort,
+    /// Records by series.
+    pub lines: Vec<Line>,
+    /// The outcome.
+    pub outcome: Outcome,
+}
+
+impl Regenerated {
+    /// Judges `figure` by those of `records` that belong to it.
+    pub fn of(
+        figure: &'static Figure,
+        effort: Effort,
+        records: &[RunRecord],
+        command: &str,
+    ) -> Regenerated {
+        let lines = lines_of(figure, effort, records);
+        let paper = Paper::named(figure.paper).map_or("", |paper| paper.title);
+        let found = || lines.iter().flat_map(|line| &line.points).map(|(_, record)| record);
+        let outcome = Outcome {
+            schema_version: SCHEMA_VERSION,
+            paper: figure.paper.to_owned(),
+            paper_title: paper.to_owned(),
+            figure: figure.number.to_owned(),
+            title: figure.title.to_owned(),
+            section: figure.section.to_owned(),
+            effort,
+            command: command.to_owned(),
+            commit: found().map(|record| record.commit.clone()).next().unwrap_or_default(),
+            runs: figure.places(effort).len(),
+            measured: found().count(),
+            steady: found().filter(|record| record.steady == Some(true)).count(),
+            statements: figure.checks.iter().map(|check| check.judged(&Data::of(&lines))).collect(),
+        };
+        Regenerated { figure, effort, lines, outcome }
+    }
+
+    /// Draws the figure.
+    pub fn picture(&self) -> Picture {
+        let Outcome { measured, runs, steady, .. } = &self.outcome;
+        let note = format!(
+            "kilocore, simulated {}, {} grid: {measured} of {runs} runs, {steady} steady (filled)",
+            self.figure.machine,
+            self.effort.pick("full", "quick")
+        );
+        picture::draw(self.figure, &self.lines, &note)
+    }
+}
+
+impl Outcome {
+    /// Returns the number of statements with `verdict`.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.statements.iter().filter(|judged| judged.verdict == verdict).count()
+    }
+
+    /// Returns the outcome as JSON.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("names, numbers and lists");
+        text.push('\n');
+        text
+    }
+
+    /// Returns the name of the figure's folder.
+    pub fn folder(&self) -> String {
+        let digits = self.figure.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        format!("{}-{digits:0>2}{}", self.paper, &self.figure[digits.len()..])
+    }
+}

@@ -1,0 +1,115 @@
+//! Describes one simulated run in the words of the command line.
+
+use harness::run_record::{RunRecord, Settings, settings};
+use protocols::{Knob, ProtocolOptions};
+use workloads::Options;
+use workloads::registry::{Listed, Visitor, with_workload};
+
+/// A simulated run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Name of the workload.
+    pub workload: &'static str,
+    /// Options of the workload, as on the command line.
+    pub options: String,
+    /// Name of the protocol.
+    pub protocol: &'static str,
+    /// Source of timestamps.
+    pub timestamps: &'static str,
+    /// Options of the protocol: `NAME=VALUE`, separated by spaces.
+    pub protocol_options: String,
+    /// Number of cores.
+    pub cores: usize,
+}
+
+impl Setting {
+    /// Returns a run of `protocol` with atomic timestamps and its usual options.
+    pub fn new(
+        workload: &'static str,
+        options: impl Into<String>,
+        protocol: &'static str,
+        cores: usize,
+    ) -> Setting {
+        Setting {
+            workload,
+            options: options.into(),
+            protocol,
+            timestamps: "atomic",
+            protocol_options: String::new(),
+            cores,
+        }
+    }
+
+    /// Returns this run with options of the protocol.
+    pub fn with(self, protocol_options: impl Into<String>) -> Setting {
+        Setting { protocol_options: protocol_options.into(), ..self }
+    }
+
+    /// Returns this run with another source of timestamps.
+    pub fn drawing(self, timestamps: &'static str) -> Setting {
+        Setting { timestamps, ..self }
+    }
+
+    /// Returns names and values of the protocol's options that are not left as they are.
+    fn knobs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.protocol_options
+            .split_whitespace()
+            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    }
+
+    /// Returns the options of the protocol, or the reason why they are wrong.
+    pub fn protocol_options(&self) -> Result<ProtocolOptions, String> {
+        let timestamps = self.timestamps.parse()?;
+        let mut options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
+        for (name, value) in self.knobs() {
+            let knob = Knob::named(name).ok_or_else(|| format!("no option is called {name}"))?;
+            knob.set(&mut options, value).map_err(|error| error.to_string())?;
+        }
+        Ok(options)
+    }
+
+    /// Returns all options of the workload, or the reason why they are wrong.
+    pub fn workload_options(&self) -> Result<Settings, String> {
+        let visited = with_workload(self.workload, Resolve { options: &self.options });
+        visited.unwrap_or_else(|_| Err(format!("no workload is called {}", self.workload)))
+    }
+
+    /// Returns the command that runs the setting on `machine`.
+    pub fn command(&self, machine: &str, cores: &str) -> String {
+        let said = format!("{} {}", self.workload, self.options);
+        let mut line = format!("kilocore run {} --cc {}", said.trim_end(), self.protocol);
+        if self.timestamps != "atomic" {
+            line.push_str(&format!(" --timestamps {}", self.timestamps));
+        }
+        for (name, value) in self.knobs() {
+            line.push_str(&format!(" --cc-option {name}={value}"));
+        }
+        format!("{line} --machine {machine} --cores {cores}")
+    }
+
+    /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload.
+    pub fn is_of(&self, options: &Settings, record: &RunRecord) -> bool {
+        let shown = |name: &str| record.protocol_options.get(name).map(ToString::to_string);
+        record.workload == self.workload
+            && record.protocol == self.protocol
+            && record.cores == self.cores
+            && record.workload_options == *options
+            && shown("timestamp_allocation").as_deref() == Some(self.timestamps)
+            && self.knobs().all(|(name, value)| shown(name).as_deref() == Some(value))
+    }
+}
+
+/// Resolves a workload's options from their words.
+struct Resolve<'a> {
+    options: &'a str,
+}
+
+impl Visitor for Resolve<'_> {
+    type Output = Result<Settings, String>;
+
+    fn visit<W: Listed>(self) -> Self::Output {
+        let options = W::Options::default().changed(self.options).map_err(|e| e.to_string())?;
+        options.validate().map_err(|error| error.to_string())?;
+        Ok(settings(options.list()))
+    }
+}

@@ -1,0 +1,189 @@
+//! Tests that figures are well-formed, and that records find their places.
+
+use super::report::{Outcome, Regenerated, overview_html, overview_markdown, page, to_text};
+use super::*;
+use harness::run_record::{MachineKind, RunRecord, Setting as Value};
+use machine::Category;
+use simulator::MachineDescription;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns a record of `setting` with a throughput.
+fn record(setting: &Setting, throughput: f64) -> RunRecord {
+    let shares = Category::ALL.map(|category| (category.name().to_owned(), 1.0 / 9.0));
+    let mut protocol_options = BTreeMap::new();
+    for (name, value) in
+        setting.protocol_options.split_whitespace().filter_map(|p| p.split_once('='))
+    {
+        protocol_options.insert(name.to_owned(), Value::Text(value.to_owned()));
+    }
+    let timestamps = Value::Text(setting.timestamps.to_owned());
+    protocol_options.insert("timestamp_allocation".to_owned(), timestamps);
+    RunRecord {
+        workload: setting.workload.to_owned(),
+        workload_options: setting.workload_options().unwrap(),
+        protocol: setting.protocol.to_owned(),
+        protocol_options,
+        machine_kind: MachineKind::Simulated,
+        cores: setting.cores,
+        throughput_txn_per_s: throughput,
+        breakdown: Some(BTreeMap::from(shares)),
+        commits: 1000,
+        commit: "0123".into(),
+        ..RunRecord::blank()
+    }
+}
+
+/// Returns lines with a record for each run of `figure`, all of different throughput.
+pub(super) fn invented(figure: &Figure, effort: Effort) -> Vec<Line> {
+    let mut count = 0.0;
+    let mut line = |series: Series| Line {
+        group: series.group,
+        name: series.name,
+        points: series
+            .points
+            .iter()
+            .map(|(x, setting)| {
+                count += 1.0;
+                (*x, record(setting, 1e6 * count))
+            })
+            .collect(),
+    };
+    (figure.series)(effort).into_iter().map(&mut line).collect()
+}
+
+fn figures() -> impl Iterator<Item = &'static Figure> {
+    PAPERS.iter().flat_map(|paper| paper.figures)
+}
+
+#[test]
+fn every_run_is_a_valid_configuration() {
+    let known: BTreeSet<&str> =
+        protocols::registry::declarations::<machine::Native>(&Default::default())
+            .iter()
+            .map(|declaration| declaration.name)
+            .collect();
+    for figure in figures() {
+        let description = MachineDescription::load(figure.machine).unwrap();
+        for effort in [Effort::Full, Effort::Quick] {
+            for place in figure.places(effort) {
+                let Place { setting, .. } = &place;
+                let what = setting.command(figure.machine, &setting.cores.to_string());
+                assert!(
+                    setting.workload_options().is_ok(),
+                    "{what}: {:?}",
+                    setting.workload_options()
+                );
+                assert!(
+                    setting.protocol_options().is_ok(),
+                    "{what}: {:?}",
+                    setting.protocol_options()
+                );
+                assert!(known.contains(setting.protocol), "{what}");
+                assert!((1..=description.cores()).contains(&setting.cores), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn figures_have_names_panels_and_checks_of_their_own() {
+    let mut folders = BTreeSet::new();
+    for figure in figures() {
+        assert!(folders.insert(figure.folder()), "{} twice", figure.folder());
+        assert!(!figure.checks.is_empty() && !figure.panels.is_empty(), "{}", figure.number);
+        let paper = Paper::named(figure.paper).unwrap();
+        assert_eq!(paper.figures_called(figure.number).len(), 1);
+        for effort in [Effort::Full, Effort::Quick] {
+            let series = (figure.series)(effort);
+            let names: BTreeSet<_> = series.iter().map(|s| (s.group, s.name.as_str())).collect();
+            assert_eq!(names.len(), series.len(), "{}: a series twice", figure.number);
+            for panel in figure.panels {
+                assert!(series.iter().any(|s| s.group == panel.group), "{}", figure.number);
+            }
+            for line in &series {
+                let ascending = line.points.windows(2).all(|pair| pair[0].0 < pair[1].0);
+                assert!(ascending && !line.points.is_empty(), "{}: {}", figure.number, line.name);
+            }
+        }
+        for check in figure.checks {
+            assert!(
+                check.statement.len() > 20 && check.statement.is_ascii(),
+                "{}",
+                check.statement
+            );
+        }
+    }
+}
+
+#[test]
+fn a_number_means_all_its_parts() {
+    let abyss = Paper::named("abyss").unwrap();
+    let called = |name: &str| -> Vec<&str> {
+        abyss.figures_called(name).iter().map(|figure| figure.number).collect()
+    };
+    assert_eq!(called("8"), ["8a", "8b"]);
+    assert_eq!((called("8A"), called("08b"), called("3")), (vec!["8a"], vec!["8b"], vec!["3"]));
+    assert_eq!(called("all").len(), abyss.figures.len());
+    assert!(called("2").is_empty() && called("").is_empty() && called("8c").is_empty());
+}
+
+#[test]
+fn with_all_runs_every_check_has_a_verdict_unless_it_needs_other_hardware() {
+    for figure in figures() {
+        for effort in [Effort::Full, Effort::Quick] {
+            let lines = invented(figure, effort);
+            for judged in figure.checks.iter().map(|check| check.judged(&Data::of(&lines))) {
+                let excused = ["needs a real machine", "records have one category"];
+                let unable = excused.iter().any(|why| judged.saw.starts_with(why));
+                assert_eq!(judged.verdict == Verdict::NotMeasured, unable, "{judged:?}");
+                assert!(!judged.saw.contains("NaN") && !judged.saw.is_empty(), "{judged:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_runs_nothing_is_judged() {
+    for figure in figures() {
+        for check in figure.checks {
+            assert_eq!(check.judged(&Data::of(&[])).verdict, Verdict::NotMeasured);
+        }
+    }
+}
+
+#[test]
+fn records_find_their_places_by_their_settings() {
+    let figure = Paper::named("abyss").unwrap().figures_called("5")[0];
+    let places = figure.places(Effort::Quick);
+    let mut records: Vec<RunRecord> =
+        places.iter().map(|place| record(&place.setting, place.x + 1.0)).collect();
+    records.reverse();
+    let done = Regenerated::of(figure, Effort::Quick, &records, "kilocore figure abyss 5");
+    assert_eq!((done.outcome.measured, done.outcome.runs), (places.len(), places.len()));
+    for (x, found) in &done.lines[0].points {
+        assert_eq!(found.throughput_txn_per_s, x + 1.0);
+    }
+    records.retain(|record| record.protocol != "NO_WAIT");
+    records[0].cores = 2;
+    let fewer = Regenerated::of(figure, Effort::Quick, &records, "");
+    assert_eq!(fewer.outcome.measured, places.len() - 2);
+}
+
+#[test]
+fn reports_name_every_statement() {
+    let figure = Paper::named("abyss").unwrap().figures_called("8a")[0];
+    let records: Vec<RunRecord> =
+        figure.places(Effort::Quick).iter().map(|place| record(&place.setting, 1e6)).collect();
+    let done = Regenerated::of(figure, Effort::Quick, &records, "kilocore figure abyss 8a --quick");
+    let text = to_text(&done.outcome);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(text.matches("saw: ").count(), figure.checks.len());
+    let html = page(&done);
+    assert!(html.contains("<svg") && html.contains("kilocore run ycsb --records 20M"), "{html}");
+    let read: Outcome = serde_json::from_str(&done.outcome.to_json()).unwrap();
+    assert_eq!(read, done.outcome);
+    let outcomes = [done.outcome];
+    assert!(overview_html(&outcomes).contains("abyss-08a/figure.svg"));
+    let markdown = overview_markdown(&outcomes);
+    assert!(figure.checks.iter().all(|check| markdown.contains(check.statement)), "{markdown}");
+}
