@@ -16,7 +16,7 @@ use machine::{
     Body, Category, Machine, Word,
     cold::{Arc, Mutex},
 };
-use protocols::ProtocolOptions;
+use protocols::{LockForm, ProtocolOptions};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use txn::Workload;
 use workloads::{
@@ -218,6 +218,30 @@ fn a_run_that_is_too_short_says_so() {
     assert_eq!(short.latency_ns.p99, None, "one in a hundred of fewer than a thousand");
     let holds = |record: &RunRecord| record.littles_law.expect("a closed loop").holds;
     assert!(holds(&long) && !holds(&short));
+}
+
+/// Locks in great demand passed for ever between transactions that had waited for too long: each of them gave back what
+/// it was granted in the last moment.
+#[test]
+fn short_waits_for_locks_do_not_stop_all_progress() {
+    let options =
+        YcsbOptions { records: 1_000_000, theta: 0.8, read_ratio: 0.5, ..YcsbOptions::default() };
+    let workload = Ycsb::new(options).expect("good options");
+    let commits = |protocol: &str, lock_timeout_ns| {
+        let protocol_options = ProtocolOptions {
+            lock_timeout_ns,
+            lock_form: LockForm::List,
+            ..ProtocolOptions::default()
+        };
+        let warm_up_s = 0.005;
+        recorded(&workload, &Plan { protocol_options, warm_up_s, ..plan(protocol, 64, 0.005) })
+            .commits
+    };
+    let no_wait = commits("NO_WAIT", None);
+    let detected = [0, 10_000, 100_000].map(|ns| commits("DL_DETECT", Some(ns)));
+    assert!(detected.iter().all(|commits| *commits * 10 > no_wait), "{detected:?} {no_wait}");
+    // Without any wait both do the same, apart from the search for deadlocks.
+    assert!((0.7..1.4).contains(&(detected[0] as f64 / no_wait as f64)), "{detected:?} {no_wait}");
 }
 
 /// Contended counters under NO_WAIT, whose workers do what `back_off` says.

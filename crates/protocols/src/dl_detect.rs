@@ -106,8 +106,11 @@ impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
     const MEETS_ALL: bool = true;
 
     fn refuses(&self) -> Option<AbortReason> {
-        let out_of_order = self.locks.limits.key_order && !self.in_order;
-        out_of_order.then_some(AbortReason::LockConflict)
+        let limits = self.locks.limits;
+        if limits.timeout_ns == Some(0) {
+            return Some(AbortReason::Timeout);
+        }
+        (limits.key_order && !self.in_order).then_some(AbortReason::LockConflict)
     }
 
     fn meets(&mut self, _: &M::Core, _: &SharedSession<M>, name: u64) {

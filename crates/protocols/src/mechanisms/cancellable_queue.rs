@@ -415,7 +415,16 @@ impl<M: Machine> Claims<M> {
         self.requests.unlatch(core, line, queue);
         loop {
             if let Err(reason) = self.until_told(core, policy, called) {
-                return Err((reason, !self.withdraws(core, line, queue, request)));
+                if self.withdraws(core, line, queue, request) {
+                    return Err((reason, false));
+                }
+                // The lock was granted meanwhile. A transaction that was not called keeps it, although it has waited for
+                // too long. If such transactions gave their locks back, a lock in great demand could pass for ever
+                // from one of them to the next.
+                return match reason == AbortReason::Timeout && !self.is_called(core) {
+                    true => Ok(()),
+                    false => Err((reason, true)),
+                };
             }
             if self.requests.accepts(core, request) {
                 return Ok(());
