@@ -6,7 +6,8 @@
 //!
 //! The model includes private caches (direct-mapped), a shared cache with capacity, a directory, transfer and
 //! serialisation of lines, distance on a mesh or between sockets, memory latency and bandwidth of each node, bandwidth
-//! of links between sockets, SMT as a static slow-down, and waiting on a line.
+//! of links between sockets and of the sockets' ports, lines that are written back, SMT as a static slow-down, and waiting
+//! on a line.
 //!
 //! The model does not include instructions, branch prediction, the instruction cache, TLBs, queues on a mesh, and weak
 //! memory orders. It also does not keep the state of each line of a record's body separately: the line that heads the

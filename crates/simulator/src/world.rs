@@ -32,8 +32,20 @@
 //!
 //! `busy` is the time until which a line serves no other request. A request that arrives earlier waits until then, so
 //! requests for one line are served one after the other. A write or a transfer from an owner keeps the line busy until
-//! it is done. A read from the shared cache keeps it busy only for `read_occupancy` cycles. Memories and links have
+//! it is done. A read from the shared cache keeps it busy only for `read_occupancy` cycles. Memories, links and ports have
 //! queues of the same kind.
+//!
+//! # Ways between sockets
+//!
+//! Each pair of sockets has a link. If the machine file gives sockets a port, a line between two sockets also occupies
+//! both ports. So a socket that has all data can't send more than its port allows, however many sockets ask.
+//!
+//! A line that is written for the first time since it came from memory (`WRITTEN`) will return there once. The return
+//! occupies the memory and the way at the time of the write. No core waits for it, but others queue behind it. It is not
+//! charged when the line is evicted, because the model has no evictions: it notices only that a line is gone.
+//!
+//! A core enters these queues at the time of its turn, or at most a trip later. If it entered them at a later time, cores
+//! with earlier turns would wait behind a request of the future.
 //!
 //! # Bodies
 //!

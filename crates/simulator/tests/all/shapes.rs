@@ -1,7 +1,7 @@
 //! Tests of known hardware behaviour that the model must show.
 
 use kilocore_simulator::{Homes, MachineDescription, SimLine, Simulated, SimulatedOptions};
-use machine::{Body, Core, Machine, Place, Word, Zeroed};
+use machine::{Body, Core, Machine, Place, SettledRange, Word, Zeroed};
 use std::sync::Arc;
 
 #[repr(C, align(64))]
@@ -122,6 +122,60 @@ fn memory_bandwidth_is_shared() {
     let rate = 56.0 * 500.0 * 64.0 / seconds / 1e9;
     println!("{rate} GB/s");
     assert!((7.0..13.0).contains(&rate), "{rate} GB/s");
+}
+
+/// Returns the rate, in GB/s, at which the threads of three sockets stream from the memory of a fourth one. If they
+/// `write`, each line also returns there.
+fn rate_of_three_sockets(write: bool) -> f64 {
+    const LINES: usize = 200;
+    let machine = machine("superdome-flex", Homes::ByNode);
+    let cells = machine.arena().place::<[Cell; 168 * LINES]>(Place::Node(0)).unwrap();
+    let body = |core: &kilocore_simulator::SimCore| {
+        let Some(thread) = core.id().checked_sub(56) else { return };
+        for cell in &cells[thread * LINES..][..LINES] {
+            match write {
+                true => core.store(&cell.line, &cell.word, 1),
+                false => _ = core.load(&cell.line, &cell.word),
+            }
+        }
+    };
+    let bodies = (0..224).map(|_| Box::new(body) as Body<'_, Simulated>).collect();
+    machine.run(bodies, vec![]).unwrap();
+    (168 * LINES * 64) as f64 / (machine.clock() as f64 / 2.5)
+}
+
+#[test]
+fn a_socket_sends_no_more_than_its_port_allows() {
+    // The links of the three would carry 48.5 GB/s, the memory 101.3, the port 32.3.
+    let reading = rate_of_three_sockets(false);
+    assert!((24.0..33.0).contains(&reading), "{reading} GB/s");
+    // Lines that return take their share of the port.
+    let writing = rate_of_three_sockets(true);
+    assert!((0.4..0.65).contains(&(writing / reading)), "{writing} GB/s of {reading}");
+}
+
+#[test]
+fn rows_of_partitions_lie_where_they_are_settled() {
+    let description = Arc::new(MachineDescription::load("superdome-flex").unwrap());
+    let options = SimulatedOptions { homes: Homes::ByNode, ..SimulatedOptions::default() };
+    let machine = Simulated::new(description, options).unwrap();
+    let cells = machine.arena().place::<[Cell; 2000]>(Place::Any).unwrap();
+    let first = cells.offset();
+    let unit_bytes = 1000 * size_of::<Cell>() as u64;
+    let nodes = vec![0, 27].into();
+    machine.arena().settle(SettledRange { first, unit_bytes, nodes }, false);
+    let cycles = [Word::new(0), Word::new(0)];
+    let body: Body<'_, Simulated> = Box::new(|core| {
+        for (cells, cycles) in cells.chunks(1000).zip(&cycles) {
+            let before = core.now();
+            cells.iter().for_each(|cell| _ = core.load(&cell.line, &cell.word));
+            cycles.poke((core.now() - before) / 1000);
+        }
+    });
+    machine.run(vec![body], vec![]).unwrap();
+    // Measured: 97 and 382.7 ns, at 2.5 GHz.
+    let [near, far] = cycles.map(|cycles| cycles.peek());
+    assert!(near.abs_diff(242) < 12 && far.abs_diff(956) < 12, "{near} {far}");
 }
 
 #[test]
