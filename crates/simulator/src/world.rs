@@ -280,8 +280,7 @@ impl World {
         let home = m.home(id, 0, offset, |o| self.node_of(o));
         let mine = m.cluster_bit(seat.node());
         let fills = self.fills.get();
-        let touched = s.version != 0;
-        let cached = touched && m.is_cached(s.stamp, fills);
+        let cached = s.version != 0 && m.is_cached(s.stamp, fills);
         // A core that holds the line exclusively can have changed it, so the line must come from that core.
         let exclusive = s.flags & EXCLUSIVE != 0;
         let elsewhere = exclusive && s.owner != seat.physical();
@@ -315,11 +314,10 @@ impl World {
                 s.busy = if WRITE { done } else { start + m.read_occupancy };
             }
         } else {
-            s.flags &= !WRITTEN;
             done = self.served_by_memory(seat, home, start);
             s.busy = done;
             s.sharers = 0;
-            s.flags |= BODY_COLD;
+            s.flags = s.flags & !WRITTEN | BODY_COLD;
             self.fills.set(fills + 1);
         }
         if !ORDERED {

@@ -7,7 +7,8 @@ use machine::{
 };
 use std::fmt;
 use txn::{
-    ColumnSet, Key, Schema, SchemaError, TableId, TableSchema, check_tables, indexed_columns,
+    ColumnSet, Key, Payload, Schema, SchemaError, TableId, TableSchema, check_tables,
+    indexed_columns,
 };
 
 /// Largest number of tables of a store, also of tables that have been dropped since.
@@ -76,6 +77,10 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
+/// Bytes of tables below which the system is not asked how much memory it has. An explorer makes thousands of small
+/// stores a second.
+const ALWAYS_FITS: u64 = 64 << 20;
+
 /// Cell for a table. The address of a table stays the same when other tables are made.
 type TableCell<M> = OnceLock<Place<M>>;
 
@@ -120,9 +125,11 @@ impl<M: Machine> Store<M> {
         let mut needed = 0u64;
         for (i, table) in schema.tables.iter().enumerate() {
             let rows = rows(TableId(i as u16));
-            needed = needed.saturating_add(self.bytes_for(table, rows));
-            // On a modelled machine a row costs memory only when it is touched.
-            if !M::MODELLED
+            // On a modelled machine a row whose values are not kept costs memory only when it is touched.
+            if !M::MODELLED || table.payload == Payload::Stored {
+                needed = needed.saturating_add(self.bytes_for(table, rows));
+            }
+            if needed > ALWAYS_FITS
                 && let Some(available) = available_memory()
                 && needed > available
             {
