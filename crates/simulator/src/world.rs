@@ -60,12 +60,15 @@ use crate::{
         next_version,
     },
     model::{Model, Seat},
-    queue::Tournament,
+    queue::{Tournament, time_of},
     scheduler::prefetch,
     waiting::Waiting,
 };
 use machine::{Arena, SettledRanges, cold::Arc};
 use std::{cell::Cell, io};
+
+/// Number of cycles by which a place in a queue can be ahead of the cores: more than the longest trip takes.
+const AHEAD: u64 = 2000;
 
 /// Number of lines of a stack, from its top on, within which a turn mostly stays.
 const STACK_LINES: usize = 4;
@@ -208,35 +211,52 @@ impl World {
             || self.l2.as_ref().is_some_and(|l2| l2.holds(physical, identity, version))
     }
 
+    /// Returns the time, in 1/256 cycles, at which a request of time `now` takes its place in queues. A core can be ahead of
+    /// all others by the wait for a line in great demand. Its place is then at most [`AHEAD`] cycles ahead of them, because
+    /// cores that come with earlier requests would wait behind a place in the future.
+    #[inline(always)]
+    fn place(&self, now: u64) -> u64 {
+        let others = time_of(self.limit.get()).saturating_add(AHEAD);
+        now.min(others) << 8
+    }
+
     /// Queues for the memory of `home`, and for the way from there. Returns the time at which both can move the line.
-    fn queue_for_memory(&self, seat: &Seat, home: u32, now: u64) -> u64 {
-        let time = self.model.memory_line_time;
-        let at = queue(&self.memories[home as usize], now << 8, time);
-        self.queue_for_way(home, seat.node(), at) >> 8
+    fn queue_for_memory<const ORDERED: bool>(&self, seat: &Seat, home: u32, now: u64) -> u64 {
+        let (place, time) = (self.place(now), self.model.memory_line_time);
+        let read = queue::<ORDERED>(&self.memories[home as usize], place, time);
+        now.max(read.max(self.queue_for_way::<ORDERED>(home, seat.node(), place)) >> 8)
     }
 
     /// Queues for the ports of both nodes, and for the link from one to the other. Returns the time at which all can move
     /// a line. Times are in 1/256 cycles.
-    fn queue_for_way(&self, from: u32, to: u32, mut at: u64) -> u64 {
+    ///
+    /// A request takes its places in all queues at the same time. If it took each place when it has left the queue before,
+    /// queues that requests pass in different orders would push each other's places into the future, and stand idle until
+    /// then.
+    fn queue_for_way<const ORDERED: bool>(&self, from: u32, to: u32, place: u64) -> u64 {
         if from == to {
-            return at;
+            return place;
         }
+        let mut free = place;
         if self.model.port_line_time != 0 {
             for node in [from, to] {
-                at = queue(&self.ports[node as usize], at, self.model.port_line_time);
+                let port = &self.ports[node as usize];
+                free = free.max(queue::<ORDERED>(port, place, self.model.port_line_time));
             }
         }
-        match self.model.link_time(from, to) {
-            0 => at,
-            time => queue(&self.links[(from * self.model.nodes + to) as usize], at, time),
+        let time = self.model.link_time(from, to);
+        if time != 0 {
+            let link = &self.links[(from * self.model.nodes + to) as usize];
+            free = free.max(queue::<ORDERED>(link, place, time));
         }
+        free
     }
 
     /// Returns the time at which a line that is `ready` at the node `from` can leave for the core at `seat`. The place in
     /// the queue is that of `arrived`, the time of the request: a line can be busy for long, and the way is free for
     /// others meanwhile.
-    fn leave(&self, from: u32, seat: &Seat, arrived: u64, ready: u64) -> u64 {
-        ready.max(self.queue_for_way(from, seat.node(), arrived << 8) >> 8)
+    fn leave<const ORDERED: bool>(&self, from: u32, seat: &Seat, arrived: u64, ready: u64) -> u64 {
+        ready.max(self.queue_for_way::<ORDERED>(from, seat.node(), self.place(arrived)) >> 8)
     }
 
     /// Notes that the core at `seat` has written `line`. A line that is written for the first time since it came from
@@ -250,15 +270,25 @@ impl World {
     /// the line becomes dirty, because most lines are never asked for again in a run.
     pub(crate) fn write_back(&self, seat: &Seat, (offset, id): (u64, u64), part: u64, now: u64) {
         let home = self.model.home(id, part, offset, |o| self.node_of(o));
-        let at = self.queue_for_way(seat.node(), home, now << 8);
-        queue(&self.memories[home as usize], at, self.model.memory_line_time);
+        let place = self.place(now);
+        self.queue_for_way::<true>(seat.node(), home, place);
+        queue::<true>(&self.memories[home as usize], place, self.model.memory_line_time);
     }
 
-    /// Returns the time at which the memory of `home` has served a line whose directory is asked at `start`.
+    /// Returns the time at which the memory of `home` has served a line whose directory is asked at `start`. The request
+    /// has `arrived` there before, if the line was busy. Its place in the queues is that of its arrival, as in
+    /// [`World::leave`].
     #[inline(always)]
-    fn served_by_memory(&self, seat: &Seat, home: u32, start: u64) -> u64 {
+    fn served_by_memory<const ORDERED: bool>(
+        &self,
+        seat: &Seat,
+        home: u32,
+        arrived: u64,
+        start: u64,
+    ) -> u64 {
         let m = &self.model;
-        let served = self.queue_for_memory(seat, home, start + m.directory);
+        let queued = self.queue_for_memory::<ORDERED>(seat, home, arrived + m.directory);
+        let served = queued.max(start + m.directory);
         served + m.memory.max(m.directory) + m.shared.saturating_sub(m.directory) + m.transfer
     }
 
@@ -299,12 +329,14 @@ impl World {
         let done;
         if let Some(node) = owner_node {
             let ready = start + m.directory + m.one_way(hub, node) + m.owner;
-            done = self.leave(node, seat, arrived, ready) + m.one_way(hub, node) + m.transfer;
+            done = self.leave::<ORDERED>(node, seat, arrived, ready)
+                + m.one_way(hub, node)
+                + m.transfer;
             s.busy = done;
         } else if cached {
             let others = s.sharers & !mine;
             let alone = others == 0 && s.owner == seat.physical();
-            let data = self.leave(hub, seat, arrived, start + m.shared) + m.transfer;
+            let data = self.leave::<ORDERED>(hub, seat, arrived, start + m.shared) + m.transfer;
             if WRITE && !alone && s.sharers != 0 {
                 let invalidated = start + m.directory + 2 * m.farthest(hub, s.sharers);
                 done = invalidated.max(data);
@@ -314,7 +346,7 @@ impl World {
                 s.busy = if WRITE { done } else { start + m.read_occupancy };
             }
         } else {
-            done = self.served_by_memory(seat, home, start);
+            done = self.served_by_memory::<ORDERED>(seat, home, arrived, start);
             s.busy = done;
             s.sharers = 0;
             s.flags = s.flags & !WRITTEN | BODY_COLD;
@@ -375,7 +407,7 @@ impl World {
         if s.flags & BODY_COLD != 0 {
             self.fills.set(self.fills.get() + 1);
             let arrived = now + m.lookup + trip + m.directory;
-            let queued = self.queue_for_memory(seat, home, arrived) - arrived;
+            let queued = self.queue_for_memory::<true>(seat, home, arrived) - arrived;
             let cold = queued + m.memory + m.shared + m.transfer;
             return m.lookup + 2 * trip + cold;
         }
@@ -385,7 +417,7 @@ impl World {
         if let Some(node) = holder {
             let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
             let arrived = now + m.lookup + trip;
-            let queued = self.leave(node, seat, arrived, arrived) - arrived;
+            let queued = self.leave::<true>(node, seat, arrived, arrived) - arrived;
             return m.lookup + 2 * trip + owned + queued + m.transfer;
         }
         if s.flags & BODY_AWAY != 0 {
@@ -415,10 +447,13 @@ impl World {
 }
 
 /// Queues from `from` on for something that is needed for `time`. Returns the time at which it is free.
+///
+/// A request that is not `ORDERED` can be simulated before earlier requests of other cores. It takes its share, but does
+/// not make those requests wait until its own time.
 #[inline(always)]
-fn queue(busy: &Cell<u64>, from: u64, time: u64) -> u64 {
+fn queue<const ORDERED: bool>(busy: &Cell<u64>, from: u64, time: u64) -> u64 {
     let start = busy.get().max(from);
-    busy.set(start + time);
+    busy.set(time + if ORDERED { start } else { busy.get() });
     start
 }
 
