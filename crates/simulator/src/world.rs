@@ -355,10 +355,7 @@ impl World {
         if !ORDERED {
             s.busy = busy;
         }
-        // The body's lines have no state of their own. The head line notes that the body is away from this socket.
-        if cached && m.cache_per_node && s.sharers & mine == 0 {
-            s.flags |= BODY_AWAY;
-        }
+        s.flags |= m.body_away(cached && s.sharers & mine == 0);
         s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
         if WRITE {
             written_by(&mut s, seat.physical(), mine);
