@@ -44,7 +44,7 @@ pub struct Configuration {
     pub breakdown: bool,
     /// Arrivals of transactions in an open loop, or none for a closed loop.
     pub arrivals: Option<Arrivals>,
-    /// What workers do with aborted transactions.
+    /// Rule for aborted transactions.
     pub back_off: BackOff,
     /// Source of the certificate.
     pub evidence: Evidence,

@@ -1,4 +1,4 @@
-//! What a worker does with a transaction that was aborted: it waits, or it puts the transaction aside.
+//! The rule for a transaction that was aborted: its worker waits, or puts it aside.
 
 use protocols::duration;
 use std::fmt;

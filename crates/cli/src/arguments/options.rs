@@ -63,9 +63,9 @@ pub struct RunArguments {
     /// Source of timestamps: mutex, atomic, batchN, clock, hardware
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
-    /// What a worker does with a transaction that was aborted: wait (or wait:FIRST:CAP, with times such as 500ns) and attempt
-    /// it again, or put it aside (aside, or aside:MOST:BOUND) and attempt another until a random time has passed. The
-    /// default is wait:500ns:50us; aside is aside:10:100us, the rule of DBx1000
+    /// Rule for a transaction that was aborted. With `wait` (or wait:FIRST:CAP) the worker waits and attempts it again. With
+    /// `aside` (or aside:MOST:BOUND) the worker puts it aside and attempts others until a random time has passed. Times are
+    /// written as 500ns or 100us. `wait` is wait:500ns:50us, and `aside` is aside:10:100us, the rule of DBx1000
     #[arg(long, value_name = "RULE", default_value = "wait", value_parser = back_off)]
     pub back_off: BackOff,
     /// An option of protocols; kilocore list names them all. May be repeated
@@ -137,9 +137,9 @@ pub struct CompareArguments {
     /// Source of timestamps: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
-    /// What a worker does with a transaction that was aborted: wait (or wait:FIRST:CAP, with times such as 500ns) and attempt
-    /// it again, or put it aside (aside, or aside:MOST:BOUND) and attempt another until a random time has passed. The
-    /// default is wait:500ns:50us; aside is aside:10:100us, the rule of DBx1000
+    /// Rule for a transaction that was aborted. With `wait` (or wait:FIRST:CAP) the worker waits and attempts it again. With
+    /// `aside` (or aside:MOST:BOUND) the worker puts it aside and attempts others until a random time has passed. Times are
+    /// written as 500ns or 100us. `wait` is wait:500ns:50us, and `aside` is aside:10:100us, the rule of DBx1000
     #[arg(long, value_name = "RULE", default_value = "wait", value_parser = back_off)]
     pub back_off: BackOff,
     /// An option of protocols; kilocore list names them all. May be repeated
@@ -225,11 +225,6 @@ pub struct ExploreArguments {
     /// Source of timestamps: mutex, atomic, batchN, clock
     #[arg(long, value_name = "HOW", default_value = "atomic")]
     pub timestamps: String,
-    /// What a worker does with a transaction that was aborted: wait (or wait:FIRST:CAP, with times such as 500ns) and attempt
-    /// it again, or put it aside (aside, or aside:MOST:BOUND) and attempt another until a random time has passed. The
-    /// default is wait:500ns:50us; aside is aside:10:100us, the rule of DBx1000
-    #[arg(long, value_name = "RULE", default_value = "wait", value_parser = back_off)]
-    pub back_off: BackOff,
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,

@@ -43,23 +43,25 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &machines)?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     simulated.check_cores(&asked.cores)?;
+    let asked_for = |configuration| Configuration {
+        protocol_options: protocol_options.clone(),
+        seed: asked.seed,
+        back_off: asked.back_off,
+        ..configuration
+    };
     let mut configurations = Vec::new();
     let each = native_cores(native.cores(), asked.quick);
     let count = each.len() * protocols.len();
     for &cores in &each {
         for protocol in &protocols {
             let configuration = native_configuration(protocol, cores, count, asked.quick);
-            let protocol_options = protocol_options.clone();
-            let seed = asked.seed;
-            configurations.push(Configuration { protocol_options, seed, ..configuration });
+            configurations.push(asked_for(configuration));
         }
     }
     for cores in simulated_cores(simulated.cores(), &asked.cores, asked.quick) {
         for protocol in &protocols {
             let configuration = simulated_configuration(&simulated, protocol, cores, asked.quick);
-            let protocol_options = protocol_options.clone();
-            let seed = asked.seed;
-            configurations.push(Configuration { protocol_options, seed, ..configuration });
+            configurations.push(asked_for(configuration));
         }
     }
     let most = configurations.iter().map(|one| one.repetitions as u64).max().unwrap_or(1);

@@ -17,7 +17,7 @@ pub struct Check {
     pub judge: fn(&Data<'_>) -> Judgement,
 }
 
-/// What a check found, or what it could not find.
+/// Result of a check, or the record that it lacks.
 pub type Judgement = Result<Finding, Missing>;
 
 /// Numbers behind a verdict. A statement can have several parts. It holds if all of them hold.
