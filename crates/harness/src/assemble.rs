@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use checker::{Level, Requirements};
-use machine::{Category, Machine, Native};
+use machine::{Category, LinesMoved, Machine, Movement, Native};
 use protocols::{Declaration, Isolation, KNOBS, registry};
 use std::collections::BTreeMap;
 use txn::AbortReason;
@@ -123,6 +123,7 @@ pub fn record(
         let operations: u64 = repetitions.iter().filter_map(|r| r.operations).sum();
         record.operations_per_wall_s = Some(operations as f64 / wall.max(1e-9));
         record.wall_s = Some(wall);
+        record.lines_per_txn = lines_per_txn(repetitions);
         record.simulated_s = Some(repetitions.iter().map(|r| r.machine_s).sum());
     }
     // A run whose length adapts makes only as many repetitions as its time allows, so fewer do not mean an
@@ -130,6 +131,18 @@ pub fn record(
     let missing = plan.growth.is_none() && repetitions.len() < plan.repetitions.max(1);
     record.interrupted = repetitions.iter().any(|r| r.interrupted) || missing;
     record
+}
+
+/// Returns the cache lines moved for each transaction that committed, by kind of movement. Returns `None` if the machine
+/// does not count them, or if nothing committed.
+fn lines_per_txn(repetitions: &[Repetition]) -> Option<BTreeMap<String, f64>> {
+    let mut moved = LinesMoved::default();
+    for repetition in repetitions {
+        moved += repetition.moved?;
+    }
+    let commits: u64 = repetitions.iter().map(|r| r.total.all_commits).sum();
+    let each = |way: &Movement| (way.name().to_owned(), moved.of(*way) as f64 / commits as f64);
+    (commits != 0).then(|| Movement::ALL.iter().map(each).collect())
 }
 
 /// Returns the commits of each of the procedures named `kinds`, or `None` if the workload names no procedures.

@@ -87,15 +87,17 @@ impl<M: Machine> Measurement<'_, M> {
             })
             .collect();
         let (started, operations) = (Instant::now(), self.machine.operations());
+        let moved_before = self.machine.lines_moved().unwrap_or_default();
         let used_before = self.machine.arena().used();
         self.machine.run(bodies, self.services())?;
         let wall_s = started.elapsed().as_secs_f64();
         let executed = self.machine.operations().map(|now| now - operations.unwrap_or(0));
+        let moved = self.machine.lines_moved().map(|now| now - moved_before);
         let grown_bytes = self.machine.arena().used().saturating_sub(used_before);
         let mut outcomes = outcomes.into_inner();
         outcomes.sort_by_key(|outcome| outcome.worker);
         let repetition = self.added_up(outcomes, timeline)?;
-        Ok(Repetition { wall_s, operations: executed, grown_bytes, ..repetition })
+        Ok(Repetition { wall_s, operations: executed, moved, grown_bytes, ..repetition })
     }
 
     /// Creates the timeline that receives all counts. It grows if the plan asks for that.
@@ -206,6 +208,7 @@ impl<M: Machine> Measurement<'_, M> {
             wall_s: 0.0,
             machine_s,
             operations: None,
+            moved: None,
             grown_bytes: 0,
             interrupted,
             broken_law,

@@ -16,7 +16,7 @@ use engine::{
     registry::{EngineVisitor, with_engine},
 };
 use hdrhistogram::Histogram;
-use machine::{Machine, OutOfMemory, RunError, Word, cold::Arc};
+use machine::{LinesMoved, Machine, OutOfMemory, RunError, Word, cold::Arc};
 use protocols::ProtocolOptions;
 use std::{any::Any, fmt};
 use storage::StoreError;
@@ -104,6 +104,8 @@ pub struct Repetition {
     pub machine_s: f64,
     /// Number of shared-memory operations, where they are counted.
     pub operations: Option<u64>,
+    /// Number of cache lines moved, where they are counted.
+    pub moved: Option<LinesMoved>,
     /// Number of bytes that the arena allocated during the run, for versions, inserted rows and nodes of indexes.
     /// Loaded data is not included.
     pub grown_bytes: u64,

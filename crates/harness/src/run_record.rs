@@ -134,6 +134,9 @@ pub struct RunRecord {
     /// Modelled time of the run, in seconds, warm-up included. Simulations only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_s: Option<f64>,
+    /// Cache lines moved for each transaction that committed, by kind of movement, warm-up included. Simulations only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines_per_txn: Option<BTreeMap<String, f64>>,
     /// Hardware counters of the measured intervals, where the system provides them.
     pub hardware_counters: HardwareCounters,
     /// Set if the run was stopped before all its repetitions were done. The numbers cover those that were done.
@@ -209,6 +212,7 @@ impl RunRecord {
             operations_per_wall_s: None,
             wall_s: None,
             simulated_s: None,
+            lines_per_txn: None,
             hardware_counters: HardwareCounters::Absent,
             interrupted: false,
         }

@@ -1,6 +1,6 @@
 //! The traits: a [`Machine`] runs code on cores, and a [`Core`] accesses shared memory.
 
-use crate::{Arena, Breakdown, Category, Word, Zeroed, cold::Arc};
+use crate::{Arena, Breakdown, Category, LinesMoved, Word, Zeroed, cold::Arc};
 use std::fmt;
 
 /// State of one modelled cache line. Native machines have none. All zeros is a line that no core has touched.
@@ -271,6 +271,11 @@ pub trait Machine: Send + Sync + Sized + 'static {
 
     /// Returns the number of shared-memory operations that its cores have executed, if the machine counts them.
     fn operations(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the number of cache lines that were moved for its cores, if the machine counts them.
+    fn lines_moved(&self) -> Option<LinesMoved> {
         None
     }
 }

@@ -21,6 +21,7 @@ mod core;
 mod explored;
 #[cfg(feature = "explored")]
 pub mod fiber;
+mod lines_moved;
 mod native;
 mod pages;
 mod settled;
@@ -33,6 +34,7 @@ pub use core::{Body, Core, Fault, Line, Machine, NEVER, RunError, Service, Tick,
 pub use explored::{
     Explored, ExploredCore, ExploredOptions, Moment, Operation, Schedule, Step, Switch,
 };
+pub use lines_moved::{LinesMoved, Movement};
 pub use native::{Native, NativeCore, NativeOptions};
 pub use settled::{SettledRange, SettledRanges};
 pub use word::{Word, Zeroed};

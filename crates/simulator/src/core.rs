@@ -11,8 +11,9 @@
 //! - A body is fetched together with its head line, if the core has just asked for that line.
 
 use crate::{
+    body::Whereabouts,
     cache::{behind, identity},
-    line::{BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, SimLine, WAITERS, WRITTEN},
+    line::{EXCLUSIVE, SimLine, WAITERS, WRITTEN},
     model::Seat,
     queue::{IDLE, key, time_of},
     scheduler::prefetch,
@@ -155,12 +156,14 @@ impl SimCore {
         self.key_for::<WRITE>(line, 0)
     }
 
-    /// Like [`SimCore::key_for_line`], for a body of which line `first` is moved first.
+    /// Like [`SimCore::key_for_line`], for the lines `first` to `last` of a body.
     #[inline(never)]
-    fn key_for_body<const WRITE: bool>(&self, line: &SimLine, first: u64) -> u64 {
+    fn key_for_body<const WRITE: bool>(&self, line: &SimLine, first: u64, last: u64) -> u64 {
         let with_head = std::ptr::eq(self.latest.get(), line) && {
             let (version, flags) = line.version_and_flags();
-            version != 0 && flags & BODY_COLD == 0 && (!WRITE || self.owns(line, flags))
+            version != 0
+                && !line.body().has_in_memory(first, last)
+                && (!WRITE || self.owns(line, flags))
         };
         if with_head {
             self.identity.set(identity(self.world.offset(line)));
@@ -273,7 +276,7 @@ impl SimCore {
         if bytes != 0 {
             let first = ((offset + HEADER_BYTES) / 64) as u64;
             let last = ((offset + HEADER_BYTES + bytes - 1) / 64) as u64;
-            let key = self.key_for_body::<WRITE>(line, first);
+            let key = self.key_for_body::<WRITE>(line, first, last);
             if key != IDLE {
                 self.suspend(key);
             }
@@ -306,10 +309,11 @@ impl SimCore {
             self.take_turn();
         }
         let state = line.state();
+        let mut body = state.body;
         let (mut total, mut fetched) = (0u64, false);
         for part in first..last + 1 {
             let now = self.clock.get();
-            let cycles = self.world.body_line(&self.seat, &state, at, part, now);
+            let cycles = self.world.body_line(&self.seat, &state, &mut body, at, (part, now));
             if fetched {
                 total += (cycles * self.world.model.overlapped) >> 8;
             } else {
@@ -317,18 +321,17 @@ impl SimCore {
                 fetched = cycles > self.world.model.lookup;
             }
         }
-        if fetched {
-            // What came from memory is no longer different from it.
-            let clean = if state.flags & BODY_COLD != 0 { BODY_DIRTY } else { 0 };
-            line.clear_flag(BODY_COLD | BODY_AWAY | clean);
-        }
         if write {
-            let is_dirty = state.flags & (BODY_DIRTY | BODY_COLD) == BODY_DIRTY;
-            for part in if is_dirty { 1..1 } else { first..last + 1 } {
-                self.world.write_back(&self.seat, at, part, self.clock.get());
+            // Line 0 is the record's head, whose own write counts.
+            let before = body;
+            for part in first.max(1)..last + 1 {
+                if before.of(part) != Whereabouts::Owner {
+                    self.world.write_back(&self.seat, at, part, self.clock.get());
+                    body.set(part, Whereabouts::Owner);
+                }
             }
-            line.set_flag(BODY_DIRTY);
         }
+        line.set_body(body);
         self.clock.set(self.clock.get() + total);
     }
 

@@ -24,6 +24,7 @@
 //!    (`model.rs`).
 //! 4. The core's clock advances by the cost. Cores that wait for a write to a line are parked in `waiting.rs`.
 
+mod body;
 mod cache;
 mod core;
 mod description;
@@ -34,6 +35,7 @@ mod queue;
 mod scheduler;
 mod simulated;
 mod slab;
+mod traffic;
 mod waiting;
 mod world;
 

@@ -2,8 +2,8 @@
 //! for the line.
 //!
 //! ```text
-//!            63                    20 19       6 5     0
-//!  time:    | busy until (44 bits)   | version  | flags |
+//!            63           23 22     15 14    3 2     0
+//!  time:    | busy until   | version | body  | flags |
 //!            63         45 44      32 31              0
 //!  holders: | fill stamp  | owner + 1 | sharers by cluster |
 //! ```
@@ -18,21 +18,25 @@
 //! The fields are atomic only because the type must be shareable between threads. One thread runs the whole
 //! simulation, so all accesses are relaxed.
 
+use crate::body::BodyState;
 use machine::{Line, Zeroed};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const FLAG_BITS: u32 = 6;
-const VERSION_BITS: u32 = 14;
+const FLAG_BITS: u32 = 3;
+const VERSION_BITS: u32 = 8;
 const SHARER_BITS: u32 = 32;
 const OWNER_BITS: u32 = 13;
 const STAMP_BITS: u32 = 19;
 
-const VERSION_SHIFT: u32 = FLAG_BITS;
-const BUSY_SHIFT: u32 = FLAG_BITS + VERSION_BITS;
+const BODY_SHIFT: u32 = FLAG_BITS;
+const VERSION_SHIFT: u32 = BODY_SHIFT + BodyState::BITS;
+const BUSY_SHIFT: u32 = VERSION_SHIFT + VERSION_BITS;
 const OWNER_SHIFT: u32 = SHARER_BITS;
 const STAMP_SHIFT: u32 = SHARER_BITS + OWNER_BITS;
 
-/// Mask of a version. Versions count the changes of hands of a line, modulo 2^14.
+/// Latest time until which a line can be busy.
+pub(crate) const LATEST_BUSY: u64 = (1 << (64 - BUSY_SHIFT)) - 1;
+/// Mask of a version. Versions count the changes of hands of a line, modulo 2^8. Private caches distinguish no more.
 const VERSION_MASK: u32 = (1 << VERSION_BITS) - 1;
 /// Mask of a fill stamp. Stamps count modulo 2^19.
 pub(crate) const STAMP_MASK: u32 = (1 << STAMP_BITS) - 1;
@@ -42,21 +46,15 @@ const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;
 pub(crate) const EXCLUSIVE: u64 = 1;
 /// Flag: a core is parked on the line.
 pub(crate) const WAITERS: u64 = 2;
-/// Flag: the owner wrote the body of the record that the line heads.
-pub(crate) const BODY_DIRTY: u64 = 4;
-/// Flag: the body was written by an earlier owner and has not been fetched from there since.
-pub(crate) const BODY_AWAY: u64 = 8;
-/// Flag: the line came from memory, and the body has not been accessed since.
-pub(crate) const BODY_COLD: u64 = 16;
 /// Flag: the line was written since it came from memory.
-pub(crate) const WRITTEN: u64 = 32;
+pub(crate) const WRITTEN: u64 = 4;
 
 /// Modelled cache line: until when it is busy, its version, its owner, the clusters that share it, and when it was
 /// last filled. All zeros is a line that no core has touched.
 #[repr(C)]
 #[derive(Default, Debug)]
 pub struct SimLine {
-    /// From the highest bits: busy until (44 bits), version (14), flags (6).
+    /// From the highest bits: busy until (41 bits), version (8), body (12), flags (3).
     time: AtomicU64,
     /// From the highest bits: fill stamp (19 bits), owner + 1 (13), sharers by cluster (32).
     holders: AtomicU64,
@@ -74,9 +72,11 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 pub(crate) struct State {
     /// Time until which the line serves no other request.
     pub busy: u64,
-    /// Number of changes of hands, modulo 2^14. It is 0 only if no core has touched the line.
+    /// Number of changes of hands, modulo 2^8. It is 0 only if no core has touched the line.
     pub version: u32,
     pub flags: u64,
+    /// Places of the lines of the record's body.
+    pub body: BodyState,
     /// Fill stamp of the last fetch: it tells whether the shared cache still has the line.
     pub stamp: u32,
     /// Physical core that owns the line. [`NOBODY`] if no core has held it yet.
@@ -91,6 +91,19 @@ impl SimLine {
     pub(crate) fn version_and_flags(&self) -> (u32, u64) {
         let time = self.time.load(Relaxed);
         ((time >> VERSION_SHIFT) as u32 & VERSION_MASK, time & ((1 << FLAG_BITS) - 1))
+    }
+
+    /// Returns where the lines of the record's body are.
+    #[inline(always)]
+    pub(crate) fn body(&self) -> BodyState {
+        BodyState::from_bits(self.time.load(Relaxed) >> BODY_SHIFT)
+    }
+
+    /// Notes where the lines of the record's body are.
+    #[inline(always)]
+    pub(crate) fn set_body(&self, body: BodyState) {
+        let rest = self.time.load(Relaxed) & !(BodyState::IN_MEMORY.bits() << BODY_SHIFT);
+        self.time.store(rest | body.bits() << BODY_SHIFT, Relaxed);
     }
 
     /// Returns true if physical core `core` alone holds the line, as far as the directory knows.
@@ -108,6 +121,7 @@ impl SimLine {
             busy: self.time.load(Relaxed) >> BUSY_SHIFT,
             version,
             flags,
+            body: self.body(),
             stamp: (holders >> STAMP_SHIFT) as u32,
             owner: NOBODY.wrapping_add(owner as u32),
             sharers: holders as u32,
@@ -116,9 +130,11 @@ impl SimLine {
 
     #[inline]
     pub(crate) fn set_state(&self, state: &State) {
-        debug_assert!(state.busy < 1 << (64 - BUSY_SHIFT), "modelled time exceeds 44 bits");
-        let time =
-            state.busy << BUSY_SHIFT | u64::from(state.version) << VERSION_SHIFT | state.flags;
+        debug_assert!(state.busy <= LATEST_BUSY, "the modelled time exceeds its bits");
+        let time = state.busy.min(LATEST_BUSY) << BUSY_SHIFT
+            | u64::from(state.version) << VERSION_SHIFT
+            | state.body.bits() << BODY_SHIFT
+            | state.flags;
         let owner = u64::from(state.owner.wrapping_sub(NOBODY));
         let holders = u64::from(state.stamp & STAMP_MASK) << STAMP_SHIFT
             | owner << OWNER_SHIFT
@@ -155,9 +171,10 @@ mod tests {
         let line = SimLine::default();
         assert_eq!((line.state().owner, line.state().version, line.state().busy), (NOBODY, 0, 0));
         let state = State {
-            busy: (1 << 44) - 1,
+            busy: LATEST_BUSY,
             version: VERSION_MASK,
-            flags: EXCLUSIVE | BODY_COLD | WRITTEN,
+            flags: EXCLUSIVE | WRITTEN,
+            body: BodyState::IN_MEMORY.seen_from_another_socket(),
             stamp: STAMP_MASK - 1,
             owner: 4095,
             sharers: 0x8000_0001,
@@ -166,7 +183,9 @@ mod tests {
         assert_eq!(line.state(), state);
         line.set_flag(WAITERS);
         line.clear_flag(EXCLUSIVE);
-        assert_eq!(line.state(), State { flags: WAITERS | BODY_COLD | WRITTEN, ..state });
+        assert_eq!(line.state(), State { flags: WAITERS | WRITTEN, ..state });
+        line.set_body(BodyState::default());
+        assert_eq!((line.body(), line.state().version), (BodyState::default(), VERSION_MASK));
         assert!(line.is_owner(4095) && !line.is_owner(4094));
         assert_eq!(next_version(VERSION_MASK), 1);
     }

@@ -304,13 +304,6 @@ impl Model {
     }
 
     /// Returns true while the shared cache still has a line with this stamp.
-    /// Returns the flag that says that a record's body is away from the core's socket, if the head line `is_elsewhere`. The
-    /// body's lines have no state of their own, so the head line notes it.
-    #[inline]
-    pub(crate) fn body_away(&self, is_elsewhere: bool) -> u64 {
-        if is_elsewhere && self.cache_per_node { crate::line::BODY_AWAY } else { 0 }
-    }
-
     #[inline]
     pub(crate) fn is_cached(&self, stamp: u32, fills: u64) -> bool {
         self.stamp(fills).wrapping_sub(stamp) & crate::line::STAMP_MASK <= self.capacity_stamps

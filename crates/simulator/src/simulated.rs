@@ -7,14 +7,14 @@
 use crate::{
     core::SimCore,
     description::MachineDescription,
-    line::SimLine,
+    line::{LATEST_BUSY, SimLine},
     model::{Homes, Model},
     queue::{MAX_CORES, key},
     scheduler::{Fiber, Scheduler},
     world::World,
 };
 use machine::{
-    Arena, ArenaOptions, Body, Machine, OutOfMemory, RunError, Service,
+    Arena, ArenaOptions, Body, LinesMoved, Machine, OutOfMemory, RunError, Service,
     cold::{Arc, Mutex},
     fiber::StackPool,
 };
@@ -72,6 +72,7 @@ struct Past {
     counter: u64,
     runs: u64,
     operations: u64,
+    moved: LinesMoved,
 }
 
 /// Machine of modelled hardware.
@@ -170,6 +171,13 @@ impl Machine for Simulated {
         }
         let _alone = self.running.lock();
         let mut past = *self.past.lock();
+        if past.clock > LATEST_BUSY / 2 {
+            let seconds = LATEST_BUSY / 2 / self.clock_hz();
+            return Err(RunError::System(format!(
+                "the modelled clock of this machine has run for too long; allowed: runs that start within its \
+                 first {seconds} s"
+            )));
+        }
         past.runs += 1;
         let model = Model::new(&self.description, workers, services.len(), self.options.homes);
         let hz = self.description.ticks_per_second();
@@ -210,6 +218,7 @@ impl Machine for Simulated {
         let outcome = Scheduler::new(&world, &cores, fibers, workers).run();
         past.clock = cores.iter().map(machine::Core::now).max().unwrap_or(past.clock);
         past.operations += world.operations.get();
+        past.moved += world.traffic.lines_moved();
         past.fills = world.fills.get();
         past.counter = world.counter.get();
         *self.past.lock() = past;
@@ -221,6 +230,10 @@ impl Machine for Simulated {
 
     fn operations(&self) -> Option<u64> {
         Some(self.past.lock().operations)
+    }
+
+    fn lines_moved(&self) -> Option<LinesMoved> {
+        Some(self.past.lock().moved)
     }
 }
 

@@ -49,26 +49,30 @@
 //!
 //! # Bodies
 //!
-//! The lines of a record's body have no entries of their own. The flags of the line that heads the record stand for
-//! them: written by the owner (`BODY_DIRTY`), left behind at an earlier owner (`BODY_AWAY`), or still in memory
-//! (`BODY_COLD`).
+//! The lines of a record's body have no entries of their own. The entry of the line that heads the record says where
+//! they are (`body.rs`).
 
 use crate::{
+    body::{BodyState, Whereabouts},
     cache::{PrivateCaches, behind},
-    line::{
-        BODY_AWAY, BODY_COLD, BODY_DIRTY, EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS, WRITTEN,
-        next_version,
-    },
+    line::{EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS, WRITTEN, next_version},
     model::{Model, Seat},
     queue::{Tournament, time_of},
     scheduler::prefetch,
+    traffic::Traffic,
     waiting::Waiting,
 };
-use machine::{Arena, SettledRanges, cold::Arc};
+use machine::{Arena, Movement, SettledRanges, cold::Arc};
 use std::{cell::Cell, io};
 
 /// Number of cycles by which a place in a queue can be ahead of the cores: more than the longest trip takes.
 const AHEAD: u64 = 2000;
+
+/// Movements out of memory, out of a shared cache, out of another core's cache, and back to memory: near and far.
+const MEMORY: (Movement, Movement) = (Movement::NearMemory, Movement::FarMemory);
+const SHARED: (Movement, Movement) = (Movement::NearCache, Movement::FarCache);
+const OWNER: (Movement, Movement) = (Movement::NearCore, Movement::FarCore);
+const RETURN: (Movement, Movement) = (Movement::NearReturn, Movement::FarReturn);
 
 /// Number of lines of a stack, from its top on, within which a turn mostly stays.
 const STACK_LINES: usize = 4;
@@ -133,6 +137,8 @@ pub(crate) struct World {
     links: Box<[Cell<u64>]>,
     /// Time until which each node's port is busy, in 1/256 cycles. All lines between the node and others go through it.
     ports: Box<[Cell<u64>]>,
+    /// Number of lines moved in this run.
+    pub traffic: Traffic,
     /// Number of shared-memory operations of this run.
     pub operations: Cell<u64>,
     pub ticks_per_second: u64,
@@ -173,6 +179,7 @@ impl World {
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
             links: vec![Cell::new(0); links].into_boxed_slice(),
             ports: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
+            traffic: Traffic::default(),
             operations: Cell::new(0),
             ticks_per_second,
             counter: Cell::new(0),
@@ -223,6 +230,7 @@ impl World {
     /// Queues for the memory of `home`, and for the way from there. Returns the time at which both can move the line.
     fn queue_for_memory<const ORDERED: bool>(&self, seat: &Seat, home: u32, now: u64) -> u64 {
         let (place, time) = (self.place(now), self.model.memory_line_time);
+        self.traffic.count(MEMORY, home != seat.node());
         let read = queue::<ORDERED>(&self.memories[home as usize], place, time);
         now.max(read.max(self.queue_for_way::<ORDERED>(home, seat.node(), place)) >> 8)
     }
@@ -271,6 +279,7 @@ impl World {
     pub(crate) fn write_back(&self, seat: &Seat, (offset, id): (u64, u64), part: u64, now: u64) {
         let home = self.model.home(id, part, offset, |o| self.node_of(o));
         let place = self.place(now);
+        self.traffic.count(RETURN, home != seat.node());
         self.queue_for_way::<true>(seat.node(), home, place);
         queue::<true>(&self.memories[home as usize], place, self.model.memory_line_time);
     }
@@ -290,6 +299,28 @@ impl World {
         let queued = self.queue_for_memory::<ORDERED>(seat, home, arrived + m.directory);
         let served = queued.max(start + m.directory);
         served + m.memory.max(m.directory) + m.shared.saturating_sub(m.directory) + m.transfer
+    }
+
+    /// Returns the time at which the shared cache of `hub` has served a line in state `s`, whose directory is asked at
+    /// `start`. The request has `arrived` there before, if the line was busy.
+    #[inline(always)]
+    fn served_by_cache<const WRITE: bool, const ORDERED: bool>(
+        &self,
+        seat: &Seat,
+        hub: u32,
+        s: &State,
+        arrived: u64,
+        start: u64,
+    ) -> u64 {
+        let m = &self.model;
+        self.traffic.count(SHARED, hub != seat.node());
+        let others = s.sharers & !m.cluster_bit(seat.node());
+        let alone = others == 0 && s.owner == seat.physical();
+        let data = self.leave::<ORDERED>(hub, seat, arrived, start + m.shared) + m.transfer;
+        match WRITE && !alone && s.sharers != 0 {
+            true => data.max(start + m.directory + 2 * m.farthest(hub, s.sharers)),
+            false => data,
+        }
     }
 
     /// Moves a line that the core at `seat` lacks (or may not write) to the core, starting at `now` or later. Returns
@@ -328,34 +359,29 @@ impl World {
         let start = if ORDERED { arrived.max(busy) } else { arrived };
         let done;
         if let Some(node) = owner_node {
+            self.traffic.count(OWNER, node != seat.node());
             let ready = start + m.directory + m.one_way(hub, node) + m.owner;
             done = self.leave::<ORDERED>(node, seat, arrived, ready)
                 + m.one_way(hub, node)
                 + m.transfer;
             s.busy = done;
         } else if cached {
-            let others = s.sharers & !mine;
-            let alone = others == 0 && s.owner == seat.physical();
-            let data = self.leave::<ORDERED>(hub, seat, arrived, start + m.shared) + m.transfer;
-            if WRITE && !alone && s.sharers != 0 {
-                let invalidated = start + m.directory + 2 * m.farthest(hub, s.sharers);
-                done = invalidated.max(data);
-                s.busy = done;
-            } else {
-                done = data;
-                s.busy = if WRITE { done } else { start + m.read_occupancy };
-            }
+            done = self.served_by_cache::<WRITE, ORDERED>(seat, hub, &s, arrived, start);
+            s.busy = if WRITE { done } else { start + m.read_occupancy };
         } else {
             done = self.served_by_memory::<ORDERED>(seat, home, arrived, start);
             s.busy = done;
             s.sharers = 0;
-            s.flags = s.flags & !WRITTEN | BODY_COLD;
+            s.flags &= !WRITTEN;
+            s.body = BodyState::IN_MEMORY;
             self.fills.set(fills + 1);
         }
         if !ORDERED {
             s.busy = busy;
         }
-        s.flags |= m.body_away(cached && s.sharers & mine == 0);
+        if m.cache_per_node && cached && s.sharers & mine == 0 {
+            s.body = s.body.seen_from_another_socket();
+        }
         s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
         if WRITE {
             written_by(&mut s, seat.physical(), mine);
@@ -378,14 +404,14 @@ impl World {
     }
 
     /// Returns the cycles that the core at `seat` needs for line `part` of a body. The core holds the record's head
-    /// line, or has just read it, in state `s`.
+    /// line, or has just read it, in state `s`. The line's new place is noted in `after`.
     pub(crate) fn body_line(
         &self,
         seat: &Seat,
         s: &State,
+        after: &mut BodyState,
         (offset, head): (u64, u64),
-        part: u64,
-        now: u64,
+        (part, now): (u64, u64),
     ) -> u64 {
         let m = &self.model;
         let id = behind(head, part);
@@ -401,27 +427,40 @@ impl World {
         self.hold(seat, id, s.version);
         let home = m.home(head, part, offset, |o| self.node_of(o));
         let trip = m.one_way(seat.node(), home);
-        if s.flags & BODY_COLD != 0 {
-            self.fills.set(self.fills.get() + 1);
-            let arrived = now + m.lookup + trip + m.directory;
-            let queued = self.queue_for_memory::<true>(seat, home, arrived) - arrived;
-            let cold = queued + m.memory + m.shared + m.transfer;
-            return m.lookup + 2 * trip + cold;
+        let arrived = now + m.lookup + trip;
+        let leave = |node| self.leave::<true>(node, seat, arrived, arrived) - arrived;
+        let owner = if s.owner == seat.physical() { None } else { m.node_of(s.owner) };
+        match (s.body.of(part), owner) {
+            (Whereabouts::Memory, _) => {
+                after.set(part, Whereabouts::Shared);
+                self.fills.set(self.fills.get() + 1);
+                let asked = arrived + m.directory;
+                let queued = self.queue_for_memory::<true>(seat, home, asked) - asked;
+                m.lookup + 2 * trip + queued + m.memory + m.shared + m.transfer
+            }
+            (Whereabouts::Owner, Some(node)) => {
+                self.traffic.count(OWNER, node != seat.node());
+                // A line that another socket reads is written to memory, and within a socket it stays modified.
+                if node != seat.node() {
+                    after.set(part, Whereabouts::Shared);
+                }
+                let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
+                m.lookup + 2 * trip + owned + leave(node) + m.transfer
+            }
+            (Whereabouts::Away, _) => {
+                after.set(part, Whereabouts::Shared);
+                self.traffic.count(OWNER, home != seat.node());
+                // Where exactly the line is, is not known. It comes over the way from its home.
+                let owned = m.directory + 2 * m.mean_trip + m.owner;
+                m.lookup + 2 * trip + owned + leave(home) + m.transfer
+            }
+            (Whereabouts::Shared | Whereabouts::Owner, _) => {
+                let near = m.cache_per_node && s.sharers & m.cluster_bit(seat.node()) != 0;
+                self.traffic.count(SHARED, !near && home != seat.node());
+                let way = if near { 0 } else { 2 * trip + leave(home) };
+                m.lookup + way + m.shared + m.transfer
+            }
         }
-        let dirty = s.flags & BODY_DIRTY != 0;
-        let elsewhere = dirty && s.owner != seat.physical();
-        let holder = if elsewhere { m.node_of(s.owner) } else { None };
-        if let Some(node) = holder {
-            let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
-            let arrived = now + m.lookup + trip;
-            let queued = self.leave::<true>(node, seat, arrived, arrived) - arrived;
-            return m.lookup + 2 * trip + owned + queued + m.transfer;
-        }
-        if s.flags & BODY_AWAY != 0 {
-            return m.lookup + 2 * trip + m.directory + 2 * m.mean_trip + m.owner + m.transfer;
-        }
-        let near = m.cache_per_node && s.sharers & m.cluster_bit(seat.node()) != 0;
-        m.lookup + if near { 0 } else { 2 * trip } + m.shared + m.transfer
     }
 
     /// Increments the counter at the chip's centre. Returns its value before, and the time at which the answer
@@ -457,8 +496,8 @@ fn queue<const ORDERED: bool>(busy: &Cell<u64>, from: u64, time: u64) -> u64 {
 /// Changes the state of a line that the core has acquired for writing: the line is exclusive and has a new version.
 #[inline(always)]
 fn written_by(s: &mut State, physical: u32, cluster: u32) {
-    if s.owner != physical && s.flags & BODY_DIRTY != 0 {
-        s.flags = s.flags & !BODY_DIRTY | BODY_AWAY;
+    if s.owner != physical {
+        s.body = s.body.after_change_of_owner();
     }
     s.version = next_version(s.version);
     s.owner = physical;

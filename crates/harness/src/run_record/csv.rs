@@ -1,7 +1,7 @@
 //! Writes records as comma-separated values (RFC 4180): one line per record, and every column in every line.
 
 use super::{ArrivalRecord, RunRecord, Settings};
-use machine::Category;
+use machine::{Category, Movement};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use txn::AbortReason;
@@ -60,6 +60,7 @@ impl Columns {
         cells.put("operations_per_wall_s", shown(r.operations_per_wall_s));
         cells.put("wall_s", shown(r.wall_s));
         cells.put("simulated_s", shown(r.simulated_s));
+        cells.lines_moved(r);
         cells.put("interrupted", r.interrupted.to_string());
         cells.options("workload_options", &self.workload, &r.workload_options);
         cells.options("protocol_options", &self.protocol, &r.protocol_options);
@@ -170,6 +171,14 @@ impl Cells {
             let share =
                 r.breakdown.as_ref().map(|b| b.get(category.name()).copied().unwrap_or(0.0));
             self.put(&format!("breakdown.{}", category.name()), shown(share));
+        }
+    }
+
+    fn lines_moved(&mut self, r: &RunRecord) {
+        for movement in Movement::ALL {
+            let lines =
+                r.lines_per_txn.as_ref().and_then(|lines| lines.get(movement.name()).copied());
+            self.put(&format!("lines_per_txn.{}", movement.name()), shown(lines));
         }
     }
 
