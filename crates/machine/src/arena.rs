@@ -15,6 +15,7 @@ use crate::{
     cold::{Arc, Mutex},
     pages,
     settled::{SettledRange, SettledRanges},
+    stand_ins::StandIns,
 };
 use std::{
     fmt,
@@ -181,6 +182,7 @@ struct Mapping {
     regions: Vec<Region>,
     partition_nodes: Option<Arc<[u16]>>,
     settled: Mutex<SettledRanges>,
+    stand_ins: Mutex<StandIns>,
 }
 
 // SAFETY: a mapping is used only through an arena.
@@ -215,6 +217,7 @@ impl Arena {
                 regions,
                 partition_nodes: options.partition_nodes.clone(),
                 settled: Mutex::default(),
+                stand_ins: Mutex::default(),
             }),
             extents: None,
         })
@@ -354,6 +357,17 @@ impl Arena {
             }
         }
         self.mapping.settled.lock().add(range);
+    }
+
+    /// Notes that `count` objects from the offset `first` on, of `bytes` bytes each, stand for objects of `modelled_bytes`
+    /// bytes.
+    pub fn stand_for(&self, first: u64, count: u64, bytes: u64, modelled_bytes: u64) {
+        self.mapping.stand_ins.lock().add(first, count, bytes, modelled_bytes);
+    }
+
+    /// Returns the objects that stand for longer ones.
+    pub fn stand_ins(&self) -> StandIns {
+        self.mapping.stand_ins.lock().clone()
     }
 
     /// Returns the ranges that were settled.

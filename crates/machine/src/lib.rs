@@ -25,6 +25,7 @@ mod lines_moved;
 mod native;
 mod pages;
 mod settled;
+mod stand_ins;
 mod word;
 
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
@@ -37,4 +38,5 @@ pub use explored::{
 pub use lines_moved::{LinesMoved, Movement};
 pub use native::{Native, NativeCore, NativeOptions};
 pub use settled::{SettledRange, SettledRanges};
+pub use stand_ins::StandIns;
 pub use word::{Word, Zeroed};

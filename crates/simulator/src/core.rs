@@ -217,7 +217,7 @@ impl SimCore {
         }
         let offset = self.world.offset(line);
         let at = (offset, identity);
-        let now = self.clock.get();
+        let now = self.clock.get() + self.world.translate(&self.seat, offset);
         let done = self.world.fetch::<WRITE, ORDERED>(&self.seat, line, at, now);
         self.clock.set(done);
     }
@@ -231,30 +231,65 @@ impl SimCore {
         self.access::<false>(line);
     }
 
+    /// Stores to `line`, or reads and changes a word of it if `atomic` is set. `change` is the change.
     #[inline(always)]
     fn write<R>(&self, line: &SimLine, atomic: bool, change: impl FnOnce() -> R) -> R {
+        if atomic {
+            self.drain();
+        }
         let key = self.key_for_line::<true>(line);
         if key != IDLE {
             self.suspend(key);
         }
         let turn = self.clock.get();
         self.access::<true>(line);
+        let mut visible = self.clock.get();
         if atomic {
             self.spend(self.world.model.atomic);
+            visible = self.clock.get();
+        } else if self.world.model.store_backlog != 0 {
+            visible = self.buffer(line, turn);
         }
         let result = change();
         if line.version_and_flags().1 & (WAITERS | WRITTEN) != WRITTEN {
-            self.written(line, turn);
+            self.written(line, turn, visible);
         }
         result
     }
 
-    /// Notes the first write of a line since it came from memory, and wakes the cores that wait on it. `turn` is the time
-    /// at which this core had its turn. The queues are entered then: at a later time they would make cores wait whose turn
+    /// Waits until the store buffer is empty, as a read-modify-write and a fence do.
+    #[inline(always)]
+    fn drain(&self) {
+        if self.world.model.store_backlog != 0 {
+            let drained = self.world.needs[usize::from(self.id)].drained.get();
+            self.clock.set(self.clock.get().max(drained));
+        }
+    }
+
+    /// Leaves a store to the store buffer. The store began at `turn`, and would end now. Returns the time at which it takes
+    /// effect: stores take effect in their order, and their misses overlap. The core goes on at once if the buffer has
+    /// room. Until the store takes effect, other cores wait for the line.
+    fn buffer(&self, line: &SimLine, turn: u64) -> u64 {
+        let (done, model) = (self.clock.get(), &self.world.model);
+        let drained = &self.world.needs[usize::from(self.id)].drained;
+        let took = done - turn;
+        let overlapped = if took > model.lookup { (took * model.overlapped) >> 8 } else { 0 };
+        if overlapped == 0 && drained.get() <= done {
+            return done;
+        }
+        let visible = done.max(drained.get() + overlapped);
+        drained.set(visible);
+        line.delay(visible);
+        self.clock.set(done.min(turn + model.l1).max(visible.saturating_sub(model.store_backlog)));
+        visible
+    }
+
+    /// Notes the first write of a line since it came from memory, and wakes the cores that wait on it. The write is `visible`
+    /// to them from then on. `turn` is the time at which this core had its turn. The queues are entered then: at a later time they would make cores wait whose turn
     /// is between the two.
     #[cold]
     #[inline(never)]
-    fn written(&self, line: &SimLine, turn: u64) {
+    fn written(&self, line: &SimLine, turn: u64, visible: u64) {
         let flags = line.version_and_flags().1;
         if flags & WRITTEN == 0 {
             self.world.note_written(&self.seat, line, self.identity.get(), turn);
@@ -262,7 +297,7 @@ impl SimCore {
         if flags & WAITERS == 0 {
             return;
         }
-        let earliest = self.world.wake(line, self.clock.get());
+        let earliest = self.world.wake(line, visible);
         self.world.limit.set(self.world.limit.get().min(earliest));
     }
 
@@ -297,11 +332,16 @@ impl SimCore {
         self.world.count_operation();
         self.latest.set(line);
         let (version, flags) = line.version_and_flags();
+        let turn = self.clock.get();
+        let buffers = write && self.world.model.store_backlog != 0;
         if (write && !self.owns(line, flags)) || version == 0 {
             if write {
                 self.miss::<true, true>(line, at.1);
             } else {
                 self.miss::<false, true>(line, at.1);
+            }
+            if buffers {
+                self.buffer(line, turn);
             }
             // The miss has advanced this core's clock beyond those of other cores, which can still ask for memory at
             // an earlier time. If this core entered the memory queue now, they would wait behind a request of the
@@ -332,7 +372,11 @@ impl SimCore {
             }
         }
         line.set_body(body);
-        self.clock.set(self.clock.get() + total);
+        let begun = self.clock.get();
+        self.clock.set(begun + total);
+        if buffers {
+            self.buffer(line, begun);
+        }
     }
 
     /// Sleeps for `ticks`, or until the last worker ends.
@@ -456,7 +500,9 @@ impl Core for SimCore {
     fn fence_acquire(&self) {}
 
     #[inline(always)]
-    fn fence(&self) {}
+    fn fence(&self) {
+        self.drain();
+    }
 
     fn wait_while(&self, line: &SimLine, word: &Word, condition: impl FnMut(u64) -> bool) -> u64 {
         // A wait without a deadline ends without the write only if the run is being torn down. Then the value is the

@@ -143,6 +143,14 @@ impl SimLine {
         self.holders.store(holders, Relaxed);
     }
 
+    /// Makes the line busy until `time` at least.
+    #[inline]
+    pub(crate) fn delay(&self, time: u64) {
+        let fields = self.time.load(Relaxed);
+        let busy = (fields >> BUSY_SHIFT).max(time.min(LATEST_BUSY));
+        self.time.store(busy << BUSY_SHIFT | fields & ((1 << BUSY_SHIFT) - 1), Relaxed);
+    }
+
     #[inline]
     pub(crate) fn set_flag(&self, flag: u64) {
         self.time.store(self.time.load(Relaxed) | flag, Relaxed);

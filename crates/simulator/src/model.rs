@@ -109,6 +109,13 @@ pub(crate) struct Model {
     pub overlapped: u64,
     /// Bytes that a copy moves in a cycle.
     pub copy_bytes: u64,
+    /// Number of translations that a core's cache of them holds. It is 0 if translations cost nothing.
+    pub tlb_entries: usize,
+    /// Length of a page, as a binary logarithm.
+    pub page_shift: u32,
+    /// Number of cycles by which stores in the store buffer can be behind the core. It is 0 if the core waits for each
+    /// store.
+    pub store_backlog: u64,
     /// Time, in 1/256 cycles, for which a line keeps a node's memory busy.
     pub memory_line_time: u64,
     /// Time, in 1/256 cycles, for which a line keeps a node's port busy. It is 0 where ports do not queue.
@@ -175,6 +182,10 @@ impl Model {
             read_occupancy: shared_cache.read_occupancy_cycles,
             atomic: d.core.atomic_cycles,
             overlapped: (256.0 / d.core.memory_parallelism) as u64,
+            store_backlog: (d.core.store_buffer_lines as f64 * memory as f64
+                / d.core.memory_parallelism) as u64,
+            tlb_entries: d.tlb.as_ref().map_or(0, |tlb| tlb.entries as usize),
+            page_shift: d.page_bytes.ilog2(),
             copy_bytes: d.core.copy_bytes_per_cycle,
             memory_line_time: d.line_time_256(bandwidth),
             port_line_time: d

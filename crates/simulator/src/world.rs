@@ -54,7 +54,7 @@
 
 use crate::{
     body::{BodyState, Whereabouts},
-    cache::{PrivateCaches, behind},
+    cache::{PrivateCaches, behind, identity},
     line::{EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS, WRITTEN, next_version},
     model::{Model, Seat},
     queue::{Tournament, time_of},
@@ -62,7 +62,7 @@ use crate::{
     traffic::Traffic,
     waiting::Waiting,
 };
-use machine::{Arena, Movement, SettledRanges, cold::Arc};
+use machine::{Arena, Movement, SettledRanges, StandIns, cold::Arc};
 use std::{cell::Cell, io};
 
 /// Number of cycles by which a place in a queue can be ahead of the cores: more than the longest trip takes.
@@ -73,6 +73,9 @@ const MEMORY: (Movement, Movement) = (Movement::NearMemory, Movement::FarMemory)
 const SHARED: (Movement, Movement) = (Movement::NearCache, Movement::FarCache);
 const OWNER: (Movement, Movement) = (Movement::NearCore, Movement::FarCore);
 const RETURN: (Movement, Movement) = (Movement::NearReturn, Movement::FarReturn);
+
+/// Bit that distinguishes lines of a page table from other lines.
+const PAGE_TABLE: u64 = 1 << 63;
 
 /// Number of lines of a stack, from its top on, within which a turn mostly stays.
 const STACK_LINES: usize = 4;
@@ -87,6 +90,8 @@ pub(crate) struct Needs {
     pub line: Cell<*const SimLine>,
     /// Entry for that line in the core's private cache.
     pub entry: Cell<*const u8>,
+    /// Time at which the core's store buffer is empty. It lies here because a core itself has no room left on its line.
+    pub drained: Cell<u64>,
 }
 
 impl Needs {
@@ -96,6 +101,7 @@ impl Needs {
             stack: Cell::new(std::ptr::null()),
             line: Cell::new(std::ptr::null()),
             entry: Cell::new(std::ptr::null()),
+            drained: Cell::new(0),
         }
     }
 
@@ -129,6 +135,10 @@ pub(crate) struct World {
     pub lookahead: u64,
     pub l1: PrivateCaches,
     pub l2: Option<PrivateCaches>,
+    /// Caches of address translations.
+    tlb: Option<PrivateCaches>,
+    /// Objects that are longer on the modelled hardware than in the arena.
+    stand_ins: StandIns,
     /// Number of lines filled from memory, over all runs.
     pub fills: Cell<u64>,
     /// Time until which each node's memory is busy, in 1/256 cycles.
@@ -175,6 +185,8 @@ impl World {
             lookahead: if lookahead { model.lookahead } else { 0 },
             l1: caches(model.l1_lines)?,
             l2: if model.l2_lines == 0 { None } else { Some(caches(model.l2_lines)?) },
+            tlb: if model.tlb_entries == 0 { None } else { Some(caches(model.tlb_entries)?) },
+            stand_ins: arena.stand_ins(),
             fills: Cell::new(fills),
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
             links: vec![Cell::new(0); links].into_boxed_slice(),
@@ -216,6 +228,31 @@ impl World {
     fn holds(&self, physical: u32, identity: u64, version: u32) -> bool {
         self.l1.holds(physical, identity, version)
             || self.l2.as_ref().is_some_and(|l2| l2.holds(physical, identity, version))
+    }
+
+    /// Returns the cycles in which the core at `seat` finds the physical address of `offset`.
+    ///
+    /// If its cache of translations lacks the page, the core reads the page table. An entry has 8 bytes, so eight
+    /// neighbouring pages share a line. These lines compete with others for the second-level cache. The shared cache is
+    /// taken to have them all: the lines of a page table are used far more often than those of its pages.
+    pub(crate) fn translate(&self, seat: &Seat, offset: u64) -> u64 {
+        let Some(tlb) = &self.tlb else { return 0 };
+        let (m, core) = (&self.model, seat.physical());
+        let page = self.stand_ins.address_of(offset) >> m.page_shift;
+        let id = identity(page << 3);
+        if tlb.holds(core, id, 1) {
+            return 0;
+        }
+        tlb.fill(core, id, 1);
+        let entries = identity(PAGE_TABLE | page & !7);
+        match &self.l2 {
+            Some(l2) if l2.holds(core, entries, 1) => m.l2,
+            Some(l2) => {
+                l2.fill(core, entries, 1);
+                m.lookup + m.shared
+            }
+            None => m.lookup + m.shared,
+        }
     }
 
     /// Returns the time, in 1/256 cycles, at which a request of time `now` takes its place in queues. A core can be ahead of

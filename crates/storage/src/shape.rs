@@ -284,6 +284,13 @@ impl<M: Machine> Shape<M> {
         self.stride
     }
 
+    /// Returns the bytes that one record takes on modelled hardware. There it has its values, begins on a line of its own,
+    /// and has no modelled lines beside it.
+    pub(crate) fn modelled_stride(&self) -> u64 {
+        let missing = if self.keeps_columns { 0 } else { self.layout.words() as u64 * 8 };
+        (self.stride - size_of::<M::Line>() as u64 + missing).next_multiple_of(64)
+    }
+
     /// Returns the arena in which the records lie.
     #[inline(always)]
     pub fn arena(&self) -> &Arc<Arena> {

@@ -24,6 +24,7 @@ impl MachineDescription {
         whole("clock_mhz", self.clock_mhz, 1, 100_000)?;
         whole("page_bytes", self.page_bytes, 4096, 1 << 30)?;
         real("core.memory_parallelism", self.core.memory_parallelism, 1.0, 64.0)?;
+        whole("core.store_buffer_lines", self.core.store_buffer_lines, 0, 1024)?;
         whole("core.atomic_cycles", self.core.atomic_cycles, 0, 10_000)?;
         whole("core.copy_bytes_per_cycle", self.core.copy_bytes_per_cycle, 1, 1024)?;
         let throughput = &self.core.smt_throughput;
@@ -34,6 +35,15 @@ impl MachineDescription {
             if let Some(cache) = cache {
                 whole(&format!("{table}.size_kib"), cache.size_kib, 1, 1 << 20)?;
                 whole(&format!("{table}.latency_cycles"), cache.latency_cycles, 0, 10_000)?;
+            }
+        }
+        if let Some(tlb) = &self.tlb {
+            whole("tlb.entries", tlb.entries, 1, 1 << 20)?;
+            if !self.page_bytes.is_power_of_two() {
+                return Err(fault(
+                    "page_bytes",
+                    "a machine with [tlb] has pages of a power of two",
+                ));
             }
         }
         let shared = &self.shared_cache;

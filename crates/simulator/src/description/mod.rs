@@ -30,6 +30,9 @@ pub struct MachineDescription {
     /// The second-level cache of each core, where it is private.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2: Option<CacheDescription>,
+    /// The second level of each core's cache of address translations. Without it translations cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlb: Option<TlbDescription>,
     /// The last level, shared by a socket or, in slices, by all tiles.
     pub shared_cache: SharedCacheDescription,
     /// Chip of tiles.
@@ -49,12 +52,28 @@ pub struct MachineDescription {
 pub struct CoreDescription {
     /// Number of misses on neighbouring lines that overlap. It is 1 for an in-order core.
     pub memory_parallelism: f64,
+    /// Number of lines whose stores can wait in a thread's store buffer. It is 0 for a core that waits for each store.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub store_buffer_lines: u64,
     /// Additional cycles of a read-modify-write on a line that the core already owns.
     pub atomic_cycles: u64,
     /// Bytes that a copy within the first-level cache moves in a cycle.
     pub copy_bytes_per_cycle: u64,
     /// Throughput of a core with 1, 2, ... threads on it, as a multiple of one thread's.
     pub smt_throughput: Vec<f64>,
+}
+
+/// Returns true for 0, which machine files leave out.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Description of a cache of address translations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlbDescription {
+    /// Number of pages whose translations it holds.
+    pub entries: u64,
 }
 
 /// Description of a private cache.

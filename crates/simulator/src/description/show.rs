@@ -49,6 +49,10 @@ impl MachineDescription {
     /// Lists the figures of a core and of its private caches.
     fn list_core(&self, list: &mut Listing) {
         list.line("memory parallelism", format!("{} lines", self.core.memory_parallelism));
+        if let Some(tlb) = &self.tlb {
+            list.line("TLB", format!("{} pages of {} bytes", tlb.entries, self.page_bytes));
+        }
+        list.line("store buffer", format!("{} lines", self.core.store_buffer_lines));
         list.line("atomic on an owned line", format!("{} cycles", self.core.atomic_cycles));
         list.line("copying", format!("{} bytes a cycle", self.core.copy_bytes_per_cycle));
         list.line("SMT throughput", format!("{:?} of one thread", self.core.smt_throughput));

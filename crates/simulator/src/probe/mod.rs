@@ -12,6 +12,9 @@ use crate::description::{
 use std::path::Path;
 use topology::Topology;
 
+/// Lines in a store buffer of today's processors: about 56 entries of up to 32 bytes, for two threads.
+const STORE_BUFFER_LINES: u64 = 14;
+
 /// Options that say how thorough a probe is.
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
@@ -94,10 +97,13 @@ impl Measuring {
         let (mhz, attempts) = (self.mhz, self.attempts);
         let core = CoreDescription {
             memory_parallelism,
+            store_buffer_lines: STORE_BUFFER_LINES,
             atomic_cycles: self.cycles(memory::atomic_ns(attempts)).saturating_sub(latencies.l1),
             copy_bytes_per_cycle: memory::copy_bytes_per_cycle(mhz, attempts),
             smt_throughput: self.smt_throughput(),
         };
+        self.notes.push(format!("a store buffer of {STORE_BUFFER_LINES} lines is assumed"));
+        self.notes.push("translations of addresses are taken to cost nothing".to_owned());
         self.notes.push("directory and read occupancy of the shared cache are assumed".to_owned());
         let CacheLatencies { l1, l2, lookup, shared } = latencies;
         let kib = |bytes: usize| (bytes as u64 / 1024).max(1);
@@ -112,6 +118,7 @@ impl Measuring {
             core,
             l1: cache(caches.l1, l1),
             l2: caches.l2.zip(l2).map(|(bytes, cycles)| cache(bytes, cycles)),
+            tlb: None,
             shared_cache: SharedCacheDescription {
                 size_kib: kib(caches.shared),
                 latency_cycles: shared - lookup,

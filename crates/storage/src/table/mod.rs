@@ -517,6 +517,9 @@ impl<M: Machine> Table<M> {
             self.arena().prefer_huge_pages(slots, bytes);
         }
         let stride = self.stride();
+        if M::MODELLED && bytes != 0 {
+            self.arena().stand_for(slots, count, stride, self.shape.modelled_stride());
+        }
         self.shape.set_dense(Dense { first: slots, count, bytes, stride });
         if let Some(parts) = self.hot_columns() {
             let first = slots + parts.distance();
