@@ -7,7 +7,7 @@ mod topology;
 
 use crate::description::{
     CacheDescription, CoreDescription, DescriptionError, LevelDescription, MachineDescription,
-    SharedCacheDescription, SocketsDescription,
+    SharedCacheDescription, SocketsDescription, USUAL_LINE_BYTES,
 };
 use std::path::Path;
 use topology::Topology;
@@ -109,6 +109,7 @@ impl Measuring {
             title: self.topology.model.clone(),
             clock_mhz: mhz as u64,
             page_bytes: threads::page_bytes(),
+            line_bytes: USUAL_LINE_BYTES,
             core,
             l1: cache(caches.l1, l1),
             l2: caches.l2.zip(l2).map(|(bytes, cycles)| cache(bytes, cycles)),
@@ -214,6 +215,7 @@ impl Measuring {
         SocketsDescription {
             count: topology.nodes() as u64,
             cores_per_socket: topology.cores_per_node() as u64,
+            cores_by_socket: Vec::new(),
             chassis_sockets: topology.nodes() as u64,
             thread_steps: vec![topology.threads_per_core() as u64],
             within_chassis: topology.level_matrix(),
