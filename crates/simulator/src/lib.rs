@@ -41,7 +41,7 @@ pub use crate::core::{HEADER_BYTES, SimCore};
 pub use description::{
     CacheDescription, CoreDescription, CounterDescription, DescriptionError, LevelDescription,
     MachineDescription, MeshDescription, SharedCacheDescription, SocketsDescription,
-    USUAL_LINE_BYTES, builtin_names,
+    USUAL_LINE_BYTES, assumed_smt_throughput, builtin_names,
 };
 pub use line::SimLine;
 pub use model::Homes;

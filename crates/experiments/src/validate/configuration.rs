@@ -1,6 +1,6 @@
 //! Turns a measured row into a simulation.
 
-use super::{Placement, ValidateError, ValidateOptions, measurements::Measurement};
+use super::{Measurement, Measurements, Placement, ValidateOptions};
 use harness::{
     back_off::BackOff,
     run::{Growth, Plan},
@@ -9,7 +9,7 @@ use harness::{
 use machine::cold::Arc;
 use protocols::{LockForm, OlderAtPartition, ProtocolOptions, TimestampAllocation, registry};
 use serde::{Deserialize, Serialize};
-use simulator::{Homes, LINE_BYTES, MachineDescription, Simulated, SimulatedOptions};
+use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
 use workloads::tpcc_accesses::TpccAccessesOptions;
 
 /// Amount of simulation for each row.
@@ -69,37 +69,29 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Returns the simulation for `row`. The procedures' own work costs `work_cycles` for each record.
+    /// Returns the simulation for `row`, which is one of `measurements`. The procedures' own work costs `work_cycles` for
+    /// each record.
     pub fn of(
         row: &Measurement,
+        measurements: &Measurements,
         options: &ValidateOptions,
         work_cycles: u64,
-    ) -> Result<Configuration, ValidateError> {
-        let whole = MachineDescription::load(row.machine())?;
-        let available = whole.cores() as u64;
-        if row.cores > available {
-            return Err(ValidateError::BadValue {
-                file: format!("a row of {} with {}", row.platform, row.scheme),
-                line: 0,
-                column: "cores",
-                given: row.cores.to_string(),
-                allowed: format!("1 to {available} on {}", whole.name),
-            });
-        }
-        let used = used_part(whole, row.cores);
+    ) -> Configuration {
+        let platform = measurements.platform_of(row);
+        let whole = (*platform.machine).clone().with_thread_steps(&row.threads.steps);
+        // Idle sockets are left out, because their caches are not used.
+        let used = whole.filled_by(row.cores, row.threads.first_socket);
         let placement = match row.numa.as_str() {
             "all" => options.placement,
             "local" => Placement::Home,
-            "1hop" => Placement::Distance(1),
-            "2hop" => Placement::Distance(2),
-            _ => Placement::Distance(used.sockets.as_ref().map_or(0, |s| s.level.len() - 1)),
+            distance => Placement::Distance(platform.level(distance).unwrap_or(0)),
         };
         let warehouse_sockets = placement.sockets(&used, row.warehouses, row.cores);
         let protocol_options = program_options();
         let back_off = BackOff::DBX1000;
         let seconds =
             options.effort.seconds(row.cores, longest_wait_s(row, &protocol_options, back_off));
-        Ok(Configuration {
+        Configuration {
             workload: TpccAccessesOptions {
                 work_cycles,
                 ..workload(row, &used, used.memory_nodes() as u64)
@@ -124,7 +116,7 @@ impl Configuration {
             placement,
             warehouse_sockets: warehouse_sockets.map(Arc::from),
             measured: row.clone(),
-        })
+        }
     }
 
     /// Returns the name of the warehouses' placement.
@@ -154,8 +146,9 @@ impl Configuration {
     /// Returns a one-line description for progress and errors.
     pub fn title(&self) -> String {
         let m = &self.measured;
-        let (warehouses, cores) = (m.warehouses, m.cores);
-        format!("{} {} {} {warehouses} warehouses {cores} cores", m.platform, m.variant, m.scheme)
+        let (warehouses, cores, smt) = (m.warehouses, m.cores, m.threads.smt());
+        let what = format!("{} {} {}", m.platform, m.variant, m.scheme);
+        format!("{what} {warehouses} warehouses {cores} cores SMT {smt}")
     }
 }
 
@@ -198,15 +191,6 @@ fn longest_wait_s(row: &Measurement, options: &ProtocolOptions, back_off: BackOf
     timeout_ns.max(bound_ns) as f64 * 1e-9
 }
 
-/// Returns the sockets that `cores` threads fill. Idle sockets are removed, because their caches are not used.
-fn used_part(mut machine: MachineDescription, cores: u64) -> MachineDescription {
-    if let Some(sockets) = &mut machine.sockets {
-        let per_socket = sockets.cores_per_socket * sockets.threads_per_core();
-        sockets.count = cores.div_ceil(per_socket);
-    }
-    machine
-}
-
 /// Returns the workload of a row. Its costs outside of the protocol follow only from the machine file.
 fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> TpccAccessesOptions {
     let options = TpccAccessesOptions {
@@ -231,7 +215,7 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
     let overlap = machine.core.memory_parallelism;
     // Cost of a row of so many bytes: the first line has full latency, and the others overlap.
     let row_cycles = |bytes: u64, latency: f64| {
-        latency * (1.0 + (bytes.div_ceil(LINE_BYTES) - 1) as f64 / overlap)
+        latency * (1.0 + (bytes.div_ceil(machine.line_bytes) - 1) as f64 / overlap)
     };
     let records = options.records();
     TpccAccessesOptions {
@@ -239,7 +223,8 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
         bypassed_warehouse_cycles: row_cycles(records.warehouse, shared) as u64,
         // The index entry comes from the shared cache, the row from the socket's own memory.
         bypassed_item_cycles: (shared + row_cycles(records.item, memory)) as u64,
-        insert_line_cycles: (memory / overlap) as u64,
+        // The workload counts lines of 64 bytes, of which a longer line has several.
+        insert_line_cycles: (memory / overlap * 64.0 / machine.line_bytes as f64) as u64,
         ..options
     }
 }
@@ -247,13 +232,12 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::validate::Measurements;
 
     fn of(row: &str) -> Configuration {
         let header = "platform,variant,scheme,warehouses,cores,smt,numa,remote_neworder_pct,\
                       remote_payment_pct,throughput_txn_per_s,abort_ratio,split";
-        let rows = Measurements::parse(&format!("{header}\n{row}\n"), "t.csv").unwrap().rows;
-        Configuration::of(&rows[0], &ValidateOptions::default(), 0).unwrap()
+        let read = Measurements::parse(&format!("{header}\n{row}\n"), "t.csv").unwrap();
+        Configuration::of(&read.rows[0], &read, &ValidateOptions::default(), 0)
     }
 
     #[test]

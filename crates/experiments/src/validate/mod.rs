@@ -9,6 +9,8 @@
 //! | --- | --- |
 //! | `measurements` | reading the directory |
 //! | `configuration` | from a row to a simulation |
+//! | `platforms` | from the name of a platform to a machine |
+//! | `thread_order` | order in which threads take cores |
 //! | `placement` | sockets on which the measured program's loader placed the warehouses |
 //! | `work` | the fitted constant |
 //! | `simulate` | running the simulations, several at a time |
@@ -27,9 +29,11 @@ mod measurements;
 mod outcome;
 mod page;
 mod placement;
+mod platforms;
 mod report;
 mod simulate;
 pub mod statistics;
+mod thread_order;
 mod work;
 
 pub use configuration::{Configuration, Effort};
@@ -39,8 +43,10 @@ pub use measurements::{Measurement, Measurements, Role, Skipped};
 pub use outcome::{Block, Outcome, Ranks, Row};
 pub use page::to_html;
 pub use placement::Placement;
+pub use platforms::{Platform, Platforms};
 pub use report::{to_csv, to_json, to_text};
 pub use simulate::Simulation;
+pub use thread_order::ThreadOrder;
 pub use work::Work;
 
 use machine::Word;
@@ -115,7 +121,7 @@ pub fn run(
         }
         let own = work.iter().find(|work| work.platform == row.platform);
         let cycles = own.map_or(0, |work| work.cycles);
-        let configuration = Configuration::of(row, options, cycles)?;
+        let configuration = Configuration::of(row, measurements, options, cycles);
         match options.leave_out(&configuration.title()) {
             true => skipped.add("not asked for"),
             false => configurations.push(configuration),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(super) const NOISE: f64 = 0.15;
 
 /// Version of the outcome's form.
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 /// Results of a validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,11 +223,12 @@ fn blocks(rows: &[Row]) -> Vec<Block> {
 fn ranks(rows: &[Row]) -> Vec<Ranks> {
     let groups = grouped(rows, |m| {
         let remote = (m.remote_lines_pct.to_bits(), m.remote_payments_pct.to_bits());
-        (m.platform.as_str(), m.variant.as_str(), m.warehouses, m.cores, m.numa.as_str(), remote)
+        let place = (m.numa.as_str(), &m.threads, remote);
+        (m.platform.as_str(), m.variant.as_str(), m.warehouses, m.cores, place)
     });
     let mut all = Concordance::default();
     let mut ranks = Vec::new();
-    for ((platform, variant, warehouses, cores, numa, _), group) in groups {
+    for ((platform, variant, warehouses, cores, (numa, ..)), group) in groups {
         let pair = |row: &&Row| (row.measured.throughput_txn_per_s, row.simulated_txn_per_s);
         let found = Concordance::of(&group.iter().map(pair).collect::<Vec<_>>(), NOISE);
         all.add(found);

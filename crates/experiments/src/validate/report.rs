@@ -13,20 +13,23 @@ pub fn to_json(outcome: &Outcome) -> String {
 /// Returns the outcome as CSV, one line per row.
 pub fn to_csv(outcome: &Outcome) -> String {
     let mut text = String::from(
-        "platform,variant,scheme,warehouses,cores,numa,placement,split,measured_txn_per_s,simulated_txn_per_s,\
+        "platform,variant,scheme,warehouses,cores,smt,thread_steps,numa,placement,split,measured_txn_per_s,simulated_txn_per_s,\
          ln_error,measured_abort_ratio,simulated_abort_ratio,steady\n",
     );
     for row in &outcome.rows {
         let m = &row.measured;
         let steady = row.steady.map_or(String::new(), |steady| steady.to_string());
+        let steps: Vec<String> = m.threads.steps.iter().map(u64::to_string).collect();
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{:.0},{:.0},{:.3},{:.5},{:.5},{steady}",
+            "{},{},{},{},{},{},{},{},{},{},{:.0},{:.0},{:.3},{:.5},{:.5},{steady}",
             m.platform,
             m.variant,
             m.scheme,
             m.warehouses,
             m.cores,
+            m.threads.smt(),
+            steps.join("-"),
             m.numa,
             row.placement,
             split(row),
@@ -102,6 +105,7 @@ fn rows(outcome: &Outcome) -> String {
             "scheme",
             "wh",
             "cores",
+            "SMT",
             "memory",
             "measured/s",
             "simulated/s",
@@ -123,6 +127,7 @@ fn rows(outcome: &Outcome) -> String {
             format!("{}{anchor}", m.scheme),
             m.warehouses.to_string(),
             m.cores.to_string(),
+            m.threads.smt().to_string(),
             format!("{forced}{}", row.placement),
             format!("{:.0}", m.throughput_txn_per_s),
             format!("{unsteady}{:.0}", row.simulated_txn_per_s),

@@ -18,7 +18,7 @@ const RECORDS: f64 = (3.0 + 23.0) / 2.0;
 pub struct Work {
     /// Name of the platform.
     pub platform: String,
-    /// Name of the machine file.
+    /// Title of its machine.
     pub machine: String,
     /// Cycles for each record that a procedure accesses.
     pub cycles: u64,
@@ -57,7 +57,7 @@ pub fn fit(
         }
         let (rows, from) = anchors(&measurements.rows, &row.platform);
         let configurations: Vec<Configuration> =
-            rows.iter().map(|row| Configuration::of(row, options, 0)).collect::<Result<_, _>>()?;
+            rows.iter().map(|row| Configuration::of(row, measurements, options, 0)).collect();
         let known = vec![None; configurations.len()];
         let clock_mhz = configurations.first().map_or(1, |first| first.machine.clock_mhz);
         let told: Told<'_> = (&|_, _, _| {}, &|_| {});
@@ -70,7 +70,7 @@ pub fn fit(
         let cycles = (ns / RECORDS * clock_mhz as f64 / 1000.0).round() as u64;
         all.push(Work {
             platform: row.platform.clone(),
-            machine: row.machine().to_owned(),
+            machine: measurements.platform_of(row).machine.title.clone(),
             cycles,
             ns_per_transaction: cycles as f64 * RECORDS * 1000.0 / clock_mhz as f64,
             anchors: missing.len(),
@@ -115,9 +115,10 @@ mod tests {
         let (options, stop) = (ValidateOptions::default(), Word::new(0));
         let work = fit(&measurements, &options, &stop).expect("it runs");
         assert!(work[0].cycles > 0 && work[0].anchors == 1, "{work:?}");
-        let fitted = Configuration::of(&measurements.rows[0], &options, work[0].cycles);
+        let fitted =
+            Configuration::of(&measurements.rows[0], &measurements, &options, work[0].cycles);
         let told: Told<'_> = (&|_, _, _| {}, &|_| {});
-        let rows = simulate::all(vec![fitted.expect("good")], vec![None], 1, &stop, told);
+        let rows = simulate::all(vec![fitted], vec![None], 1, &stop, told);
         let row = rows.expect("it runs").remove(0).expect("not interrupted");
         assert!(row.ln_error.abs() < 0.03, "{row:?}");
         // A measurement that is faster than the simulation leaves no work.

@@ -62,6 +62,12 @@ pub struct CoreDescription {
     pub smt_throughput: Vec<f64>,
 }
 
+/// Returns the throughput of a core with 1, 2, ... `threads` threads, as a multiple of one thread's, where nothing is known:
+/// 1.3 for two, 0.1 more for each other. It is an assumption.
+pub fn assumed_smt_throughput(threads: usize) -> Vec<f64> {
+    (0..threads as u32).map(|n| if n == 0 { 1.0 } else { f64::from(12 + n) / 10.0 }).collect()
+}
+
 /// Description of a private cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

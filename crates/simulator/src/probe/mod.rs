@@ -7,7 +7,7 @@ mod topology;
 
 use crate::description::{
     CacheDescription, CoreDescription, DescriptionError, LevelDescription, MachineDescription,
-    SharedCacheDescription, SocketsDescription, USUAL_LINE_BYTES,
+    SharedCacheDescription, SocketsDescription, USUAL_LINE_BYTES, assumed_smt_throughput,
 };
 use std::path::Path;
 use topology::Topology;
@@ -206,8 +206,7 @@ impl Measuring {
                 "throughput of SMT siblings is assumed: 1.3 for two, 0.1 more for each other";
             self.notes.push(note.to_owned());
         }
-        let smt = |n| if n == 0 { 1.0 } else { 1.2 + 0.1 * n as f64 };
-        (0..threads_per_core).map(|n| tenths(smt(n))).collect()
+        assumed_smt_throughput(threads_per_core)
     }
 
     fn sockets(&self, level: Vec<LevelDescription>) -> SocketsDescription {

@@ -1,7 +1,7 @@
 //! Tests goals on invented rows.
 
 use super::*;
-use crate::validate::{Measurement, Role};
+use crate::validate::{Measurement, Role, ThreadOrder};
 
 /// Returns a row with few warehouses and an error of ln(simulated / measured).
 fn row(scheme: &str, cores: u64, measured: f64, simulated: f64) -> Row {
@@ -11,6 +11,7 @@ fn row(scheme: &str, cores: u64, measured: f64, simulated: f64) -> Row {
         scheme: scheme.into(),
         warehouses: 4,
         cores,
+        threads: ThreadOrder { steps: vec![2], first_socket: 0 },
         numa: "all".into(),
         remote_lines_pct: 1.0,
         remote_payments_pct: 15.0,

@@ -1,6 +1,7 @@
 //! Tests errors of invented rows.
 
 use super::*;
+use crate::validate::ThreadOrder;
 
 fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Role) -> Row {
     let measured = Measurement {
@@ -9,6 +10,7 @@ fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Role) -> 
         scheme: scheme.into(),
         warehouses: 4,
         cores,
+        threads: ThreadOrder { steps: vec![2], first_socket: 0 },
         numa: "all".into(),
         remote_lines_pct: 1.0,
         remote_payments_pct: 15.0,
