@@ -2,6 +2,7 @@
 //!
 //! A goal summarises one kind of error over the scored rows of one regime, so that a good regime can't hide a bad one.
 
+use super::CategoryError;
 use super::curves::{Curves, curves};
 use super::outcome::{NOISE, Row};
 use super::statistics::{Concordance, median, quantile};
@@ -46,8 +47,8 @@ fn largest(values: &[f64]) -> Option<f64> {
     quantile(values, 1.0)
 }
 
-/// Returns the goals with what `rows` reach. Only scored rows count.
-pub(super) fn goals(rows: &[Row]) -> Vec<Goal> {
+/// Returns the goals with what `rows` reach, and their `categories` of time. Only scored rows count.
+pub(super) fn goals(rows: &[Row], categories: &[CategoryError]) -> Vec<Goal> {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.is_scored()).collect();
     let errors = |of: &dyn Fn(&Row) -> bool, error: fn(&Row) -> f64| -> Vec<f64> {
         rows.iter().filter(|row| of(row)).map(|row| error(row).abs()).collect()
@@ -56,6 +57,8 @@ pub(super) fn goals(rows: &[Row]) -> Vec<Goal> {
     let all_aborts = errors(&|_| true, |row| row.abort_ratio_error);
     let curves = Curve::all(&rows);
     let beyond: Vec<f64> = curves.iter().flat_map(|curve| curve.beyond_the_peak()).collect();
+    let shares: Vec<f64> =
+        categories.iter().filter_map(|category| category.one_core.median_relative).collect();
     let shifts: Vec<f64> = curves.iter().filter_map(|curve| curve.shift()).collect();
     vec![
         Goal::at_most(
@@ -97,6 +100,12 @@ pub(super) fn goals(rows: &[Row]) -> Vec<Goal> {
             &hstore_to_silo(&rows),
             largest,
             1.2f64.ln(),
+        ),
+        Goal::at_most(
+            "largest of the categories' median relative errors of their time, one core",
+            &shares,
+            largest,
+            0.3,
         ),
     ]
 }

@@ -8,11 +8,14 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `measurements` | reading the directory |
+//! | `table` | reading a CSV file |
+//! | `breakdown` | shares of time, measured and simulated |
 //! | `configuration` | from a row to a simulation |
 //! | `platforms` | from the name of a platform to a machine |
 //! | `thread_order` | order in which threads take cores |
 //! | `placement` | sockets on which the measured program's loader placed the warehouses |
 //! | `work` | the fitted constant |
+//! | `left_out` | the error without the fitted constant |
 //! | `simulate` | running the simulations, several at a time |
 //! | `outcome` | errors, by row and by block |
 //! | `goals` | the numbers that the model should reach |
@@ -21,10 +24,12 @@
 //! | `report` | the outcome as text, CSV and JSON |
 //! | `page` | the outcome as a page with curves |
 
+mod breakdown;
 mod configuration;
 mod curves;
 mod error;
 mod goals;
+mod left_out;
 mod measurements;
 mod outcome;
 mod page;
@@ -33,12 +38,15 @@ mod platforms;
 mod report;
 mod simulate;
 pub mod statistics;
+mod table;
 mod thread_order;
 mod work;
 
+pub use breakdown::{Breakdowns, CategoryError, ShareError};
 pub use configuration::{Configuration, Effort};
 pub use error::ValidateError;
 pub use goals::Goal;
+pub use left_out::LeftOut;
 pub use measurements::{Measurement, Measurements, Role, Skipped};
 pub use outcome::{Block, Outcome, Ranks, Row};
 pub use page::to_html;
@@ -142,8 +150,14 @@ pub fn run(
             same.next().cloned()
         })
         .collect();
-    let rest = |rows: Vec<Row>, interrupted| {
-        Outcome::of(rows, (work.clone(), skipped.clone()), options, interrupted)
+    let rest = |mut rows: Vec<Row>, interrupted| {
+        for row in &mut rows {
+            row.measured_breakdown = measurements.breakdowns.of(&row.measured);
+        }
+        let outcome = Outcome::of(rows, (work.clone(), skipped.clone()), options, interrupted);
+        let notes = measurements.platforms.iter().flat_map(|platform| platform.notes.clone());
+        let skipped_breakdowns = measurements.breakdowns.skipped.clone();
+        Outcome { notes: notes.collect(), skipped_breakdowns, ..outcome }
     };
     let keep = |rows: Vec<Row>| observer.so_far(&rest(rows, true));
     let done = |done, total, configuration: &_| observer.simulated(done, total, configuration);
@@ -153,5 +167,11 @@ pub fn run(
     if rows.is_empty() {
         return Err(ValidateError::Interrupted);
     }
-    Ok(rest(rows, interrupted))
+    let mut outcome = rest(rows, interrupted);
+    if !interrupted {
+        let left_out = left_out::errors(measurements, &work, &outcome.rows, options, stop)?;
+        outcome.interrupted = left_out.is_none();
+        outcome.left_out = left_out.unwrap_or_default();
+    }
+    Ok(outcome)
 }

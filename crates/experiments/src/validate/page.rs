@@ -2,6 +2,7 @@
 //! side.
 
 use super::curves::{Curves, Setting, curves};
+use super::report::{fitted, without};
 use super::{Outcome, Row};
 use std::fmt::Write;
 
@@ -27,6 +28,7 @@ pub fn to_html(outcome: &Outcome) -> String {
     page.push_str(&introduction(outcome));
     page.push_str(&goals(outcome));
     page.push_str(&blocks(outcome));
+    page.push_str(&categories(outcome));
     let schemes = schemes(&outcome.rows);
     for Curves { setting, rows } in curves(&outcome.rows) {
         if rows.iter().any(|row| row.measured.cores != rows[0].measured.cores) {
@@ -40,20 +42,23 @@ pub fn to_html(outcome: &Outcome) -> String {
 fn introduction(outcome: &Outcome) -> String {
     let mut text = String::from("<p>");
     for work in &outcome.work {
+        let anchors = if work.is_fitted() { format!("{} ", work.anchors) } else { String::new() };
         let _ = write!(
             text,
-            "On {} the procedures' own work costs {} cycles for each record, {:.0} ns a transaction, which {} {} gave. ",
+            "On {} the procedures' own work costs {} cycles for each record, {:.0} ns a transaction, from {anchors}{}. ",
             escaped(&work.platform),
             work.cycles,
             work.ns_per_transaction,
-            work.anchors,
             escaped(&work.from)
         );
+    }
+    for line in [fitted(outcome)].into_iter().chain(outcome.left_out.iter().map(without)) {
+        let _ = write!(text, "{}. ", escaped(&line));
     }
     let unsteady = outcome.rows.iter().filter(|row| row.steady == Some(false)).count();
     let _ = write!(
         text,
-        "No other constant is fitted. Hollow points had not reached a steady state ({unsteady} of {} rows). \
+        "Hollow points had not reached a steady state ({unsteady} of {} rows). \
          Warehouses lie {}, where the row does not say. Seed {}.",
         outcome.rows.len(),
         outcome.placement.name(),
@@ -61,6 +66,9 @@ fn introduction(outcome: &Outcome) -> String {
     );
     if !outcome.skipped.is_empty() {
         let _ = write!(text, " Left out: {}.", escaped(&outcome.skipped.to_string()));
+    }
+    for note in &outcome.notes {
+        let _ = write!(text, " Note: {}.", escaped(note));
     }
     text.push_str("</p>\n");
     text
@@ -110,6 +118,31 @@ fn blocks(outcome: &Outcome) -> String {
             block.median_abort_ratio_error,
             block.p90_abort_ratio_error
         );
+    }
+    text.push_str("</table>\n");
+    text
+}
+
+/// Returns the table of the errors of the categories of time, or nothing if no shares were measured.
+fn categories(outcome: &Outcome) -> String {
+    if outcome.categories.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<h2>Shares of time</h2>\n<p>Medians of the difference between the simulated and the measured share, and of the same \
+         relative to the measured share where that is at least 0.02.</p>\n\
+         <table><tr><th>measured category</th><th>ours</th><th>rows</th><th>difference</th><th>relative</th>\
+         <th>rows of one core</th><th>difference</th><th>relative</th></tr>\n",
+    );
+    let number = |found: Option<f64>| found.map_or("-".to_owned(), |found| format!("{found:.2}"));
+    for category in &outcome.categories {
+        let (name, ours) = (escaped(&category.category), escaped(&category.ours.join(" + ")));
+        let _ = write!(text, "<tr><td>{name}</td><td>{ours}</td>");
+        for error in [&category.all, &category.one_core] {
+            let (away, relative) = (number(error.median_difference), number(error.median_relative));
+            let _ = write!(text, "<td>{}</td><td>{away}</td><td>{relative}</td>", error.rows);
+        }
+        text.push_str("</tr>\n");
     }
     text.push_str("</table>\n");
     text

@@ -27,6 +27,7 @@ fn row(scheme: &str, cores: u64, measured: f64, simulated: f64) -> Row {
         simulated_abort_ratio: 0.3,
         abort_ratio_error: 0.05,
         breakdown: Default::default(),
+        measured_breakdown: Default::default(),
         commits: 1,
         steady: None,
         wall_s: 0.0,
@@ -35,7 +36,7 @@ fn row(scheme: &str, cores: u64, measured: f64, simulated: f64) -> Row {
 }
 
 fn found(rows: &[Row], what: &str) -> Goal {
-    let all = goals(rows);
+    let all = goals(rows, &[]);
     let named = all.iter().find(|goal| goal.what.contains(what));
     named.unwrap_or_else(|| panic!("{what} is a goal")).clone()
 }

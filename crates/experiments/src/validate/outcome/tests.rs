@@ -26,6 +26,7 @@ fn row(scheme: &str, cores: u64, measured: f64, simulated: f64, split: Role) -> 
         simulated_abort_ratio: 0.5,
         abort_ratio_error: 0.25,
         breakdown: BTreeMap::new(),
+        measured_breakdown: BTreeMap::new(),
         commits: 1,
         steady: None,
         wall_s: 0.0,

@@ -51,7 +51,7 @@ fn a_longer_name_and_an_alias_mean_another_table() {
 }
 
 #[test]
-fn an_unknown_processor_has_common_figures() {
+fn an_unknown_processor_has_assumed_figures() {
     let machine = of(BOX, "").unwrap();
     assert!(machine.notes[0].ends_with("is taken from the machine file generic"));
     let machine = machine.machine;
