@@ -278,4 +278,7 @@ fn ranks(rows: &[Row]) -> Vec<Ranks> {
 }
 
 #[cfg(test)]
+pub(super) mod invented;
+
+#[cfg(test)]
 mod tests;
