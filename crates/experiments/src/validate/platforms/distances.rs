@@ -23,6 +23,7 @@ pub(super) struct Distances {
     pub chassis_sockets: u64,
     pub within_chassis: Vec<Vec<u64>>,
     pub between_chassis: Option<u64>,
+    pub same_position: Option<u64>,
 }
 
 impl Distances {
@@ -31,14 +32,14 @@ impl Distances {
         source: &Source,
         table: &str,
         (count, chassis): (u64, u64),
-        levels: &[Level],
+        levels: &mut Vec<Level>,
     ) -> Result<Distances, ValidateError> {
         let last = levels.len() as u64 - 1;
         if count > 1 && last == 0 {
             let problem = format!("only local memory, but {count} sockets; allowed: another level");
             return Err(source.bad(&format!("numa.{table}"), problem));
         }
-        let matrix = source.matrix(table, count, levels)?.unwrap_or_else(|| {
+        let mut matrix = source.matrix(table, count, levels)?.unwrap_or_else(|| {
             let level = |a: u64, b: u64| match (a == b, a / chassis == b / chassis) {
                 (true, _) => 0,
                 (false, true) => 1,
@@ -46,27 +47,46 @@ impl Distances {
             };
             (0..count).map(|a| (0..count).map(|b| level(a, b)).collect()).collect()
         });
+        source.divide_levels(table, chassis as usize, levels, &mut matrix)?;
         Ok(Self::compressed(matrix, chassis as usize))
     }
 
     /// Returns the distances by chassis if all chassis are alike. Otherwise all sockets are listed as one chassis.
     fn compressed(matrix: Vec<Vec<u64>>, chassis: usize) -> Distances {
         let pairs = || (0..matrix.len()).flat_map(|a| (0..matrix.len()).map(move |b| (a, b)));
-        let between = pairs().find(|(a, b)| a / chassis != b / chassis);
-        let between = between.map(|(a, b)| matrix[a][b]);
-        let alike = pairs().all(|(a, b)| match a / chassis == b / chassis {
-            true => matrix[a][b] == matrix[a % chassis][b % chassis],
-            false => Some(matrix[a][b]) == between,
+        let first_between = |same: bool| {
+            let other_chassis = |(a, b): &(usize, usize)| {
+                a / chassis != b / chassis && (a % chassis == b % chassis) == same
+            };
+            pairs().find(other_chassis).map(|(a, b)| matrix[a][b])
+        };
+        let (between, same) = (first_between(false), first_between(true));
+        let alike = pairs().all(|(a, b)| {
+            let expected = match (a / chassis == b / chassis, a % chassis == b % chassis) {
+                (true, _) => Some(matrix[a % chassis][b % chassis]),
+                (false, true) => same,
+                (false, false) => between,
+            };
+            expected == Some(matrix[a][b])
         });
         if !alike {
-            let chassis_sockets = matrix.len() as u64;
-            return Distances { chassis_sockets, within_chassis: matrix, between_chassis: None };
+            return Distances {
+                chassis_sockets: matrix.len() as u64,
+                within_chassis: matrix,
+                between_chassis: None,
+                same_position: None,
+            };
         }
-        let within = matrix.iter().take(chassis).map(|row| row[..chassis].to_vec()).collect();
+        let between_chassis = between.or(same);
         Distances {
             chassis_sockets: chassis as u64,
-            within_chassis: within,
-            between_chassis: between,
+            within_chassis: matrix
+                .iter()
+                .take(chassis)
+                .map(|row| row[..chassis].to_vec())
+                .collect(),
+            between_chassis,
+            same_position: same.filter(|_| same != between_chassis),
         }
     }
 }

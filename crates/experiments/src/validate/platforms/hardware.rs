@@ -125,9 +125,9 @@ impl Hardware {
                 format!("{odd} is not allowed; allowed: multiples of smt, which is {smt}");
             return Err(source.bad(&format!("{table}.threads_per_socket"), problem));
         }
-        let levels = source.levels(table)?;
+        let mut levels = source.levels(table)?;
         let chassis = self.sockets_per_chassis.unwrap_or(count).clamp(1, count);
-        let distances = Distances::of(source, table, (count, chassis), &levels)?;
+        let distances = Distances::of(source, table, (count, chassis), &mut levels)?;
         let usual = capped(&like.thread_steps, smt);
         let described = |level: Level| LevelDescription {
             name: level.name,
@@ -142,7 +142,7 @@ impl Hardware {
             thread_steps: self.thread_steps.clone().unwrap_or(usual),
             within_chassis: distances.within_chassis,
             between_chassis: distances.between_chassis,
-            same_position: None,
+            same_position: distances.same_position,
             port_bandwidth_gbps: self.port_bandwidth_GBps.or(like.port_bandwidth_gbps),
             level: levels.into_iter().map(described).collect(),
         })

@@ -9,6 +9,7 @@
 
 mod distances;
 mod hardware;
+mod row0;
 
 use super::ValidateError;
 pub(super) use hardware::capped;
@@ -42,7 +43,7 @@ impl Platform {
     }
 }
 
-/// One `hardware.toml` and the `numa_slit.csv` beside it.
+/// One `hardware.toml`, and the `numa_slit.csv` and `numa_row0.csv` beside it.
 #[derive(Clone, Debug)]
 struct Source {
     /// Path of the `hardware.toml`, for messages.
@@ -50,6 +51,8 @@ struct Source {
     tables: toml::Table,
     /// Text of the `numa_slit.csv`, or empty.
     distances: String,
+    /// Text of the `numa_row0.csv`, or empty.
+    row0: String,
     /// Directory from which paths of machine files start.
     directory: PathBuf,
 }
@@ -112,7 +115,8 @@ impl Source {
         };
         let tables: toml::Table = toml::from_str(text).map_err(bad)?;
         let directory = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Source { file: file.to_owned(), tables, distances, directory })
+        let (file, row0) = (file.to_owned(), String::new());
+        Ok(Source { file, tables, distances, row0, directory })
     }
 
     /// Reads the files in a directory, or returns none if there is no `hardware.toml`.
@@ -128,7 +132,8 @@ impl Source {
         let Some(hardware) = read("hardware.toml")? else { return Ok(None) };
         let distances = read("numa_slit.csv")?.unwrap_or_default();
         let file = path.join("hardware.toml").display().to_string();
-        Source::parse(&hardware, &file, distances).map(Some)
+        let row0 = read("numa_row0.csv")?.unwrap_or_default();
+        Ok(Some(Source { row0, ..Source::parse(&hardware, &file, distances)? }))
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {

@@ -114,3 +114,36 @@ fn a_machine_whose_ways_are_too_long_is_refused() {
     assert!(error.starts_with("d/hardware.toml: box as a machine file: sockets.within"), "{error}");
     assert!(error.contains("socket 0 to 2 2000 ns (far), but 0 to 1 150 ns (near)"), "{error}");
 }
+
+#[test]
+fn latencies_from_socket_0_divide_levels() {
+    let mut carried = Platforms::carried();
+    let row = |platform: &str, latencies: &[u64]| {
+        let line = |(to, ns): (usize, &u64)| format!("{platform},0,{to},x,x,{ns},50\n");
+        latencies.iter().enumerate().map(line).collect::<String>()
+    };
+    carried.0[0].row0 =
+        "platform,cpu_node,memory_node,slit_distance,level,latency_ns,bandwidth_GBps\n".to_owned()
+            + &row("power8", &[117, 161, 163, 222, 223, 263, 260, 256])
+            + "power9,0,0,10,local,115,140\n";
+    let power8 = carried.platform("power8").unwrap().expect("carried").machine;
+    let sockets = power8.sockets.as_ref().unwrap();
+    let latency = |a, b| sockets.level[sockets.level_between(a, b)].latency_ns;
+    assert_eq!((latency(0, 1), latency(0, 3), latency(1, 2)), (162.0, 222.0, 222.0));
+    assert_eq!(
+        (latency(0, 4), latency(3, 7), latency(1, 6)),
+        (223.0, 223.0, (263.0 + 260.0 + 256.0) / 3.0)
+    );
+    assert_eq!((sockets.chassis_sockets, sockets.same_position), (4, Some(4)));
+    let names: Vec<&str> = sockets.level.iter().map(|level| level.name.as_str()).collect();
+    assert_eq!(names, ["local", "1hop", "remote", "1hop, farther", "remote, nearer"]);
+    // The latencies of power9 are not complete.
+    let power9 = carried.platform("power9").unwrap().expect("carried").machine;
+    assert_eq!(power9.sockets.as_ref().unwrap().level.len(), 3);
+    carried.0[0].row0 = "platform,cpu_node\npower8,0\n".to_owned();
+    let error = carried.platform("power8").unwrap_err().to_string();
+    assert!(
+        error.ends_with("numa_row0.csv, line 1: no column memory_node, latency_ns, bandwidth_GBps"),
+        "{error}"
+    );
+}
