@@ -28,7 +28,7 @@ enum Kind {
 
 impl Kind {
     fn of(a: usize, b: usize, chassis: usize) -> Kind {
-        match (a / chassis == b / chassis, a % chassis ^ b % chassis) {
+        match (a / chassis == b / chassis, (a % chassis) ^ (b % chassis)) {
             (true, bits) => Kind::Within(bits),
             (false, 0) => Kind::SamePosition,
             (false, _) => Kind::Apart,
@@ -78,11 +78,11 @@ impl Source {
                 }
                 let nearer = latency_ns < levels[level].latency_ns;
                 let name = format!("{name}, {}", if nearer { "nearer" } else { "farther" });
-                for a in 0..matrix.len() {
-                    for b in 0..matrix.len() {
+                for (a, row) in matrix.iter_mut().enumerate() {
+                    for (b, between) in row.iter_mut().enumerate() {
                         let own = group.iter().any(|m| m.kind == Kind::of(a, b, chassis));
-                        if own && matrix[a][b] == level as u64 {
-                            matrix[a][b] = levels.len() as u64;
+                        if own && *between == level as u64 {
+                            *between = levels.len() as u64;
                         }
                     }
                 }
