@@ -19,6 +19,7 @@
 //! | `simulate` | running the simulations, several at a time |
 //! | `outcome` | errors, by row and by block |
 //! | `goals` | the numbers that the model should reach |
+//! | `peaks` | numbers of cores at which schemes are fastest |
 //! | `statistics` | median, percentile, rank correlation |
 //! | `curves` | rows that belong to one setting |
 //! | `report` | the outcome as text, CSV and JSON |
@@ -33,6 +34,7 @@ mod left_out;
 mod measurements;
 mod outcome;
 mod page;
+mod peaks;
 mod placement;
 mod platforms;
 mod report;
@@ -50,6 +52,7 @@ pub use left_out::LeftOut;
 pub use measurements::{Measurement, Measurements, Role, Skipped};
 pub use outcome::{Block, Outcome, Ranks, Row};
 pub use page::to_html;
+pub use peaks::Peak;
 pub use placement::Placement;
 pub use platforms::{Platform, Platforms};
 pub use report::{to_csv, to_json, to_text};

@@ -2,6 +2,7 @@
 
 use super::breakdown::{self, CategoryError};
 use super::goals::{Goal, goals};
+use super::peaks::{Peak, peaks};
 use super::statistics::{Concordance, mean, median, quantile};
 use super::{
     Effort, LeftOut, Measurement, Placement, Role, Simulation, Skipped, ValidateOptions, Work,
@@ -42,6 +43,8 @@ pub struct Outcome {
     pub blocks: Vec<Block>,
     /// Order of schemes at each core count. The last entry covers all pairs and has empty names.
     pub ranks: Vec<Ranks>,
+    /// Peaks of the curves whose measured peak is at neither end.
+    pub peaks: Vec<Peak>,
     /// Error of each category of time. Empty if no shares were measured.
     pub categories: Vec<CategoryError>,
     /// Numbers that the model should reach.
@@ -149,7 +152,7 @@ impl Outcome {
         interrupted: bool,
     ) -> Outcome {
         let (blocks, ranks) = (blocks(&rows), ranks(&rows));
-        let categories = breakdown::errors(&rows);
+        let (peaks, categories) = (peaks(&rows), breakdown::errors(&rows));
         let goals = goals(&rows, &categories);
         Outcome {
             schema_version: SCHEMA_VERSION,
@@ -164,6 +167,7 @@ impl Outcome {
             rows,
             blocks,
             ranks,
+            peaks,
             categories,
             goals,
             skipped,

@@ -69,6 +69,7 @@ pub fn to_text(outcome: &Outcome) -> String {
     text.push('\n');
     text.push_str(&ranks(outcome));
     text.push('\n');
+    text.push_str(&peaks(outcome));
     text.push_str(&categories(outcome));
     text.push_str(&constants(outcome));
     if let Some(all) = outcome.blocks.last() {
@@ -144,6 +145,22 @@ pub(super) fn without(left: &LeftOut) -> String {
         "{platform} left out of the fit: {others_cycles} instead of {own_cycles} cycles a record, median |ln| {others:.2} \
          instead of {own:.2} over {rows} one-core rows"
     )
+}
+
+/// Returns the table of the peaks, or nothing if there are none.
+fn peaks(outcome: &Outcome) -> String {
+    let names = ["peak", "scheme", "measured at", "simulated at", "steps"].map(str::to_owned);
+    let mut lines = vec![names.to_vec()];
+    lines.extend(outcome.peaks.iter().map(|peak| {
+        vec![
+            peak.setting.clone(),
+            peak.scheme.clone(),
+            peak.measured_cores.to_string(),
+            peak.simulated_cores.to_string(),
+            peak.steps.to_string(),
+        ]
+    }));
+    if lines.len() == 1 { String::new() } else { aligned(&lines, 2) + "\n" }
 }
 
 /// Returns the table of the errors of the categories of time, or nothing if no shares were measured.

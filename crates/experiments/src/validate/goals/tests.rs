@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::validate::outcome::invented::row;
+use crate::validate::peaks::peaks;
 use crate::validate::{Measurement, Role};
 
 fn found(rows: &[Row], what: &str) -> Goal {
@@ -58,6 +59,9 @@ fn a_curve_is_judged_at_its_peak_and_beyond() {
     ];
     let shift = found(&rows, "shift");
     assert_eq!((shift.over, shift.found, shift.is_reached()), (1, Some(2.0), Some(false)));
+    let peaks = peaks(&rows);
+    assert_eq!((peaks.len(), peaks[0].measured_cores, peaks[0].simulated_cores), (1, 14, 56));
+    assert!(peaks[0].setting.starts_with("hpe, opt8, 4 warehouses, SMT 2"), "{peaks:?}");
     let beyond = found(&rows, "times the peak");
     assert_eq!((beyond.over, beyond.found), (2, Some(4f64.ln())));
     // A peak at an end says nothing.
