@@ -79,13 +79,17 @@ impl Configuration {
     ) -> Configuration {
         let platform = measurements.platform_of(row);
         let whole = (*platform.machine).clone().with_thread_steps(&row.threads.steps);
-        // Idle sockets are left out, because their caches are not used.
-        let used = whole.filled_by(row.cores, row.threads.first_socket);
         let placement = match row.numa.as_str() {
             "all" => options.placement,
             "local" => Placement::Home,
             distance => Placement::Distance(platform.level(distance).unwrap_or(0)),
         };
+        // Idle sockets are left out, because their caches are not used. Only memory at a distance can be on one of them.
+        let threads = match placement {
+            Placement::Distance(_) => whole.cores() as u64,
+            Placement::Loader | Placement::Home => row.cores,
+        };
+        let used = whole.filled_by(threads, row.threads.first_socket);
         let warehouse_sockets = placement.sockets(&used, row.warehouses, row.cores);
         let protocol_options = program_options();
         let back_off = BackOff::DBX1000;
@@ -254,6 +258,12 @@ mod tests {
         let far = of("hpe,numa-isolated,SILO,1568,1568,2,remote,0,0,1,0,calib");
         assert_eq!((far.machine.memory_nodes(), far.placement), (28, Placement::Distance(3)));
         assert_eq!((far.workload.remote_lines, far.workload.bypass), (0.0, true));
+        // The only used socket of 8 has its memory in the other chassis.
+        let one = of("power8,numa-isolated,SILO,8,88,8,remote,0,0,1,0,calib");
+        let sockets = one.warehouse_sockets.expect("there are 8");
+        let level =
+            |to: &u16| one.machine.sockets.as_ref().unwrap().level_between(0, u64::from(*to));
+        assert!(sockets.iter().all(|to| level(to) == 2), "{sockets:?}");
     }
 
     #[test]
