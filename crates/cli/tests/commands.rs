@@ -266,6 +266,10 @@ fn lists_name_everything() {
     assert!(protocols.len() >= 6 && silo["bytes_per_record"] == 16, "{silo}");
     assert!(text(&kilocore(["machines", "list"])).contains("superdome-flex"));
     assert!(text(&kilocore(["machines", "show", "graphite"])).contains("1000 MHz"));
+    let power = text(&kilocore(["machines", "show", "power9"]));
+    for part in ["1504", "128 bytes", "socket 4", "kilocore machines show power9 --toml"] {
+        assert!(power.contains(part), "{part}: {power}");
+    }
 }
 
 #[cfg(target_os = "linux")]

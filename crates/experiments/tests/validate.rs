@@ -58,7 +58,7 @@ fn two_rows_from_the_file_to_the_report() {
     assert!((shares - 1.0).abs() < 1e-6);
 
     let text = to_text(&outcome);
-    assert!(text.contains("work of procedures on hpe (superdome-flex): "), "{text}");
+    assert!(text.contains("work of procedures on hpe (HPE Superdome Flex, 28 x "), "{text}");
     assert!(text.contains("left out: 1 with more than 112 cores"), "{text}");
     assert_eq!(to_csv(&outcome).lines().count(), 3);
     let back: kilocore_experiments::validate::Outcome =
@@ -110,7 +110,7 @@ fn rows_that_are_known_are_taken_over() {
         assert_ne!(again.rows[0].commits, marked.rows[0].commits);
     }
     assert!(Outcome::from_json("{}").is_err());
-    let other = to_json(&whole).replace("\"schema_version\": 2", "\"schema_version\": 1");
+    let other = to_json(&whole).replace("\"schema_version\": 3", "\"schema_version\": 1");
     let error = Outcome::from_json(&other).unwrap_err();
-    assert_eq!(error, "schema_version is 1; allowed: 2");
+    assert_eq!(error, "schema_version is 1; allowed: 3");
 }

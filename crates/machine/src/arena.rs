@@ -52,9 +52,9 @@ pub struct ArenaOptions {
     pub nodes: u16,
     /// Set if the arena asks for huge pages. The request has no effect if the system has none.
     pub huge_pages: bool,
-    /// Number of sessions that run beside each node, in the order of their numbers. Memory that belongs to a
-    /// session lies on its node ([`Arena::beside`]). `None` if sessions have no node.
-    pub sessions_per_node: Option<usize>,
+    /// Node beside which each session runs, in the order of their numbers. Further sessions run beside the last one's.
+    /// Memory that belongs to a session lies on its node ([`Arena::beside`]). `None` if sessions have no node.
+    pub session_nodes: Option<Arc<[u16]>>,
     /// Node on which the rows of each partition should lie, by the number of the partition. None if rows lie where
     /// their table does.
     pub partition_nodes: Option<Arc<[u16]>>,
@@ -66,7 +66,7 @@ impl Default for ArenaOptions {
             reserve_bytes: 1 << 40,
             nodes: 1,
             huge_pages: false,
-            sessions_per_node: None,
+            session_nodes: None,
             partition_nodes: None,
         }
     }
@@ -163,7 +163,7 @@ pub struct Arena {
     huge_pages: bool,
     /// The node that [`Place::Any`] means.
     node: u16,
-    sessions_per_node: Option<usize>,
+    session_nodes: Option<Arc<[u16]>>,
     mapping: Arc<Mapping>,
     /// Extents that this handle has handed out, if it records them.
     extents: Option<Mutex<Vec<(u64, u64)>>>,
@@ -210,7 +210,7 @@ impl Arena {
             node_shift: per_node.trailing_zeros(),
             huge_pages: options.huge_pages,
             node: 0,
-            sessions_per_node: options.sessions_per_node,
+            session_nodes: options.session_nodes.clone(),
             mapping: Arc::new(Mapping {
                 base,
                 bytes,
@@ -249,13 +249,15 @@ impl Arena {
     /// Returns a handle of the same memory whose own node is `node`. Panics if there is no such node.
     pub fn on(&self, node: u16) -> Arc<Arena> {
         assert!(node < self.nodes(), "node {node} of {}", self.nodes());
-        Arc::new(Arena { node, mapping: self.mapping.clone(), extents: None, ..*self })
+        let (session_nodes, mapping) = (self.session_nodes.clone(), self.mapping.clone());
+        Arc::new(Arena { node, session_nodes, mapping, extents: None, ..*self })
     }
 
     /// Returns a handle of the same memory that records what it hands out, for [`Arena::release`].
     pub fn recording(&self) -> Arc<Arena> {
         let extents = Some(Mutex::default());
-        Arc::new(Arena { mapping: self.mapping.clone(), extents, ..*self })
+        let (session_nodes, mapping) = (self.session_nodes.clone(), self.mapping.clone());
+        Arc::new(Arena { session_nodes, mapping, extents, ..*self })
     }
 
     /// Gives back everything that this handle has handed out, filled with zeros. Returns the number of bytes. Does nothing
@@ -296,13 +298,9 @@ impl Arena {
 
     /// Returns where memory that belongs to session number `session` should lie.
     pub fn beside(&self, session: usize) -> Place {
-        match self.sessions_per_node {
-            None => Place::Any,
-            Some(sessions) => {
-                let node = session / sessions.max(1);
-                Place::Node(node.min(usize::from(self.nodes()) - 1) as u16)
-            }
-        }
+        let Some(nodes) = &self.session_nodes else { return Place::Any };
+        let node = nodes.get(session).or(nodes.last()).copied().unwrap_or(0);
+        Place::Node(node.min(self.nodes() - 1))
     }
 
     /// Returns a handle of the same memory whose own node is that of session number `session`.
@@ -317,7 +315,7 @@ impl Arena {
     /// if sessions have nodes. `bytes` must be a multiple of 64.
     pub fn allocate_for_sessions(&self, bytes: u64, sessions: usize) -> Result<u64, OutOfMemory> {
         let first = self.allocate(bytes * sessions as u64, 64, Place::Any)?;
-        if self.sessions_per_node.is_some() && bytes > 0 {
+        if self.session_nodes.is_some() && bytes > 0 {
             let node = |session| match self.beside(session) {
                 Place::Node(node) => node,
                 Place::Any => self.node,
@@ -656,7 +654,7 @@ mod tests {
     fn sessions_have_a_node_where_that_is_said() {
         let options = ArenaOptions { nodes: 2, ..ArenaOptions::default() };
         assert_eq!(Arena::new(&options).unwrap().beside(5), Place::Any);
-        let options = ArenaOptions { sessions_per_node: Some(4), ..options };
+        let options = ArenaOptions { session_nodes: Some([0, 0, 0, 0, 1].into()), ..options };
         let arena = Arena::new(&options).unwrap();
         let nodes = [0, 3, 4, 7, 8].map(|session| arena.beside(session));
         assert_eq!(nodes, [0, 0, 1, 1, 1].map(Place::Node));

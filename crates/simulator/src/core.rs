@@ -309,8 +309,9 @@ impl SimCore {
     #[inline(always)]
     fn body<const WRITE: bool>(&self, line: &SimLine, offset: usize, bytes: usize) {
         if bytes != 0 {
-            let first = ((offset + HEADER_BYTES) / 64) as u64;
-            let last = ((offset + HEADER_BYTES + bytes - 1) / 64) as u64;
+            let first = ((offset + HEADER_BYTES) as u64) >> self.world.model.line_shift;
+            let end = offset + HEADER_BYTES + bytes - 1;
+            let last = (end as u64) >> self.world.model.line_shift;
             let key = self.key_for_body::<WRITE>(line, first, last);
             if key != IDLE {
                 self.suspend(key);

@@ -41,9 +41,9 @@ mod world;
 
 pub use crate::core::{HEADER_BYTES, SimCore};
 pub use description::{
-    CacheDescription, CoreDescription, CounterDescription, DescriptionError, LINE_BYTES,
-    LevelDescription, MachineDescription, MeshDescription, SharedCacheDescription,
-    SocketsDescription, builtin_names,
+    CacheDescription, CoreDescription, CounterDescription, DescriptionError, LevelDescription,
+    MachineDescription, MeshDescription, SharedCacheDescription, SocketsDescription,
+    USUAL_LINE_BYTES, assumed_smt_throughput, builtin_names,
 };
 pub use line::SimLine;
 pub use model::Homes;

@@ -1,6 +1,6 @@
 //! The model of a machine: a description turned into ticks and tables, for a run on a given number of cores.
 
-use crate::description::{LINE_BYTES, MachineDescription, MeshDescription};
+use crate::description::{MachineDescription, MeshDescription};
 
 /// Number of fill stamps per capacity of the shared cache. With more stamps its replacement is modelled more finely.
 const STAMPS_PER_CAPACITY: u64 = 4096;
@@ -81,6 +81,8 @@ pub(crate) struct Model {
     /// Number of nodes of a cluster. A set of sharers has one bit for each cluster.
     cluster_nodes: u32,
     cluster_of_node: Box<[u8]>,
+    /// Binary logarithm of the bytes of a line.
+    pub line_shift: u32,
     /// Number of lines of a first-level cache.
     pub l1_lines: usize,
     /// Latency of a hit in the first-level cache.
@@ -157,7 +159,8 @@ impl Model {
         let lookup = l2.max(d.l1.latency_cycles);
         let shared_cache = &d.shared_cache;
         let (memory, bandwidth, transfer) = memory_of(d, lookup + shared_cache.latency_cycles);
-        let capacity = shared_cache.size_kib * 1024 / LINE_BYTES * u64::from(nodes);
+        let lines = |kib: u64| kib * 1024 / d.line_bytes;
+        let capacity = lines(shared_cache.size_kib) * u64::from(nodes);
         let stamp_shift = (capacity / STAMPS_PER_CAPACITY).max(1).ilog2();
         let siblings = have_siblings(&seats);
         let mut model = Model {
@@ -169,9 +172,10 @@ impl Model {
             cluster_of_node: (0..nodes)
                 .map(|node| (node / nodes.div_ceil(CLUSTERS as u32)) as u8)
                 .collect(),
-            l1_lines: (d.l1.size_kib * 1024 / LINE_BYTES) as usize,
+            line_shift: d.line_bytes.ilog2(),
+            l1_lines: lines(d.l1.size_kib) as usize,
             l1: d.l1.latency_cycles,
-            l2_lines: d.l2.as_ref().map_or(0, |l2| (l2.size_kib * 1024 / LINE_BYTES) as usize),
+            l2_lines: d.l2.as_ref().map_or(0, |l2| lines(l2.size_kib) as usize),
             l2,
             lookup,
             shared: shared_cache.latency_cycles,
@@ -382,11 +386,12 @@ fn seats_on_sockets(
     homes: Homes,
 ) -> (Space, u32, Vec<Seat>) {
     let s = d.sockets.as_ref().expect("the caller asked");
-    let (cores, threads) = (s.cores_per_socket as usize, s.threads_per_core() as usize);
+    let threads = s.threads_per_core() as usize;
     let mut seats = Vec::with_capacity(workers);
-    let mut siblings = vec![0usize; s.count as usize * cores];
-    'all: for socket in 0..s.count as usize {
-        let mut before = 0;
+    let mut siblings = vec![0usize; d.cores() / threads];
+    let mut first = 0;
+    'all: for socket in 0..s.count {
+        let (cores, mut before) = (s.cores_of(socket) as usize, 0);
         for step in &s.thread_steps {
             let step = *step as usize;
             for core in 0..cores {
@@ -394,13 +399,14 @@ fn seats_on_sockets(
                     if seats.len() == workers {
                         break 'all;
                     }
-                    let physical = socket * cores + core;
+                    let physical = first + core;
                     siblings[physical] += 1;
                     seats.push(Seat::at(socket as u32, physical as u32, 0));
                 }
             }
             before = step;
         }
+        first += cores;
     }
     for seat in &mut seats {
         let n = siblings[seat.physical as usize].min(threads);

@@ -102,8 +102,10 @@ impl Simulated {
             reserve_bytes: options.reserve_bytes,
             nodes,
             huge_pages: options.huge_pages,
-            sessions_per_node: sockets
-                .map(|s| (s.cores_per_socket * s.threads_per_core()) as usize),
+            session_nodes: sockets.map(|s| {
+                let threads = 0..description.cores() as u64;
+                threads.map(|thread| s.socket_of_thread(thread) as u16).collect()
+            }),
             partition_nodes: options.partition_nodes.clone().filter(|_| nodes > 1),
         })?;
         Ok(Simulated {
@@ -138,7 +140,7 @@ impl Simulated {
     /// Returns the bytes of the host for the scheduler state and the first-level cache model of one core. Its stack
     /// comes on top.
     pub fn state_bytes_per_core(&self) -> usize {
-        let lines = self.description.l1.size_kib * 1024 / crate::description::LINE_BYTES;
+        let lines = self.description.l1.size_kib * 1024 / self.description.line_bytes;
         let l1 = lines as usize * size_of::<u8>();
         size_of::<SimCore>() + size_of::<Option<Fiber>>() + World::BYTES_PER_CORE + l1
     }

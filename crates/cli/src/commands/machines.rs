@@ -46,7 +46,15 @@ fn show(name: &str, toml: bool) -> Result<(), Failure> {
             let builtin = MachineDescription::builtin_text(name).map(str::to_owned);
             screen::say(&builtin.unwrap_or_else(|| description.to_toml()))
         }
-        MachineChoice::Simulated { description, .. } => screen::say(&description.describe()),
+        MachineChoice::Simulated { description, .. } => {
+            screen::say(description.describe().trim_end())?;
+            match MachineDescription::builtin_text(name) {
+                Some(_) => screen::say(&format!(
+                    "source of each figure: kilocore machines show {name} --toml"
+                )),
+                None => Ok(()),
+            }
+        }
     }
 }
 

@@ -17,14 +17,15 @@ use std::path::{Path, PathBuf};
 /// Options of `kilocore validate`.
 #[derive(Debug, Args)]
 pub struct ValidateArguments {
-    /// A directory with a throughput.csv [default: the rows that the program carries]
+    /// A directory with a throughput.csv, and a hardware.toml, numa_slit.csv and breakdown.csv if it has them [default:
+    /// the rows that the program carries]
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
     /// Rows of few cores, for less time
     #[arg(long)]
     pub quick: bool,
     /// Simulate only rows whose title contains the text, such as "SILO 4 warehouses" or "opt7,opt8" (one of both). May be
-    /// repeated; then all must be contained. A title is platform, build, scheme, warehouses and cores
+    /// repeated; then all must be contained. A title is platform, build, scheme, warehouses, cores and SMT
     #[arg(long, value_name = "TEXT")]
     pub only: Vec<String>,
     /// Sockets of the warehouses, where a row does not say: loader (of the thread that loads them, as measured) or home (of

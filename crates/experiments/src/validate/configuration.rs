@@ -1,6 +1,6 @@
 //! Turns a measured row into a simulation.
 
-use super::{Placement, ValidateError, ValidateOptions, measurements::Measurement};
+use super::{Measurement, Measurements, Placement, ValidateOptions};
 use harness::{
     back_off::BackOff,
     run::{Growth, Plan},
@@ -9,7 +9,7 @@ use harness::{
 use machine::cold::Arc;
 use protocols::{LockForm, OlderAtPartition, ProtocolOptions, TimestampAllocation, registry};
 use serde::{Deserialize, Serialize};
-use simulator::{Homes, LINE_BYTES, MachineDescription, Simulated, SimulatedOptions};
+use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
 use workloads::tpcc_accesses::TpccAccessesOptions;
 
 /// Amount of simulation for each row.
@@ -33,12 +33,16 @@ impl Effort {
     }
 
     /// Returns the least length of the warm-up, which is also that of the measurement, in seconds of the machine's time.
-    /// Few cores need longer to fill the caches that they use. Many cores do as much work in less time. Both are long
-    /// beside `timeout_s`, the longest time for which a transaction waits by itself.
-    fn seconds(self, cores: u64, timeout_s: f64) -> f64 {
-        let full = 0.1 / cores as f64;
-        let usual = if self == Effort::Full { full } else { full / 4.0 };
-        usual.max(LONG * timeout_s)
+    ///
+    /// Few cores need longer to fill the caches that they use. Many cores do as much work in less time. The interval has room
+    /// for the transactions that fill a shared cache, if they run at the measured rate of `row`: where most cores wait, a
+    /// shorter run would measure cold caches. It is long beside `timeout_s`, the longest time for which a transaction waits
+    /// by itself.
+    fn seconds(self, row: &Measurement, timeout_s: f64) -> f64 {
+        let share = if self == Effort::Full { 1.0 } else { 0.25 };
+        let filled_s = FILLING_TXN / row.throughput_txn_per_s.max(FILLING_TXN);
+        let busy_s = 0.1 / row.cores as f64;
+        (share * busy_s.max(filled_s)).max(LONG * timeout_s)
     }
 
     /// Returns the limits of a run that goes on until it is steady.
@@ -47,6 +51,9 @@ impl Effort {
         Growth { most_s: 1.0, most_busy_s, together_s: f64::INFINITY, rule: Rule::default() }
     }
 }
+
+/// Number of transactions that fill a shared cache: it holds 600,000 lines, of which each transaction uses some ten.
+const FILLING_TXN: f64 = 60_000.0;
 
 /// Number of times that the longest timeout fits into a measured interval, at least.
 const LONG: f64 = 20.0;
@@ -69,37 +76,32 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Returns the simulation for `row`. The procedures' own work costs `work_cycles` for each record.
+    /// Returns the simulation for `row`, which is one of `measurements`. The procedures' own work costs `work_cycles` for
+    /// each record.
     pub fn of(
         row: &Measurement,
+        measurements: &Measurements,
         options: &ValidateOptions,
         work_cycles: u64,
-    ) -> Result<Configuration, ValidateError> {
-        let whole = MachineDescription::load(row.machine())?;
-        let available = whole.cores() as u64;
-        if row.cores > available {
-            return Err(ValidateError::BadValue {
-                file: format!("a row of {} with {}", row.platform, row.scheme),
-                line: 0,
-                column: "cores",
-                given: row.cores.to_string(),
-                allowed: format!("1 to {available} on {}", whole.name),
-            });
-        }
-        let used = used_part(whole, row.cores);
+    ) -> Configuration {
+        let platform = measurements.platform_of(row);
+        let whole = (*platform.machine).clone().with_thread_steps(&row.threads.steps);
         let placement = match row.numa.as_str() {
             "all" => options.placement,
             "local" => Placement::Home,
-            "1hop" => Placement::Distance(1),
-            "2hop" => Placement::Distance(2),
-            _ => Placement::Distance(used.sockets.as_ref().map_or(0, |s| s.level.len() - 1)),
+            distance => Placement::Distance(platform.level(distance).unwrap_or(0)),
         };
+        // Idle sockets are left out, because their caches are not used. Only memory at a distance can be on one of them.
+        let threads = match placement {
+            Placement::Distance(_) => whole.cores() as u64,
+            Placement::Loader | Placement::Home => row.cores,
+        };
+        let used = whole.filled_by(threads, row.threads.first_socket);
         let warehouse_sockets = placement.sockets(&used, row.warehouses, row.cores);
         let protocol_options = program_options();
         let back_off = BackOff::DBX1000;
-        let seconds =
-            options.effort.seconds(row.cores, longest_wait_s(row, &protocol_options, back_off));
-        Ok(Configuration {
+        let seconds = options.effort.seconds(row, longest_wait_s(row, &protocol_options, back_off));
+        Configuration {
             workload: TpccAccessesOptions {
                 work_cycles,
                 ..workload(row, &used, used.memory_nodes() as u64)
@@ -124,7 +126,7 @@ impl Configuration {
             placement,
             warehouse_sockets: warehouse_sockets.map(Arc::from),
             measured: row.clone(),
-        })
+        }
     }
 
     /// Returns the name of the warehouses' placement.
@@ -154,8 +156,9 @@ impl Configuration {
     /// Returns a one-line description for progress and errors.
     pub fn title(&self) -> String {
         let m = &self.measured;
-        let (warehouses, cores) = (m.warehouses, m.cores);
-        format!("{} {} {} {warehouses} warehouses {cores} cores", m.platform, m.variant, m.scheme)
+        let (warehouses, cores, smt) = (m.warehouses, m.cores, m.threads.smt());
+        let what = format!("{} {} {}", m.platform, m.variant, m.scheme);
+        format!("{what} {warehouses} warehouses {cores} cores SMT {smt}")
     }
 }
 
@@ -198,15 +201,6 @@ fn longest_wait_s(row: &Measurement, options: &ProtocolOptions, back_off: BackOf
     timeout_ns.max(bound_ns) as f64 * 1e-9
 }
 
-/// Returns the sockets that `cores` threads fill. Idle sockets are removed, because their caches are not used.
-fn used_part(mut machine: MachineDescription, cores: u64) -> MachineDescription {
-    if let Some(sockets) = &mut machine.sockets {
-        let per_socket = sockets.cores_per_socket * sockets.threads_per_core();
-        sockets.count = cores.div_ceil(per_socket);
-    }
-    machine
-}
-
 /// Returns the workload of a row. Its costs outside of the protocol follow only from the machine file.
 fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> TpccAccessesOptions {
     let options = TpccAccessesOptions {
@@ -231,7 +225,7 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
     let overlap = machine.core.memory_parallelism;
     // Cost of a row of so many bytes: the first line has full latency, and the others overlap.
     let row_cycles = |bytes: u64, latency: f64| {
-        latency * (1.0 + (bytes.div_ceil(LINE_BYTES) - 1) as f64 / overlap)
+        latency * (1.0 + (bytes.div_ceil(machine.line_bytes) - 1) as f64 / overlap)
     };
     let records = options.records();
     TpccAccessesOptions {
@@ -239,7 +233,8 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
         bypassed_warehouse_cycles: row_cycles(records.warehouse, shared) as u64,
         // The index entry comes from the shared cache, the row from the socket's own memory.
         bypassed_item_cycles: (shared + row_cycles(records.item, memory)) as u64,
-        insert_line_cycles: (memory / overlap) as u64,
+        // The workload counts lines of 64 bytes, of which a longer line has several.
+        insert_line_cycles: (memory / overlap * 64.0 / machine.line_bytes as f64) as u64,
         ..options
     }
 }
@@ -247,13 +242,12 @@ fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> Tp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::validate::Measurements;
 
     fn of(row: &str) -> Configuration {
         let header = "platform,variant,scheme,warehouses,cores,smt,numa,remote_neworder_pct,\
                       remote_payment_pct,throughput_txn_per_s,abort_ratio,split";
-        let rows = Measurements::parse(&format!("{header}\n{row}\n"), "t.csv").unwrap().rows;
-        Configuration::of(&rows[0], &ValidateOptions::default(), 0).unwrap()
+        let read = Measurements::parse(&format!("{header}\n{row}\n"), "t.csv").unwrap();
+        Configuration::of(&read.rows[0], &read, &ValidateOptions::default(), 0)
     }
 
     #[test]
@@ -270,14 +264,22 @@ mod tests {
         let far = of("hpe,numa-isolated,SILO,1568,1568,2,remote,0,0,1,0,calib");
         assert_eq!((far.machine.memory_nodes(), far.placement), (28, Placement::Distance(3)));
         assert_eq!((far.workload.remote_lines, far.workload.bypass), (0.0, true));
+        // The only used socket of 8 has its memory in the other chassis.
+        let one = of("power8,numa-isolated,SILO,8,88,8,remote,0,0,1,0,calib");
+        let sockets = one.warehouse_sockets.expect("there are 8");
+        let level =
+            |to: &u16| one.machine.sockets.as_ref().unwrap().level_between(0, u64::from(*to));
+        assert!(sockets.iter().all(|to| level(to) == 2), "{sockets:?}");
     }
 
     #[test]
     fn intervals_are_long_beside_the_longest_wait() {
         let seconds = |row| of(row).plan.measured_s;
-        assert_eq!(seconds("hpe,opt8,SILO,4,1,2,all,1,15,1,0,calib"), 0.1);
-        assert_eq!(seconds("hpe,opt8,SILO,4,1568,2,all,1,15,1,0,calib"), 0.002);
-        assert_eq!(seconds("hpe,opt8,DL_DETECT,4,1568,2,all,1,15,1,0,calib"), 0.02);
+        assert_eq!(seconds("hpe,opt8,SILO,4,1,2,all,1,15,600000,0,calib"), 0.1);
+        assert_eq!(seconds("hpe,opt8,SILO,4,1568,2,all,1,15,60000000,0,calib"), 0.002);
+        assert_eq!(seconds("hpe,opt8,DL_DETECT,4,1568,2,all,1,15,60000000,0,calib"), 0.02);
+        // Most cores wait, so the caches fill slowly.
+        assert_eq!(seconds("hpe,opt8,HSTORE,4,56,2,all,1,15,1000000,0,calib"), 0.06);
     }
 
     #[test]

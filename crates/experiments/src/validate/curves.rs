@@ -1,6 +1,6 @@
 //! Divides rows into settings. The rows of one setting differ in scheme and cores alone.
 
-use super::{Measurement, Row};
+use super::{Measurement, Row, ThreadOrder};
 
 /// Setting of a group of rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,8 @@ pub struct Setting {
     pub variant: String,
     /// Number of warehouses.
     pub warehouses: u64,
+    /// Order in which threads take cores.
+    pub threads: ThreadOrder,
     /// Forced distance of memory, or `all`.
     pub numa: String,
     /// Percentages of remote order lines and of remote payments.
@@ -24,6 +26,7 @@ impl Setting {
             platform: row.platform.clone(),
             variant: row.variant.clone(),
             warehouses: row.warehouses,
+            threads: row.threads.clone(),
             numa: row.numa.clone(),
             remote_pct: (row.remote_lines_pct, row.remote_payments_pct),
         }
@@ -31,10 +34,12 @@ impl Setting {
 
     /// Returns the setting in one line.
     pub fn title(&self) -> String {
-        let Setting { platform, variant, warehouses, numa, remote_pct: (lines, payments) } = self;
+        let Setting { platform, variant, warehouses, threads, numa, remote_pct } = self;
+        let (lines, payments) = remote_pct;
         let memory = if numa == "all" { String::new() } else { format!(", memory {numa}") };
         format!(
-            "{platform}, {variant}, {warehouses} warehouses{memory}, {lines} % of lines and {payments} % of payments remote"
+            "{platform}, {variant}, {warehouses} warehouses, {}{memory}, {lines} % of lines and {payments} % of payments remote",
+            threads.words()
         )
     }
 }

@@ -45,6 +45,15 @@ pub enum ValidateError {
         /// Number of values in the first line.
         columns: usize,
     },
+    /// A `hardware.toml`, or the `numa_slit.csv` beside it, that describes no machine.
+    BadHardware {
+        /// Path of the file.
+        file: String,
+        /// Key or line.
+        key: String,
+        /// The problem, and what is allowed.
+        problem: String,
+    },
     /// A file without a single row.
     NoRows {
         /// Path of the file.
@@ -85,6 +94,9 @@ impl fmt::Display for ValidateError {
             }
             ValidateError::RaggedLine { file, line, values, columns } => {
                 write!(f, "{file}, line {line}: {values} values; allowed: {columns}, as in line 1")
+            }
+            ValidateError::BadHardware { file, key, problem } => {
+                write!(f, "{file}: {key}: {problem}")
             }
             ValidateError::NoRows { file } => write!(f, "{file}: no rows below line 1"),
             ValidateError::NothingLeft { file, skipped } => {

@@ -2,8 +2,9 @@
 //!
 //! A goal summarises one kind of error over the scored rows of one regime, so that a good regime can't hide a bad one.
 
-use super::curves::{Curves, curves};
+use super::CategoryError;
 use super::outcome::{NOISE, Row};
+use super::peaks::{Curve, groups};
 use super::statistics::{Concordance, median, quantile};
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +47,8 @@ fn largest(values: &[f64]) -> Option<f64> {
     quantile(values, 1.0)
 }
 
-/// Returns the goals with what `rows` reach. Only scored rows count.
-pub(super) fn goals(rows: &[Row]) -> Vec<Goal> {
+/// Returns the goals with what `rows` reach, and their `categories` of time. Only scored rows count.
+pub(super) fn goals(rows: &[Row], categories: &[CategoryError]) -> Vec<Goal> {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.is_scored()).collect();
     let errors = |of: &dyn Fn(&Row) -> bool, error: fn(&Row) -> f64| -> Vec<f64> {
         rows.iter().filter(|row| of(row)).map(|row| error(row).abs()).collect()
@@ -56,6 +57,8 @@ pub(super) fn goals(rows: &[Row]) -> Vec<Goal> {
     let all_aborts = errors(&|_| true, |row| row.abort_ratio_error);
     let curves = Curve::all(&rows);
     let beyond: Vec<f64> = curves.iter().flat_map(|curve| curve.beyond_the_peak()).collect();
+    let shares: Vec<f64> =
+        categories.iter().filter_map(|category| category.one_core.median_relative).collect();
     let shifts: Vec<f64> = curves.iter().filter_map(|curve| curve.shift()).collect();
     vec![
         Goal::at_most(
@@ -98,23 +101,13 @@ pub(super) fn goals(rows: &[Row]) -> Vec<Goal> {
             largest,
             1.2f64.ln(),
         ),
+        Goal::at_most(
+            "largest of the categories' median relative errors of their time, one core",
+            &shares,
+            largest,
+            0.3,
+        ),
     ]
-}
-
-/// Divides the rows of each setting by a key, in the order of their first rows.
-fn groups<'a, K: PartialEq>(rows: &[&'a Row], key: impl Fn(&'a Row) -> K) -> Vec<Vec<&'a Row>> {
-    let mut groups: Vec<Vec<&Row>> = Vec::new();
-    for Curves { rows, .. } in curves(rows.iter().copied()) {
-        let first = groups.len();
-        for row in rows {
-            let own = |group: &&mut Vec<&'a Row>| key(group[0]) == key(row);
-            match groups[first..].iter_mut().find(own) {
-                Some(group) => group.push(row),
-                None => groups.push(vec![row]),
-            }
-        }
-    }
-    groups
 }
 
 /// Returns the goal for the order of the schemes over the rows of a regime.
@@ -127,57 +120,6 @@ fn order(what: &str, rows: &[&Row], of: impl Fn(&Row) -> bool, wanted: f64) -> G
     }
     let (what, over, found) = (what.to_owned(), all.pairs(), all.kendall());
     Goal { what, over, found, wanted, at_least: true }
-}
-
-/// The rows of one scheme in one setting, ascending in cores.
-struct Curve<'a>(Vec<&'a Row>);
-
-impl<'a> Curve<'a> {
-    /// Returns the curves of all schemes in all settings.
-    fn all(rows: &[&'a Row]) -> Vec<Curve<'a>> {
-        let groups = groups(rows, |row| row.measured.scheme.as_str()).into_iter();
-        groups
-            .map(|mut rows| {
-                rows.sort_by_key(|row| row.measured.cores);
-                Curve(rows)
-            })
-            .collect()
-    }
-}
-
-impl Curve<'_> {
-    fn peak(&self, of: impl Fn(&Row) -> f64) -> Option<usize> {
-        (0..self.0.len()).max_by(|a, b| of(self.0[*a]).total_cmp(&of(self.0[*b])))
-    }
-
-    /// Returns the position of the measured peak, if it is at neither end.
-    fn inner_peak(&self) -> Option<usize> {
-        let peak = self.peak(|row| row.measured.throughput_txn_per_s)?;
-        (peak > 0 && peak + 1 < self.0.len()).then_some(peak)
-    }
-
-    /// Returns the number of steps between the measured and the simulated peak.
-    fn shift(&self) -> Option<f64> {
-        let measured = self.inner_peak()?;
-        let simulated = self.peak(|row| row.simulated_txn_per_s)?;
-        Some(measured.abs_diff(simulated) as f64)
-    }
-
-    /// Returns the errors at twice and at four times the cores of the measured peak. A point counts if its cores
-    /// differ from that by at most a fifth.
-    fn beyond_the_peak(&self) -> Vec<f64> {
-        let Some(peak) = self.inner_peak() else { return Vec::new() };
-        let cores = self.0[peak].measured.cores as f64;
-        [2.0, 4.0]
-            .into_iter()
-            .filter_map(|times| {
-                let away = |row: &&Row| (row.measured.cores as f64 / (cores * times)).ln().abs();
-                let near = self.0[peak + 1..].iter().copied();
-                let near = near.min_by(|a, b| away(a).total_cmp(&away(b)))?;
-                (away(&near) <= 1.2f64.ln()).then(|| near.ln_error.abs())
-            })
-            .collect()
-    }
 }
 
 /// Returns the errors of the ratio between HSTORE and SILO, from 112 cores on.

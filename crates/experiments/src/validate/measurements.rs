@@ -1,23 +1,18 @@
 //! Reads the rows of a measured `throughput.csv`.
 
 use super::error::ValidateError;
+use super::table::{Line, Table};
+use super::thread_order::{ALLOWED, ThreadOrder};
+use super::{Breakdowns, Platform, Platforms};
 use protocols::{ProtocolOptions, registry};
 use serde::{Deserialize, Serialize};
-use simulator::Simulated;
+use simulator::{MachineDescription, Simulated};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
 /// Text of the measurements that are compiled into the program.
 const CARRIED: &str = include_str!("../../data/full-story/throughput.csv");
-
-/// Platforms of the measurements, each with its machine file if there is one.
-const PLATFORMS: &[(&str, Option<&str>)] =
-    &[("hpe", Some("superdome-flex")), ("power8", None), ("power9", None), ("power9ri", None)];
-
-/// Schemes of the measurements. The registry knows which of them are implemented.
-const SCHEMES: &[&str] =
-    &["NO_WAIT", "WAIT_DIE", "DL_DETECT", "TIMESTAMP", "MVCC", "OCC", "HSTORE", "SILO", "TICTOC"];
 
 /// Returns whether a scheme is implemented.
 fn is_here(scheme: &str) -> bool {
@@ -33,21 +28,6 @@ const SIMULATED_VARIANTS: &[(&str, bool)] = &[
     ("optimised", true),
     ("numa-isolated", true),
     ("numa-home+remote", true),
-];
-
-/// Builds that need options that the engine does not have yet.
-const OTHER_VARIANTS: &[&str] = &[
-    "original",
-    "hw-clock",
-    "hw-clock+full-schema",
-    "hw-clock+full-schema+inserts",
-    "opt0",
-    "opt1",
-    "opt2",
-    "opt3",
-    "opt4",
-    "opt5",
-    "opt6",
 ];
 
 /// Purpose of a row.
@@ -73,6 +53,8 @@ pub struct Measurement {
     pub warehouses: u64,
     /// Number of hardware threads.
     pub cores: u64,
+    /// Order in which the threads take cores.
+    pub threads: ThreadOrder,
     /// `all` if memory is as the program's loader placed it, or the distance that was forced.
     pub numa: String,
     /// Percentage of remote order lines.
@@ -90,12 +72,6 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Returns the machine file of the row's platform.
-    pub fn machine(&self) -> &'static str {
-        let known = PLATFORMS.iter().find(|(name, _)| *name == self.platform);
-        known.and_then(|(_, machine)| *machine).expect("rows without a machine file are skipped")
-    }
-
     /// Returns whether warehouses and items bypass concurrency control.
     pub fn bypasses(&self) -> bool {
         SIMULATED_VARIANTS.iter().any(|(name, bypass)| *name == self.variant && *bypass)
@@ -134,6 +110,10 @@ pub struct Measurements {
     pub file: String,
     /// Rows in the order of the file. Rows with equal keys are merged.
     pub rows: Vec<Measurement>,
+    /// The platforms of the rows.
+    pub platforms: Vec<Platform>,
+    /// Measured shares of time.
+    pub breakdowns: Breakdowns,
     /// Rows that can't be simulated yet.
     pub skipped: Skipped,
 }
@@ -142,49 +122,61 @@ impl Measurements {
     /// Returns the rows compiled into the program, a part of those of "The Full Story of 1000 Cores" (Bang, May,
     /// Petrov, Binnig).
     pub fn carried() -> Measurements {
-        Measurements::parse(CARRIED, "crates/experiments/data/full-story/throughput.csv")
-            .expect("the rows in the program are well-formed")
+        let file = "crates/experiments/data/full-story/throughput.csv";
+        let rows = Measurements::parse(CARRIED, file);
+        let rows = rows.expect("the rows in the program are well-formed");
+        Measurements { breakdowns: Breakdowns::carried(&rows), ..rows }
     }
 
-    /// Reads the `throughput.csv` in the directory `path`.
+    /// Reads the `throughput.csv` in the directory `path`, and the other files of the directory if there are any.
     pub fn read(path: &Path) -> Result<Measurements, ValidateError> {
         let file = path.join("throughput.csv");
         let name = file.display().to_string();
         match std::fs::read_to_string(&file) {
-            Ok(text) => Measurements::parse(&text, &name),
+            Ok(text) => {
+                let rows = Measurements::parse_on(&text, &name, &Platforms::read(path)?)?;
+                Ok(Measurements { breakdowns: Breakdowns::read(path, &rows)?, ..rows })
+            }
             Err(error) => Err(ValidateError::Unreadable { file: name, reason: error.to_string() }),
         }
     }
 
-    /// Parses rows from the text of `file`. Values contain no commas, so quotes are not supported.
+    /// Parses rows from the text of `file`, on the platforms that the program carries.
     pub fn parse(text: &str, file: &str) -> Result<Measurements, ValidateError> {
-        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let header: Vec<&str> =
-            lines.next().map_or(vec![], |(_, line)| line.split(',').map(str::trim).collect());
-        let columns = Columns::find(&header, file)?;
-        let (mut rows, mut skipped, mut any) =
-            (Vec::<Measurement>::new(), Skipped::default(), false);
-        for (at, line) in lines {
-            any = true;
-            let values: Vec<&str> = line.split(',').map(str::trim).collect();
-            let (line, width) = (at + 1, header.len());
-            if values.len() != width {
-                let (file, values) = (file.to_owned(), values.len());
-                return Err(ValidateError::RaggedLine { file, line, values, columns: width });
-            }
-            match (Line { file, line, columns: &columns, values: &values }).measurement()? {
+        Measurements::parse_on(text, file, &Platforms::carried())
+    }
+
+    /// Returns the platform of a row.
+    pub fn platform_of(&self, row: &Measurement) -> &Platform {
+        let own = self.platforms.iter().find(|platform| platform.name == row.platform);
+        own.expect("rows on unknown platforms are skipped")
+    }
+
+    /// Returns the machine of a platform that has rows.
+    pub(super) fn machine_of(&self, platform: &str) -> &MachineDescription {
+        let own = self.platforms.iter().find(|other| other.name == platform);
+        &own.expect("rows on unknown platforms are skipped").machine
+    }
+
+    /// Parses rows from the text of `file`.
+    fn parse_on(text: &str, file: &str, known: &Platforms) -> Result<Measurements, ValidateError> {
+        let table = Table::parse(text, file, &NEEDED, &[PLACEMENT])?;
+        let (mut rows, mut skipped) = (Vec::<Measurement>::new(), Skipped::default());
+        let mut found = Found { known, platforms: BTreeMap::new() };
+        for line in table.lines() {
+            match measurement(&line?, &mut found)? {
                 Ok(row) => merge(&mut rows, row),
                 Err(why) => skipped.add(why),
             }
-        }
-        if !any {
-            return Err(ValidateError::NoRows { file: file.to_owned() });
         }
         if rows.is_empty() {
             let (file, skipped) = (file.to_owned(), skipped.to_string());
             return Err(ValidateError::NothingLeft { file, skipped });
         }
-        Ok(Measurements { file: file.to_owned(), rows, skipped })
+        let used = |platform: &Platform| rows.iter().any(|row| row.platform == platform.name);
+        let platforms = found.platforms.into_values().flatten().filter(used).collect();
+        let breakdowns = Breakdowns::default();
+        Ok(Measurements { file: file.to_owned(), rows, platforms, breakdowns, skipped })
     }
 }
 
@@ -226,114 +218,106 @@ const NEEDED: [&str; 12] = [
     "split",
 ];
 
-/// Positions of the needed columns.
-struct Columns([usize; NEEDED.len()]);
+/// Column that a file may lack. It is then taken to be empty.
+const PLACEMENT: &str = "placement";
 
-impl Columns {
-    fn find(header: &[&str], file: &str) -> Result<Columns, ValidateError> {
-        let at = NEEDED.map(|name| header.iter().position(|column| *column == name));
-        let missing: Vec<_> =
-            NEEDED.iter().zip(&at).filter(|(_, at)| at.is_none()).map(|(name, _)| *name).collect();
-        if !missing.is_empty() {
-            return Err(ValidateError::MissingColumns { file: file.to_owned(), missing });
+/// What the column `numa` may say.
+const NUMA: [&str; 5] = ["all", "local", "1hop", "2hop", "remote"];
+
+/// Platforms that the rows have named so far.
+struct Found<'a> {
+    known: &'a Platforms,
+    platforms: BTreeMap<String, Option<Platform>>,
+}
+
+impl Found<'_> {
+    /// Returns the platform `name`, or none if it is unknown.
+    fn platform(&mut self, name: &str) -> Result<Option<&Platform>, ValidateError> {
+        if !self.platforms.contains_key(name) {
+            self.platforms.insert(name.to_owned(), self.known.platform(name)?);
         }
-        Ok(Columns(at.map(|at| at.expect("nothing is missing"))))
+        Ok(self.platforms[name].as_ref())
     }
 }
 
-/// One line of the file.
-struct Line<'a> {
-    file: &'a str,
-    line: usize,
-    columns: &'a Columns,
-    values: &'a [&'a str],
+/// Returns the row, or the reason why it can't be simulated. Fails if the row is malformed.
+fn measurement(
+    line: &Line<'_>,
+    found: &mut Found<'_>,
+) -> Result<Result<Measurement, String>, ValidateError> {
+    let smt = line.count("smt")?;
+    let mut row = values(line, smt)?;
+    let Some(platform) = found.platform(&row.platform)? else {
+        let names = found.known.names().join(", ");
+        let name = &row.platform;
+        return Ok(Err(format!("on {name}, which hardware.toml lacks (known are {names})")));
+    };
+    if !is_here(&row.scheme) {
+        return Ok(Err(format!("with {}, which is not here yet", row.scheme)));
+    }
+    if !SIMULATED_VARIANTS.iter().any(|(name, _)| *name == row.variant) {
+        return Ok(Err(format!("of the build {}, whose options are not here yet", row.variant)));
+    }
+    match threads(line, smt, platform)? {
+        Ok(threads) => row.threads = threads,
+        Err(why) => return Ok(Err(why)),
+    }
+    if row.numa != "all" && platform.level(&row.numa).is_none() {
+        return Ok(Err(format!("with memory {}, a distance that the machine lacks", row.numa)));
+    }
+    let machine = (*platform.machine).clone().with_thread_steps(&row.threads.steps);
+    if row.cores > machine.cores() as u64 {
+        let (most, name) = (machine.cores(), &platform.name);
+        let allowed = format!("1 to {most} on {name} with {smt} threads a core");
+        return Err(line.bad("cores", allowed));
+    }
+    Ok(Ok(row))
 }
 
-impl Line<'_> {
-    fn text(&self, column: &'static str) -> &str {
-        let at = NEEDED.iter().position(|name| *name == column).expect("a needed column");
-        self.values[self.columns.0[at]]
-    }
-
-    fn bad(&self, column: &'static str, allowed: impl Into<String>) -> ValidateError {
-        ValidateError::BadValue {
-            file: self.file.to_owned(),
-            line: self.line,
-            column,
-            given: self.text(column).to_owned(),
-            allowed: allowed.into(),
+/// Returns what the columns say. `smt` is the number of threads of a core.
+fn values(line: &Line<'_>, smt: u64) -> Result<Measurement, ValidateError> {
+    let split = match line.text("split") {
+        "anchor" => Role::Anchor,
+        "" => {
+            return Err(line.bad("split", "anchor, or any other word for a row that is scored"));
         }
+        _ => Role::Scored,
+    };
+    if !NUMA.contains(&line.text("numa")) {
+        return Err(line.bad("numa", NUMA.join(", ")));
     }
+    Ok(Measurement {
+        platform: line.text("platform").to_owned(),
+        variant: line.text("variant").to_owned(),
+        scheme: line.text("scheme").to_owned(),
+        warehouses: line.count("warehouses")?,
+        cores: line.count("cores")?,
+        threads: ThreadOrder { steps: vec![smt], first_socket: 0 },
+        numa: line.text("numa").to_owned(),
+        remote_lines_pct: line.percentage("remote_neworder_pct")?,
+        remote_payments_pct: line.percentage("remote_payment_pct")?,
+        throughput_txn_per_s: line.number("throughput_txn_per_s", "more than 0", |n| n > 0.0)?,
+        abort_ratio: line.number("abort_ratio", "0 to 1", |n| (0.0..=1.0).contains(&n))?,
+        split,
+        merged: 1,
+    })
+}
 
-    fn count(&self, column: &'static str) -> Result<u64, ValidateError> {
-        let count = self.text(column).parse().ok().filter(|n| (1..=1 << 20).contains(n));
-        count.ok_or_else(|| self.bad(column, "1 to 1048576"))
+/// Returns the order of the threads, or the reason why it can't be simulated.
+fn threads(
+    line: &Line<'_>,
+    smt: u64,
+    platform: &Platform,
+) -> Result<Result<ThreadOrder, String>, ValidateError> {
+    let machine = &platform.machine;
+    let most = machine.sockets.as_ref().map_or(1, |sockets| sockets.threads_per_core());
+    if smt > most {
+        return Err(line.bad("smt", format!("1 to {most} on {}", platform.name)));
     }
-
-    fn number(
-        &self,
-        column: &'static str,
-        allowed: &str,
-        good: impl Fn(f64) -> bool,
-    ) -> Result<f64, ValidateError> {
-        let number = self.text(column).parse().ok().filter(|n: &f64| n.is_finite() && good(*n));
-        number.ok_or_else(|| self.bad(column, allowed))
-    }
-
-    /// Returns the row, or the reason why it can't be simulated.
-    fn measurement(&self) -> Result<Result<Measurement, String>, ValidateError> {
-        let (platform, scheme, variant) =
-            (self.text("platform"), self.text("scheme"), self.text("variant"));
-        let names = |names: Vec<&str>| names.join(", ");
-        let Some((_, machine)) = PLATFORMS.iter().find(|(name, _)| *name == platform) else {
-            let known = names(PLATFORMS.iter().map(|(name, _)| *name).collect());
-            return Err(self.bad("platform", known));
-        };
-        let here = is_here(scheme);
-        if !here && !SCHEMES.contains(&scheme) {
-            return Err(self.bad("scheme", names(SCHEMES.to_vec())));
-        }
-        let modelled = SIMULATED_VARIANTS.iter().any(|(name, _)| *name == variant);
-        if !modelled && !OTHER_VARIANTS.contains(&variant) {
-            let all = SIMULATED_VARIANTS.iter().map(|(name, _)| *name);
-            return Err(
-                self.bad("variant", names(all.chain(OTHER_VARIANTS.iter().copied()).collect()))
-            );
-        }
-        let numa = ["all", "local", "1hop", "2hop", "remote"];
-        if !numa.contains(&self.text("numa")) {
-            return Err(self.bad("numa", numa.join(", ")));
-        }
-        let split = match self.text("split") {
-            "anchor" => Role::Anchor,
-            "calib" => Role::Scored,
-            _ => return Err(self.bad("split", "anchor, calib")),
-        };
-        let percent = |column| self.number(column, "0 to 100", |n| (0.0..=100.0).contains(&n));
-        let row = Measurement {
-            platform: platform.to_owned(),
-            variant: variant.to_owned(),
-            scheme: scheme.to_owned(),
-            warehouses: self.count("warehouses")?,
-            cores: self.count("cores")?,
-            numa: self.text("numa").to_owned(),
-            remote_lines_pct: percent("remote_neworder_pct")?,
-            remote_payments_pct: percent("remote_payment_pct")?,
-            throughput_txn_per_s: self
-                .number("throughput_txn_per_s", "more than 0", |n| n > 0.0)?,
-            abort_ratio: self.number("abort_ratio", "0 to 1", |n| (0.0..=1.0).contains(&n))?,
-            split,
-            merged: 1,
-        };
-        let smt = self.count("smt")?;
-        Ok(match (machine, here, modelled) {
-            (None, ..) => Err(format!("on {platform}, which has no machine file yet")),
-            (_, false, _) => Err(format!("with {scheme}, which is not here yet")),
-            (_, _, false) => Err(format!("of the build {variant}, whose options are not here yet")),
-            (Some(_), true, true) if smt != 2 => Err(format!("with {smt} threads a core")),
-            (Some(_), true, true) => Ok(row),
-        })
-    }
+    let placement = line.text(PLACEMENT);
+    Ok(ThreadOrder::of(placement, smt, machine).ok_or_else(|| {
+        format!("placed {placement:?}, an unknown order of threads (known are {ALLOWED})")
+    }))
 }
 
 #[cfg(test)]

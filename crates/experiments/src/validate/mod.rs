@@ -8,39 +8,56 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `measurements` | reading the directory |
+//! | `table` | reading a CSV file |
+//! | `breakdown` | shares of time, measured and simulated |
 //! | `configuration` | from a row to a simulation |
+//! | `platforms` | from the name of a platform to a machine |
+//! | `thread_order` | order in which threads take cores |
 //! | `placement` | sockets on which the measured program's loader placed the warehouses |
 //! | `work` | the fitted constant |
+//! | `left_out` | the error without the fitted constant |
 //! | `simulate` | running the simulations, several at a time |
 //! | `outcome` | errors, by row and by block |
 //! | `goals` | the numbers that the model should reach |
+//! | `peaks` | numbers of cores at which schemes are fastest |
 //! | `statistics` | median, percentile, rank correlation |
 //! | `curves` | rows that belong to one setting |
 //! | `report` | the outcome as text, CSV and JSON |
 //! | `page` | the outcome as a page with curves |
 
+mod breakdown;
 mod configuration;
 mod curves;
 mod error;
 mod goals;
+mod left_out;
 mod measurements;
 mod outcome;
 mod page;
+mod peaks;
 mod placement;
+mod platforms;
 mod report;
 mod simulate;
 pub mod statistics;
+mod table;
+mod thread_order;
 mod work;
 
+pub use breakdown::{Breakdowns, CategoryError, ShareError};
 pub use configuration::{Configuration, Effort};
 pub use error::ValidateError;
 pub use goals::Goal;
+pub use left_out::LeftOut;
 pub use measurements::{Measurement, Measurements, Role, Skipped};
 pub use outcome::{Block, Outcome, Ranks, Row};
 pub use page::to_html;
+pub use peaks::Peak;
 pub use placement::Placement;
+pub use platforms::{Platform, Platforms};
 pub use report::{to_csv, to_json, to_text};
 pub use simulate::Simulation;
+pub use thread_order::ThreadOrder;
 pub use work::Work;
 
 use machine::Word;
@@ -115,7 +132,7 @@ pub fn run(
         }
         let own = work.iter().find(|work| work.platform == row.platform);
         let cycles = own.map_or(0, |work| work.cycles);
-        let configuration = Configuration::of(row, options, cycles)?;
+        let configuration = Configuration::of(row, measurements, options, cycles);
         match options.leave_out(&configuration.title()) {
             true => skipped.add("not asked for"),
             false => configurations.push(configuration),
@@ -136,8 +153,14 @@ pub fn run(
             same.next().cloned()
         })
         .collect();
-    let rest = |rows: Vec<Row>, interrupted| {
-        Outcome::of(rows, (work.clone(), skipped.clone()), options, interrupted)
+    let rest = |mut rows: Vec<Row>, interrupted| {
+        for row in &mut rows {
+            row.measured_breakdown = measurements.breakdowns.of(&row.measured);
+        }
+        let outcome = Outcome::of(rows, (work.clone(), skipped.clone()), options, interrupted);
+        let notes = measurements.platforms.iter().flat_map(|platform| platform.notes.clone());
+        let skipped_breakdowns = measurements.breakdowns.skipped.clone();
+        Outcome { notes: notes.collect(), skipped_breakdowns, ..outcome }
     };
     let keep = |rows: Vec<Row>| observer.so_far(&rest(rows, true));
     let done = |done, total, configuration: &_| observer.simulated(done, total, configuration);
@@ -147,5 +170,11 @@ pub fn run(
     if rows.is_empty() {
         return Err(ValidateError::Interrupted);
     }
-    Ok(rest(rows, interrupted))
+    let mut outcome = rest(rows, interrupted);
+    if !interrupted {
+        let left_out = left_out::errors(measurements, &work, &outcome.rows, options, stop)?;
+        outcome.interrupted = left_out.is_none();
+        outcome.left_out = left_out.unwrap_or_default();
+    }
+    Ok(outcome)
 }

@@ -1,8 +1,12 @@
 //! Computes errors of each row, of blocks of rows, and of the order of schemes.
 
+use super::breakdown::{self, CategoryError};
 use super::goals::{Goal, goals};
+use super::peaks::{Peak, peaks};
 use super::statistics::{Concordance, mean, median, quantile};
-use super::{Effort, Measurement, Placement, Role, Simulation, Skipped, ValidateOptions, Work};
+use super::{
+    Effort, LeftOut, Measurement, Placement, Role, Simulation, Skipped, ValidateOptions, Work,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -10,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) const NOISE: f64 = 0.15;
 
 /// Version of the outcome's form.
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 /// Results of a validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,16 +33,26 @@ pub struct Outcome {
     pub interrupted: bool,
     /// The only fitted constants: one for each platform.
     pub work: Vec<Work>,
+    /// Error of each platform without its own constant. Empty until all rows are done.
+    pub left_out: Vec<LeftOut>,
+    /// What was assumed about the platforms' machines.
+    pub notes: Vec<String>,
     /// Every simulated row, in the order of the measurements.
     pub rows: Vec<Row>,
     /// Rows grouped by platform, variant and scheme. The last block contains all rows and has empty names.
     pub blocks: Vec<Block>,
     /// Order of schemes at each core count. The last entry covers all pairs and has empty names.
     pub ranks: Vec<Ranks>,
+    /// Peaks of the curves whose measured peak is at neither end.
+    pub peaks: Vec<Peak>,
+    /// Error of each category of time. Empty if no shares were measured.
+    pub categories: Vec<CategoryError>,
     /// Numbers that the model should reach.
     pub goals: Vec<Goal>,
     /// Rows that were left out, by reason.
     pub skipped: Skipped,
+    /// Rows of the measured shares of time that were left out, by reason.
+    pub skipped_breakdowns: Skipped,
 }
 
 /// One row with its measurement, its simulation and the error.
@@ -58,6 +72,9 @@ pub struct Row {
     pub abort_ratio_error: f64,
     /// Simulated share of time by category.
     pub breakdown: BTreeMap<String, f64>,
+    /// Measured share of time by category, in the measured file's categories, or nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured_breakdown: BTreeMap<String, f64>,
     /// Number of transactions committed in the simulated intervals.
     pub commits: u64,
     /// Set if the simulated throughput neither rose nor fell during its interval. None if this could not be
@@ -134,7 +151,9 @@ impl Outcome {
         options: &ValidateOptions,
         interrupted: bool,
     ) -> Outcome {
-        let (blocks, ranks, goals) = (blocks(&rows), ranks(&rows), goals(&rows));
+        let (blocks, ranks) = (blocks(&rows), ranks(&rows));
+        let (peaks, categories) = (peaks(&rows), breakdown::errors(&rows));
+        let goals = goals(&rows, &categories);
         Outcome {
             schema_version: SCHEMA_VERSION,
             effort: options.effort,
@@ -143,11 +162,16 @@ impl Outcome {
             build: options.build.clone(),
             interrupted,
             work,
+            left_out: Vec::new(),
+            notes: Vec::new(),
             rows,
             blocks,
             ranks,
+            peaks,
+            categories,
             goals,
             skipped,
+            skipped_breakdowns: Skipped::default(),
         }
     }
 }
@@ -166,6 +190,7 @@ impl Row {
             simulated_abort_ratio: record.abort_ratio,
             abort_ratio_error: record.abort_ratio - measured.abort_ratio,
             breakdown: record.breakdown.unwrap_or_default(),
+            measured_breakdown: BTreeMap::new(),
             commits: record.commits,
             steady: record.steady,
             wall_s: record.wall_s.unwrap_or(0.0),
@@ -223,11 +248,12 @@ fn blocks(rows: &[Row]) -> Vec<Block> {
 fn ranks(rows: &[Row]) -> Vec<Ranks> {
     let groups = grouped(rows, |m| {
         let remote = (m.remote_lines_pct.to_bits(), m.remote_payments_pct.to_bits());
-        (m.platform.as_str(), m.variant.as_str(), m.warehouses, m.cores, m.numa.as_str(), remote)
+        let place = (m.numa.as_str(), &m.threads, remote);
+        (m.platform.as_str(), m.variant.as_str(), m.warehouses, m.cores, place)
     });
     let mut all = Concordance::default();
     let mut ranks = Vec::new();
-    for ((platform, variant, warehouses, cores, numa, _), group) in groups {
+    for ((platform, variant, warehouses, cores, (numa, ..)), group) in groups {
         let pair = |row: &&Row| (row.measured.throughput_txn_per_s, row.simulated_txn_per_s);
         let found = Concordance::of(&group.iter().map(pair).collect::<Vec<_>>(), NOISE);
         all.add(found);
@@ -254,6 +280,9 @@ fn ranks(rows: &[Row]) -> Vec<Ranks> {
     });
     ranks
 }
+
+#[cfg(test)]
+pub(super) mod invented;
 
 #[cfg(test)]
 mod tests;

@@ -38,8 +38,10 @@ impl Placement {
         threads: u64,
     ) -> Option<Vec<u16>> {
         let sockets = machine.memory_nodes() as u64;
-        let per_socket = (machine.cores() as u64 / sockets).max(1);
-        let socket_of = |thread: u64| (thread / per_socket).min(sockets - 1) as u16;
+        let socket_of = |thread| match &machine.sockets {
+            Some(sockets) => sockets.socket_of_thread(thread) as u16,
+            None => 0,
+        };
         let homes = |warehouse: u64| socket_of(warehouse % threads);
         if sockets == 1 {
             return None;

@@ -1,6 +1,7 @@
 //! Formats the outcome as text for readers, as CSV and as JSON.
 
-use super::{Outcome, Role, Row};
+use super::breakdown::{MAPPING, simulated};
+use super::{LeftOut, Outcome, Role, Row};
 use std::fmt::Write;
 
 /// Returns the whole outcome as JSON.
@@ -13,20 +14,27 @@ pub fn to_json(outcome: &Outcome) -> String {
 /// Returns the outcome as CSV, one line per row.
 pub fn to_csv(outcome: &Outcome) -> String {
     let mut text = String::from(
-        "platform,variant,scheme,warehouses,cores,numa,placement,split,measured_txn_per_s,simulated_txn_per_s,\
-         ln_error,measured_abort_ratio,simulated_abort_ratio,steady\n",
+        "platform,variant,scheme,warehouses,cores,smt,thread_steps,numa,placement,split,measured_txn_per_s,simulated_txn_per_s,\
+         ln_error,measured_abort_ratio,simulated_abort_ratio,steady",
     );
+    for (name, _) in MAPPING {
+        let _ = write!(text, ",measured_{name},simulated_{name}");
+    }
+    text.push('\n');
     for row in &outcome.rows {
         let m = &row.measured;
         let steady = row.steady.map_or(String::new(), |steady| steady.to_string());
-        let _ = writeln!(
+        let steps: Vec<String> = m.threads.steps.iter().map(u64::to_string).collect();
+        let _ = write!(
             text,
-            "{},{},{},{},{},{},{},{},{:.0},{:.0},{:.3},{:.5},{:.5},{steady}",
+            "{},{},{},{},{},{},{},{},{},{},{:.0},{:.0},{:.3},{:.5},{:.5},{steady}",
             m.platform,
             m.variant,
             m.scheme,
             m.warehouses,
             m.cores,
+            m.threads.smt(),
+            steps.join("-"),
             m.numa,
             row.placement,
             split(row),
@@ -36,6 +44,12 @@ pub fn to_csv(outcome: &Outcome) -> String {
             m.abort_ratio,
             row.simulated_abort_ratio,
         );
+        for (name, ours) in MAPPING {
+            let measured = row.measured_breakdown.get(name);
+            let measured = measured.map_or(String::new(), |share| format!("{share:.4}"));
+            let _ = write!(text, ",{measured},{:.4}", simulated(row, ours));
+        }
+        text.push('\n');
     }
     text
 }
@@ -55,18 +69,9 @@ pub fn to_text(outcome: &Outcome) -> String {
     text.push('\n');
     text.push_str(&ranks(outcome));
     text.push('\n');
-    for work in &outcome.work {
-        let _ = writeln!(
-            text,
-            "work of procedures on {} ({}): {} cycles a record, {:.0} ns a transaction, from {} {}; no other constant is fitted",
-            work.platform,
-            work.machine,
-            work.cycles,
-            work.ns_per_transaction,
-            work.anchors,
-            work.from
-        );
-    }
+    text.push_str(&peaks(outcome));
+    text.push_str(&categories(outcome));
+    text.push_str(&constants(outcome));
     if let Some(all) = outcome.blocks.last() {
         let _ = writeln!(
             text,
@@ -85,13 +90,111 @@ pub fn to_text(outcome: &Outcome) -> String {
         let _ =
             writeln!(text, "{unsteady} simulated rows had not reached a steady state (marked ~)");
     }
-    if !outcome.skipped.is_empty() {
-        let _ = writeln!(text, "left out: {}", outcome.skipped);
+    for (what, skipped) in [
+        ("left out", &outcome.skipped),
+        ("left out of the shares of time", &outcome.skipped_breakdowns),
+    ] {
+        if !skipped.is_empty() {
+            let _ = writeln!(text, "{what}: {skipped}");
+        }
+    }
+    for note in &outcome.notes {
+        let _ = writeln!(text, "note: {note}");
     }
     if outcome.interrupted {
         text.push_str("interrupted: what is above was done before\n");
     }
     text
+}
+
+/// Returns a line for each platform's constant, their number, and what they contribute.
+fn constants(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for work in &outcome.work {
+        let from = match work.anchors {
+            0 => work.from.clone(),
+            anchors => format!("{anchors} {}", work.from),
+        };
+        let (cycles, ns) = (work.cycles, work.ns_per_transaction);
+        let (platform, machine) = (&work.platform, &work.machine);
+        let _ = writeln!(
+            text,
+            "work of procedures on {platform} ({machine}): {cycles} cycles a record, {ns:.0} ns a transaction, from {from}"
+        );
+    }
+    let _ = writeln!(text, "{}", fitted(outcome));
+    for left in &outcome.left_out {
+        let _ = writeln!(text, "{}", without(left));
+    }
+    text
+}
+
+/// Returns the number of fitted constants in words.
+pub(super) fn fitted(outcome: &Outcome) -> String {
+    let count = outcome.work.iter().filter(|work| work.is_fitted()).count();
+    format!(
+        "fitted constants: {count} (the work of procedures on each platform with one-core rows)"
+    )
+}
+
+/// Returns the error of a platform without its own constant in words.
+pub(super) fn without(left: &LeftOut) -> String {
+    let LeftOut { platform, own_cycles, others_cycles, rows, .. } = left;
+    let (own, others) = (left.median_abs_ln, left.median_abs_ln_left_out);
+    format!(
+        "{platform} left out of the fit: {others_cycles} instead of {own_cycles} cycles a record, median |ln| {others:.2} \
+         instead of {own:.2} over {rows} one-core rows"
+    )
+}
+
+/// Returns the table of the peaks, or nothing if there are none.
+fn peaks(outcome: &Outcome) -> String {
+    let names = ["peak", "scheme", "measured at", "simulated at", "steps"].map(str::to_owned);
+    let mut lines = vec![names.to_vec()];
+    lines.extend(outcome.peaks.iter().map(|peak| {
+        vec![
+            peak.setting.clone(),
+            peak.scheme.clone(),
+            peak.measured_cores.to_string(),
+            peak.simulated_cores.to_string(),
+            peak.steps.to_string(),
+        ]
+    }));
+    if lines.len() == 1 { String::new() } else { aligned(&lines, 2) + "\n" }
+}
+
+/// Returns the table of the errors of the categories of time, or nothing if no shares were measured.
+fn categories(outcome: &Outcome) -> String {
+    if outcome.categories.is_empty() {
+        return String::new();
+    }
+    let names = [
+        "share of time",
+        "ours",
+        "rows",
+        "difference",
+        "relative",
+        "one core",
+        "difference",
+        "relative",
+    ];
+    let mut lines = vec![names.map(str::to_owned).to_vec()];
+    for category in &outcome.categories {
+        let number =
+            |found: Option<f64>| found.map_or("-".to_owned(), |found| format!("{found:.2}"));
+        let (all, one) = (&category.all, &category.one_core);
+        lines.push(vec![
+            category.category.clone(),
+            category.ours.join(" + "),
+            all.rows.to_string(),
+            number(all.median_difference),
+            number(all.median_relative),
+            one.rows.to_string(),
+            number(one.median_difference),
+            number(one.median_relative),
+        ]);
+    }
+    aligned(&lines, 2) + "\n"
 }
 
 fn rows(outcome: &Outcome) -> String {
@@ -102,6 +205,7 @@ fn rows(outcome: &Outcome) -> String {
             "scheme",
             "wh",
             "cores",
+            "SMT",
             "memory",
             "measured/s",
             "simulated/s",
@@ -123,6 +227,7 @@ fn rows(outcome: &Outcome) -> String {
             format!("{}{anchor}", m.scheme),
             m.warehouses.to_string(),
             m.cores.to_string(),
+            m.threads.smt().to_string(),
             format!("{forced}{}", row.placement),
             format!("{:.0}", m.throughput_txn_per_s),
             format!("{unsteady}{:.0}", row.simulated_txn_per_s),

@@ -5,6 +5,7 @@
 //! scheme and on every number of cores. The anchor rows of a platform give the number.
 
 use super::simulate::{self, Told};
+use super::statistics::mean;
 use super::{Configuration, Measurement, Measurements, Role, Row, ValidateError, ValidateOptions};
 use machine::Word;
 use serde::{Deserialize, Serialize};
@@ -18,16 +19,30 @@ const RECORDS: f64 = (3.0 + 23.0) / 2.0;
 pub struct Work {
     /// Name of the platform.
     pub platform: String,
-    /// Name of the machine file.
+    /// Title of its machine.
     pub machine: String,
     /// Cycles for each record that a procedure accesses.
     pub cycles: u64,
     /// The same in nanoseconds, for a transaction of the narrow mix.
     pub ns_per_transaction: f64,
-    /// Number of rows that gave the constant.
+    /// Number of rows that gave the constant. It is 0 if the constant is that of other platforms.
     pub anchors: usize,
-    /// Kind of these rows: `anchor` rows, or one-core rows where there is no anchor, or none (the cost is then 0).
+    /// Origin of the constant: `anchor rows`; one-core rows where there is no anchor; or, where the platform has neither,
+    /// another platform with the same machine, or else the mean of all others.
     pub from: String,
+}
+
+impl Work {
+    /// Returns true if the constant was fitted to rows of this platform.
+    pub fn is_fitted(&self) -> bool {
+        self.anchors > 0
+    }
+}
+
+/// Returns the mean of the cycles of some platforms, or none if there are none.
+pub(super) fn mean_cycles<'a>(work: impl Iterator<Item = &'a Work>) -> Option<u64> {
+    let cycles: Vec<f64> = work.map(|work| work.cycles as f64).collect();
+    mean(&cycles).map(|mean| mean.round() as u64)
 }
 
 /// Returns the rows that give the constant of a platform, and their kind.
@@ -52,32 +67,60 @@ pub fn fit(
 ) -> Result<Vec<Work>, ValidateError> {
     let mut all: Vec<Work> = Vec::new();
     for row in &measurements.rows {
-        if all.iter().any(|work| work.platform == row.platform) {
-            continue;
+        if all.iter().all(|work| work.platform != row.platform) {
+            all.push(own(measurements, &row.platform, options, stop)?);
         }
-        let (rows, from) = anchors(&measurements.rows, &row.platform);
-        let configurations: Vec<Configuration> =
-            rows.iter().map(|row| Configuration::of(row, options, 0)).collect::<Result<_, _>>()?;
-        let known = vec![None; configurations.len()];
-        let clock_mhz = configurations.first().map_or(1, |first| first.machine.clock_mhz);
-        let told: Told<'_> = (&|_, _, _| {}, &|_| {});
-        let simulated = simulate::all(configurations, known, options.threads, stop, told)?;
-        if simulated.iter().any(Option::is_none) {
-            return Err(ValidateError::Interrupted);
+    }
+    let fitted: Vec<Work> = all.iter().filter(|work| work.is_fitted()).cloned().collect();
+    for work in all.iter_mut().filter(|work| !work.is_fitted()) {
+        let same = fitted.iter().find(|other| other.machine == work.machine);
+        let from = same.map_or("the mean of the others".to_owned(), |same| same.platform.clone());
+        let of = |other: &&Work| same.is_none_or(|same| same == *other);
+        if let Some(cycles) = mean_cycles(fitted.iter().filter(of)) {
+            let clock_mhz = measurements.machine_of(&work.platform).clock_mhz;
+            *work = Work { from, ..work.with_cycles(cycles, clock_mhz) };
         }
-        let missing: Vec<f64> = simulated.iter().flatten().map(missing_ns).collect();
-        let ns = (missing.iter().sum::<f64>() / missing.len().max(1) as f64).max(0.0);
-        let cycles = (ns / RECORDS * clock_mhz as f64 / 1000.0).round() as u64;
-        all.push(Work {
-            platform: row.platform.clone(),
-            machine: row.machine().to_owned(),
-            cycles,
-            ns_per_transaction: cycles as f64 * RECORDS * 1000.0 / clock_mhz as f64,
-            anchors: missing.len(),
-            from: from.to_owned(),
-        });
     }
     Ok(all)
+}
+
+/// Returns the constant that the rows of `platform` give, or 0 if there are none.
+fn own(
+    measurements: &Measurements,
+    platform: &str,
+    options: &ValidateOptions,
+    stop: &Word,
+) -> Result<Work, ValidateError> {
+    let (rows, from) = anchors(&measurements.rows, platform);
+    let configurations: Vec<Configuration> =
+        rows.iter().map(|row| Configuration::of(row, measurements, options, 0)).collect();
+    let known = vec![None; configurations.len()];
+    let told: Told<'_> = (&|_, _, _| {}, &|_| {});
+    let simulated = simulate::all(configurations, known, options.threads, stop, told)?;
+    if simulated.iter().any(Option::is_none) {
+        return Err(ValidateError::Interrupted);
+    }
+    let missing: Vec<f64> = simulated.iter().flatten().map(missing_ns).collect();
+    let ns = mean(&missing).unwrap_or(0.0).max(0.0);
+    let machine = measurements.machine_of(platform);
+    let cycles = (ns / RECORDS * machine.clock_mhz as f64 / 1000.0).round() as u64;
+    let blank = Work {
+        platform: platform.to_owned(),
+        machine: machine.title.clone(),
+        cycles: 0,
+        ns_per_transaction: 0.0,
+        anchors: missing.len(),
+        from: from.to_owned(),
+    };
+    Ok(blank.with_cycles(cycles, machine.clock_mhz))
+}
+
+impl Work {
+    /// Returns the same with another cost.
+    fn with_cycles(&self, cycles: u64, clock_mhz: u64) -> Work {
+        let ns_per_transaction = cycles as f64 * RECORDS * 1000.0 / clock_mhz as f64;
+        Work { cycles, ns_per_transaction, ..self.clone() }
+    }
 }
 
 /// Returns the nanoseconds that a simulated transaction on one core lacks.
@@ -115,13 +158,37 @@ mod tests {
         let (options, stop) = (ValidateOptions::default(), Word::new(0));
         let work = fit(&measurements, &options, &stop).expect("it runs");
         assert!(work[0].cycles > 0 && work[0].anchors == 1, "{work:?}");
-        let fitted = Configuration::of(&measurements.rows[0], &options, work[0].cycles);
+        let fitted =
+            Configuration::of(&measurements.rows[0], &measurements, &options, work[0].cycles);
         let told: Told<'_> = (&|_, _, _| {}, &|_| {});
-        let rows = simulate::all(vec![fitted.expect("good")], vec![None], 1, &stop, told);
+        let rows = simulate::all(vec![fitted], vec![None], 1, &stop, told);
         let row = rows.expect("it runs").remove(0).expect("not interrupted");
         assert!(row.ln_error.abs() < 0.03, "{row:?}");
         // A measurement that is faster than the simulation leaves no work.
         let fast = parsed("hpe,opt8,TICTOC,4,1,2,all,1,15,25000000,0,anchor\n");
         assert_eq!(fit(&fast, &options, &stop).expect("it runs")[0].cycles, 0);
+    }
+
+    #[test]
+    fn a_platform_without_rows_of_one_core_takes_the_constant_of_its_machine_or_of_the_others() {
+        let measurements = parsed(
+            "power9ri,optimised,SILO,4,24,8,all,1,15,1,0,calib\nhpe,opt8,SILO,4,8,2,all,1,15,1,0,calib\n\
+             power9,optimised,TICTOC,4,1,8,all,1,15,299486,0,anchor\n",
+        );
+        let (options, stop) = (ValidateOptions::default(), Word::new(0));
+        let work = fit(&measurements, &options, &stop).expect("it runs");
+        let [replicated, hpe, power] = &work[..] else { panic!("{work:?}") };
+        assert_eq!((power.anchors, power.from.as_str()), (1, "anchor rows"));
+        assert_eq!(
+            (replicated.from.as_str(), hpe.from.as_str()),
+            ("power9", "the mean of the others")
+        );
+        assert!(
+            power.cycles > 0 && replicated.cycles == power.cycles && hpe.cycles == power.cycles
+        );
+        assert!(hpe.ns_per_transaction > power.ns_per_transaction && !hpe.is_fitted());
+        // With a single fitted platform nobody is left out.
+        let none = super::super::left_out::errors(&measurements, &work, &[], &options, &stop);
+        assert_eq!(none.expect("nothing runs"), Some(vec![]));
     }
 }

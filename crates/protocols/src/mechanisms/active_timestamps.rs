@@ -169,8 +169,11 @@ mod tests {
 
     #[test]
     fn sessions_lie_on_their_nodes() {
-        let arena =
-            ArenaOptions { nodes: 2, sessions_per_node: Some(2), ..ArenaOptions::default() };
+        let arena = ArenaOptions {
+            nodes: 2,
+            session_nodes: Some([0, 0, 1].into()),
+            ..ArenaOptions::default()
+        };
         let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() }).unwrap();
         // The words that all sessions read lie on the node of the caller.
         let arena = machine.arena().on(1);

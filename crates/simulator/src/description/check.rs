@@ -1,6 +1,6 @@
 //! Parses a machine file, and finds the line that causes an error.
 
-use super::{DescriptionError, MachineDescription};
+use super::{DescriptionError, MachineDescription, SocketsDescription};
 
 impl MachineDescription {
     /// Parses the text of a machine file. `file` is its name in errors.
@@ -23,6 +23,10 @@ impl MachineDescription {
         line("title", &self.title)?;
         whole("clock_mhz", self.clock_mhz, 1, 100_000)?;
         whole("page_bytes", self.page_bytes, 4096, 1 << 30)?;
+        if !matches!(self.line_bytes, 64 | 128) {
+            let given = self.line_bytes;
+            return Err(fault("line_bytes", &format!("{given} is not allowed; allowed: 64, 128")));
+        }
         real("core.memory_parallelism", self.core.memory_parallelism, 1.0, 64.0)?;
         whole("core.store_buffer_lines", self.core.store_buffer_lines, 0, 1024)?;
         whole("core.atomic_cycles", self.core.atomic_cycles, 0, 10_000)?;
@@ -87,50 +91,8 @@ impl MachineDescription {
 
     fn check_sockets(&self) -> Result<(), Fault> {
         let s = self.sockets.as_ref().expect("asked for by the caller");
-        whole("sockets.count", s.count, 1, 1024)?;
-        whole("sockets.cores_per_socket", s.cores_per_socket, 1, 4096)?;
-        whole("sockets.chassis_sockets", s.chassis_sockets, 1, s.count)?;
-        if s.thread_steps.is_empty()
-            || !s.thread_steps.is_sorted_by(|a, b| a < b)
-            || s.thread_steps[0] == 0
-        {
-            return Err(fault(
-                "sockets.thread_steps",
-                "allowed: increasing numbers of threads, from 1 to 8",
-            ));
-        }
-        whole("sockets.thread_steps", s.threads_per_core(), 1, 8)?;
-        let last = s.level.len().saturating_sub(1) as u64;
-        if s.level.is_empty() {
-            return Err(fault(
-                "sockets.level",
-                "missing; at least [[sockets.level]] for local memory",
-            ));
-        }
-        let side = s.chassis_sockets as usize;
-        if s.within_chassis.len() != side || s.within_chassis.iter().any(|row| row.len() != side) {
-            let allowed = format!("allowed: {side} rows of {side} levels, as chassis_sockets says");
-            return Err(fault("sockets.within_chassis", &allowed));
-        }
-        for (i, row) in s.within_chassis.iter().enumerate() {
-            for (j, level) in row.iter().enumerate() {
-                whole(
-                    "sockets.within_chassis",
-                    *level,
-                    u64::from(i != j),
-                    if i == j { 0 } else { last },
-                )?;
-            }
-        }
-        if s.chassis_sockets < s.count {
-            let level = s.between_chassis.ok_or_else(|| {
-                fault("sockets.between_chassis", "missing; needed where there are several chassis")
-            })?;
-            whole("sockets.between_chassis", level, 1, last)?;
-        }
-        if let Some(level) = s.same_position {
-            whole("sockets.same_position", level, 1, last)?;
-        }
+        s.check_counts()?;
+        s.check_levels_between()?;
         if let Some(gbps) = s.port_bandwidth_gbps {
             real("sockets.port_bandwidth_gbps", gbps, 0.001, 100_000.0)?;
         }
@@ -147,16 +109,72 @@ impl MachineDescription {
                 least = level.latency_ns;
             }
         }
-        Ok(())
+        s.check_triangles()
     }
 }
 
-struct Fault {
+impl SocketsDescription {
+    /// Checks the numbers of sockets, cores and threads.
+    fn check_counts(&self) -> Result<(), Fault> {
+        whole("sockets.count", self.count, 1, 1024)?;
+        whole("sockets.cores_per_socket", self.cores_per_socket, 1, 4096)?;
+        whole("sockets.chassis_sockets", self.chassis_sockets, 1, self.count)?;
+        let (given, wanted) = (self.cores_by_socket.len() as u64, self.count);
+        if given != 0 && given != wanted {
+            let allowed = format!("{given} numbers given; allowed: {wanted}, one for each socket");
+            return Err(fault("sockets.cores_by_socket", &allowed));
+        }
+        for cores in &self.cores_by_socket {
+            whole("sockets.cores_by_socket", *cores, 1, self.cores_per_socket)?;
+        }
+        let steps = &self.thread_steps;
+        if steps.is_empty() || !steps.is_sorted_by(|a, b| a < b) || steps[0] == 0 {
+            return Err(fault(
+                "sockets.thread_steps",
+                "allowed: increasing numbers of threads, from 1 to 8",
+            ));
+        }
+        whole("sockets.thread_steps", self.threads_per_core(), 1, 8)
+    }
+
+    /// Checks that each two sockets have a level that exists.
+    fn check_levels_between(&self) -> Result<(), Fault> {
+        let last = self.level.len().saturating_sub(1) as u64;
+        if self.level.is_empty() {
+            return Err(fault(
+                "sockets.level",
+                "missing; at least [[sockets.level]] for local memory",
+            ));
+        }
+        let side = self.chassis_sockets as usize;
+        let within = &self.within_chassis;
+        if within.len() != side || within.iter().any(|row| row.len() != side) {
+            let allowed = format!("allowed: {side} rows of {side} levels, as chassis_sockets says");
+            return Err(fault("sockets.within_chassis", &allowed));
+        }
+        for (i, row) in within.iter().enumerate() {
+            for (j, level) in row.iter().enumerate() {
+                let (least, most) = if i == j { (0, 0) } else { (1, last) };
+                whole("sockets.within_chassis", *level, least, most)?;
+            }
+        }
+        if self.chassis_sockets < self.count {
+            let level = self.between_chassis.ok_or_else(|| {
+                fault("sockets.between_chassis", "missing; needed where there are several chassis")
+            })?;
+            whole("sockets.between_chassis", level, 1, last)?;
+        }
+        self.same_position.map_or(Ok(()), |level| whole("sockets.same_position", level, 1, last))
+    }
+}
+
+/// A value that is not allowed.
+pub(super) struct Fault {
     key: String,
     problem: String,
 }
 
-fn fault(key: &str, problem: &str) -> Fault {
+pub(super) fn fault(key: &str, problem: &str) -> Fault {
     Fault { key: key.to_owned(), problem: problem.to_owned() }
 }
 

@@ -4,7 +4,9 @@
 mod builtin;
 mod check;
 mod error;
+mod part;
 mod show;
+mod triangle;
 
 pub use builtin::builtin_names;
 pub use error::DescriptionError;
@@ -23,6 +25,9 @@ pub struct MachineDescription {
     pub clock_mhz: u64,
     /// Size of the pages that the measured system used.
     pub page_bytes: u64,
+    /// Bytes of a cache line, the unit that caches, links and memories move: 64 or 128.
+    #[serde(default = "usual_line", skip_serializing_if = "is_usual_line")]
+    pub line_bytes: u64,
     /// Properties of one core.
     pub core: CoreDescription,
     /// The first-level data cache of each core.
@@ -74,6 +79,12 @@ fn is_zero(number: &u64) -> bool {
 pub struct TlbDescription {
     /// Number of pages whose translations it holds.
     pub entries: u64,
+}
+
+/// Returns the throughput of a core with 1, 2, ... `threads` threads, as a multiple of one thread's, where nothing is known:
+/// 1.3 for two, 0.1 more for each other. It is an assumption.
+pub fn assumed_smt_throughput(threads: usize) -> Vec<f64> {
+    (0..threads as u32).map(|n| if n == 0 { 1.0 } else { f64::from(12 + n) / 10.0 }).collect()
 }
 
 /// Description of a private cache.
@@ -129,8 +140,12 @@ pub struct MeshDescription {
 pub struct SocketsDescription {
     /// Number of sockets.
     pub count: u64,
-    /// Number of physical cores of each socket.
+    /// Number of physical cores of a socket that has all of them.
     pub cores_per_socket: u64,
+    /// Number of physical cores of each socket, where some have fewer, for example because a hypervisor reserves
+    /// cores. Empty if all sockets have `cores_per_socket`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores_by_socket: Vec<u64>,
     /// Number of sockets in a chassis.
     pub chassis_sockets: u64,
     /// Order in which threads take a socket's cores. `[2]` puts two threads on each core at once. `[2, 4, 8]` first
@@ -174,15 +189,27 @@ pub struct CounterDescription {
     pub occupancy_cycles: u64,
 }
 
-/// Bytes of a cache line, on every machine.
-pub const LINE_BYTES: u64 = 64;
+/// Bytes of a cache line where a machine file does not say.
+pub const USUAL_LINE_BYTES: u64 = 64;
+
+fn usual_line() -> u64 {
+    USUAL_LINE_BYTES
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_usual_line(bytes: &u64) -> bool {
+    *bytes == USUAL_LINE_BYTES
+}
 
 impl MachineDescription {
     /// Returns the number of hardware threads, which is the largest number of workers of a run.
     pub fn cores(&self) -> usize {
         match (&self.mesh, &self.sockets) {
             (Some(mesh), _) => mesh.tiles as usize,
-            (None, Some(s)) => (s.count * s.cores_per_socket * s.threads_per_core()) as usize,
+            (None, Some(s)) => {
+                let cores: u64 = (0..s.count).map(|socket| s.cores_of(socket)).sum();
+                (cores * s.threads_per_core()) as usize
+            }
             (None, None) => 0,
         }
     }
@@ -211,7 +238,7 @@ impl MachineDescription {
 
     /// Returns the time, in 1/256 cycles, that a line takes at `gbps` GB/s.
     pub(crate) fn line_time_256(&self, gbps: f64) -> u64 {
-        (LINE_BYTES as f64 / gbps * self.clock_mhz as f64 / 1000.0 * 256.0 + 0.5) as u64
+        (self.line_bytes as f64 / gbps * self.clock_mhz as f64 / 1000.0 * 256.0 + 0.5) as u64
     }
 }
 
@@ -219,6 +246,26 @@ impl SocketsDescription {
     /// Returns the number of hardware threads of a core.
     pub fn threads_per_core(&self) -> u64 {
         self.thread_steps.last().copied().unwrap_or(1)
+    }
+
+    /// Returns the number of physical cores of a socket.
+    pub fn cores_of(&self, socket: u64) -> u64 {
+        self.cores_by_socket.get(socket as usize).copied().unwrap_or(self.cores_per_socket)
+    }
+
+    /// Returns the number of hardware threads of a socket.
+    pub fn threads_of(&self, socket: u64) -> u64 {
+        self.cores_of(socket) * self.threads_per_core()
+    }
+
+    /// Returns the socket of a thread. Threads fill one socket after the other, whatever the order within it.
+    pub fn socket_of_thread(&self, thread: u64) -> u64 {
+        let mut before = 0;
+        let full = (0..self.count).take_while(|socket| {
+            before += self.threads_of(*socket);
+            before <= thread
+        });
+        (full.count() as u64).min(self.count - 1)
     }
 
     /// Returns the level between two sockets, as a number in `level`.

@@ -32,6 +32,7 @@ impl MachineDescription {
         list.line("cores", self.cores().to_string());
         list.line("clock", format!("{} MHz", self.clock_mhz));
         list.line("page", format!("{} bytes", self.page_bytes));
+        list.line("cache line", format!("{} bytes", self.line_bytes));
         self.list_core(&mut list);
         self.list_shared_cache(&mut list);
         if let Some(mesh) = &self.mesh {
@@ -87,6 +88,9 @@ fn list_mesh(mesh: &MeshDescription, list: &mut Listing) {
 fn list_sockets(s: &SocketsDescription, list: &mut Listing) {
     let (cores, threads) = (s.cores_per_socket, s.threads_per_core());
     list.line("sockets", format!("{} of {cores} cores, {threads} threads each", s.count));
+    for socket in (0..s.count).filter(|socket| s.cores_of(*socket) != s.cores_per_socket) {
+        list.line(&format!("socket {socket}"), format!("{} cores", s.cores_of(socket)));
+    }
     let chassis = s.count.div_ceil(s.chassis_sockets);
     list.line("chassis", format!("{chassis} of {} sockets", s.chassis_sockets));
     list.line("threads take cores", format!("{:?} at a time", s.thread_steps));

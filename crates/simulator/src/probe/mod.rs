@@ -7,7 +7,7 @@ mod topology;
 
 use crate::description::{
     CacheDescription, CoreDescription, DescriptionError, LevelDescription, MachineDescription,
-    SharedCacheDescription, SocketsDescription,
+    SharedCacheDescription, SocketsDescription, USUAL_LINE_BYTES, assumed_smt_throughput,
 };
 use std::path::Path;
 use topology::Topology;
@@ -115,6 +115,7 @@ impl Measuring {
             title: self.topology.model.clone(),
             clock_mhz: mhz as u64,
             page_bytes: threads::page_bytes(),
+            line_bytes: USUAL_LINE_BYTES,
             core,
             l1: cache(caches.l1, l1),
             l2: caches.l2.zip(l2).map(|(bytes, cycles)| cache(bytes, cycles)),
@@ -212,8 +213,7 @@ impl Measuring {
                 "throughput of SMT siblings is assumed: 1.3 for two, 0.1 more for each other";
             self.notes.push(note.to_owned());
         }
-        let smt = |n| if n == 0 { 1.0 } else { 1.2 + 0.1 * n as f64 };
-        (0..threads_per_core).map(|n| tenths(smt(n))).collect()
+        assumed_smt_throughput(threads_per_core)
     }
 
     fn sockets(&self, level: Vec<LevelDescription>) -> SocketsDescription {
@@ -221,6 +221,7 @@ impl Measuring {
         SocketsDescription {
             count: topology.nodes() as u64,
             cores_per_socket: topology.cores_per_node() as u64,
+            cores_by_socket: Vec::new(),
             chassis_sockets: topology.nodes() as u64,
             thread_steps: vec![topology.threads_per_core() as u64],
             within_chassis: topology.level_matrix(),

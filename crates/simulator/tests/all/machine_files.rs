@@ -58,6 +58,44 @@ fn zero_and_nonsense_are_refused() {
     assert!(error.starts_with("my.toml:28: "), "{error}");
 }
 
+/// Returns the error of the Superdome Flex's machine file after a change.
+fn error_of_flex(from: &str, to: &str) -> String {
+    let text = MachineDescription::builtin_text("superdome-flex").unwrap();
+    assert!(text.contains(from), "{from}");
+    let error = MachineDescription::parse(&text.replacen(from, to, 1), "my.toml").unwrap_err();
+    error.to_string()
+}
+
+#[test]
+fn latencies_that_break_the_triangle_are_refused_with_the_three_sockets() {
+    let error = error_of_flex("latency_ns = 259 ", "latency_ns = 2590 ");
+    assert_eq!(
+        error,
+        "my.toml:38: sockets.within_chassis: socket 0 to 3 2590 ns (2hop), but 0 to 1 242.5 ns (1hop) and 1 to 3 242.5 ns \
+         (1hop); allowed: no way longer than the way through a third socket"
+    );
+    let text = MachineDescription::builtin_text("superdome-flex").unwrap();
+    let short = text.replace("between_chassis = 3", "between_chassis = 3\nsame_position = 1");
+    assert!(MachineDescription::parse(&short, "my.toml").is_ok());
+    let text = short.replace("latency_ns = 382.7", "latency_ns = 3827");
+    let error = MachineDescription::parse(&text, "my.toml").unwrap_err().to_string();
+    assert!(error.contains("sockets.between_chassis: socket 0 to 5 3827 ns (remote)"), "{error}");
+}
+
+#[test]
+fn lines_and_unequal_sockets_have_limits() {
+    let error = error_of_flex("page_bytes", "line_bytes = 96\npage_bytes");
+    assert!(error.ends_with("line_bytes: 96 is not allowed; allowed: 64, 128"), "{error}");
+    let fewer = |list: &str| {
+        let to = format!("chassis_sockets = 4\ncores_by_socket = {list}");
+        error_of_flex("chassis_sockets = 4", &to)
+    };
+    let error = fewer("[28, 27]");
+    assert!(error.ends_with("2 numbers given; allowed: 28, one for each socket"), "{error}");
+    let error = fewer(&format!("{:?}", [29; 28]));
+    assert!(error.ends_with("29 is not allowed; allowed: 1 to 28"), "{error}");
+}
+
 #[test]
 fn an_unknown_name_gets_a_suggestion() {
     let error = MachineDescription::load("graphit").unwrap_err().to_string();

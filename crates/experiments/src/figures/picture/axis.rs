@@ -34,10 +34,16 @@ impl Axis {
         let high = most.max(least * 1.5) * 1.15;
         let powers = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
         let first = if zero { vec![(low, "0".to_owned())] } else { Vec::new() };
-        let powers = powers.map(|power| 10f64.powi(power));
-        let inside =
-            powers.filter(|tick| (low..=high).contains(tick) && (!zero || *tick > low * 1.5));
-        let ticks = first.into_iter().chain(inside.map(|tick| (tick, written(tick)))).collect();
+        let ticks = |digits: &'static [f64]| {
+            let all =
+                powers.clone().flat_map(|power| digits.iter().map(move |d| d * 10f64.powi(power)));
+            let inside = |tick: &f64| (low..=high).contains(tick) && (!zero || *tick > low * 1.5);
+            all.filter(inside).map(|tick| (tick, written(tick))).collect::<Vec<_>>()
+        };
+        let whole = ticks(&[1.0]);
+        // A short axis has no two powers of ten.
+        let inside = if whole.len() > 1 { whole } else { ticks(&[1.0, 2.0, 5.0]) };
+        let ticks = first.into_iter().chain(inside).collect();
         Axis { low, high, scale: Scale::Log, ticks }
     }
 
@@ -84,5 +90,8 @@ mod tests {
         assert_eq!(axis.ticks[1].1, "1");
         assert_eq!((axis.part(0.0), axis.ticks.len()), (0.0, 7));
         assert!(axis.part(1.0) > 0.1 && axis.part(1e5) < 1.0);
+        let short = Axis::of(Scale::Log, [12.0, 96.0].into_iter());
+        let labels: Vec<&str> = short.ticks.iter().map(|tick| tick.1.as_str()).collect();
+        assert_eq!(labels, ["20", "50", "100"]);
     }
 }

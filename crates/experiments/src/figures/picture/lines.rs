@@ -3,27 +3,29 @@
 use super::axis::Axis;
 use super::canvas::{Anchor, Picture, Text};
 use super::{BOTTOM, COLOURS, LEFT, RIGHT, TOP};
-use crate::figures::{Line, Measure, Scale};
 
 /// Smallest distance of two labels, in pixels.
 const APART: f64 = 15.0;
 
-/// Draws `lines` into the panel that begins at `top`.
+/// A line to draw.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Name at the line's end.
+    pub name: String,
+    /// Number of the colour and of the form of the marks.
+    pub style: usize,
+    /// Points, ascending by place: place, value, and whether the value is sure. The mark of an unsure value is hollow.
+    pub points: Vec<(f64, f64, bool)>,
+}
+
+/// Draws `series` into the panel that begins at `top`. Each axis has a label.
 pub fn draw(
     picture: &mut Picture,
     top: f64,
-    lines: &[&Line],
-    (label, across): (&str, Scale),
-    (measure, up): (Measure, Scale),
+    series: &[Series],
+    (label, horizontal): (&str, &Axis),
+    (title, vertical): (&str, &Axis),
 ) {
-    let (title, unit) = measure.label();
-    let values: Vec<Vec<(f64, f64)>> = lines
-        .iter()
-        .map(|line| line.values(measure).into_iter().map(|(x, y)| (x, y / unit)).collect())
-        .collect();
-    let all = || values.iter().flatten();
-    let horizontal = Axis::of(across, all().map(|point| point.0));
-    let vertical = Axis::of(up, all().map(|point| point.1));
     let x = |value: f64| LEFT + horizontal.part(value) * (RIGHT - LEFT);
     let y = |value: f64| top + BOTTOM - vertical.part(value) * (BOTTOM - TOP);
     for (tick, label) in &vertical.ticks {
@@ -38,15 +40,15 @@ pub fn draw(
     picture.text(Text::at(middle, top + BOTTOM + 38.0, label).anchored(Anchor::Middle));
     picture.text(Text::at(18.0, top + (TOP + BOTTOM) / 2.0, title).upwards());
     let mut labels = Vec::new();
-    for (at, (line, values)) in lines.iter().zip(&values).enumerate() {
-        let colour = COLOURS[at % COLOURS.len()];
-        let places: Vec<(f64, f64)> = values.iter().map(|point| (x(point.0), y(point.1))).collect();
+    for Series { name, style, points } in series {
+        let colour = COLOURS[style % COLOURS.len()];
+        let places: Vec<(f64, f64)> = points.iter().map(|point| (x(point.0), y(point.1))).collect();
         picture.path(places.clone(), colour, 2.0);
-        for ((_, record), place) in line.points.iter().zip(&places) {
-            picture.mark(*place, at, colour, record.steady == Some(true));
+        for ((.., is_sure), place) in points.iter().zip(&places) {
+            picture.mark(*place, *style, colour, *is_sure);
         }
         if let Some(end) = places.last() {
-            labels.push((end.1, at, line.name.as_str()));
+            labels.push((end.1, *style, name.as_str()));
         }
     }
     for (place, at, name) in apart(labels, top + TOP, top + BOTTOM) {

@@ -10,10 +10,13 @@ mod lines;
 mod png;
 mod svg;
 
+pub use axis::Axis;
 pub use canvas::Picture;
+pub use lines::Series;
 pub use svg::escaped;
 
-use super::{Figure, Kind, Line};
+use super::data::Measure;
+use super::{Figure, Kind, Line, Scale};
 use canvas::{Anchor, GREY, INK, Text};
 
 /// Width of a picture in pixels.
@@ -46,13 +49,51 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
         let shown: Vec<&Line> = lines.iter().filter(|line| line.group == panel.group).collect();
         match panel.kind {
             Kind::Lines { y, across, up } => {
-                lines::draw(&mut picture, top, &shown, (figure.x, across), (y, up));
+                draw_lines(&mut picture, top, &shown, (figure.x, across), (y, up));
             }
             Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
         }
     }
     let bottom = picture.height() - 9.0;
     picture.text(Text::at(14.0, bottom, note).coloured(GREY).anchored(Anchor::Start));
+    picture
+}
+
+/// Draws a measure of `lines` into the panel that begins at `top`.
+fn draw_lines(
+    picture: &mut Picture,
+    top: f64,
+    lines: &[&Line],
+    (label, across): (&str, Scale),
+    (measure, up): (Measure, Scale),
+) {
+    let (title, unit) = measure.label();
+    let series: Vec<Series> = lines
+        .iter()
+        .enumerate()
+        .map(|(style, line)| {
+            let sure = line.points.iter().map(|(_, record)| record.steady == Some(true));
+            let points = line.values(measure).into_iter().zip(sure);
+            let points = points.map(|((x, y), is_sure)| (x, y / unit, is_sure)).collect();
+            Series { name: line.name.clone(), style, points }
+        })
+        .collect();
+    let all = || series.iter().flat_map(|series| &series.points);
+    let horizontal = Axis::of(across, all().map(|point| point.0));
+    let vertical = Axis::of(up, all().map(|point| point.1));
+    lines::draw(picture, top, &series, (label, &horizontal), (title, &vertical));
+}
+
+/// Draws a picture with one panel of lines. Each axis has a label.
+pub fn chart(
+    title: &str,
+    series: &[Series],
+    horizontal: (&str, &Axis),
+    vertical: (&str, &Axis),
+) -> Picture {
+    let mut picture = Picture::new(WIDTH, PANEL);
+    picture.text(Text::at(LEFT, 16.0, title).bold());
+    lines::draw(&mut picture, 0.0, series, horizontal, vertical);
     picture
 }
 

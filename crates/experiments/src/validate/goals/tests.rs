@@ -1,40 +1,12 @@
 //! Tests goals on invented rows.
 
 use super::*;
+use crate::validate::outcome::invented::row;
+use crate::validate::peaks::peaks;
 use crate::validate::{Measurement, Role};
 
-/// Returns a row with few warehouses and an error of ln(simulated / measured).
-fn row(scheme: &str, cores: u64, measured: f64, simulated: f64) -> Row {
-    let measured = Measurement {
-        platform: "hpe".into(),
-        variant: "opt8".into(),
-        scheme: scheme.into(),
-        warehouses: 4,
-        cores,
-        numa: "all".into(),
-        remote_lines_pct: 1.0,
-        remote_payments_pct: 15.0,
-        throughput_txn_per_s: measured,
-        abort_ratio: 0.25,
-        split: Role::Scored,
-        merged: 1,
-    };
-    Row {
-        placement: String::new(),
-        simulated_txn_per_s: simulated,
-        ln_error: (simulated / measured.throughput_txn_per_s).ln(),
-        simulated_abort_ratio: 0.3,
-        abort_ratio_error: 0.05,
-        breakdown: Default::default(),
-        commits: 1,
-        steady: None,
-        wall_s: 0.0,
-        measured,
-    }
-}
-
 fn found(rows: &[Row], what: &str) -> Goal {
-    let all = goals(rows);
+    let all = goals(rows, &[]);
     let named = all.iter().find(|goal| goal.what.contains(what));
     named.unwrap_or_else(|| panic!("{what} is a goal")).clone()
 }
@@ -87,6 +59,9 @@ fn a_curve_is_judged_at_its_peak_and_beyond() {
     ];
     let shift = found(&rows, "shift");
     assert_eq!((shift.over, shift.found, shift.is_reached()), (1, Some(2.0), Some(false)));
+    let peaks = peaks(&rows);
+    assert_eq!((peaks.len(), peaks[0].measured_cores, peaks[0].simulated_cores), (1, 14, 56));
+    assert!(peaks[0].setting.starts_with("hpe, opt8, 4 warehouses, SMT 2"), "{peaks:?}");
     let beyond = found(&rows, "times the peak");
     assert_eq!((beyond.over, beyond.found), (2, Some(4f64.ln())));
     // A peak at an end says nothing.

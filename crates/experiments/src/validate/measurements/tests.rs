@@ -22,7 +22,9 @@ fn a_good_row_is_read_whatever_the_order_of_its_columns() {
     let row = &found.rows[0];
     assert_eq!((row.scheme.as_str(), row.warehouses, row.cores), ("SILO", 4, 8));
     assert_eq!((row.throughput_txn_per_s, row.abort_ratio), (1526722.0, 0.11689));
-    assert_eq!((row.split, row.merged, row.machine()), (Role::Scored, 1, "superdome-flex"));
+    assert_eq!((row.split, row.merged), (Role::Scored, 1));
+    let platform = found.platform_of(row);
+    assert_eq!((platform.name.as_str(), platform.machine.cores()), ("hpe", 1568));
     assert!(row.bypasses());
     let reverse = |line: &str| line.split(',').rev().collect::<Vec<_>>().join(",");
     let text = format!("{}\n{}\n", reverse(HEADER), reverse(GOOD));
@@ -55,15 +57,9 @@ fn missing_columns_are_all_named() {
 
 #[test]
 fn bad_values_are_named_with_line_column_and_what_is_allowed() {
-    let allowed = "hpe, power8, power9, power9ri";
-    let unknown = format!("t.csv, line 2: platform is \"cray\"; allowed: {allowed}");
-    assert_eq!(error("hpe", "cray"), unknown);
-    assert!(
-        error("SILO", "SLIO").starts_with("t.csv, line 2: scheme is \"SLIO\"; allowed: NO_WAIT,")
-    );
-    assert!(
-        error("opt8", "opt9").starts_with("t.csv, line 2: variant is \"opt9\"; allowed: opt7,")
-    );
+    let cores = "t.csv, line 2: cores is \"1569\"; allowed: 1 to 1568 on hpe with 2 threads a core";
+    assert_eq!(error(",8,", ",1569,"), cores);
+    assert_eq!(error(",2,all", ",4,all"), "t.csv, line 2: smt is \"4\"; allowed: 1 to 2 on hpe");
     assert_eq!(error(",8,", ",0,"), "t.csv, line 2: cores is \"0\"; allowed: 1 to 1048576");
     assert_eq!(
         error("1526722", "-1"),
@@ -71,7 +67,9 @@ fn bad_values_are_named_with_line_column_and_what_is_allowed() {
     );
     assert!(error("1526722", "nan").contains("throughput_txn_per_s is \"nan\""));
     assert_eq!(error("0.11689", "1.5"), "t.csv, line 2: abort_ratio is \"1.5\"; allowed: 0 to 1");
-    assert_eq!(error("calib", "test"), "t.csv, line 2: split is \"test\"; allowed: anchor, calib");
+    let split =
+        "t.csv, line 2: split is \"\"; allowed: anchor, or any other word for a row that is scored";
+    assert_eq!(error("calib", ""), split);
     assert!(error("all", "near").contains("numa is \"near\"; allowed: all, local"));
     assert_eq!(error(",calib", ""), "t.csv, line 2: 11 values; allowed: 12, as in line 1");
 }
@@ -79,14 +77,22 @@ fn bad_values_are_named_with_line_column_and_what_is_allowed() {
 #[test]
 fn no_rows_and_no_usable_rows_are_different_things() {
     assert_eq!(parse(&[]).unwrap_err(), "t.csv: no rows below line 1");
-    let power = GOOD.replace("hpe", "power9");
-    let error = parse(&[&power, &power]).unwrap_err();
-    assert_eq!(
-        error,
-        "t.csv: no row that can be simulated (2 on power9, which has no machine file yet)"
-    );
-    let found = parse(&[GOOD, &power]).unwrap();
-    assert_eq!((found.rows.len(), found.skipped.0.len()), (1, 1));
+    let unknown = GOOD.replace("hpe", "cray");
+    let error = parse(&[&unknown, &unknown]).unwrap_err();
+    let why = "2 on cray, which hardware.toml lacks (known are hpe, power8, power9)";
+    assert_eq!(error, format!("t.csv: no row that can be simulated ({why})"));
+    let scheme = GOOD.replace("SILO", "SLIO");
+    let variant = GOOD.replace("opt8", "opt99");
+    let memory = GOOD.replace("hpe", "power9").replace("all", "2hop");
+    let found = parse(&[GOOD, &unknown, &scheme, &variant, &memory]).unwrap();
+    let whys: Vec<&str> = found.skipped.0.keys().map(String::as_str).collect();
+    let expected = [
+        "of the build opt99, whose options are not here yet",
+        "on cray, which hardware.toml lacks (known are hpe, power8, power9)",
+        "with SLIO, which is not here yet",
+        "with memory 2hop, a distance that the machine lacks",
+    ];
+    assert_eq!((found.rows.len(), whys), (1, expected.to_vec()));
 }
 
 #[test]
@@ -104,4 +110,22 @@ fn the_carried_rows_have_every_scheme_and_anchors() {
     assert!(!carried.skipped.is_empty());
     let anchors = carried.rows.iter().filter(|row| row.split == Role::Anchor).count();
     assert!(carried.rows.len() > 200 && anchors >= 4, "{} {anchors}", carried.rows.len());
+}
+
+#[test]
+fn the_order_of_threads_is_in_the_row() {
+    let header = format!("{HEADER},placement");
+    let text = format!(
+        "{header}\npower9ri,optimised,SILO,4,8,4,all,1,15,10,0,calib,spread2\n\
+         power8,optimised,SILO,4,8,8,all,1,15,10,0,calib,\n\
+         power8,optimised,SILO,4,8,8,all,1,15,10,0,calib,sideways\n"
+    );
+    let found = Measurements::parse(&text, "t.csv").unwrap();
+    let steps: Vec<&[u64]> = found.rows.iter().map(|row| row.threads.steps.as_slice()).collect();
+    assert_eq!(steps, [&[2, 4][..], &[2, 4, 8]]);
+    let why = found.skipped.0.keys().next().expect("one row is left out");
+    assert!(why.starts_with("placed \"sideways\", an unknown order of threads"), "{why}");
+    let notes: Vec<&str> =
+        found.platforms.iter().flat_map(|p| &p.notes).map(String::as_str).collect();
+    assert!(notes.iter().any(|note| note.starts_with("power9ri has no table")), "{notes:?}");
 }
