@@ -6,14 +6,14 @@ use crate::load::Moment;
 use crate::origin::Origin;
 use crate::report;
 use checker::Counterexample;
-use engine::EngineError;
+use engine::{ACCESS_KNOBS, AccessOptions, EngineError};
 use harness::arrivals::Arrivals;
 use harness::assemble;
 use harness::back_off::BackOff;
 use harness::run::{Growth, HarnessError, Plan, Repetition, run};
-use harness::run_record::{BrokenLaw, MachineKind, RunRecord, Setting};
+use harness::run_record::{BrokenLaw, MachineKind, RunRecord, Setting, Settings};
 use machine::{Native, NativeOptions, Word};
-use protocols::{KNOBS, ProtocolOptions};
+use protocols::{KNOBS, Knob, ProtocolOptions};
 use simulator::{Simulated, SimulatedOptions};
 use txn::{History, Workload};
 
@@ -28,6 +28,8 @@ pub struct Configuration {
     pub protocol: &'static str,
     /// Options of the protocol.
     pub protocol_options: ProtocolOptions,
+    /// How the engine executes accesses.
+    pub access: AccessOptions,
     /// Number of workers, one per core.
     pub cores: usize,
     /// Length of the warm-up, in seconds.
@@ -36,6 +38,8 @@ pub struct Configuration {
     pub measured_s: f64,
     /// Rules by which both lengths adapt, or none for exactly these lengths.
     pub growth: Option<Growth>,
+    /// Number of commits of one worker with which the run ends, or none if the lengths decide.
+    pub commits: Option<u64>,
     /// Number of repetitions.
     pub repetitions: usize,
     /// Seed of the first repetition.
@@ -44,6 +48,8 @@ pub struct Configuration {
     pub breakdown: bool,
     /// Arrivals of transactions in an open loop, or none for a closed loop.
     pub arrivals: Option<Arrivals>,
+    /// Set if native tables have small pages even if the system has huge ones.
+    pub small_pages: bool,
     /// Rule for aborted transactions.
     pub back_off: BackOff,
     /// Source of the certificate.
@@ -186,7 +192,9 @@ impl Configuration {
         expected.protocol_options = assemble::protocol_settings(&plan);
         fit_partitions(&mut expected, workload);
         let lengths = |r: &RunRecord| {
-            r.adapted.is_some() || (r.warm_up_s, r.measured_s) == (plan.warm_up_s, plan.measured_s)
+            r.adapted.is_some()
+                || plan.commits.is_some()
+                || (r.warm_up_s, r.measured_s) == (plan.warm_up_s, plan.measured_s)
         };
         !record.interrupted
             && record.schema_version == expected.schema_version
@@ -219,7 +227,8 @@ impl Configuration {
     ) -> Result<Vec<Repetition>, HarnessError> {
         match &self.machine {
             MachineChoice::Native => {
-                let options = NativeOptions { breakdown: self.breakdown, ..Default::default() };
+                let mut options = NativeOptions { breakdown: self.breakdown, ..Default::default() };
+                options.arena.huge_pages &= !self.small_pages;
                 run(&|_| Native::new(options.clone()), workload, plan, stop, &mut |_| {})
             }
             MachineChoice::Simulated { description, .. } => {
@@ -238,6 +247,8 @@ impl Configuration {
             architecture: self.architecture.clone(),
             protocol: self.protocol.to_owned(),
             protocol_options: self.protocol_options.clone(),
+            commits: self.commits,
+            access: self.access,
             cores: self.cores,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
@@ -254,7 +265,16 @@ impl Configuration {
     }
 
     fn blank(&self, facts: &Facts, origin: &Origin) -> RunRecord {
+        let mut architecture_options = settings(ACCESS_KNOBS, &self.access);
+        if let Some(commits) = self.commits {
+            let stop = Setting::Integer(commits);
+            architecture_options.insert("commits-of-first-worker".to_owned(), stop);
+        }
+        if self.small_pages {
+            architecture_options.insert("pages".to_owned(), Setting::Text("small".to_owned()));
+        }
         RunRecord {
+            architecture_options,
             workload: facts.name.to_owned(),
             workload_options: facts.options.clone(),
             machine: self.machine.name().to_owned(),
@@ -275,23 +295,32 @@ impl Configuration {
             Evidence::Companion(_) => "a shorter run of the same configuration, recorded",
         };
         let history = Setting::Text(history.to_owned());
-        blank.architecture_options.insert("certificate_of".to_owned(), history);
+        blank.architecture_options.insert(report::CERTIFICATE_OF.to_owned(), history);
     }
 
     /// Returns the command that runs this configuration with the given seed and certifies it.
     fn command_line(&self, facts: &Facts, seed: u64) -> String {
+        let mut options = protocol_arguments(&self.protocol_options);
+        options.push_str(&access_arguments(&self.access));
+        if self.small_pages {
+            options.push_str(" --pages small");
+        }
         let (warm_up_s, measured_s) = match self.evidence {
             Evidence::Companion(measured_s) => (0.0, measured_s),
             _ => (self.warm_up_s, self.measured_s),
         };
+        let length = match self.commits {
+            Some(commits) => format!("--commits {commits}"),
+            None => format!("--seconds {measured_s}"),
+        };
         format!(
             "kilocore run {} --cc {} --cores {} --machine {} {} --warm-up {warm_up_s} \
-             --seconds {measured_s} --seed {seed} --certify{}{}",
+             {length} --seed {seed} --certify{}{}",
             facts.command_line(),
             self.protocol,
             self.cores,
             self.machine.given(),
-            protocol_arguments(&self.protocol_options),
+            options,
             self.arrivals.map_or(String::new(), |arrivals| {
                 let (process, rate) = (arrivals.process.name(), arrivals.rate_txn_per_s);
                 format!(" --arrivals {process} --rate {rate}")
@@ -322,13 +351,34 @@ pub fn protocol_arguments(options: &ProtocolOptions) -> String {
     if let Some(isolation) = options.isolation {
         line.push_str(&format!(" --isolation {isolation}"));
     }
-    for knob in KNOBS {
-        let (value, default) = (knob.value(options), knob.value(&ProtocolOptions::default()));
-        if let Some(value) = value.filter(|value| Some(value) != default.as_ref()) {
-            line.push_str(&format!(" --cc-option {}={value}", knob.name));
-        }
+    for (name, value) in set_by_hand(KNOBS, options) {
+        line.push_str(&format!(" --cc-option {name}={value}"));
     }
     line
+}
+
+/// Returns the options of accesses in the form of the command line, with a space in front of each.
+pub fn access_arguments(options: &AccessOptions) -> String {
+    let given = set_by_hand(ACCESS_KNOBS, options);
+    given.map(|(name, value)| format!(" --engine-option {name}={value}")).collect()
+}
+
+/// Returns the names and values of the knobs that do not have their defaults.
+fn set_by_hand<O: Default>(
+    knobs: &'static [Knob<O>],
+    options: &O,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let values =
+        knobs.iter().map(|knob| (knob.name, knob.value(options), knob.value(&O::default())));
+    values
+        .filter(|(_, value, default)| value != default)
+        .filter_map(|(name, value, _)| Some((name, value?)))
+}
+
+/// Returns the knobs that do not have their defaults, for a record.
+fn settings<O: Default>(knobs: &'static [Knob<O>], options: &O) -> Settings {
+    let given = set_by_hand(knobs, options);
+    given.map(|(name, value)| (name.to_owned(), Setting::Text(value))).collect()
 }
 
 /// Replaces `so_far` by the certificate of `repetition` if that is worse.

@@ -30,6 +30,28 @@ fn numbers_of_cores() {
 }
 
 #[test]
+fn options_of_the_engine_and_the_end_of_a_run() {
+    let words = "run ycsb --engine-option copies=rows";
+    refused(words, &["--engine-option copies is rows;", "columns, records"]);
+    let words = "explore counters --engine-option read-only-tables=on";
+    refused(words, &["read-only-tables is on;", "controlled, bypass"]);
+    refused("compare ycsb --engine-option copis=rows", &["'copis'", "did you mean 'copies'?"]);
+    refused("run ycsb --engine-option copies", &["'copies'", "NAME=VALUE"]);
+    refused("run ycsb --machine graphite --pages small", &["--pages small", "graphite", "huge"]);
+    refused("run ycsb --commits 5 --seconds 1", &["--commits", "--seconds"]);
+    refused("run ycsb --commits 0", &["'0'", "--commits", "from 1"]);
+    refused("run tpcc --index btree", &["--index is btree;", "hash, perfect"]);
+    refused("run tpcc-accesses --bypass", &["'--bypass'"]);
+    let words = "run ycsb --cc SILO --cc-option commit-locks=bounded:0";
+    refused(words, &["commit-locks is bounded:0;", "bounded:N with N from 1 to 100000"]);
+    refused(
+        "run ycsb --cc WAIT_DIE --cc-option latch=ticket",
+        &["latch is ticket;", "mutex, spin"],
+    );
+    refused("run ycsb --cc SILO --cc-option latch=spin", &["latch is only for NO_WAIT, WAIT_DIE"]);
+}
+
+#[test]
 fn options_of_workloads() {
     refused("run ycsb --theta 1", &["--theta is 1;", "at least 0 and less than 1"]);
     refused("run ycsb --theta -0.1", &["--theta is -0.1;", "at least 0 and less than 1"]);

@@ -16,7 +16,7 @@ use protocols::{
     mechanisms::commit_order::CommitOrder,
 };
 use std::{any::Any, fmt};
-use storage::{Place, Store, StoreError, StoreLoader, Table};
+use storage::{AccessOptions, Place, Store, StoreError, StoreLoader, Table};
 use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 
 /// Options of an engine.
@@ -24,6 +24,8 @@ use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 pub struct EngineOptions {
     /// Options of the protocol.
     pub protocol: ProtocolOptions,
+    /// How accesses are executed.
+    pub access: AccessOptions,
     /// Number of concurrent sessions, services included.
     pub sessions: usize,
     /// Set to record histories, for certificates.

@@ -21,6 +21,7 @@ impl<M: Machine, P: Protocol<M>> Owner<M, P> {
             keep_versions: options.record_history,
             keep_digests: options.record_values,
             words: ProtocolWords::of::<P::Words>(),
+            access: options.access,
         };
         let (arena, timestamps) = (machine.arena(), options.protocol.timestamps);
         Ok(Owner {

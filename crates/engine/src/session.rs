@@ -145,6 +145,28 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
                 Err(abort) => return self.fail(abort),
             }
         }
+        self.read_otherwise(table, key, columns, intent, out)
+    }
+
+    /// Reads a row that the fast path has left alone. It is apart from the fast path, which stays small.
+    #[inline(never)]
+    fn read_otherwise(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.read_specially(table, key, columns, intent, out) {
+                Ok(Some(head)) => return Ok(head.state.is_present()),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
         self.work().access(|work| work.read(table, Key::Number(key), columns, intent, out))
     }
 
@@ -160,6 +182,27 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
             && let Some(site) = self.sites.direct(table, key)
         {
             match site.update_number(table, key, columns, values) {
+                Ok(Some(written)) => return Ok(written),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
+        self.update_otherwise(table, key, columns, values)
+    }
+
+    /// Updates a row that the fast path has left alone.
+    #[inline(never)]
+    fn update_otherwise(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.direct(table, key)
+        {
+            match site.update_specially(table, key, columns, values) {
                 Ok(Some(written)) => return Ok(written),
                 Ok(None) => {}
                 Err(abort) => return self.fail(abort),
@@ -311,6 +354,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         {
             site.prefetch(table, keys, columns);
         }
+    }
+
+    fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
+        self.work().access(|work| work.append(row))
     }
 
     fn allocate_timestamp(&mut self) -> u64 {

@@ -52,6 +52,7 @@ fn with_each_protocol(commit_updates: bool, test: impl Fn(&mut dyn Session)) {
         let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };
         let machine = Arc::new(Native::new(options).expect("address space"));
         let options = EngineOptions {
+            access: Default::default(),
             protocol: protocol.clone(),
             sessions: 1,
             record_history: false,

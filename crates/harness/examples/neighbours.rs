@@ -16,6 +16,8 @@ fn measured(workload: &Tpcc, protocol: &str, threads: usize, seconds: f64) -> Re
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: protocol.to_owned(),
         protocol_options: ProtocolOptions::default(),
+        commits: None,
+        access: Default::default(),
         cores: threads,
         warm_up_s: 0.2,
         measured_s: seconds,

@@ -30,6 +30,7 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
         let machine = Arc::new(Native::new(options).expect("address space"));
         let partitions = Some(self.workload.schema().partitions());
         let options = EngineOptions {
+            access: Default::default(),
             protocol: ProtocolOptions { partitions, ..ProtocolOptions::default() },
             sessions: 2,
             record_history: false,

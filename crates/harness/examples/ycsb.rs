@@ -31,6 +31,8 @@ fn main() {
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: protocol.clone(),
         protocol_options: ProtocolOptions::default(),
+        commits: None,
+        access: Default::default(),
         cores: cores.parse().unwrap(),
         warm_up_s: if modelled { 0.0002 } else { 0.5 },
         measured_s: arguments

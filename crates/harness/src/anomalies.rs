@@ -98,6 +98,7 @@ pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
         let seed = search.first_seed.wrapping_add(outcome.schedules);
         let machine = explorers.take(seed, STEP_LIMIT)?;
         let options = EngineOptions {
+            access: Default::default(),
             protocol: fitted(&search.protocol_options, &Rows),
             sessions: search.anomaly.transactions() + 1,
             record_history: true,

@@ -28,7 +28,7 @@ pub use story::{Story, trace};
 pub use violation::Violation;
 
 use crate::{erased::ErasedWorkload, run::HarnessError};
-use engine::{EngineError, registry};
+use engine::{AccessOptions, EngineError, registry};
 use judgement::{How, Judgement};
 use machine::{Explored, ExploredOptions, Fault, Schedule, Word, cold::Arc};
 use protocols::{ProtocolOptions, faults};
@@ -46,6 +46,8 @@ pub struct Exploration {
     pub mutant: Option<String>,
     /// The protocol's options.
     pub protocol_options: ProtocolOptions,
+    /// How the engine executes accesses.
+    pub access: AccessOptions,
     /// Seed of the first schedule. The following seeds count up.
     pub first_seed: u64,
     /// Number of schedules to run.
@@ -71,6 +73,7 @@ impl Default for Exploration {
             protocol: String::new(),
             mutant: None,
             protocol_options: ProtocolOptions::default(),
+            access: AccessOptions::default(),
             first_seed: 1,
             schedules: 1000,
             workers: 3,

@@ -89,7 +89,7 @@ impl<M: Machine> Measurement<'_, M> {
         let (started, operations) = (Instant::now(), self.machine.operations());
         let moved_before = self.machine.lines_moved().unwrap_or_default();
         let used_before = self.machine.arena().used();
-        self.machine.run(bodies, self.services())?;
+        self.machine.run(bodies, self.services_of(&timeline))?;
         let wall_s = started.elapsed().as_secs_f64();
         let executed = self.machine.operations().map(|now| now - operations.unwrap_or(0));
         let moved = self.machine.lines_moved().map(|now| now - moved_before);
@@ -109,7 +109,8 @@ impl<M: Machine> Measurement<'_, M> {
             most_busy_ticks: self.ticks(growth.most_busy_s),
             rule: growth.rule,
         });
-        Timeline::new(one_each.then_some(self.plan.cores), growth, M::MODELLED)
+        let timeline = Timeline::new(one_each.then_some(self.plan.cores), growth, M::MODELLED);
+        timeline.ending_at(self.plan.commits)
     }
 
     fn ticks(&self, seconds: f64) -> u64 {
@@ -137,7 +138,7 @@ impl<M: Machine> Measurement<'_, M> {
         let plan = Loop::<&mut dyn Watcher> {
             back_off: plan.back_off,
             seed: seed ^ (worker as u64) << 32,
-            stop: self.stop,
+            stop: if plan.commits.is_some() { timeline.reached() } else { self.stop },
             arrivals: plan
                 .arrivals
                 .map(|arrivals| ArrivalTimes::new(arrivals, worker, plan.cores, seed, hz)),
@@ -152,6 +153,25 @@ impl<M: Machine> Measurement<'_, M> {
         let interval_ticks = self.ticks(self.plan.epoch_interval_s).max(1);
         let services = self.engine.services().into_iter();
         services.map(|service| Service { interval_ticks, ..service }).collect()
+    }
+
+    /// Returns the services of a run that reports to `timeline`. If the workers look whether the first of them has reached
+    /// a number of commits, the services tell them that the run was stopped.
+    fn services_of<'a>(&'a self, timeline: &'a Timeline) -> Vec<Service<'a, M>> {
+        let services = self.services();
+        if self.plan.commits.is_none() {
+            return services;
+        }
+        let telling = |Service { name, interval_ticks, tick }: Service<'a, M>| {
+            let tick = Box::new(move |core: &M::Core| {
+                tick(core);
+                if self.stop.peek() != 0 {
+                    timeline.reached().poke(1);
+                }
+            });
+            Service { name, interval_ticks, tick }
+        };
+        services.into_iter().map(telling).collect()
     }
 
     /// Adds up the workers' results. Fields that only the whole run can provide are left blank.
@@ -198,7 +218,9 @@ impl<M: Machine> Measurement<'_, M> {
             latencies: sum.latencies,
             entered,
             in_flight,
-            steadiness: (!interrupted).then(|| steadiness::judge(&commits, kept)),
+            // The slices of a run that was cut short have different lengths.
+            steadiness: (!interrupted && plan.commits.is_none())
+                .then(|| steadiness::judge(&commits, kept)),
             ended,
             ticks_per_second: clock,
             warm_up_ticks: interval.begin - begun + left_out,

@@ -12,7 +12,7 @@ use crate::{
     timeline::Ended,
 };
 use engine::{
-    Dataset, Engine, EngineError, EngineOptions, Session, TypedEngine,
+    AccessOptions, Dataset, Engine, EngineError, EngineOptions, Session, TypedEngine,
     registry::{EngineVisitor, with_engine},
 };
 use hdrhistogram::Histogram;
@@ -31,6 +31,8 @@ pub struct Plan {
     pub protocol: String,
     /// Options of the protocol.
     pub protocol_options: ProtocolOptions,
+    /// How the engine executes accesses.
+    pub access: AccessOptions,
     /// Number of workers, one per core.
     pub cores: usize,
     /// Warm-up before the measured interval, in seconds of the machine's time.
@@ -39,6 +41,9 @@ pub struct Plan {
     pub measured_s: f64,
     /// Rules by which warm-up and interval adapt, or none for exactly the lengths above.
     pub growth: Option<Growth>,
+    /// Number of transactions that one worker commits in the measured interval, after which the run ends. The
+    /// interval is then as long as that takes. None if the lengths above decide.
+    pub commits: Option<u64>,
     /// Number of repetitions.
     pub repetitions: usize,
     /// Seed of every random choice.
@@ -262,6 +267,9 @@ impl<M: Engines> Job<'_, M> {
     /// Returns the plan of the repetition after `done`, or none if it would take too long.
     fn next_plan(&self, done: &[Repetition]) -> Option<Plan> {
         let plan = self.plan.clone();
+        if plan.commits.is_some() {
+            return Some(Plan { growth: None, ..plan });
+        }
         // Arrival times are counted from the begin of the run, so an open loop cannot adapt its length.
         let growth = plan.growth.filter(|_| plan.arrivals.is_none());
         let (Some(first), Some(limits)) = (done.first(), growth) else {
@@ -276,6 +284,7 @@ impl<M: Engines> Job<'_, M> {
 
     fn engine(&self, machine: &Arc<M>) -> Result<Arc<dyn Engine<M>>, HarnessError> {
         let options = EngineOptions {
+            access: self.plan.access,
             protocol: fitted(&self.plan.protocol_options, self.workload),
             sessions: self.plan.cores + 1,
             record_history: self.plan.record_history,

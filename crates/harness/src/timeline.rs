@@ -10,7 +10,7 @@ use crate::{
     steadiness::{self, Rule},
 };
 use hdrhistogram::Histogram;
-use machine::{Core, Spent, cold::Mutex};
+use machine::{Core, Spent, Word, cold::Mutex};
 use txn::AbortReason;
 
 /// Number of slices of the measured interval.
@@ -68,6 +68,8 @@ pub enum Ended {
     Steady,
     /// The run reached its maximum length.
     AtLimit,
+    /// A worker had committed as many transactions as were asked for.
+    AtCommits,
 }
 
 impl Ended {
@@ -77,6 +79,7 @@ impl Ended {
             Ended::AsAsked => "as asked",
             Ended::Steady => "steady",
             Ended::AtLimit => "at the limit",
+            Ended::AtCommits => "at the commits of the first worker",
         }
     }
 }
@@ -90,6 +93,10 @@ pub struct Timeline {
     /// Number of latencies that a worker collects. It is one where time is modelled, because a decision there must
     /// take everything into account.
     batch: usize,
+    /// Number of commits of one worker, in the interval, with which the run ends. Until then the interval grows.
+    quota: Option<u64>,
+    /// Set when a worker has reached the quota.
+    reached: Word,
     state: Mutex<State>,
 }
 
@@ -114,7 +121,30 @@ impl Timeline {
     pub fn new(workers: Option<usize>, growth: Option<Growth>, modelled: bool) -> Timeline {
         let whole = Interval { begin: 0, end: u64::MAX };
         let state = Mutex::new(State { interval: whole, slices: Vec::new(), ended: None });
-        Timeline { workers, growth, batch: if modelled { 1 } else { BATCH }, state }
+        let batch = if modelled { 1 } else { BATCH };
+        Timeline { workers, growth, batch, quota: None, reached: Word::new(0), state }
+    }
+
+    /// Returns the timeline of a run that ends when the first worker has committed `quota` transactions in the
+    /// interval. The interval grows until then.
+    pub fn ending_at(self, quota: Option<u64>) -> Timeline {
+        Timeline { quota, ..self }
+    }
+
+    /// Returns a word that is not zero once a worker has reached the quota. All workers then end.
+    pub fn reached(&self) -> &Word {
+        &self.reached
+    }
+
+    /// Ends the interval, because a worker has reached the quota at `now`. Only the first call has an effect.
+    #[cold]
+    fn reach_quota(&self, now: u64) {
+        let mut state = self.state.lock();
+        if state.ended.is_none() {
+            state.ended = Some(Ended::AtCommits);
+            state.interval.end = now.max(state.interval.begin + 1);
+            self.reached.poke(1);
+        }
     }
 
     /// Returns the final interval, its slices, and the reason for its end.
@@ -137,7 +167,10 @@ impl Timeline {
     fn place(&self, now: u64) -> Place {
         let mut state = self.state.lock();
         while now >= state.interval.end {
-            state.ended = state.ended.or_else(|| self.ends(&state));
+            state.ended = match (state.ended, self.quota) {
+                (None, None) => self.ends(&state),
+                (ended, _) => ended,
+            };
             if state.ended.is_some() {
                 return Place { since: state.interval.end, until: u64::MAX, part: Part::After };
             }
@@ -257,6 +290,8 @@ pub struct Meter<'a> {
     total: Counts,
     /// Time by category at the last hand-over.
     spent: Spent,
+    /// Number of commits in the interval that are missing from the quota. Never zero before, if there is no quota.
+    missing: u64,
     /// Ages of the transactions in flight at the end.
     in_flight_ticks: Vec<u64>,
 }
@@ -273,6 +308,7 @@ impl<'a> Meter<'a> {
             latencies: Vec::with_capacity(timeline.batch),
             total: Counts::default(),
             spent: Spent::default(),
+            missing: timeline.quota.unwrap_or(u64::MAX),
             in_flight_ticks: Vec::new(),
         }
     }
@@ -316,6 +352,10 @@ impl<'a> Meter<'a> {
                 self.latencies.push(now - intended);
                 if self.latencies.len() >= self.timeline.batch {
                     self.hand_over();
+                }
+                self.missing -= 1;
+                if self.missing == 0 {
+                    self.timeline.reach_quota(now);
                 }
             }
             Part::After => self.leave_in_flight(intended, self.since),

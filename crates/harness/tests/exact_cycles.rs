@@ -31,6 +31,8 @@ fn line<W: Workload>(name: &str, workload: &W, machine: &str, cores: usize, cc: 
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: cc.into(),
         protocol_options: ProtocolOptions::default(),
+        commits: None,
+        access: Default::default(),
         cores,
         warm_up_s: 0.000_1,
         measured_s: 0.001,

@@ -37,6 +37,8 @@ fn plan(protocol: &str, cores: usize, measured_s: f64) -> Plan {
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: protocol.into(),
         protocol_options: ProtocolOptions::default(),
+        commits: None,
+        access: Default::default(),
         cores,
         warm_up_s: 0.0,
         measured_s,
@@ -292,6 +294,7 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
     let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
     let machine = Arc::new(Simulated::new(graphite, SimulatedOptions::default()).expect("room"));
     let options = EngineOptions {
+        access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 8,
         record_history: false,
@@ -325,4 +328,33 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
     let reports = reports.into_inner();
     assert!(reports.iter().all(|(commits, _)| *commits == 100), "{reports:?}");
     assert!(reports.iter().map(|(_, aborts)| aborts).sum::<u64>() > 100, "{reports:?}");
+}
+
+/// A run that ends with the commits of its first worker ends at that moment, whatever length it began with.
+#[test]
+fn a_run_ends_when_the_first_worker_has_committed_enough() {
+    let options = KeyValueOptions { records: 64, accesses: 4, ..KeyValueOptions::default() };
+    let workload = KeyValue::new(options).expect("good options");
+    let ending = |cores, commits, measured_s| {
+        let plan = Plan { commits: Some(commits), ..plan("SILO", cores, measured_s) };
+        recorded(&workload, &plan)
+    };
+    let alone = ending(1, 700, 0.000_01);
+    assert_eq!(alone.commits, 700);
+    assert_eq!(
+        alone,
+        RunRecord {
+            wall_s: alone.wall_s,
+            operations_per_wall_s: alone.operations_per_wall_s,
+            ..ending(1, 700, 0.000_01)
+        }
+    );
+    let longer = ending(1, 700, 0.01);
+    assert_eq!((longer.commits, longer.measured_s), (700, alone.measured_s));
+    let twice = ending(1, 1400, 0.000_01).measured_s / alone.measured_s;
+    // The first accesses find nothing in the caches.
+    assert!((1.3..2.1).contains(&twice), "{twice}");
+    let many = ending(16, 100, 0.000_01);
+    assert!((100 + 15..=16 * 101).contains(&many.commits), "{}", many.commits);
+    assert!(many.steadiness.is_none() && !many.interrupted && many.adapted.is_none());
 }

@@ -125,6 +125,7 @@ fn numbers_that_are_drawn_too_late_are_noticed() {
 
 fn options() -> EngineOptions {
     EngineOptions {
+        access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 2,
         record_history: false,

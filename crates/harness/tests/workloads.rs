@@ -105,6 +105,8 @@ fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> 
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: protocol.into(),
         protocol_options: ProtocolOptions::default(),
+        commits: None,
+        access: Default::default(),
         cores,
         warm_up_s: measured_s / 10.0,
         measured_s,

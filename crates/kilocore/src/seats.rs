@@ -122,6 +122,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
     machine::Machine::arena(&*machine).limit(0, limit);
     let partitions = protocol.partitions.unwrap_or(1);
     let engine_options = EngineOptions {
+        access: Default::default(),
         protocol,
         sessions: options.max_sessions,
         record_history: false,

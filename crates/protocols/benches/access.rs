@@ -65,7 +65,13 @@ fn store_of<R: Zeroed + Send + Sync + 'static>(
     let words = ProtocolWords::of::<R>();
     let store: Store<Native> = Store::new(
         machine.clone(),
-        StoreOptions { sessions: 2, keep_versions: false, keep_digests: false, words },
+        StoreOptions {
+            sessions: 2,
+            keep_versions: false,
+            keep_digests: false,
+            words,
+            access: Default::default(),
+        },
     )
     .expect("room in the arena");
     let columns =

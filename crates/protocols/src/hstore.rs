@@ -92,7 +92,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["partitions", "older-at-partition"]
+        &["partitions", "older-at-partition", "latch"]
     }
 
     fn create(
@@ -102,7 +102,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
     ) -> Result<Self, OutOfMemory> {
         let partitions = options.partitions.unwrap_or(1).max(1) as usize;
         Ok(Hstore {
-            locks: PartitionLocks::new(arena, partitions, sessions)?,
+            locks: PartitionLocks::new(arena, (partitions, options.latch), sessions)?,
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             older: match options.older_at_partition {
                 OlderAtPartition::GoesFirst => Older::GoesFirst,

@@ -29,10 +29,11 @@ pub mod two_version_no_wait;
 pub mod wait_die;
 pub mod wound_wait;
 
+pub(crate) use options::PAUSE_TICKS;
 pub use options::duration;
 pub use options::{
-    CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LockForm, LockPlacement, OlderAtPartition,
-    ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
+    CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LatchKind, LockForm, LockPlacement, MAX_PAUSES,
+    OlderAtPartition, ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
     Change, CommitLog, Declaration, Image, Images, Isolation, IsolationError, Prepared, Protocol,

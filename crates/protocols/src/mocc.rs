@@ -133,7 +133,10 @@ impl<M: Machine> MoccRules<M> {
                 CommitLocks::Wait => {
                     own.locks.lock(core, record, Mode::Exclusive, OutOfOrder::Restore)?;
                 }
-                CommitLocks::Refuse => own.locks.lock_at_once(core, record)?,
+                bounded => {
+                    let ticks = bounded.longest_wait().unwrap_or(0);
+                    own.locks.lock_within(core, record, ticks)?;
+                }
             }
         }
         let mut newest = own.last_tid;

@@ -74,7 +74,7 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["locks", "lock-buckets", "partitions", "lock-form", "write-locks"]
+        &["locks", "lock-buckets", "partitions", "lock-form", "latch", "write-locks"]
     }
 
     fn is_asked_for(options: &ProtocolOptions) -> bool {
@@ -204,7 +204,8 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        let (place, latches) = (P::new(arena, options)?, LatchNodes::new::<M>(arena, sessions)?);
+        let (place, latches) =
+            (P::new(arena, options)?, LatchNodes::of_kind::<M>(arena, sessions, options.latch)?);
         let at_commit = options.write_locks == WriteLocks::Commit;
         Ok(ListedLocks { place, arena: arena.clone(), latches, at_commit, machine: PhantomData })
     }

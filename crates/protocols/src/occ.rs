@@ -52,6 +52,7 @@ pub type Occ<M> = Optimistic<OccRules<M>>;
 pub struct OccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     section: Option<CriticalSection<M>>,
+    commit_locks: CommitLocks,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -87,6 +88,9 @@ impl<M: Machine> Rules<M> for OccRules<M> {
         = Own<'s, M>
     where
         M: 's;
+    // Waiting keeps other transactions waiting. But an aborted attempt would have drawn its timestamps in vain,
+    // and timestamps are the bottleneck on many cores.
+    const COMMIT_LOCKS: CommitLocks = CommitLocks::Wait;
 
     fn declare() -> Declaration {
         Declaration {
@@ -100,7 +104,7 @@ impl<M: Machine> Rules<M> for OccRules<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["validation", "commit-updates"]
+        &["validation", "commit-locks", "commit-updates"]
     }
 
     fn create(
@@ -113,7 +117,8 @@ impl<M: Machine> Rules<M> for OccRules<M> {
             Validation::Parallel => None,
             Validation::Central => Some(CriticalSection::new(arena, sessions)?),
         };
-        Ok(OccRules { allocator, section })
+        let commit_locks = options.commit_locks.unwrap_or(<Self as Rules<M>>::COMMIT_LOCKS);
+        Ok(OccRules { allocator, section, commit_locks })
     }
 
     fn own<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Own<'s, M> {
@@ -141,16 +146,16 @@ impl<M: Machine> Rules<M> for OccRules<M> {
         own: &mut Own<'s, M>,
         sets: &mut Footprint<'s, M, WriteTime>,
     ) -> Result<u64, Abort> {
-        sets.writes.sort();
+        if self.commit_locks.sorts() {
+            sets.writes.sort();
+        }
         let outside = core.is_planted(faults::OCC_VALIDATES_OUTSIDE);
         if outside {
             sets.validate(core)?;
         } else if let Some(entrance) = &mut own.entrance {
             entrance.enter(core);
         }
-        // Waiting keeps other transactions waiting. But an aborted attempt would have drawn its timestamps in vain,
-        // and timestamps are the bottleneck on many cores.
-        sets.lock_writes(core, CommitLocks::Wait, |_| ())?;
+        sets.lock_writes(core, self.commit_locks, |_| ())?;
         // The serialization point: after all latches are acquired, before anything is validated.
         core.fence();
         let end = self.allocator.draw(core, &mut own.source);

@@ -42,6 +42,8 @@ pub struct ProtocolOptions {
     pub lock_buckets: Option<u64>,
     /// Form of a lock that no transaction waits for.
     pub lock_form: LockForm,
+    /// Kind of the latches over lists of requests.
+    pub latch: LatchKind,
     /// When a record is locked for a write.
     pub write_locks: WriteLocks,
     /// Share of a transaction's accesses, in percent, after which its writes are no longer retired.
@@ -79,6 +81,7 @@ impl Default for ProtocolOptions {
             locks: LockPlacement::Record,
             lock_buckets: None,
             lock_form: LockForm::Counter,
+            latch: LatchKind::Usual,
             write_locks: WriteLocks::Access,
             retire_percent: 85,
             contention_order: true,
@@ -132,6 +135,37 @@ pub enum CommitLocks {
     /// It aborts. Waiting creates convoys: a waiter keeps others waiting with all that it has locked (TicToc 5.1,
     /// and the code that the study of 2022 measured).
     Refuse,
+    /// It waits for as long as so many PAUSE instructions take, and then aborts. No wait lasts, so the write set is
+    /// locked in the order of the writes, and is not sorted (bounded spinning: Full story 3.3.1, opt7). MOCC keeps its
+    /// order nevertheless, because its other locks need it.
+    Bounded {
+        /// Number of PAUSE instructions, 1 to [`MAX_PAUSES`].
+        pauses: u32,
+    },
+}
+
+/// Largest number of PAUSE instructions that a commit waits for a record: some ten milliseconds.
+pub const MAX_PAUSES: u32 = 100_000;
+
+/// Duration of a PAUSE instruction on x86-64 processors since 2015, in cycles (Intel, Optimization Reference Manual,
+/// 2.6.4).
+pub(crate) const PAUSE_TICKS: u64 = 140;
+
+impl CommitLocks {
+    /// Returns true if the write set is sorted before it is locked.
+    #[inline(always)]
+    pub fn sorts(self) -> bool {
+        !matches!(self, CommitLocks::Bounded { .. })
+    }
+
+    /// Returns the longest wait for a record in ticks, if waits are bounded.
+    #[inline(always)]
+    pub fn longest_wait(self) -> Option<u64> {
+        match self {
+            CommitLocks::Bounded { pauses } => Some(u64::from(pauses) * PAUSE_TICKS),
+            CommitLocks::Wait | CommitLocks::Refuse => None,
+        }
+    }
 }
 
 /// Place of the validation of an optimistic transaction (Abyss 4.3).
@@ -163,6 +197,19 @@ pub enum LockForm {
     List,
 }
 
+/// Kind of a latch over a list of requests (Full story 3.3.1, opt3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatchKind {
+    /// A queue on machines that hand a latch on in the order of requests, and a mutex on others.
+    Usual,
+    /// One word. A session that finds the latch held spins for a while and then sleeps until it is released.
+    Mutex,
+    /// One word. A session that finds the latch held looks again after 1, 3, 7, 15, 15, ... PAUSE instructions.
+    Spin,
+    /// A queue in which each session waits at a line of its own (MCS).
+    Queue,
+}
+
 /// When a record is locked for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteLocks {
@@ -188,32 +235,36 @@ const MAX_PARTITIONS: u64 = 65_536;
 /// Largest number of lock table buckets: 64 MiB of them.
 const MAX_LOCK_BUCKETS: u64 = 1 << 20;
 
-/// A named option of protocols.
-pub struct Knob {
+/// A named option among those in an `O`: of protocols, or of another part of the engine.
+pub struct Knob<O: 'static = ProtocolOptions> {
     /// Name on the command line and in records.
     pub name: &'static str,
     /// The effect of the knob, in one line.
     pub summary: &'static str,
     /// Allowed values, as a phrase that continues "allowed: ".
     pub allowed: &'static str,
-    set: fn(&mut ProtocolOptions, &str) -> Option<()>,
-    value: Option<fn(&ProtocolOptions) -> String>,
+    /// Sets the option. Returns none if the value is not allowed.
+    pub set: fn(&mut O, &str) -> Option<()>,
+    /// Returns the value. None for a knob that only sets others.
+    pub value: Option<fn(&O) -> String>,
 }
 
 impl Knob {
-    /// Returns the knob called `name`.
+    /// Returns the knob of protocols called `name`.
     pub fn named(name: &str) -> Option<&'static Knob> {
         KNOBS.iter().find(|knob| knob.name == name)
     }
+}
 
+impl<O> Knob<O> {
     /// Returns the knob's value in `options`, spelled as [`Knob::set`] accepts it. None for a knob that only sets
     /// others.
-    pub fn value(&self, options: &ProtocolOptions) -> Option<String> {
+    pub fn value(&self, options: &O) -> Option<String> {
         self.value.map(|value| value(options))
     }
 
     /// Sets the knob in `options`.
-    pub fn set(&self, options: &mut ProtocolOptions, value: &str) -> Result<(), KnobError> {
+    pub fn set(&self, options: &mut O, value: &str) -> Result<(), KnobError> {
         (self.set)(options, value).ok_or_else(|| KnobError {
             name: self.name,
             given: value.to_owned(),
@@ -319,14 +370,18 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "commit-locks",
-        summary: "optimistic: wait for a record that another is committing, or refuse (TicToc 5.1)",
-        allowed: "usual, wait, refuse",
+        summary: "optimistic: wait for a record that another is committing, refuse (TicToc 5.1), or lock unsorted and refuse after N pauses, 26 in the code of 2022",
+        allowed: "usual, wait, refuse, bounded:N with N from 1 to 100000",
         set: |options, value| {
             options.commit_locks = match value {
                 "usual" => None,
                 "wait" => Some(CommitLocks::Wait),
                 "refuse" => Some(CommitLocks::Refuse),
-                _ => return None,
+                bounded => {
+                    let pauses = bounded.strip_prefix("bounded:")?.parse().ok()?;
+                    (1..=MAX_PAUSES).contains(&pauses).then_some(())?;
+                    Some(CommitLocks::Bounded { pauses })
+                }
             };
             Some(())
         },
@@ -334,6 +389,7 @@ pub const KNOBS: &[Knob] = &[
             None => "usual".to_owned(),
             Some(CommitLocks::Wait) => "wait".to_owned(),
             Some(CommitLocks::Refuse) => "refuse".to_owned(),
+            Some(CommitLocks::Bounded { pauses }) => format!("bounded:{pauses}"),
         }),
     },
     Knob {
@@ -433,6 +489,27 @@ pub const KNOBS: &[Knob] = &[
         value: Some(|options| match options.lock_form {
             LockForm::Counter => "counter".to_owned(),
             LockForm::List => "list".to_owned(),
+        }),
+    },
+    Knob {
+        name: "latch",
+        summary: "latches over lists of requests: what suits the machine, a mutex, spinning, a queue (Full story, opt3)",
+        allowed: "usual, mutex, spin, queue",
+        set: |options, value| {
+            options.latch = match value {
+                "usual" => LatchKind::Usual,
+                "mutex" => LatchKind::Mutex,
+                "spin" => LatchKind::Spin,
+                "queue" => LatchKind::Queue,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.latch {
+            LatchKind::Usual => "usual".to_owned(),
+            LatchKind::Mutex => "mutex".to_owned(),
+            LatchKind::Spin => "spin".to_owned(),
+            LatchKind::Queue => "queue".to_owned(),
         }),
     },
     Knob {

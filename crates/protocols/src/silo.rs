@@ -12,7 +12,7 @@
 //! Reading, writing and installing are those of [`Optimistic`].
 //!
 //! Option: `commit-locks`. SILO waits for a record that another transaction is committing, as published, or
-//! refuses.
+//! refuses. With bounded waiting it locks the write set unsorted.
 //!
 //! Deviations:
 //!
@@ -99,7 +99,7 @@ impl<M: Machine> Rules<M> for SiloRules {
         own: &mut Own<'s, M>,
         sets: &mut Footprint<'s, M, TidWord>,
     ) -> Result<u64, Abort> {
-        if !core.is_planted(faults::UNSORTED_WRITE_LOCKS) {
+        if self.commit_locks.sorts() && !core.is_planted(faults::UNSORTED_WRITE_LOCKS) {
             sets.writes.sort();
         }
         let early = core.is_planted(faults::SILO_EARLY_EPOCH).then(|| own.epochs.current(core));

@@ -154,7 +154,9 @@ impl<M: Machine> Rules<M> for TicTocRules<M> {
         if core.is_planted(faults::VALIDATION_SKIPPED) {
             return Ok(0);
         }
-        sets.writes.sort();
+        if self.commit_locks.sorts() {
+            sets.writes.sort();
+        }
         let mut timestamp = 0;
         sets.lock_writes(core, self.commit_locks, |before| {
             timestamp = timestamp.max(rts(before) + 1);

@@ -84,7 +84,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["locks", "lock-buckets", "partitions"]
+        &["locks", "lock-buckets", "partitions", "latch"]
     }
 
     fn is_asked_for(options: &ProtocolOptions) -> bool {
@@ -97,7 +97,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
-        let latches = LatchNodes::new::<M>(arena, sessions)?;
+        let latches = LatchNodes::of_kind::<M>(arena, sessions, options.latch)?;
         let (place, arena) = (P::new(arena, options)?, arena.clone());
         Ok(AgedLocks { place, allocator, arena, latches })
     }

@@ -27,6 +27,7 @@ fn empty(sized: u64) -> (Store<Native>, NativeCore) {
         keep_versions: false,
         keep_digests: false,
         words: ProtocolWords::of::<Word>(),
+        access: Default::default(),
     };
     let store = Store::new(machine, options).expect("room");
     let schema = TableSchema::new("t", vec![Column::new("n", ColumnType::U64)]);

@@ -104,8 +104,13 @@ mod tests {
             let machine = Native::new(NativeOptions { arena, ..NativeOptions::default() });
             let machine = Arc::new(machine.unwrap());
             let words = ProtocolWords::of::<Word>();
-            let options =
-                StoreOptions { sessions: 2, keep_versions, keep_digests: keep_versions, words };
+            let options = StoreOptions {
+                sessions: 2,
+                keep_versions,
+                keep_digests: keep_versions,
+                words,
+                access: Default::default(),
+            };
             let store: Store<Native> = Store::new(machine.clone(), options).unwrap();
             let kinds = [9, 8, 3, 17].map(ColumnType::Bytes);
             let column = |(at, kind): (usize, ColumnType)| Column::new(format!("c{at}"), kind);

@@ -5,6 +5,8 @@
 //! metadata in a record through its view of the record, [`RecordRef`]. Row bytes that another thread can be writing at
 //! the same time are copied in a single place only: the module [`record`].
 
+mod access_options;
+mod appended;
 mod aside;
 mod byte_keys;
 pub mod faults;
@@ -24,6 +26,8 @@ mod table;
 mod values;
 mod view;
 
+pub use access_options::{AccessOptions, ColumnLookup, ConstantReads, Copies};
+pub use appended::Appended;
 pub use aside::Absence;
 pub use guard::Guard;
 pub use hot_columns::HotColumns;

@@ -5,6 +5,7 @@
 //! and no other part of its table, so shapes know no index.
 
 use crate::{
+    access_options::{AccessOptions, ColumnLookup, Copies, look_up},
     hot_columns::HotColumns,
     key_layout::key_words,
     record::{Header, Record},
@@ -77,6 +78,12 @@ pub struct Shape<M: Machine> {
     schema: Arc<TableSchema>,
     role: Role,
     layout: RowLayout,
+    /// How accesses are executed.
+    access: AccessOptions,
+    /// Columns that are read without the protocol.
+    uncontrolled: ColumnSet,
+    /// Set if some accesses need more than a call of the protocol with the columns that they name.
+    special: bool,
     words: ProtocolWords,
     keep_versions: bool,
     keep_digests: bool,
@@ -105,6 +112,7 @@ pub(crate) struct Extras {
     pub words: ProtocolWords,
     pub keep_versions: bool,
     pub keep_digests: bool,
+    pub access: AccessOptions,
 }
 
 impl Extras {
@@ -177,7 +185,12 @@ impl<M: Machine> Shape<M> {
     fn guards(words: &ProtocolWords) -> (TableSchema, Extras) {
         (
             TableSchema::new("guards", Vec::new()),
-            Extras { words: words.clone(), keep_versions: false, keep_digests: false },
+            Extras {
+                words: words.clone(),
+                keep_versions: false,
+                keep_digests: false,
+                access: AccessOptions::default(),
+            },
         )
     }
 
@@ -194,9 +207,13 @@ impl<M: Machine> Shape<M> {
         let body = (size_of::<Header<M>>() + extras.words.bytes) / 8;
         let columns = body + extras.words_before_columns();
         let key_bytes = columns + if keeps_columns { layout.words() } else { 0 };
+        let uncontrolled = extras.access.uncontrolled(&schema, part);
         Shape {
             id,
             role,
+            access: extras.access,
+            uncontrolled,
+            special: extras.access.are_special() || !uncontrolled.is_empty(),
             words: extras.words.clone(),
             keep_versions: extras.keep_versions,
             keep_digests: extras.keep_digests,
@@ -212,6 +229,33 @@ impl<M: Machine> Shape<M> {
             machine: PhantomData,
             layout,
             schema: Arc::new(schema),
+        }
+    }
+
+    /// Returns true if some accesses to these records need more than a call of the protocol with the columns that they
+    /// name: a reading without it, a copy of the whole record, or a look-up in the catalogue.
+    #[inline(always)]
+    pub fn is_special(&self) -> bool {
+        self.special
+    }
+
+    /// Returns true if `columns` are read without the protocol.
+    #[inline]
+    pub fn is_uncontrolled(&self, columns: ColumnSet) -> bool {
+        !columns.is_empty() && self.uncontrolled.contains(columns)
+    }
+
+    /// Returns true if an access copies the whole record.
+    #[inline]
+    pub fn copies_records(&self) -> bool {
+        self.access.copies == Copies::Records && self.layout.apart().is_empty()
+    }
+
+    /// Finds `columns` in the catalogue by their names, if that is how accesses find columns.
+    #[inline]
+    pub fn look_up(&self, core: &M::Core, columns: ColumnSet) {
+        if self.access.columns == ColumnLookup::Catalogue {
+            look_up::<M>(core, &self.schema, columns);
         }
     }
 

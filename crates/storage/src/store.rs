@@ -1,6 +1,8 @@
 //! The store: all tables of one database on one machine.
 
-use crate::{Epochs, Piece, ProtocolWords, Record, Table, ValueSpace, Values, shape::Extras};
+use crate::{
+    AccessOptions, Epochs, Piece, ProtocolWords, Record, Table, ValueSpace, Values, shape::Extras,
+};
 use machine::{
     Machine, OutOfMemory, Word, available_memory,
     cold::{Arc, OnceLock},
@@ -25,12 +27,14 @@ pub struct StoreOptions {
     pub keep_digests: bool,
     /// Words that the protocol keeps in each record.
     pub words: ProtocolWords,
+    /// How accesses are executed.
+    pub access: AccessOptions,
 }
 
 impl StoreOptions {
     pub(crate) fn extras(&self) -> Extras {
-        let StoreOptions { keep_versions, keep_digests, .. } = *self;
-        Extras { words: self.words.clone(), keep_versions, keep_digests }
+        let StoreOptions { keep_versions, keep_digests, access, .. } = *self;
+        Extras { words: self.words.clone(), keep_versions, keep_digests, access }
     }
 }
 

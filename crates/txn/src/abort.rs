@@ -32,6 +32,9 @@ pub enum AbortReason {
     UndeclaredPartition,
     /// The table's index has no place for the key, because it was made for certain keys only.
     KeyOutsideIndex,
+    /// The transaction was to change something that the table's schema declares constant: a constant column, or the
+    /// set of rows of a table that has constant columns.
+    ConstantData,
     /// The procedure asked for the rollback (TPC-C's 1 % of NewOrder, or a closure's error).
     User,
     /// The run was asked to stop before the transaction could commit.
@@ -40,7 +43,7 @@ pub enum AbortReason {
 
 impl AbortReason {
     /// Every reason, in the order in which reports list them.
-    pub const ALL: [AbortReason; 14] = [
+    pub const ALL: [AbortReason; 15] = [
         AbortReason::LockConflict,
         AbortReason::Died,
         AbortReason::Wounded,
@@ -53,6 +56,7 @@ impl AbortReason {
         AbortReason::OutOfMemory,
         AbortReason::UndeclaredPartition,
         AbortReason::KeyOutsideIndex,
+        AbortReason::ConstantData,
         AbortReason::User,
         AbortReason::Stopped,
     ];
@@ -64,6 +68,7 @@ impl AbortReason {
             AbortReason::OutOfMemory
                 | AbortReason::UndeclaredPartition
                 | AbortReason::KeyOutsideIndex
+                | AbortReason::ConstantData
                 | AbortReason::User
                 | AbortReason::Stopped
         )
@@ -84,6 +89,7 @@ impl AbortReason {
             AbortReason::OutOfMemory => "out_of_memory",
             AbortReason::UndeclaredPartition => "undeclared_partition",
             AbortReason::KeyOutsideIndex => "key_outside_index",
+            AbortReason::ConstantData => "constant_data",
             AbortReason::User => "user",
             AbortReason::Stopped => "stopped",
         }

@@ -194,6 +194,11 @@ pub trait Access {
     /// hash buckets ahead, and byte keys would have to be read for that.
     fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet);
 
+    /// Appends a row to memory of the session. No key leads to it and nobody reads it, so no protocol is asked. A row
+    /// of an attempt that aborts stays there until it is overwritten. For workloads that measure the traffic of inserts
+    /// without that of indexes.
+    fn append(&mut self, row: &[u8]) -> Result<(), Abort>;
+
     /// Returns the next number of the run's timestamp allocator, for workloads that measure it.
     fn allocate_timestamp(&mut self) -> u64;
 

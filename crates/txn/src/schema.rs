@@ -162,6 +162,11 @@ pub struct TableSchema {
     /// Hot columns, which change hot and have their own words of concurrency control: a transaction that writes
     /// them does not conflict with one that reads the others. Empty if there are none.
     pub hot: ColumnSet,
+    /// Constant columns, which no transaction changes. A table that has some neither gains nor loses rows after it was
+    /// loaded. A transaction that breaks this fails with
+    /// [`AbortReason::ConstantData`](crate::AbortReason::ConstantData). So the engine can read these columns without
+    /// concurrency control.
+    pub constant: ColumnSet,
     /// The table's secondary indexes, which are tables too.
     pub indexes: Vec<TableId>,
     /// Definition of the secondary index, if this table is one. Only the architecture writes an index.
@@ -196,6 +201,7 @@ impl TableSchema {
             key: KeyKind::Integer,
             index: IndexKind::Hash,
             hot: ColumnSet::NONE,
+            constant: ColumnSet::NONE,
             indexes: Vec::new(),
             index_of: None,
             added_to: None,
@@ -235,6 +241,18 @@ impl TableSchema {
     pub fn with_hot_columns(mut self, hot: ColumnSet) -> TableSchema {
         self.hot = hot;
         self
+    }
+
+    /// Returns the same table with `constant` columns. [`TableSchema::check`] checks what is allowed.
+    pub fn with_constant_columns(mut self, constant: ColumnSet) -> TableSchema {
+        self.constant = constant;
+        self
+    }
+
+    /// Returns the same table as a read-only one: all its columns are constant.
+    pub fn read_only(self) -> TableSchema {
+        let all = ColumnSet::first(self.columns.len());
+        self.with_constant_columns(all)
     }
 
     /// Returns the same table with an ordered index.
@@ -303,12 +321,24 @@ impl TableSchema {
                 );
             }
         }
+        let changeable = ColumnSet::first(self.columns.len()).without(self.hot);
+        if !changeable.contains(self.constant) {
+            return fail(
+                "constant columns must be some of its columns, and none of the hot ones".into(),
+            );
+        }
         if !self.indexes.is_empty() && self.payload == Payload::Opaque {
             return fail("values that are not kept cannot be indexed".into());
         }
         if !self.partitioning.is_sound() {
             return fail(format!("{:?} given, all numbers must be 1 or more", self.partitioning));
         }
+        self.check_columns()
+    }
+
+    /// Returns what is wrong with single columns, if anything is.
+    fn check_columns(&self) -> Result<(), SchemaError> {
+        let fail = |message: String| Err(SchemaError(format!("table {:?}: {message}", self.name)));
         for (i, column) in self.columns.iter().enumerate() {
             if self.columns[..i].iter().any(|c| c.name == column.name) {
                 return fail(format!("column {:?} is given twice", column.name));

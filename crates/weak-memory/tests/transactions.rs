@@ -103,6 +103,7 @@ const UNCOMMITTED: u64 = u64::MAX;
 
 fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
     let options = EngineOptions {
+        access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 3,
         record_history: false,

@@ -198,6 +198,10 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
     // A prefetch hint names numbers. Keys of bytes have no hints.
     fn prefetch(&mut self, _: TableId, _: &[u64], _: ColumnSet) {}
 
+    fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
+        self.access.append(row)
+    }
+
     fn allocate_timestamp(&mut self) -> u64 {
         self.access.allocate_timestamp()
     }

@@ -33,6 +33,7 @@ const LISTED: &[(&str, &str)] = &[
         "coroutines are moved between lists, not between threads",
     ),
     ("crates/simulator/src/slab.rs", "maps memory that costs nothing until touched"),
+    ("crates/storage/src/appended.rs", "appended rows are words at offsets of an arena"),
     ("crates/storage/src/record.rs", "records are words at offsets of an arena"),
     ("crates/storage/src/shape.rs", "names records by their slots"),
     ("crates/storage/src/hot_columns.rs", "second parts lie at a distance in their slots"),

@@ -13,7 +13,9 @@ pub use machine::{MachineChoice, named as named_machines};
 pub use numbers::{check_seeds, seconds, whole};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
-pub use protocols::{declarations, heeding, protocol_options, protocols_at, protocols_under};
+pub use protocols::{
+    access_options, declarations, heeding, protocol_options, protocols_at, protocols_under,
+};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
 
 use crate::failure::{Ending, Failure};

@@ -41,6 +41,9 @@ pub struct RunArguments {
     /// Measured seconds, of the machine's time, exactly [default: until the run is steady, up to 4 natively, to 8 busy core seconds simulated]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,
+    /// Instead of seconds: measure until the first worker has committed N transactions, as the program of 2022 does
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "arrivals"])]
+    pub commits: Option<u64>,
     /// Seconds before them that don't count, exactly [default: until the run is steady]
     #[arg(long, value_name = "S", value_parser = seconds_or_none)]
     pub warm_up: Option<f64>,
@@ -71,6 +74,13 @@ pub struct RunArguments {
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
+    /// An option of the engine's accesses; kilocore list names them all. May be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub engine_option: Vec<String>,
+    /// Pages of the tables natively: huge if the system has them, or small. A simulated machine's file says what pages it
+    /// has
+    #[arg(long, value_name = "SIZE", default_value = "huge", value_parser = ["huge", "small"])]
+    pub pages: String,
     /// Record and check the history of what is measured, and judge the workload's law after it (natively that
     /// costs throughput and memory)
     #[arg(long)]
@@ -145,6 +155,9 @@ pub struct CompareArguments {
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
+    /// An option of the engine's accesses; kilocore list names them all. May be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub engine_option: Vec<String>,
 }
 
 /// Which anomalies `explore --anomalies` looks for, where and how long.
@@ -228,4 +241,7 @@ pub struct ExploreArguments {
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
+    /// An option of the engine's accesses; kilocore list names them all. May be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub engine_option: Vec<String>,
 }

@@ -4,7 +4,7 @@ use super::MachineChoice;
 use crate::failure::Failure;
 use crate::suggestion;
 use engine::registry::declarations as architectures;
-use engine::{ArchitectureDeclaration, EngineError};
+use engine::{ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration, EngineError};
 use machine::Native;
 use protocols::{
     Declaration, Isolation, IsolationError, KNOBS, Knob, ProtocolOptions, TimestampAllocation,
@@ -93,23 +93,44 @@ pub fn protocol_options(
 ) -> Result<ProtocolOptions, Failure> {
     let timestamps = timestamp_allocation(timestamps, machines)?;
     let mut options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
-    let refused = |message: String| Failure::refused(format!("--cc-option {message}"));
     for pair in given {
-        let Some((name, value)) = pair.split_once('=') else {
-            return Err(refused(format!("'{pair}'; allowed: NAME=VALUE")));
-        };
-        let Some(knob) = Knob::named(name) else {
-            let known: Vec<_> = KNOBS.iter().map(|knob| knob.name).collect();
-            return Err(Failure::refused(suggestion::unknown("--cc-option", name, &known)));
-        };
-        knob.set(&mut options, value).map_err(|error| refused(error.to_string()))?;
+        let knob = set_knob("--cc-option", KNOBS, &mut options, pair)?;
         let heeding = heeding(knob);
         if !heeding.iter().any(|name| protocols.contains(name)) {
-            let heeding = heeding.join(", ");
-            return Err(refused(format!("{name} is only for {heeding}, not among --cc")));
+            let (name, heeding) = (knob.name, heeding.join(", "));
+            let message = format!("--cc-option {name} is only for {heeding}, not among --cc");
+            return Err(Failure::refused(message));
         }
     }
     Ok(options)
+}
+
+/// Returns the options of accesses that `--engine-option` requests.
+pub fn access_options(given: &[String]) -> Result<AccessOptions, Failure> {
+    let mut options = AccessOptions::default();
+    for pair in given {
+        set_knob("--engine-option", ACCESS_KNOBS, &mut options, pair)?;
+    }
+    Ok(options)
+}
+
+/// Sets the knob that `pair`, a value of `argument` written as NAME=VALUE, names among `knobs`. Returns the knob.
+fn set_knob<O>(
+    argument: &str,
+    knobs: &'static [Knob<O>],
+    options: &mut O,
+    pair: &str,
+) -> Result<&'static Knob<O>, Failure> {
+    let refused = |message: String| Failure::refused(format!("{argument} {message}"));
+    let Some((name, value)) = pair.split_once('=') else {
+        return Err(refused(format!("'{pair}'; allowed: NAME=VALUE")));
+    };
+    let Some(knob) = knobs.iter().find(|knob| knob.name == name) else {
+        let known: Vec<_> = knobs.iter().map(|knob| knob.name).collect();
+        return Err(Failure::refused(suggestion::unknown(argument, name, &known)));
+    };
+    knob.set(options, value).map_err(|error| refused(error.to_string()))?;
+    Ok(knob)
 }
 
 /// Returns the protocols that heed `knob`.

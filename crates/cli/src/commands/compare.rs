@@ -4,8 +4,8 @@
 mod schedule;
 
 use crate::arguments::{
-    CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, check_seeds,
-    protocol_options, protocols_at,
+    CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, access_options,
+    check_seeds, protocol_options, protocols_at,
 };
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
@@ -42,9 +42,11 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &machines)?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
+    let access = access_options(&asked.engine_option)?;
     simulated.check_cores(&asked.cores)?;
     let asked_for = |configuration| Configuration {
         protocol_options: protocol_options.clone(),
+        access,
         seed: asked.seed,
         back_off: asked.back_off,
         ..configuration

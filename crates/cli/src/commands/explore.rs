@@ -5,10 +5,10 @@ mod histories;
 mod tracing;
 
 use crate::arguments::{
-    ExploreCommand, check_seeds, protocol_options, protocols_at, protocols_under,
+    ExploreCommand, access_options, check_seeds, protocol_options, protocols_at, protocols_under,
 };
 use crate::failure::{Ending, Failure};
-use crate::measurement::protocol_arguments;
+use crate::measurement::{access_arguments, protocol_arguments};
 use crate::report::rate;
 use crate::{interrupt, screen, suggestion};
 use harness::explore::{Exploration, Explorations, Finding};
@@ -130,6 +130,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let exploration = Exploration {
         architecture: asked.architecture.clone(),
         protocol_options: protocol_options.clone(),
+        access: access_options(&asked.engine_option)?,
         first_seed: asked.seed,
         schedules: asked.schedules,
         workers: asked.workers as usize,
@@ -217,6 +218,7 @@ fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
         let arguments = protocol_arguments(&subject.exploration.protocol_options);
         replay.push_str(&format!(" {arguments}"));
     }
+    replay.push_str(&access_arguments(&subject.exploration.access));
     replay
 }
 

@@ -4,7 +4,7 @@ use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
-use engine::ArchitectureDeclaration;
+use engine::{ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration};
 use machine::Native;
 use protocols::faults;
 use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
@@ -48,6 +48,15 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
         [knob.name.to_owned(), text]
     });
     section("Options of protocols (--cc-option NAME=VALUE) [default]", knobs.collect());
+    let knobs = ACCESS_KNOBS.iter().map(|knob| {
+        let default = knob.value(&AccessOptions::default()).unwrap_or_default();
+        let text = format!("{} [{default}]. {}", knob.allowed, sentence(knob.summary));
+        [knob.name.to_owned(), text]
+    });
+    section(
+        "Options of the engine's accesses (--engine-option NAME=VALUE) [default]",
+        knobs.collect(),
+    );
     let workloads = workloads().into_iter().map(|workload| {
         [workload.name.to_owned(), format!("{} [{}]", workload.summary, workload.source)]
     });
@@ -97,6 +106,12 @@ fn json() -> serde_json::Value {
             "default": knob.value(&ProtocolOptions::default()), "protocols": heeding(knob),
         })
     });
+    let access = ACCESS_KNOBS.iter().map(|knob| {
+        json!({
+            "name": knob.name, "summary": knob.summary, "allowed": knob.allowed,
+            "default": knob.value(&AccessOptions::default()),
+        })
+    });
     let workloads = workloads().into_iter().map(|workload| {
         json!({ "name": workload.name, "summary": workload.summary, "source": workload.source })
     });
@@ -114,6 +129,7 @@ fn json() -> serde_json::Value {
     json!({
         "protocols": protocols.collect::<Vec<_>>(),
         "protocol_options": knobs.collect::<Vec<_>>(),
+        "engine_options": access.collect::<Vec<_>>(),
         "workloads": workloads.collect::<Vec<_>>(),
         "architectures": architectures,
         "machines": named_machines(),

@@ -1,8 +1,8 @@
 //! Implements `kilocore run`: measures protocols on one machine, one configuration after the other.
 
 use crate::arguments::{
-    Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, check_seeds,
-    protocol_options, protocols_at, protocols_under,
+    Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, access_options,
+    check_seeds, protocol_options, protocols_at, protocols_under,
 };
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
@@ -28,6 +28,8 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
+    let small_pages = asks_for_small_pages(asked, &machine)?;
+    let access = access_options(&asked.engine_option)?;
     machine.check_cores(&asked.cores)?;
     check_seeds(asked.seed, ("--repeat", asked.repeat))?;
     let default_cores = match machine.kind() {
@@ -49,7 +51,10 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     for &cores in &cores {
         let usual = Length::usual(&machine, cores);
         // A requested length is used exactly. A history is kept in memory, so a recorded run has a fixed length too.
-        let exact = asked.seconds.is_some() || asked.warm_up.is_some() || recorded;
+        let exact = asked.seconds.is_some()
+            || asked.warm_up.is_some()
+            || asked.commits.is_some()
+            || recorded;
         let length = if exact || asked.arrivals.is_some() { usual.exact() } else { usual };
         for &protocol in &protocols {
             configurations.push(Configuration {
@@ -57,10 +62,13 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 architecture: asked.architecture.clone(),
                 protocol,
                 protocol_options: protocol_options.clone(),
+                access,
                 cores,
                 warm_up_s: asked.warm_up.unwrap_or(length.warm_up_s),
                 measured_s: asked.seconds.unwrap_or(length.measured_s),
                 growth: length.growth,
+                commits: asked.commits,
+                small_pages,
                 repetitions: asked.repeat as usize,
                 seed: asked.seed,
                 breakdown: asked.breakdown,
@@ -78,6 +86,18 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         )));
     }
     workload.perform(Defaults::Usual, Job { asked, configurations })
+}
+
+/// Returns whether native tables should have small pages. Fails on a simulated machine, whose file names its pages.
+fn asks_for_small_pages(asked: &RunArguments, machine: &MachineChoice) -> Result<bool, Failure> {
+    let small_pages = asked.pages == "small";
+    if small_pages && machine.kind() != MachineKind::Native {
+        let name = machine.name();
+        return Err(Failure::refused(format!(
+            "--pages small: the pages of {name} are in its machine file; allowed with it: huge"
+        )));
+    }
+    Ok(small_pages)
 }
 
 /// Default limit of the busy time of a simulated run, summed over its cores. The host takes a few times as long.

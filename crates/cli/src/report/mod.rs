@@ -14,6 +14,7 @@ pub use chart::chart;
 pub use marks::remarks;
 pub use numbers::{duration_ns, rate};
 pub use page::page;
+pub use settings::CERTIFICATE_OF;
 pub use table::table;
 
 /// Capabilities of the terminal.

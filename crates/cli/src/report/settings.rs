@@ -24,12 +24,16 @@ pub(super) fn differing(group: &Group<'_>) -> BTreeMap<String, Vec<String>> {
     by_setting
 }
 
+/// Name under which a record says what its certificate covers. It is no setting.
+pub const CERTIFICATE_OF: &str = "certificate_of";
+
 /// Returns the settings of a record's protocol except for the isolation level and the timestamps, for example
-/// `commit-locks refuse`.
+/// `commit-locks refuse`, and those of the engine that are not at their defaults.
 fn of(record: &RunRecord) -> impl Iterator<Item = String> {
     let options = record.protocol_options.iter();
     let own = options.filter(|(n, _)| *n != "isolation" && *n != "timestamp_allocation");
-    own.map(|(name, value)| format!("{name} {value}"))
+    let engine = record.architecture_options.iter().filter(|(n, _)| *n != CERTIFICATE_OF);
+    own.chain(engine).map(|(name, value)| format!("{name} {value}"))
 }
 
 /// Returns these settings on one line.

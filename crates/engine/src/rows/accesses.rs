@@ -1,10 +1,10 @@
 //! Accesses to rows by their keys.
 
-use super::{Sited, Work, added};
-use machine::Machine;
+use super::{Rows, Sited, Work, added};
+use machine::{Category, Core, Machine};
 use protocols::Change;
-use storage::RowState;
-use txn::{Abort, ColumnSet, Intent, Key, TableId};
+use storage::{Appended, RowState};
+use txn::{Abort, AbortReason, ColumnSet, Intent, Key, TableId};
 
 impl<'s, M: Machine> Work<'_, 's, M> {
     /// Implements [`txn::Access::read_with`].
@@ -46,6 +46,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         if added::are_added(self.table(table), columns) {
             return self.update_added(table, key, columns, values);
         }
+        self.check_constant(table, |constant| !constant.intersects(columns))?;
         if self.table(table).indexed_columns().intersects(columns) {
             return self.update_indexed(table, key, columns, values);
         }
@@ -64,6 +65,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
+        self.check_constant(table, |constant| !constant.intersects(columns))?;
         self.rows.refused_by = None;
         let (record, _) = self.locate(table, key)?;
         self.add_to_row(record, columns, deltas)
@@ -91,6 +93,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
 
     /// Inserts a row and its entries in the indexes of its table.
     pub fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
+        self.check_constant(table, ColumnSet::is_empty)?;
         self.rows.refused_by = None;
         let (record, found) = self.locate(table, key)?;
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
@@ -119,6 +122,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
 
     /// Deletes a row and its entries in the indexes of its table.
     pub fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
+        self.check_constant(table, ColumnSet::is_empty)?;
         let (record, found) = self.locate(table, key)?;
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
         if !head.state.is_present() {
@@ -133,6 +137,28 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             self.delete_added(table, key)?;
         }
         Ok(true)
+    }
+
+    /// Implements [`txn::Access::append`].
+    pub fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
+        let Rows { core, store, session, appended, .. } = &mut *self.rows;
+        let appended =
+            appended.get_or_insert_with(|| Appended::new(store.machine().arena(), *session));
+        core.account(Category::Useful);
+        let room = appended.append::<M>(core, row);
+        room.map_err(|_| Abort::because(AbortReason::OutOfMemory))
+    }
+
+    /// Fails if the constant columns of `table` do not allow a change.
+    fn check_constant(
+        &self,
+        table: TableId,
+        allow: impl FnOnce(ColumnSet) -> bool,
+    ) -> Result<(), Abort> {
+        match allow(self.table(table).schema().constant) {
+            true => Ok(()),
+            false => Err(Abort::because(AbortReason::ConstantData)),
+        }
     }
 
     /// Writes to a record, or to one part of a row with hot columns.

@@ -40,11 +40,11 @@ use crate::{
     site::{Located, Site},
 };
 use logger::Logger;
-use machine::Machine;
-use protocols::Txn;
+use machine::{Category, Core, Machine};
+use protocols::{Txn, faults};
 use purge_queue::PurgeQueue;
 use recorder::Recorder;
-use storage::{Record, RowHead, RowState, Store, Table};
+use storage::{Appended, Record, RowHead, RowState, Store, Table};
 use txn::{Abort, ColumnSet, Digest, Intent, Key, TableId, TxnId, Version, WorkerHistory};
 use values::ValueStates;
 
@@ -90,6 +90,8 @@ pub(crate) struct Rows<'s, M: Machine> {
     bare: bool,
     /// Unique index that refused the last insert or update.
     refused_by: Option<TableId>,
+    /// Rows that no key leads to. None before the first one.
+    appended: Option<Appended>,
     /// Buffer for the row that a scan has reached.
     scanned: Vec<u8>,
     /// Buffer for the values of one part of a row.
@@ -121,6 +123,7 @@ impl<'s, M: Machine> Rows<'s, M> {
             doomed: None,
             bare: false,
             refused_by: None,
+            appended: None,
             scanned: Vec::new(),
             part: Vec::new(),
             whole: Vec::new(),
@@ -232,6 +235,42 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     fn read_record(
+        &mut self,
+        at: Sited<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        if self.bypasses(at.record, columns, intent) {
+            // The read is no part of the history.
+            return Ok(self.read_uncontrolled(at.record, columns, out));
+        }
+        self.read_controlled(at, columns, intent, out)
+    }
+
+    /// Returns true if `columns` of `record` are read without the protocol.
+    fn bypasses(&self, record: Record<'s, M>, columns: ColumnSet, intent: Intent) -> bool {
+        let core = self.rows.core;
+        let changing = core.is_planted(faults::CHANGING_COLUMNS_UNCONTROLLED);
+        let bypassed = record.table().is_uncontrolled(columns) || changing && !columns.is_empty();
+        bypassed && intent == Intent::Read
+    }
+
+    /// Reads constant columns without the protocol.
+    fn read_uncontrolled(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> RowHead {
+        let core = self.rows.core;
+        core.account(Category::Useful);
+        record.table().look_up(core, columns);
+        record.copy_out(core, columns, out)
+    }
+
+    /// Reads through the protocol. Scans read so, because a history lists what a scan has seen.
+    fn read_controlled(
         &mut self,
         at: Sited<'s, M>,
         columns: ColumnSet,

@@ -111,7 +111,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                     passed_over.up_to(Some(key), home, recorder);
                     key.met(home, record.history_key(core), recorder);
                 }
-                let head = self.read_record(Sited { site, record }, columns, Intent::Read, row)?;
+                let head =
+                    self.read_controlled(Sited { site, record }, columns, Intent::Read, row)?;
                 core.account(Category::Useful);
                 if head.state.is_present() && visit(self, key, row)?.is_break() {
                     return Ok(if forward { (ends.0, key) } else { (key, ends.1) });

@@ -7,10 +7,12 @@
 
 mod locate;
 mod ranges;
+mod special;
 
 use crate::{
     bound_protocol::{BoundProtocol, SessionProtocol},
     owner::Owner,
+    record_copy::RecordCopy,
 };
 use machine::{Category, Core, Machine};
 use protocols::{
@@ -174,6 +176,8 @@ pub(crate) trait Site<'s, M: Machine> {
 pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
     data: SiteData<'s, M>,
     protocol: BoundProtocol<'s, M, P>,
+    /// Copy of the record that the attempt has last read for update, where accesses copy whole records.
+    copy: RecordCopy,
 }
 
 /// The owner's data, and the session's share of it.
@@ -240,13 +244,18 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             spaces: Vec::new(),
             value_space: ValueSpace::default(),
         };
-        LocalSite { data, protocol: BoundProtocol::new(owner, core, session) }
+        LocalSite {
+            data,
+            protocol: BoundProtocol::new(owner, core, session),
+            copy: RecordCopy::default(),
+        }
     }
 
     /// Implements [`Site::begin`].
     #[inline(always)]
     pub fn begin_directly(&mut self, txn: Txn<'_>) {
         self.data.store.epochs().pin(self.data.core, self.data.session);
+        self.copy.forget();
         self.protocol.begin(txn);
     }
 
@@ -273,8 +282,8 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     }
 
     /// Reads the row of integer key `key` if that is possible at once: the row must have no hot columns, its record must
-    /// exist, and the columns must have fixed lengths. Otherwise returns `None`, has done nothing, and leaves the
-    /// access to [`crate::rows`].
+    /// exist, the columns must have fixed lengths, and the access must not be special. Otherwise returns `None`, has
+    /// done nothing, and leaves the access to [`LocalSite::read_specially`] and [`crate::rows`].
     #[inline(always)]
     pub fn read_number(
         &mut self,
@@ -285,7 +294,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> Result<Option<RowHead>, Abort> {
         let home = self.data.table(table);
-        if home.indirect_columns().intersects(columns) {
+        if home.special_columns().intersects(columns) {
             return Ok(None);
         }
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
@@ -462,12 +471,18 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
+        if record.table().is_special() {
+            return self.read_special_record(record, columns, intent, out);
+        }
         self.data.core.account(Category::ConcurrencyControl);
         let read = SessionProtocol::read(&mut self.protocol, record, columns, intent, out);
         refuse_retired(read)
     }
 
     fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
+        if record.table().is_special() {
+            return self.write_special_record(record, change);
+        }
         self.data.core.account(Category::ConcurrencyControl);
         SessionProtocol::write(&mut self.protocol, record, change)
     }
@@ -478,6 +493,10 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
+        self.copy.forget();
+        if record.table().is_special() {
+            record.table().look_up(self.data.core, columns);
+        }
         self.data.core.account(Category::ConcurrencyControl);
         SessionProtocol::add(&mut self.protocol, record, columns, deltas)
     }

@@ -1,6 +1,7 @@
 //! Turns a measured row into a simulation.
 
 use super::{Measurement, Measurements, Placement, ValidateOptions};
+use engine::{AccessOptions, ConstantReads, Copies};
 use harness::{
     back_off::BackOff,
     run::{Growth, Plan},
@@ -104,12 +105,14 @@ impl Configuration {
         Configuration {
             workload: TpccAccessesOptions {
                 work_cycles,
-                ..workload(row, &used, used.memory_nodes() as u64)
+                ..workload(row, used.memory_nodes() as u64)
             },
             plan: Plan {
                 architecture: engine::registry::DEFAULT.to_owned(),
                 protocol: row.scheme.clone(),
                 protocol_options,
+                commits: None,
+                access: access_options(row),
                 cores: row.cores as usize,
                 warm_up_s: seconds,
                 measured_s: seconds,
@@ -178,6 +181,21 @@ fn program_options() -> ProtocolOptions {
     }
 }
 
+/// Returns how the measured program executes accesses.
+fn access_options(row: &Measurement) -> AccessOptions {
+    AccessOptions {
+        constants: match row.bypasses() {
+            true => ConstantReads::Bypass,
+            false => ConstantReads::Controlled,
+        },
+        copies: match copies_whole_records(&row.scheme) {
+            true => Copies::Records,
+            false => Copies::Columns,
+        },
+        ..AccessOptions::default()
+    }
+}
+
 /// Returns whether the measured program copies whole records under a scheme. SILO, TICTOC and OCC copy them when they are
 /// accessed, MVCC before a write, and two-phase locking copies the row before a write. HSTORE copies nothing, and touches
 /// only the columns that a procedure needs (`data/full-story/README.md`).
@@ -201,41 +219,16 @@ fn longest_wait_s(row: &Measurement, options: &ProtocolOptions, back_off: BackOf
     timeout_ns.max(bound_ns) as f64 * 1e-9
 }
 
-/// Returns the workload of a row. Its costs outside of the protocol follow only from the machine file.
-fn workload(row: &Measurement, machine: &MachineDescription, sockets: u64) -> TpccAccessesOptions {
-    let options = TpccAccessesOptions {
+/// Returns the workload of a row.
+fn workload(row: &Measurement, sockets: u64) -> TpccAccessesOptions {
+    TpccAccessesOptions {
         warehouses: row.warehouses,
         full_schema: true,
-        bypass: row.bypasses(),
         remote_lines: row.remote_lines_pct / 100.0,
         remote_payments: row.remote_payments_pct / 100.0,
-        whole_records: copies_whole_records(&row.scheme),
         // From the fourth optimisation on, read-only tables are replicated for each socket.
         item_replicas: sockets,
         ..TpccAccessesOptions::default()
-    };
-    let cycles = |ns: f64| ns * machine.clock_mhz as f64 / 1000.0;
-    let memory = match (&machine.sockets, &machine.mesh) {
-        (Some(sockets), _) => cycles(sockets.level[0].latency_ns),
-        (None, Some(mesh)) => cycles(mesh.memory_latency_ns),
-        (None, None) => unreachable!("a machine file has one of them"),
-    };
-    let private = machine.l2.as_ref().unwrap_or(&machine.l1).latency_cycles;
-    let shared = (private + machine.shared_cache.latency_cycles) as f64;
-    let overlap = machine.core.memory_parallelism;
-    // Cost of a row of so many bytes: the first line has full latency, and the others overlap.
-    let row_cycles = |bytes: u64, latency: f64| {
-        latency * (1.0 + (bytes.div_ceil(machine.line_bytes) - 1) as f64 / overlap)
-    };
-    let records = options.records();
-    TpccAccessesOptions {
-        // All workers read this row constantly, and payments write it, so it comes from the shared cache.
-        bypassed_warehouse_cycles: row_cycles(records.warehouse, shared) as u64,
-        // The index entry comes from the shared cache, the row from the socket's own memory.
-        bypassed_item_cycles: (shared + row_cycles(records.item, memory)) as u64,
-        // The workload counts lines of 64 bytes, of which a longer line has several.
-        insert_line_cycles: (memory / overlap * 64.0 / machine.line_bytes as f64) as u64,
-        ..options
     }
 }
 
@@ -263,7 +256,7 @@ mod tests {
         assert_eq!((sockets[0], sockets[447], sockets[1567]), (0, 1, 7));
         let far = of("hpe,numa-isolated,SILO,1568,1568,2,remote,0,0,1,0,calib");
         assert_eq!((far.machine.memory_nodes(), far.placement), (28, Placement::Distance(3)));
-        assert_eq!((far.workload.remote_lines, far.workload.bypass), (0.0, true));
+        assert_eq!(far.workload.remote_lines, 0.0);
         // The only used socket of 8 has its memory in the other chassis.
         let one = of("power8,numa-isolated,SILO,8,88,8,remote,0,0,1,0,calib");
         let sockets = one.warehouse_sockets.expect("there are 8");
@@ -283,11 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn private_costs_follow_from_the_machine_file() {
-        let row = of("hpe,opt8,SILO,4,1,2,all,1,15,1,0,calib");
-        // 97 ns at 2.5 GHz are 242.5 cycles, and four misses overlap. The shared cache takes 14 + 56 cycles.
-        assert_eq!(row.workload.insert_line_cycles, 60);
-        assert_eq!(row.workload.bypassed_item_cycles, 70 + 303);
-        assert_eq!(row.workload.bypassed_warehouse_cycles, 87);
+    fn the_eighth_optimisation_reads_constant_columns_without_the_protocol() {
+        let access = |row| of(row).plan.access;
+        let silo = access("hpe,opt8,SILO,4,1,2,all,1,15,1,0,calib");
+        assert_eq!((silo.constants, silo.copies), (ConstantReads::Bypass, Copies::Records));
+        let before = access("hpe,opt7,SILO,4,1,2,all,1,15,1,0,calib");
+        assert_eq!(before.constants, ConstantReads::Controlled);
+        let hstore = access("hpe,opt8,HSTORE,4,1,2,all,1,15,1,0,calib");
+        assert_eq!(hstore.copies, Copies::Columns);
     }
 }

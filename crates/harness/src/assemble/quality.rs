@@ -10,7 +10,9 @@ use hdrhistogram::Histogram;
 
 /// Returns the actual warm-up and measured time of each repetition, in seconds.
 pub(super) fn lengths(plan: &Plan, repetitions: &[Repetition]) -> (f64, f64) {
-    let Some(first) = repetitions.first().filter(|_| plan.growth.is_some()) else {
+    let Some(first) =
+        repetitions.first().filter(|_| plan.growth.is_some() || plan.commits.is_some())
+    else {
         return (plan.warm_up_s, plan.measured_s);
     };
     let seconds = |ticks: u64| ticks as f64 / first.ticks_per_second as f64;

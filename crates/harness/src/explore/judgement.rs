@@ -75,6 +75,7 @@ impl Judgement<'_> {
     ) -> Result<Arc<dyn Engine<Explored>>, HarnessError> {
         let exploration = self.exploration;
         let options = EngineOptions {
+            access: exploration.access,
             protocol: fitted(&exploration.protocol_options, self.workload),
             sessions: exploration.workers + 1,
             record_history: self.is_recorded(),

@@ -232,6 +232,10 @@ impl Access for Watched<'_, '_> {
         self.session.prefetch(table, keys, columns);
     }
 
+    fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
+        self.session.append(row)
+    }
+
     fn allocate_timestamp(&mut self) -> u64 {
         self.session.allocate_timestamp()
     }

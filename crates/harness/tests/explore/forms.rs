@@ -26,6 +26,12 @@ forms! {
     wait_die_one_bucket: "WAIT_DIE" [("locks", "central"), ("lock-buckets", "1")];
     wait_die_by_partition: "WAIT_DIE" [("locks", "partition"), ("lock-buckets", "4")];
     no_wait_listed: "NO_WAIT" [("lock-form", "list")];
+    no_wait_under_mutexes: "NO_WAIT" [("lock-form", "list"), ("latch", "mutex")];
+    no_wait_under_spinning: "NO_WAIT" [("lock-form", "list"), ("latch", "spin")];
+    no_wait_under_queues: "NO_WAIT" [("lock-form", "list"), ("latch", "queue")];
+    wait_die_under_mutexes: "WAIT_DIE" [("latch", "mutex")];
+    wait_die_under_spinning: "WAIT_DIE" [("latch", "spin")];
+    wait_die_under_queues: "WAIT_DIE" [("latch", "queue")];
     no_wait_at_commit:
         "NO_WAIT" [("write-locks", "commit"), ("locks", "record"), ("lock-form", "counter")];
     no_wait_at_commit_listed:
@@ -44,6 +50,13 @@ forms! {
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
     cicada_regulated: "CICADA" [("contention-regulation", "1ms")];
+ silo_bounded: "SILO" [("commit-locks", "bounded:26")];
+    silo_hardly_patient: "SILO" [("commit-locks", "bounded:1")];
+    tictoc_bounded: "TICTOC" [("commit-locks", "bounded:26")];
+    occ_bounded: "OCC" [("commit-locks", "bounded:26")];
+    occ_that_refuses: "OCC" [("commit-locks", "refuse")];
+    occ_central_bounded: "OCC" [("validation", "central"), ("commit-locks", "bounded:26")];
+    mocc_bounded: "MOCC" [("commit-locks", "bounded:26"), ("hot-threshold", "1")];
     occ_central: "OCC" [("validation", "central")];
     mocc_all_hot: "MOCC" [("hot-threshold", "0")];
     mocc_soon_hot: "MOCC" [("hot-threshold", "1")];

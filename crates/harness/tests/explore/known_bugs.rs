@@ -44,6 +44,7 @@ bugs! {
     deleted_values_stay;
     moved_before_copied, within 10_000;
     reads_moved_buckets [Stuck(StepLimit(_))], within 10_000;
+    changing_columns_uncontrolled;
     split_row_half_deleted;
     index_entry_stays, within 1000;
     write_left_out, "a write that it did not install";
@@ -101,6 +102,7 @@ bugs! {
     silo_early_epoch;
     silo_adds_unlocked, within 2000;
     unsorted_write_locks;
+    bounded_wait_lasts [Stuck(Deadlock(_))];
     occ_validates_outside;
     tictoc_extends_locked;
     validation_skipped;

@@ -1,6 +1,7 @@
 //! Runs the explorer against every protocol and against known bugs. All tests are in one binary, because linking
 //! takes long.
 
+mod accesses;
 mod every_protocol;
 mod forms;
 mod known_bugs;

@@ -40,6 +40,7 @@ fn delete_between(fault: Option<Fault>) -> (Option<AbortReason>, History) {
     let machine = Explored::new(ExploredOptions { fault, ..ExploredOptions::default() }).unwrap();
     let machine = Arc::new(machine);
     let options = EngineOptions {
+        access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 3,
         record_history: true,

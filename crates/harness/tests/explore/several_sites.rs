@@ -79,6 +79,7 @@ fn the_others_are_refused_with_the_reason() {
         let Some(expected) = declaration.one_site else { continue };
         let machine = Arc::new(Explored::new(ExploredOptions::default()).unwrap());
         let options = EngineOptions {
+            access: Default::default(),
             protocol: ProtocolOptions::default(),
             sessions: 2,
             record_history: false,

@@ -13,6 +13,9 @@ planted! {
     INDEX_ENTRY_STAYS = "index_entry_stays" in "SILO" on "rooms", Conservation:
     "an index keeps the entry of the values that a row had before its update, or before it was deleted";
 
+    CHANGING_COLUMNS_UNCONTROLLED = "changing_columns_uncontrolled" in "NO_WAIT" on "counters", CertificateOrLaw:
+    "columns that transactions change are read like constant ones, without the protocol";
+
     SPLIT_ROW_HALF_DELETED = "split_row_half_deleted" in "SILO" on "counters", Conservation:
     "a row in two parts is deleted, and its second part stays";
 

@@ -38,6 +38,10 @@ planted! {
      several tables)",
     given { commit_locks: Some(CommitLocks::Wait) };
 
+    BOUNDED_WAIT_LASTS = "bounded_wait_lasts" in "SILO" on "counters", Progress:
+    "SILO that locks its writes in their own order, as bounded waiting allows, waits without a bound",
+    given { commit_locks: Some(CommitLocks::Bounded { pauses: 26 }) };
+
     PHANTOM_BY_RETURNED_KEYS = "phantom_by_returned_keys" in "SILO" on "ranges", CertificateOrLaw:
     "SILO validates the rows that a scan returned, not the range that it was asked for";
 

@@ -169,12 +169,13 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         self.wait_for(core, record, mode, at)
     }
 
-    /// Acquires the record's lock exclusively without waiting, or aborts on a conflict. A request
-    /// that does not wait can be out of order.
-    pub fn lock_at_once(
+    /// Acquires the record's lock exclusively, or aborts if a conflict lasts for `ticks`. With 0 it
+    /// does not wait. A request that does not wait for long can be out of order.
+    pub fn lock_within(
         &mut self,
         core: &M::Core,
         record: RecordRef<'s, M, C>,
+        ticks: u64,
     ) -> Result<(), Abort> {
         let name = record.name();
         let at = self.held.partition_point(|lock| lock.name < name);
@@ -186,14 +187,15 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         }
         // Look without the latch first. Otherwise many refused requesters would keep the lock's
         // holder from the latch.
-        if self.claims.seems_taken(core, &record) {
+        if ticks == 0 && self.claims.seems_taken(core, &record) {
             return Err(Abort::because(AbortReason::LockConflict));
         }
         let refused = |reason| match reason {
             AbortReason::Timeout => Abort::because(AbortReason::LockConflict),
             reason => Abort::because(reason),
         };
-        self.acquire(core, record, Mode::Exclusive, at, 0).map_err(refused)
+        let deadline = if ticks == 0 { 0 } else { core.now().saturating_add(ticks) };
+        self.acquire(core, record, Mode::Exclusive, at, deadline).map_err(refused)
     }
 
     fn wait_for(

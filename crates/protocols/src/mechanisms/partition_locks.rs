@@ -28,6 +28,7 @@ use super::{
     queue_latch::LatchNodes,
     two_phase_locking::Mode,
 };
+use crate::LatchKind;
 use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 
@@ -147,10 +148,10 @@ pub struct Claims<M: Machine> {
 }
 
 impl<M: Machine> PartitionLocks<M> {
-    /// Creates the locks of `partitions` partitions, for `sessions` sessions.
+    /// Creates the locks of `partitions` partitions, for `sessions` sessions. Their latches are of the kind `latch`.
     pub fn new(
         arena: &Arc<Arena>,
-        partitions: usize,
+        (partitions, latch): (usize, LatchKind),
         sessions: usize,
     ) -> Result<PartitionLocks<M>, OutOfMemory> {
         Ok(PartitionLocks {
@@ -160,7 +161,7 @@ impl<M: Machine> PartitionLocks<M> {
             sessions: (0..sessions)
                 .map(|session| arena.place(arena.beside(session)))
                 .collect::<Result<_, _>>()?,
-            latches: LatchNodes::new::<M>(arena, sessions)?,
+            latches: LatchNodes::of_kind::<M>(arena, sessions, latch)?,
             arena: arena.clone(),
         })
     }

@@ -20,11 +20,19 @@
 //! for it is woken, and the first session to come acquires it. That is mostly a running session.
 //! Waiters look at the word only for a moment and then sleep, so few sessions ever fetch its line
 //! at the same time.
+//!
+//! **Other kinds of latches** ([`LatchKind`]) exist for comparison (The Full Story of 1000 Cores, 3.3.1,
+//! opt3): a mutex, a spin latch with back-off, and the queue on every machine.
 
+use crate::{LatchKind, PAUSE_TICKS};
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::{any::TypeId, marker::PhantomData};
 
-/// Value of a latch that is held, on machines where waiters do not queue.
+/// Ticks between two looks of a spin latch at the beginning, and at most: 1, 3, 7 and 15 PAUSE instructions.
+const FIRST_SPIN_TICKS: u64 = PAUSE_TICKS;
+const LAST_SPIN_TICKS: u64 = 15 * PAUSE_TICKS;
+
+/// Value of a latch that is held, where waiters do not queue.
 const TAKEN: u64 = 1;
 
 /// A session's place in a queue. A session waits for or holds at most one latch at a time, so it
@@ -48,16 +56,26 @@ pub struct LatchNodes {
     arena: Arc<Arena>,
     first: u64,
     count: usize,
+    kind: LatchKind,
     /// Type of the machine that the nodes were made for. Nodes differ from machine to machine.
     machine: TypeId,
 }
 
 impl LatchNodes {
-    /// Allocates nodes for `sessions` sessions on machine `M`.
+    /// Allocates nodes for `sessions` sessions on machine `M`, for latches of the usual kind.
     pub fn new<M: Machine>(arena: &Arc<Arena>, sessions: usize) -> Result<LatchNodes, OutOfMemory> {
+        LatchNodes::of_kind::<M>(arena, sessions, LatchKind::Usual)
+    }
+
+    /// Allocates nodes for `sessions` sessions on machine `M`, for latches of `kind`.
+    pub fn of_kind<M: Machine>(
+        arena: &Arc<Arena>,
+        sessions: usize,
+        kind: LatchKind,
+    ) -> Result<LatchNodes, OutOfMemory> {
         let count = sessions.max(1);
         let first = arena.allocate_for_sessions(size_of::<Node<M>>() as u64, count)?;
-        Ok(LatchNodes { arena: arena.clone(), first, count, machine: TypeId::of::<M>() })
+        Ok(LatchNodes { arena: arena.clone(), first, count, kind, machine: TypeId::of::<M>() })
     }
 
     /// Creates the latcher of session number `session`. Panics if that session has a latcher already: two
@@ -69,7 +87,7 @@ impl LatchNodes {
         // SAFETY: `new` has placed `count` nodes of this machine, and `session` is below `count`.
         let taken = unsafe { self.arena.at::<Node<M>>(node) }.taken.take();
         assert!(taken, "session {session} has a latcher already");
-        Latcher { arena: self.arena.clone(), node, machine: PhantomData }
+        Latcher { arena: self.arena.clone(), node, kind: self.kind, machine: PhantomData }
     }
 }
 
@@ -77,6 +95,7 @@ impl LatchNodes {
 pub struct Latcher<M: Machine> {
     arena: Arc<Arena>,
     node: u64,
+    kind: LatchKind,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -92,7 +111,7 @@ impl<M: Machine> Latcher<M> {
     /// queue otherwise.
     #[inline]
     pub fn latch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
-        if core.overtakes() {
+        if !self.queues(core) {
             return self.take(core, line, tail);
         }
         let own = self.at(self.node);
@@ -111,7 +130,7 @@ impl<M: Machine> Latcher<M> {
     /// Releases the latch, and hands it to the successor if there is one.
     #[inline]
     pub fn unlatch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
-        if core.overtakes() {
+        if !self.queues(core) {
             core.store(line, tail, 0);
             core.wake(line, tail);
             return;
@@ -134,7 +153,7 @@ impl<M: Machine> Latcher<M> {
     /// is free.
     #[inline]
     pub fn unlatch_and_wake(&self, core: &M::Core, line: &M::Line, tail: &Word, word: &Word) {
-        if core.overtakes() {
+        if !self.queues(core) {
             core.store(line, tail, 0);
             core.wake_each([(line, tail), (line, word)].into_iter());
         } else {
@@ -149,7 +168,33 @@ impl<M: Machine> Latcher<M> {
     fn take(&self, core: &M::Core, line: &M::Line, latch: &Word) {
         // Try before looking, because the latch is nearly always free.
         while core.cas(line, latch, 0, TAKEN).is_err() {
-            core.wait_to_take(line, latch, |holder| holder != 0);
+            match self.kind {
+                LatchKind::Spin => Self::spin(core, line, latch),
+                _ => _ = core.wait_to_take(line, latch, |holder| holder != 0),
+            }
+        }
+    }
+
+    /// Looks at a latch without a queue until it is free, at growing intervals.
+    #[cold]
+    fn spin(core: &M::Core, line: &M::Line, latch: &Word) {
+        let mut ticks = FIRST_SPIN_TICKS;
+        loop {
+            core.back_off(ticks);
+            if core.load(line, latch) == 0 {
+                return;
+            }
+            ticks = (2 * ticks + PAUSE_TICKS).min(LAST_SPIN_TICKS);
+        }
+    }
+
+    /// Returns true if waiters queue.
+    #[inline(always)]
+    fn queues(&self, core: &M::Core) -> bool {
+        match self.kind {
+            LatchKind::Usual => !core.overtakes(),
+            LatchKind::Queue => true,
+            LatchKind::Mutex | LatchKind::Spin => false,
         }
     }
 }
@@ -181,8 +226,14 @@ mod tests {
 
     #[test]
     fn one_at_a_time() {
+        for kind in [LatchKind::Usual, LatchKind::Mutex, LatchKind::Spin, LatchKind::Queue] {
+            is_exclusive(kind);
+        }
+    }
+
+    fn is_exclusive(kind: LatchKind) {
         let machine = Native::new(NativeOptions::default()).unwrap();
-        let nodes = LatchNodes::new::<Native>(machine.arena(), 4).unwrap();
+        let nodes = LatchNodes::of_kind::<Native>(machine.arena(), 4, kind).unwrap();
         let (tail, counter) = (Word::new(0), Word::new(0));
         let bodies = (0..4)
             .map(|session| -> Body<'_, Native> {

@@ -8,8 +8,8 @@
 //! is unlocked and the same, the copy is not torn. A committing writer sets the lock bit, installs,
 //! and stores a larger TID.
 
-use crate::CommitLocks;
-use machine::{Core, Machine, Word, Zeroed};
+use crate::{CommitLocks, faults};
+use machine::{Core, Machine, NEVER, Word, Zeroed};
 use storage::{RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet};
 
@@ -60,7 +60,7 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
 }
 
 /// Locks the record to commit. With [`CommitLocks::Refuse`] aborts if another transaction has it
-/// locked. Returns the word as it was before.
+/// locked, and with [`CommitLocks::Bounded`] if that lasts. Returns the word as it was before.
 #[inline(always)]
 pub fn lock<M: Machine, C: TidRecord>(
     core: &M::Core,
@@ -72,6 +72,7 @@ pub fn lock<M: Machine, C: TidRecord>(
         let free = match commit_locks {
             CommitLocks::Wait => core.wait_to_take(line, word, |w| w & C::LOCKED != 0),
             CommitLocks::Refuse => core.load(line, word),
+            CommitLocks::Bounded { .. } => wait_bounded(core, record, commit_locks)?,
         };
         if free & C::LOCKED != 0 {
             return Err(Abort::because(AbortReason::LockConflict));
@@ -80,6 +81,28 @@ pub fn lock<M: Machine, C: TidRecord>(
             return Ok(free);
         }
     }
+}
+
+/// Returns the word when the record is not locked. Aborts after the longest wait.
+///
+/// A compare-and-swap that fails after this begins another wait. It fails only because another transaction has
+/// committed or has acquired the lock, so some transaction has gone on meanwhile.
+fn wait_bounded<M: Machine, C: TidRecord>(
+    core: &M::Core,
+    record: &RecordRef<'_, M, C>,
+    commit_locks: CommitLocks,
+) -> Result<u64, Abort> {
+    let (line, word) = (record.line(), record.cc().word());
+    let found = core.load(line, word);
+    if found & C::LOCKED == 0 {
+        return Ok(found);
+    }
+    let deadline = match commit_locks.longest_wait() {
+        Some(ticks) if !core.is_planted(faults::BOUNDED_WAIT_LASTS) => core.now() + ticks,
+        _ => NEVER,
+    };
+    let free = core.wait_while_until(line, word, deadline, |w| w & C::LOCKED != 0);
+    free.map_err(|_| Abort::because(AbortReason::LockConflict))
 }
 
 #[cfg(test)]

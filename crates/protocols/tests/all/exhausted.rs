@@ -42,6 +42,7 @@ impl<P: Protocol<Explored>> Rig<P> {
             keep_versions: false,
             keep_digests: false,
             words: ProtocolWords::of::<P::Words>(),
+            access: Default::default(),
         };
         let store = Store::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("funds", ColumnType::I64)];

@@ -83,6 +83,7 @@ impl<M: Machine, P: Protocol<M, Words: Versioned>> Rig<M, P> {
             keep_versions: false,
             keep_digests: false,
             words: ProtocolWords::of::<P::Words>(),
+            access: Default::default(),
         };
         let store = Store::new(machine.clone(), options).unwrap();
         let column = |i| Column::new(format!("count{i}"), ColumnType::Bytes(BYTES as u32));

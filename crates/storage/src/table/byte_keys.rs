@@ -134,6 +134,7 @@ mod tests {
             keep_versions: true,
             keep_digests: true,
             words: ProtocolWords::of::<Word>(),
+            access: Default::default(),
         };
         let store = Store::<Native>::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("a", ColumnType::U64)];

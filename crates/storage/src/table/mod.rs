@@ -45,7 +45,9 @@ pub struct Table<M: Machine> {
     /// Columns that a record does not hold in packed form: those whose values have different lengths, and those that
     /// were added to the table.
     indirect_columns: ColumnSet,
-    /// The indirect columns, and those that are in a secondary index.
+    /// The indirect columns, and those whose accesses the shape calls special.
+    special_columns: ColumnSet,
+    /// The special columns, those that are in a secondary index, and the constant ones.
     involved_columns: ColumnSet,
     /// Set if keys are numbers and each row is one record.
     whole_rows: bool,
@@ -163,12 +165,19 @@ impl<M: Machine> Table<M> {
         // A table has no columns with the numbers of those that will be added to it.
         let added_columns = ColumnSet(!shape.row_layout().all().0);
         let indirect_columns = shape.row_layout().variable().with(added_columns);
+        let special_columns = match extras.access.are_special() {
+            true => ColumnSet(u64::MAX),
+            false => indirect_columns
+                .with(extras.access.uncontrolled(shape.schema(), shape.row_layout().all())),
+        };
+        let involved_columns = special_columns.with(shape.schema().constant);
         Ok(Table {
             index,
             shape,
             indexed_columns: ColumnSet::NONE,
             indirect_columns,
-            involved_columns: indirect_columns,
+            special_columns,
+            involved_columns,
             whole_rows,
             added: OnceLock::new(),
             spaces: Mutex::new(Vec::new()),
@@ -206,7 +215,7 @@ impl<M: Machine> Table<M> {
     /// Returns the same table with secondary indexes on `columns`.
     pub(crate) fn with_indexed_columns(mut self, columns: ColumnSet) -> Self {
         self.indexed_columns = columns;
-        self.involved_columns = self.indirect_columns.with(columns);
+        self.involved_columns = self.involved_columns.with(columns);
         self
     }
 
@@ -233,8 +242,15 @@ impl<M: Machine> Table<M> {
         self.indirect_columns
     }
 
-    /// Returns the columns whose update involves more than the bytes of the record: the indirect ones, and those that
-    /// are in a secondary index.
+    /// Returns the columns whose reading involves more than a call of the protocol with them: the indirect ones, and
+    /// those that [`Shape::is_special`] is about.
+    #[inline(always)]
+    pub fn special_columns(&self) -> ColumnSet {
+        self.special_columns
+    }
+
+    /// Returns the columns whose update involves more than a call of the protocol with them: the special ones, those that
+    /// are in a secondary index, and the constant ones.
     #[inline(always)]
     pub fn involved_columns(&self) -> ColumnSet {
         self.involved_columns

@@ -160,6 +160,7 @@ mod tests {
             keep_versions: false,
             keep_digests: false,
             words: ProtocolWords::of::<Word>(),
+            access: Default::default(),
         };
         let store = Store::<Native>::new(machine.clone(), options).unwrap();
         let table = |name| TableSchema::new(name, vec![Column::new("a", ColumnType::U64)]);

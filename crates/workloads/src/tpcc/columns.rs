@@ -358,6 +358,20 @@ fn hot(table: &str, columns: usize) -> ColumnSet {
     if hot == all { ColumnSet::NONE } else { hot }
 }
 
+/// Returns the columns that no transaction changes, in tables that neither gain nor lose rows.
+fn constant(table: &str, columns: usize) -> ColumnSet {
+    let all = ColumnSet::first(columns);
+    let changing = match table {
+        "warehouse" => warehouse::YTD.set,
+        "district" => district::YTD_AND_NEXT.set,
+        "customer" => customer::COUNTS.set.with(ColumnSet::one(customer::DATA)),
+        "stock" => stock::NUMBERS.set,
+        "item" | "customer_by_name" => ColumnSet::NONE,
+        _ => all,
+    };
+    all.without(changing)
+}
+
 /// A table: its name, its columns, the number of columns in the small schema, and whether it is in key order.
 type Declaration = (&'static str, Columns, usize, bool);
 
@@ -381,8 +395,10 @@ pub(super) fn tables(full: bool, split: bool) -> Vec<TableSchema> {
     let table = |(name, columns, decisive, ordered): Declaration| {
         let kept = if full { columns } else { &columns[..decisive] };
         let hot = if split { hot(name, kept.len()) } else { ColumnSet::NONE };
+        let constant = constant(name, kept.len());
         let columns = kept.iter().map(Declared::column).collect();
         let table = TableSchema::new(name, columns).with_hot_columns(hot);
+        let table = table.with_constant_columns(constant);
         if ordered { table.ordered() } else { table }
     };
     TABLES.map(table).into()
@@ -457,6 +473,22 @@ mod tests {
         let columns = tables.iter().flat_map(|table| &table.columns);
         let nullable = columns.filter(|column| column.nullable).map(|column| &column.name[..]);
         assert!(nullable.eq(["o_carrier_id", "ol_delivery_d"]));
+    }
+
+    #[test]
+    fn items_and_names_are_read_only_and_orders_have_no_constant_column() {
+        for table in tables(true, false) {
+            let all = ColumnSet::first(table.columns.len());
+            let expected = match &table.name[..] {
+                "item" | "customer_by_name" => all,
+                "warehouse" => all.without(warehouse::YTD.set),
+                "district" => all.without(district::YTD_AND_NEXT.set),
+                "customer" => span(4, 16),
+                "stock" => span(4, 14),
+                _ => ColumnSet::NONE,
+            };
+            assert_eq!(table.constant, expected, "{}", table.name);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::keys::{CUSTOMER_BITS, WAREHOUSE_BITS};
 use super::mix::Mix;
 use super::text::NAMES;
+use crate::index_choice::IndexChoice;
 use crate::options::{
     self, Bundle, OptionError, OptionKind, OptionOf, OptionValue, Options, bundle, option,
 };
@@ -72,6 +73,8 @@ pub struct TpccOptions {
     pub prefetch: bool,
     /// Set if columns that change often have concurrency-control words of their own.
     pub split_columns: bool,
+    /// Index of the tables whose keys are dense: warehouses, districts, customers, items, stock.
+    pub index: IndexChoice,
     /// Seed of the initial population and of the constants of non-uniform draws.
     pub load_seed: u64,
 }
@@ -94,6 +97,7 @@ impl Default for TpccOptions {
             stock_level_orders: 20,
             prefetch: true,
             split_columns: false,
+            index: IndexChoice::Hash,
             load_seed: 0,
         }
     }
@@ -158,6 +162,11 @@ impl Options for TpccOptions {
             "Columns that change often have words of concurrency control of their own (timestamp splitting)",
             |o| &mut o.split_columns,
         ),
+        option(
+            "index",
+            "How rows of tables with dense keys are found: hash, perfect (direct-addressed)",
+            |o| &mut o.index,
+        ),
         option("load-seed", "Decides the initial population", |o| &mut o.load_seed),
     ];
     // Sources of the presets. abyss: Staring into the Abyss, 5.6.1 and 5.6.2. Its sizes are from The Full
@@ -207,7 +216,8 @@ impl Options for TpccOptions {
         options::integer("customers-per-district", customers, 1, 1 << CUSTOMER_BITS)?;
         options::integer("most-lines", self.most_lines, 1, 15)?;
         options::at_most("least-lines", self.least_lines, 1, ("most-lines", self.most_lines))?;
-        options::integer("stock-level-orders", self.stock_level_orders, 1, 1000)
+        options::integer("stock-level-orders", self.stock_level_orders, 1, 1000)?;
+        self.index.among(&[IndexChoice::Hash, IndexChoice::Perfect])
     }
 }
 
@@ -249,6 +259,8 @@ mod tests {
         assert_eq!(error(|o| o.remote_payment = 1.5), "remote-payment is 1.5; allowed: 0 to 1");
         let customers = error(|o| o.customers_per_district = 5000);
         assert_eq!(customers, "customers-per-district is 5000; allowed: 1 to 4096");
+        let index = error(|o| o.index = IndexChoice::BTree);
+        assert_eq!(index, "index is btree; allowed: hash, perfect");
         assert!(TpccOptions::default().validate().is_ok());
     }
 

@@ -1,5 +1,7 @@
 //! Creates variants of the workload for the explorer: tiny instances that differ slightly for every seed.
 
+use crate::IndexChoice;
+
 use super::{Mix, SchemaSize, Tpcc, TpccOptions};
 
 impl Tpcc {
@@ -22,6 +24,7 @@ impl Tpcc {
             most_lines: 2 + seed / 7 % 2,
             stock_level_orders: 1 + seed % 3,
             split_columns: (seed / 32) % 4 == 3,
+            index: if seed / 256 % 4 == 1 { IndexChoice::Perfect } else { IndexChoice::Hash },
             load_seed: seed,
             ..TpccOptions::default()
         };

@@ -1,13 +1,13 @@
 //! Draws and runs one worker's stream of orders and payments.
 
+use super::columns::{CHANGED, CONSTANT, CONSTANT_BYTES, TOUCHED, TOUCHED_BYTES};
 use super::draw::{Drawn, OrderLine, draw};
-use super::options::TOUCHED;
 use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, TableId};
 
-/// The columns that procedures need, in every table.
-const TOUCHED_COLUMN: ColumnSet = ColumnSet::one(0);
+/// Largest number of lines of an order.
+const MOST_LINES: usize = 15;
 
 /// One worker's stream of procedures.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct TpccAccessesClient {
     lines: Vec<OrderLine>,
     stamp: u64,
     buffer: Vec<u8>,
+    /// Content of appended rows.
+    inserted: Vec<u8>,
     checksum: u64,
 }
 
@@ -42,7 +44,8 @@ impl TpccAccessesClient {
             drawn: Drawn::Payment { district: 0, customer: 0 },
             lines: Vec::with_capacity(16),
             stamp: (worker as u64) << 40,
-            buffer: vec![0; records.customer.max(records.stock).max(records.district) as usize],
+            buffer: vec![0; TOUCHED_BYTES as usize],
+            inserted: vec![0; MOST_LINES * records.order_line as usize],
             checksum: 0,
             options: options.clone(),
         }
@@ -67,22 +70,14 @@ impl TpccAccessesClient {
         }
     }
 
-    /// Returns the columns of a record of `bytes` bytes that an access moves, and their length.
-    fn moved(&self, bytes: u64) -> (ColumnSet, usize) {
-        match self.options.whole_records {
-            true if bytes > TOUCHED => (ColumnSet::first(2), bytes as usize),
-            _ => (TOUCHED_COLUMN, bytes.min(TOUCHED) as usize),
-        }
-    }
-
     fn read<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         table: TableId,
         key: u64,
-        bytes: u64,
+        (columns, bytes): (ColumnSet, u64),
     ) -> Result<(), Abort> {
-        let (columns, bytes) = self.moved(bytes);
+        let bytes = bytes as usize;
         access.compute(self.options.work_cycles);
         let found = access.read(table, key.into(), columns, &mut self.buffer[..bytes])?;
         assert!(found, "row {key} of table {} was loaded and never deleted", table.0);
@@ -96,9 +91,9 @@ impl TpccAccessesClient {
         access: &mut A,
         table: TableId,
         key: u64,
-        bytes: u64,
+        (columns, bytes): (ColumnSet, u64),
     ) -> Result<(), Abort> {
-        let (columns, bytes) = self.moved(bytes);
+        let bytes = bytes as usize;
         access.compute(self.options.work_cycles);
         let found =
             access.read_for_update(table, key.into(), columns, &mut self.buffer[..bytes])?;
@@ -109,9 +104,10 @@ impl TpccAccessesClient {
         Ok(())
     }
 
-    /// Charges the cost of rows that would be inserted.
-    fn insert<A: Access + ?Sized>(&self, access: &mut A, bytes: u64) {
-        access.compute(bytes.div_ceil(64) * self.options.insert_line_cycles);
+    /// Appends a row of `bytes` bytes, which begins with the stamp.
+    fn insert<A: Access + ?Sized>(&mut self, access: &mut A, bytes: u64) -> Result<(), Abort> {
+        self.inserted[..8].copy_from_slice(&self.stamp.to_le_bytes());
+        access.append(&self.inserted[..bytes as usize])
     }
 
     fn order<A: Access + ?Sized>(
@@ -121,26 +117,18 @@ impl TpccAccessesClient {
         customer: u64,
     ) -> Result<(), Abort> {
         let r = self.records;
-        if self.options.bypass {
-            access.compute(self.options.bypassed_warehouse_cycles + self.options.work_cycles);
-        } else {
-            self.read(access, WAREHOUSE, self.home, r.warehouse)?;
-        }
-        self.update(access, DISTRICT, district, r.district)?;
-        self.read(access, CUSTOMER, customer, r.customer)?;
+        let touched = |bytes: u64| (TOUCHED, bytes.min(TOUCHED_BYTES));
+        self.read(access, WAREHOUSE, self.home, (CONSTANT, CONSTANT_BYTES))?;
+        self.update(access, DISTRICT, district, touched(r.district))?;
+        self.read(access, CUSTOMER, customer, (CONSTANT, CONSTANT_BYTES))?;
         for at in 0..self.lines.len() {
             let line = self.lines[at];
-            if self.options.bypass {
-                access.compute(self.options.bypassed_item_cycles + self.options.work_cycles);
-            } else {
-                self.read(access, ITEM, self.items + line.item, r.item)?;
-            }
-            self.update(access, STOCK, line.stock, r.stock)?;
+            self.read(access, ITEM, self.items + line.item, touched(r.item))?;
+            self.update(access, STOCK, line.stock, touched(r.stock))?;
         }
-        self.insert(access, r.order);
-        self.insert(access, r.undelivered);
-        self.insert(access, r.order_line * self.lines.len() as u64);
-        Ok(())
+        self.insert(access, r.order)?;
+        self.insert(access, r.undelivered)?;
+        self.insert(access, r.order_line * self.lines.len() as u64)
     }
 
     fn payment<A: Access + ?Sized>(
@@ -150,11 +138,11 @@ impl TpccAccessesClient {
         customer: u64,
     ) -> Result<(), Abort> {
         let r = self.records;
-        self.update(access, WAREHOUSE, self.home, r.warehouse)?;
-        self.update(access, DISTRICT, district, r.district)?;
-        self.update(access, CUSTOMER, customer, r.customer)?;
-        self.insert(access, r.history);
-        Ok(())
+        let changed = |bytes: u64| (CHANGED, bytes.min(TOUCHED_BYTES) - CONSTANT_BYTES);
+        self.update(access, WAREHOUSE, self.home, changed(r.warehouse))?;
+        self.update(access, DISTRICT, district, (TOUCHED, r.district.min(TOUCHED_BYTES)))?;
+        self.update(access, CUSTOMER, customer, changed(r.customer))?;
+        self.insert(access, r.history)
     }
 }
 

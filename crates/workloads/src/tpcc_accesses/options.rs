@@ -16,24 +16,14 @@ pub struct TpccAccessesOptions {
     pub warehouses: u64,
     /// Set if records have full length and number. Otherwise DBx1000's small schema is used.
     pub full_schema: bool,
-    /// Set if warehouse and items are read without concurrency control.
-    pub bypass: bool,
     /// Share of the lines whose stock belongs to another warehouse, from 0 to 1.
     pub remote_lines: f64,
     /// Share of the payments for a customer of another warehouse, from 0 to 1.
     pub remote_payments: f64,
     /// Number of copies of the item table, each for an equal share of the workers.
     pub item_replicas: u64,
-    /// Cost of a read of the warehouse without concurrency control, in cycles.
-    pub bypassed_warehouse_cycles: u64,
-    /// Cost of a read of an item without concurrency control, in cycles.
-    pub bypassed_item_cycles: u64,
-    /// Cost of 64 bytes of an inserted row, in cycles.
-    pub insert_line_cycles: u64,
     /// Cost of the procedure's own work for each record that it accesses, in cycles.
     pub work_cycles: u64,
-    /// Set if an access moves the whole record. Otherwise it moves the columns that the procedures of DBx1000 touch.
-    pub whole_records: bool,
 }
 
 impl Default for TpccAccessesOptions {
@@ -41,15 +31,10 @@ impl Default for TpccAccessesOptions {
         TpccAccessesOptions {
             warehouses: 4,
             full_schema: true,
-            bypass: false,
             remote_lines: 0.01,
             remote_payments: 0.15,
             item_replicas: 1,
-            bypassed_warehouse_cycles: 100,
-            bypassed_item_cycles: 100,
-            insert_line_cycles: 2,
             work_cycles: 0,
-            whole_records: true,
         }
     }
 }
@@ -63,11 +48,6 @@ impl Options for TpccAccessesOptions {
             &mut o.full_schema
         }),
         option(
-            "bypass",
-            "Warehouse and items are read without concurrency control, for a fixed number of cycles",
-            |o| &mut o.bypass,
-        ),
-        option(
             "remote-lines",
             "Share of the lines whose stock is another warehouse's, 0 to 1",
             |o| &mut o.remote_lines,
@@ -78,24 +58,8 @@ impl Options for TpccAccessesOptions {
             |o| &mut o.remote_payments,
         ),
         option("item-replicas", "Copies of the item table", |o| &mut o.item_replicas),
-        option(
-            "bypassed-warehouse-cycles",
-            "Cycles of a read that bypasses concurrency control, of the warehouse",
-            |o| &mut o.bypassed_warehouse_cycles,
-        ),
-        option(
-            "bypassed-item-cycles",
-            "Cycles of a read that bypasses concurrency control, of an item",
-            |o| &mut o.bypassed_item_cycles,
-        ),
-        option("insert-line-cycles", "Cycles of 64 bytes of an inserted row", |o| {
-            &mut o.insert_line_cycles
-        }),
         option("work-cycles", "Cycles of the procedure's own work for each record", |o| {
             &mut o.work_cycles
-        }),
-        option("no-whole-records", "An access moves only the columns that it needs", |o| {
-            &mut o.whole_records
         }),
     ];
 
@@ -104,10 +68,6 @@ impl Options for TpccAccessesOptions {
         options::ratio("remote-lines", self.remote_lines)?;
         options::ratio("remote-payments", self.remote_payments)?;
         options::integer("item-replicas", self.item_replicas, 1, MAX_WAREHOUSES)?;
-        let warehouse = self.bypassed_warehouse_cycles;
-        options::integer("bypassed-warehouse-cycles", warehouse, 0, MAX_CYCLES)?;
-        options::integer("bypassed-item-cycles", self.bypassed_item_cycles, 0, MAX_CYCLES)?;
-        options::integer("insert-line-cycles", self.insert_line_cycles, 0, MAX_CYCLES)?;
         options::integer("work-cycles", self.work_cycles, 0, MAX_CYCLES)
     }
 }
@@ -138,10 +98,6 @@ pub struct Records {
     /// Number of customers of a district.
     pub customers: u64,
 }
-
-/// Largest number of bytes that the columns of a record have which the procedures of DBx1000 touch. They lie on at most
-/// two lines.
-pub(super) const TOUCHED: u64 = 72;
 
 const FULL: Records = Records {
     warehouse: 105,

@@ -25,7 +25,9 @@ fn declared_and_accessed(workload: &impl Workload) -> Vec<(BTreeSet<u64>, BTreeS
                 | Event::Insert(table, key)
                 | Event::Delete(table, key) => schema.tables[table.0 as usize].partitioning.of(key),
                 // None of these workloads scans.
-                Event::Scan(..) | Event::ScanIndex(..) | Event::Prefetch(..) => None,
+                Event::Scan(..) | Event::ScanIndex(..) | Event::Prefetch(..) | Event::Append(_) => {
+                    None
+                }
             });
             (declared.into_iter().collect(), accessed.collect())
         })

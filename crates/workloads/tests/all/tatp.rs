@@ -140,7 +140,7 @@ fn a_transaction_stays_in_the_partitions_it_declares() {
                     scans += 1;
                     continue;
                 }
-                Event::ScanIndex(..) | Event::Prefetch(..) => continue,
+                Event::ScanIndex(..) | Event::Prefetch(..) | Event::Append(_) => continue,
             };
             let of = schema.tables[table.0 as usize].partitioning.of(key);
             assert!(of.is_none_or(|of| declared.contains(&of)), "{table:?} {key}");

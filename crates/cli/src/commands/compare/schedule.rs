@@ -2,6 +2,7 @@
 
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
+use engine::AccessOptions;
 use harness::back_off::BackOff;
 use harness::run::Growth;
 use harness::run_record::MachineKind;
@@ -63,6 +64,9 @@ pub fn native_configuration(
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol,
         protocol_options: ProtocolOptions::default(),
+        access: AccessOptions::default(),
+        commits: None,
+        small_pages: false,
         cores,
         warm_up_s,
         measured_s,
@@ -100,6 +104,9 @@ pub fn simulated_configuration(
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol,
         protocol_options: ProtocolOptions::default(),
+        access: AccessOptions::default(),
+        commits: None,
+        small_pages: false,
         cores,
         warm_up_s: 0.0,
         measured_s: first_s,

@@ -41,6 +41,7 @@ impl<P: Protocol<Native>> Rig<P> {
             keep_versions: false,
             keep_digests: false,
             words: ProtocolWords::of::<P::Words>(),
+            access: Default::default(),
         };
         let store = Store::new(machine.clone(), options).unwrap();
         let columns = vec![Column::new("value", ColumnType::U64)];

@@ -36,6 +36,7 @@ pub enum Event {
     Scan(TableId, KeyRange, Direction),
     ScanIndex(TableId, KeyRange, Direction),
     Prefetch(usize, ColumnSet),
+    Append(usize),
 }
 
 /// A row as it was before a write. `None` before an insert.
@@ -107,7 +108,7 @@ impl Store {
                     | Event::Delete(table, key) => ((table, key), true),
                     // Scans follow no order of rows.
                     Event::Scan(..) | Event::ScanIndex(..) => return false,
-                    Event::Prefetch(..) => return true,
+                    Event::Prefetch(..) | Event::Append(_) => return true,
                 };
                 let last = met.last_key_value().map(|(row, _)| *row);
                 match met.get(&row) {
@@ -413,6 +414,13 @@ impl Access for Store {
     }
 
     fn compute(&mut self, _: u64) {}
+
+    fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
+        if self.record_events {
+            self.events.push(Event::Append(row.len()));
+        }
+        Ok(())
+    }
 
     fn allocate_timestamp(&mut self) -> u64 {
         self.timestamp += 1;

@@ -1,0 +1,77 @@
+//! The options of the engine's accesses: their names and values on command lines and in records.
+
+use protocols::Knob;
+use storage::{AccessOptions, ColumnLookup, ConstantReads, Copies};
+
+/// All options of accesses. They are apart from those of protocols, because no protocol heeds them.
+pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
+    Knob {
+        name: "read-only-tables",
+        summary: "read tables and columns that never change through the protocol, or without (Full story, opt8)",
+        allowed: "controlled, bypass",
+        set: |options, value| {
+            options.constants = match value {
+                "controlled" => ConstantReads::Controlled,
+                "bypass" => ConstantReads::Bypass,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.constants {
+            ConstantReads::Controlled => "controlled".to_owned(),
+            ConstantReads::Bypass => "bypass".to_owned(),
+        }),
+    },
+    Knob {
+        name: "copies",
+        summary: "copy the columns that an access names, or the whole record (the code of 2022)",
+        allowed: "columns, records",
+        set: |options, value| {
+            options.copies = match value {
+                "columns" => Copies::Columns,
+                "records" => Copies::Records,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.copies {
+            Copies::Columns => "columns".to_owned(),
+            Copies::Records => "records".to_owned(),
+        }),
+    },
+    Knob {
+        name: "column-look-up",
+        summary: "know columns by compiled numbers, or find them by name in the catalogue (Full story, opt6)",
+        allowed: "compiled, catalogue",
+        set: |options, value| {
+            options.columns = match value {
+                "compiled" => ColumnLookup::Compiled,
+                "catalogue" => ColumnLookup::Catalogue,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.columns {
+            ColumnLookup::Compiled => "compiled".to_owned(),
+            ColumnLookup::Catalogue => "catalogue".to_owned(),
+        }),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_spelled_as_it_is_accepted() {
+        for knob in ACCESS_KNOBS {
+            for value in knob.allowed.split(", ") {
+                let mut options = AccessOptions::default();
+                knob.set(&mut options, value).unwrap();
+                assert_eq!(knob.value(&options).as_deref(), Some(value), "{}", knob.name);
+            }
+            let error = knob.set(&mut AccessOptions::default(), "other").unwrap_err();
+            assert!(error.to_string().ends_with(knob.allowed), "{error}");
+        }
+    }
+}

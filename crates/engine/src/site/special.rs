@@ -1,0 +1,147 @@
+//! Accesses that need more than a call of the protocol: [`storage::AccessOptions`] ask for it.
+//!
+//! - Constant columns are read without the protocol. Their tables neither gain nor lose rows, so the presence of a row
+//!   is constant too. Except natively, [`crate::rows`] reads them.
+//! - An access copies whole records. It reads all columns through the protocol and hands out those that it names. An
+//!   update writes all columns. It takes the others from the session's copy of the record, or reads them first.
+//! - An access finds its columns in the catalogue.
+//!
+//! By default no table has such accesses, and the usual paths do not come here.
+
+use super::{LocalSite, refuse_retired};
+use crate::bound_protocol::SessionProtocol;
+use machine::{Category, Core, Machine};
+use protocols::{Change, Protocol};
+use storage::{Record, RowHead};
+use txn::{Abort, ColumnSet, Intent, TableId};
+
+impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
+    /// Reads as [`LocalSite::read_number`] does, with columns among [`storage::Table::special_columns`].
+    #[inline(never)]
+    pub fn read_specially(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<Option<RowHead>, Abort> {
+        let home = self.data.table(table);
+        let indirect = home.indirect_columns().intersects(columns);
+        if indirect || !home.special_columns().intersects(columns) {
+            return Ok(None);
+        }
+        let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
+        if intent == Intent::Read && record.table().is_uncontrolled(columns) {
+            record.table().look_up(self.data.core, columns);
+            return Ok(Some(record.copy_out(self.data.core, columns, out)));
+        }
+        self.read_special_record(record, columns, intent, out).map(Some)
+    }
+
+    /// Updates as [`LocalSite::update_number`] does, with columns among [`storage::Table::special_columns`].
+    #[inline(never)]
+    pub fn update_specially(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        values: &[u8],
+    ) -> Result<Option<bool>, Abort> {
+        let home = self.data.table(table);
+        // The layer above maintains indexes, and refuses updates of constant columns.
+        let constant = home.schema().constant;
+        let others = home.indexed_columns().with(constant).with(home.indirect_columns());
+        if others.intersects(columns) || !home.special_columns().intersects(columns) {
+            return Ok(None);
+        }
+        let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
+        let written = self.write_special_record(record, Change { columns, values, state: None })?;
+        Ok(written.then_some(true))
+    }
+
+    /// Reads a record whose shape has special accesses.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn read_special_record(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        let (core, shape) = (self.data.core, record.table());
+        shape.look_up(core, columns);
+        if columns.is_empty() || !shape.copies_records() {
+            return self.read_through_protocol(record, columns, intent, out);
+        }
+        let (layout, mut copy) = (shape.layout(), std::mem::take(&mut self.copy));
+        let row = copy.make_room(layout.bytes());
+        let read = self.read_through_protocol(record, layout.all(), intent, row);
+        if let Ok(head) = read
+            && head.state.is_present()
+        {
+            layout.gather((layout.all(), copy.row()), columns, out);
+            if intent == Intent::Update {
+                copy.is_of(&record);
+            }
+        }
+        self.copy = copy;
+        read
+    }
+
+    /// Writes to a record whose shape has special accesses.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn write_special_record(
+        &mut self,
+        record: Record<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        let (shape, Change { columns, values, state }) = (record.table(), change);
+        shape.look_up(self.data.core, columns);
+        if state.is_some() || columns.is_empty() || !shape.copies_records() {
+            self.copy.forget();
+            return self.write_through_protocol(record, change);
+        }
+        let layout = shape.layout();
+        let mut copy = std::mem::take(&mut self.copy);
+        if !copy.holds(&record) {
+            let row = copy.make_room(layout.bytes());
+            let read = self.read_through_protocol(record, layout.all(), Intent::Update, row);
+            match read {
+                Ok(head) if head.state.is_present() => copy.is_of(&record),
+                Ok(_) => return self.write_through_protocol(record, change),
+                Err(abort) => return Err(abort),
+            }
+        }
+        layout.scatter((columns, values), layout.all(), copy.row_mut());
+        let whole = Change { columns: layout.all(), values: copy.row(), state };
+        let written = self.write_through_protocol(record, whole);
+        self.copy = copy;
+        written
+    }
+
+    fn read_through_protocol(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        self.data.core.account(Category::ConcurrencyControl);
+        // A call through the trait object, so that the usual accesses keep the only direct calls.
+        let protocol: &mut dyn SessionProtocol<'s, M> = &mut self.protocol;
+        refuse_retired(protocol.read(record, columns, intent, out))
+    }
+
+    fn write_through_protocol(
+        &mut self,
+        record: Record<'s, M>,
+        change: Change<'_>,
+    ) -> Result<bool, Abort> {
+        self.data.core.account(Category::ConcurrencyControl);
+        let protocol: &mut dyn SessionProtocol<'s, M> = &mut self.protocol;
+        protocol.write(record, change)
+    }
+}
