@@ -192,11 +192,7 @@ impl Model {
             page_shift: d.page_bytes.ilog2(),
             copy_bytes: d.core.copy_bytes_per_cycle,
             memory_line_time: d.line_time_256(bandwidth),
-            port_line_time: d
-                .sockets
-                .as_ref()
-                .and_then(|sockets| sockets.port_bandwidth_gbps)
-                .map_or(0, |gbps| d.line_time_256(gbps)),
+            port_line_time: port_line_time(d),
             cache_per_node: d.sockets.is_some(),
             exclusive_reads: shared_cache.exclusive_reads,
             stamp_shift,
@@ -323,6 +319,12 @@ impl Model {
     pub(crate) fn is_cached(&self, stamp: u32, fills: u64) -> bool {
         self.stamp(fills).wrapping_sub(stamp) & crate::line::STAMP_MASK <= self.capacity_stamps
     }
+}
+
+/// Returns the time, in 1/256 cycles, for which a line keeps a socket's port busy. It is 0 where ports do not queue.
+fn port_line_time(d: &MachineDescription) -> u64 {
+    let bandwidth = d.sockets.as_ref().and_then(|sockets| sockets.port_bandwidth_gbps);
+    bandwidth.map_or(0, |gbps| d.line_time_256(gbps))
 }
 
 /// Returns the side of the smallest square with room for `tiles` tiles.
