@@ -23,6 +23,7 @@
 //! | `statistics` | median, percentile, rank correlation |
 //! | `curves` | rows that belong to one setting |
 //! | `report` | the outcome as text, CSV and JSON |
+//! | `traffic` | the lines that transactions move |
 //! | `page` | the outcome as a page with curves |
 
 mod breakdown;
@@ -42,6 +43,7 @@ mod simulate;
 pub mod statistics;
 mod table;
 mod thread_order;
+mod traffic;
 mod work;
 
 pub use breakdown::{Breakdowns, CategoryError, ShareError};

@@ -75,6 +75,9 @@ pub struct Row {
     /// Measured share of time by category, in the measured file's categories, or nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measured_breakdown: BTreeMap<String, f64>,
+    /// Cache lines moved for each transaction that committed, by kind of movement.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lines_per_txn: BTreeMap<String, f64>,
     /// Number of transactions committed in the simulated intervals.
     pub commits: u64,
     /// Set if the simulated throughput neither rose nor fell during its interval. None if this could not be
@@ -191,6 +194,7 @@ impl Row {
             abort_ratio_error: record.abort_ratio - measured.abort_ratio,
             breakdown: record.breakdown.unwrap_or_default(),
             measured_breakdown: BTreeMap::new(),
+            lines_per_txn: record.lines_per_txn.unwrap_or_default(),
             commits: record.commits,
             steady: record.steady,
             wall_s: record.wall_s.unwrap_or(0.0),

@@ -1,7 +1,8 @@
 //! Formats the outcome as text for readers, as CSV and as JSON.
 
 use super::breakdown::{MAPPING, simulated};
-use super::{LeftOut, Outcome, Role, Row};
+use super::{LeftOut, Outcome, Role, Row, traffic};
+use machine::Movement;
 use std::fmt::Write;
 
 /// Returns the whole outcome as JSON.
@@ -19,6 +20,9 @@ pub fn to_csv(outcome: &Outcome) -> String {
     );
     for (name, _) in MAPPING {
         let _ = write!(text, ",measured_{name},simulated_{name}");
+    }
+    for movement in Movement::ALL {
+        let _ = write!(text, ",lines_{}", movement.name());
     }
     text.push('\n');
     for row in &outcome.rows {
@@ -49,6 +53,11 @@ pub fn to_csv(outcome: &Outcome) -> String {
             let measured = measured.map_or(String::new(), |share| format!("{share:.4}"));
             let _ = write!(text, ",{measured},{:.4}", simulated(row, ours));
         }
+        for movement in Movement::ALL {
+            let lines = row.lines_per_txn.get(movement.name());
+            let lines = lines.map_or(String::new(), |lines| format!("{lines:.2}"));
+            let _ = write!(text, ",{lines}");
+        }
         text.push('\n');
     }
     text
@@ -67,6 +76,7 @@ pub fn to_text(outcome: &Outcome) -> String {
     text.push('\n');
     text.push_str(&blocks(outcome));
     text.push('\n');
+    text.push_str(&traffic::table(outcome));
     text.push_str(&ranks(outcome));
     text.push('\n');
     text.push_str(&peaks(outcome));
@@ -304,7 +314,7 @@ fn goals(outcome: &Outcome) -> String {
 }
 
 /// Aligns columns to equal width. The first `left` columns are left-aligned, the others right-aligned.
-fn aligned(lines: &[Vec<String>], left: usize) -> String {
+pub(super) fn aligned(lines: &[Vec<String>], left: usize) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
     let widths: Vec<usize> = (0..lines[0].len()).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();

@@ -21,6 +21,7 @@ fn row(measured: &Measurement, shares: Shares, simulated: &[(Category, f64)]) ->
     Row {
         breakdown: simulated.iter().map(|(c, share)| (c.name().to_owned(), *share)).collect(),
         measured_breakdown: shares,
+        lines_per_txn: Default::default(),
         measured: measured.clone(),
         ..invented::row("SILO", 1, 1.0, 1.0)
     }

@@ -27,6 +27,7 @@ pub fn row(scheme: &str, cores: u64, measured: f64, simulated: f64) -> Row {
         abort_ratio_error: 0.05,
         breakdown: Default::default(),
         measured_breakdown: Default::default(),
+        lines_per_txn: Default::default(),
         commits: 1,
         steady: None,
         wall_s: 0.0,
