@@ -25,6 +25,9 @@ fn numbers_of_cores() {
     refused("run ycsb --cores 1,100000", &["--cores is 100000", "allowed: 1 to "]);
     refused("run ycsb --machine graphite --cores 1025", &["1025", "1 to 1024", "graphite"]);
     refused("explore ycsb --back-off aside", &["--back-off"]);
+    refused("validate --here crates", &["--here", "[DIR]"]);
+    refused("validate --machine graphite", &["--here"]);
+    refused("validate --here --machine generic --only nothing", &["--only", "allowed: parts of"]);
     refused("compare ycsb --back-off wat", &["'wat'", "--back-off", "wait"]);
     refused("compare ycsb --machine graphite --cores 2000", &["2000", "1 to 1024"]);
 }

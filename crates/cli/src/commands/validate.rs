@@ -1,5 +1,7 @@
 //! Implements `kilocore validate`: compares the simulated machine with measurements of a real one.
 
+mod here;
+
 use crate::arguments::whole;
 use crate::destination::{self, Existing, is_stdout};
 use crate::failure::{Ending, Failure};
@@ -48,6 +50,13 @@ pub struct ValidateArguments {
     /// Take over from the file of --json what was simulated already by the same build, with the same settings
     #[arg(long, requires = "json")]
     pub resume: bool,
+    /// Compare with this computer instead of a directory: every protocol natively on 1 and 2 threads, and on a description
+    /// of this computer, with YCSB and TPC-C
+    #[arg(long, conflicts_with_all = ["directory", "placement", "html", "resume"])]
+    pub here: bool,
+    /// With --here: a machine file that describes this computer [default: what kilocore machines probe finds]
+    #[arg(long, value_name = "FILE", requires = "here")]
+    pub machine: Option<String>,
     /// Overwrite the files that --json, --csv and --html name
     #[arg(long, conflicts_with = "resume")]
     pub force: bool,
@@ -86,6 +95,9 @@ pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
         false => Existing::Refused("--resume to continue it"),
     };
     destination::check(&named, existing)?;
+    if asked.here {
+        return here::compare_here(asked);
+    }
     let earlier = earlier(asked)?;
     let measurements = match &asked.directory {
         Some(directory) => Measurements::read(directory).map_err(refused)?,

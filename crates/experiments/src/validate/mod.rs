@@ -57,6 +57,7 @@ pub use page::to_html;
 pub use peaks::Peak;
 pub use placement::Placement;
 pub use platforms::{Platform, Platforms};
+pub(crate) use report::aligned;
 pub use report::{to_csv, to_json, to_text};
 pub use simulate::Simulation;
 pub use thread_order::ThreadOrder;

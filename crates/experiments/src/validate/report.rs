@@ -314,7 +314,7 @@ fn goals(outcome: &Outcome) -> String {
 }
 
 /// Aligns columns to equal width. The first `left` columns are left-aligned, the others right-aligned.
-pub(super) fn aligned(lines: &[Vec<String>], left: usize) -> String {
+pub(crate) fn aligned(lines: &[Vec<String>], left: usize) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
     let widths: Vec<usize> = (0..lines[0].len()).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();
