@@ -349,9 +349,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
 
     #[inline]
     fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
-        if !M::MODELLED
-            && let Some(site) = self.sites.only()
-        {
+        if let Some(site) = self.sites.only() {
             site.prefetch(table, keys, columns);
         }
     }

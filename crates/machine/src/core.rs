@@ -174,6 +174,23 @@ pub trait Core {
     /// Hints to the host that `bytes` bytes from `address` will be accessed. Free on machines that model time.
     fn prefetch(&self, address: *const u8, bytes: usize);
 
+    /// Returns true if a core of modelled hardware fetches lines ahead of their use.
+    fn prefetches_lines(&self) -> bool {
+        false
+    }
+
+    /// Begins to fetch a modelled line. Only machines that model time do this. Native machines prefetch addresses.
+    #[inline(always)]
+    fn prefetch_line(&self, line: &Self::Line) {
+        let _ = line;
+    }
+
+    /// Begins to fetch the modelled lines of `bytes` bytes of a body, from `offset` on, as [`Core::touch`] reads them.
+    #[inline(always)]
+    fn prefetch_body(&self, line: &Self::Line, offset: usize, bytes: usize) {
+        let _ = (line, offset, bytes);
+    }
+
     /// Returns the next value of the machine's hardware counter, if it has one (Abyss 4.3).
     fn hardware_counter(&self) -> Option<u64> {
         None

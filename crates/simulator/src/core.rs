@@ -308,6 +308,15 @@ impl SimCore {
     /// memory, or if the head line was lost.
     #[inline(always)]
     fn body<const WRITE: bool>(&self, line: &SimLine, offset: usize, bytes: usize) {
+        self.body_lines::<WRITE>(line, offset, bytes);
+        if bytes != 0 {
+            self.copied(bytes);
+        }
+    }
+
+    /// Moves the lines of a body, as [`SimCore::body`] does, without charging for the copy.
+    #[inline(always)]
+    fn body_lines<const WRITE: bool>(&self, line: &SimLine, offset: usize, bytes: usize) {
         if bytes != 0 {
             let first = ((offset + HEADER_BYTES) as u64) >> self.world.model.line_shift;
             let end = offset + HEADER_BYTES + bytes - 1;
@@ -317,7 +326,19 @@ impl SimCore {
                 self.suspend(key);
             }
             self.body_in_turn(line, first, last, WRITE);
-            self.copied(bytes);
+        }
+    }
+
+    /// Makes an access ahead of its use. A core has several such accesses under way at the same time, so it waits only for a
+    /// share of the time that one takes. The model has no account of each of them: the waits of a batch are spread over its
+    /// accesses.
+    fn ahead_of_use(&self, access: impl FnOnce()) {
+        let asked = self.clock.get();
+        access();
+        // The access has waited for its turn, so the clock is not before that turn.
+        let took = self.clock.get() - asked;
+        if took > self.world.model.lookup {
+            self.clock.set(asked + ((took * self.world.model.prefetched) >> 8));
         }
     }
 
@@ -582,6 +603,23 @@ impl Core for SimCore {
 
     #[inline(always)]
     fn prefetch(&self, _: *const u8, _: usize) {}
+
+    #[inline]
+    fn prefetches_lines(&self) -> bool {
+        self.world.model.prefetched != 0
+    }
+
+    fn prefetch_line(&self, line: &SimLine) {
+        if self.prefetches_lines() {
+            self.ahead_of_use(|| self.read(line));
+        }
+    }
+
+    fn prefetch_body(&self, line: &SimLine, offset: usize, bytes: usize) {
+        if self.prefetches_lines() {
+            self.ahead_of_use(|| self.body_lines::<false>(line, offset, bytes));
+        }
+    }
 
     fn hardware_counter(&self) -> Option<u64> {
         let occupancy = self.world.model.counter_occupancy?;

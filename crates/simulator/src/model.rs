@@ -111,6 +111,8 @@ pub(crate) struct Model {
     pub overlapped: u64,
     /// Bytes that a copy moves in a cycle.
     pub copy_bytes: u64,
+    /// Share of a miss, in 1/256, that a core waits for if it prefetches the line. It is 0 if cores ignore prefetches.
+    pub prefetched: u64,
     /// Number of translations that a core's cache of them holds. It is 0 if translations cost nothing.
     pub tlb_entries: usize,
     /// Length of a page, as a binary logarithm.
@@ -188,6 +190,7 @@ impl Model {
             overlapped: (256.0 / d.core.memory_parallelism) as u64,
             store_backlog: (d.core.store_buffer_lines as f64 * memory as f64
                 / d.core.memory_parallelism) as u64,
+            prefetched: 256u64.checked_div(d.core.prefetched_lines).unwrap_or(0),
             tlb_entries: d.tlb.as_ref().map_or(0, |tlb| tlb.entries as usize),
             page_shift: d.page_bytes.ilog2(),
             copy_bytes: d.core.copy_bytes_per_cycle,

@@ -341,6 +341,7 @@ impl<'s, M: Machine> Record<'s, M> {
         let front = self.shape.columns_at() * 8;
         let base = self.header.as_ptr().cast::<u8>().cast_const();
         core.prefetch(base, front);
+        core.prefetch_line(self.line());
         // Each record starts on a line of its own, so lines are counted from its start. Columns lie in order, so a
         // line that was fetched for the column before is not fetched again.
         let mut fetched = front.next_multiple_of(LINE_BYTES);
@@ -348,6 +349,7 @@ impl<'s, M: Machine> Record<'s, M> {
             let span = self.shape.layout().span(column);
             let from = front + span.word as usize * 8;
             let to = from + span.bytes as usize;
+            core.prefetch_body(self.line(), span.word as usize * 8, span.bytes as usize);
             if fetched < to {
                 let first = fetched.max(from - from % LINE_BYTES);
                 core.prefetch(base.wrapping_add(first), to - first);

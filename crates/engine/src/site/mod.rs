@@ -352,6 +352,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     #[inline(always)]
     pub fn prefetch(&self, table: TableId, keys: &[u64], columns: ColumnSet) {
         let (home, core) = (self.data.table(table), self.data.core);
+        if M::MODELLED && !core.prefetches_lines() {
+            return;
+        }
         // Prefetches all buckets first, and then what they point to. A single key was part of a list in an
         // earlier call, so its bucket is cached already.
         if keys.len() > 1 {

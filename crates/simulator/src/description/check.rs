@@ -28,6 +28,7 @@ impl MachineDescription {
             return Err(fault("line_bytes", &format!("{given} is not allowed; allowed: 64, 128")));
         }
         real("core.memory_parallelism", self.core.memory_parallelism, 1.0, 64.0)?;
+        whole("core.prefetched_lines", self.core.prefetched_lines, 0, 1024)?;
         whole("core.store_buffer_lines", self.core.store_buffer_lines, 0, 1024)?;
         whole("core.atomic_cycles", self.core.atomic_cycles, 0, 10_000)?;
         whole("core.copy_bytes_per_cycle", self.core.copy_bytes_per_cycle, 1, 1024)?;

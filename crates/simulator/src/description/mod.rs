@@ -57,6 +57,10 @@ pub struct MachineDescription {
 pub struct CoreDescription {
     /// Number of misses on neighbouring lines that overlap. It is 1 for an in-order core.
     pub memory_parallelism: f64,
+    /// Number of lines that a core fetches at the same time ahead of their use, if the program prefetches them. It is 0 for
+    /// a core that ignores prefetches.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prefetched_lines: u64,
     /// Number of lines whose stores can wait in a thread's store buffer. It is 0 for a core that waits for each store.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub store_buffer_lines: u64,

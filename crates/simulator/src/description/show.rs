@@ -53,6 +53,7 @@ impl MachineDescription {
         if let Some(tlb) = &self.tlb {
             list.line("TLB", format!("{} pages of {} bytes", tlb.entries, self.page_bytes));
         }
+        list.line("prefetched", format!("{} lines at a time", self.core.prefetched_lines));
         list.line("store buffer", format!("{} lines", self.core.store_buffer_lines));
         list.line("atomic on an owned line", format!("{} cycles", self.core.atomic_cycles));
         list.line("copying", format!("{} bytes a cycle", self.core.copy_bytes_per_cycle));

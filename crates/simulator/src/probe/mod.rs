@@ -15,6 +15,9 @@ use topology::Topology;
 /// Lines in a store buffer of today's processors: about 56 entries of up to 32 bytes, for two threads.
 const STORE_BUFFER_LINES: u64 = 14;
 
+/// Lines that a core of today fetches at the same time: line-fill buffers.
+const PREFETCHED_LINES: u64 = 10;
+
 /// Options that say how thorough a probe is.
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
@@ -97,12 +100,14 @@ impl Measuring {
         let (mhz, attempts) = (self.mhz, self.attempts);
         let core = CoreDescription {
             memory_parallelism,
+            prefetched_lines: PREFETCHED_LINES,
             store_buffer_lines: STORE_BUFFER_LINES,
             atomic_cycles: self.cycles(memory::atomic_ns(attempts)).saturating_sub(latencies.l1),
             copy_bytes_per_cycle: memory::copy_bytes_per_cycle(mhz, attempts),
             smt_throughput: self.smt_throughput(),
         };
         self.notes.push(format!("a store buffer of {STORE_BUFFER_LINES} lines is assumed"));
+        self.notes.push(format!("{PREFETCHED_LINES} prefetched lines at a time are assumed"));
         self.notes.push("translations of addresses are taken to cost nothing".to_owned());
         self.notes.push("directory and read occupancy of the shared cache are assumed".to_owned());
         let CacheLatencies { l1, l2, lookup, shared } = latencies;

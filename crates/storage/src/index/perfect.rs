@@ -75,7 +75,9 @@ impl<M: Machine> PerfectIndex<M> {
     #[inline(always)]
     pub fn prefetch(&self, core: &M::Core, key: u64) {
         if key < self.keys {
-            core.prefetch(std::ptr::from_ref(self.place(key).1).cast(), size_of::<Word>());
+            let (line, word) = self.place(key);
+            core.prefetch_line(line);
+            core.prefetch(std::ptr::from_ref(word).cast(), size_of::<Word>());
         }
     }
 

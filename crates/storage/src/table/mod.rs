@@ -516,6 +516,12 @@ impl<M: Machine> Table<M> {
     /// Returns the record that `key` most likely has, judged by its bucket alone. It is used to prefetch the record.
     #[inline(always)]
     pub fn guess(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
+        if M::MODELLED
+            && let Some(dense) = self.shape.dense()
+            && key < dense.count
+        {
+            return Some(self.record_at(dense.first + key * self.stride()));
+        }
         match &self.index {
             Index::Hash(index) => index.guess(core, key).map(|offset| self.record_at(offset)),
             Index::Perfect(index) => index.find(core, key).map(|offset| self.record_at(offset)),

@@ -270,8 +270,9 @@ impl<M: Machine> HashIndex<M> {
     /// Asks the host to fetch the bucket of `key`.
     #[inline(always)]
     pub fn prefetch(&self, core: &M::Core, key: u64) {
-        let bucket: *const Bucket<M> = self.bucket_in(self.current(core), hash(key));
-        core.prefetch(bucket.cast(), size_of::<Bucket<M>>());
+        let bucket = self.bucket_in(self.current(core), hash(key));
+        core.prefetch_line(&bucket.line);
+        core.prefetch(std::ptr::from_ref(bucket).cast(), size_of::<Bucket<M>>());
     }
 
     /// Returns the likely offset of the record of `key`, by bits of the hash alone. It is used to prefetch the record.
