@@ -1,7 +1,7 @@
 //! The options of the engine's accesses: their names and values on command lines and in records.
 
 use protocols::Knob;
-use storage::{AccessOptions, ColumnLookup, ConstantReads, Copies};
+use storage::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies};
 
 /// All options of accesses. They are apart from those of protocols, because no protocol heeds them.
 pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
@@ -56,7 +56,36 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
             ColumnLookup::Catalogue => "catalogue".to_owned(),
         }),
     },
+    Knob {
+        name: "allocator",
+        summary: "take memory for appended rows, copies and versions from chunks, or by malloc (Full story, opt1)",
+        allowed: "arena, malloc",
+        set: |options, value| Some(options.rows = allocator(value)?),
+        value: Some(|options| name_of(options.rows)),
+    },
+    Knob {
+        name: "entries",
+        summary: "take memory for lock entries and OCC's copies from chunks, or by malloc (the code of 2022)",
+        allowed: "arena, malloc",
+        set: |options, value| Some(options.entries = allocator(value)?),
+        value: Some(|options| name_of(options.entries)),
+    },
 ];
+
+fn allocator(name: &str) -> Option<Allocator> {
+    match name {
+        "arena" => Some(Allocator::Arena),
+        "malloc" => Some(Allocator::Malloc),
+        _ => None,
+    }
+}
+
+fn name_of(allocator: Allocator) -> String {
+    match allocator {
+        Allocator::Arena => "arena".to_owned(),
+        Allocator::Malloc => "malloc".to_owned(),
+    }
+}
 
 #[cfg(test)]
 mod tests {

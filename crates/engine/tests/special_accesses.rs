@@ -2,7 +2,8 @@
 //! shorter way than on modelled machines.
 
 use kilocore_engine::{
-    AccessOptions, ColumnLookup, ConstantReads, Copies, EngineOptions, Session, Start, registry,
+    AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, EngineOptions, Session, Start,
+    registry,
 };
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{ProtocolOptions, registry::declarations};
@@ -54,11 +55,13 @@ impl kilocore_engine::Dataset for Data {
 fn with_each(test: impl Fn(&mut dyn Session)) {
     let protocol = ProtocolOptions::default();
     for declared in declarations::<Native>(&protocol) {
-        for number in 0..8 {
+        for number in 0..16 {
             let access = AccessOptions {
                 constants: [ConstantReads::Controlled, ConstantReads::Bypass][number & 1],
                 copies: [Copies::Columns, Copies::Records][number >> 1 & 1],
-                columns: [ColumnLookup::Compiled, ColumnLookup::Catalogue][number >> 2],
+                columns: [ColumnLookup::Compiled, ColumnLookup::Catalogue][number >> 2 & 1],
+                rows: [Allocator::Arena, Allocator::Malloc][number >> 3 & 1],
+                entries: [Allocator::Malloc, Allocator::Arena][number >> 1 & 1],
             };
             let arena = ArenaOptions { reserve_bytes: 1 << 27, ..ArenaOptions::default() };
             let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };

@@ -3,9 +3,8 @@
 //! Source: Lim, Kaminsky and Andersen, SIGMOD 2017.
 //!
 //! An attempt draws a timestamp when it begins ([`crate::mechanisms::loose_clocks`]) and is serialized at it. A read returns the
-//! version that was newest at the timestamp, and leaves no trace. It waits for an earlier writer that is about to
-//! commit (a *pending* version). An access that shows that the attempt cannot commit any more aborts it at once
-//! (early abort). A commit has five steps:
+//! version that was newest at the timestamp, and leaves no trace. It waits for an earlier writer that is about to commit (a
+//! *pending* version). An access that shows that the attempt cannot commit aborts it (early abort). A commit has five steps:
 //!
 //! 1. Sort the writes, the most recently written record first, and precheck all accesses, to abort before others
 //!    notice. The session skips this step if its last commits have all succeeded.
@@ -83,6 +82,7 @@ impl<M: Machine> Cicada<M> {
 }
 
 impl<M: Machine> Protocol<M> for Cicada<M> {
+    const KEEPS_VERSIONS: bool = true;
     type Words = Times;
     type Worker<'s>
         = Worker<'s, M>

@@ -190,6 +190,7 @@ impl<M: Machine, C> WaitingLocks<M, C> {
 }
 
 impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
+    const ENTRY_BLOCKS: u64 = 1;
     type Words = C;
     type Held = Held;
     type Owner = Owner<M>;

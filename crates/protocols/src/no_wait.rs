@@ -180,6 +180,7 @@ fn no_memory(_: OutOfMemory) -> Abort {
 }
 
 impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
+    const ENTRY_BLOCKS: u64 = 1;
     const ONE_COPY: bool = true;
     const DEFERS: bool = true;
     type Words = P::Words;

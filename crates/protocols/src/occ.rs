@@ -91,6 +91,8 @@ impl<M: Machine> Rules<M> for OccRules<M> {
     // Waiting keeps other transactions waiting. But an aborted attempt would have drawn its timestamps in vain,
     // and timestamps are the bottleneck on many cores.
     const COMMIT_LOCKS: CommitLocks = CommitLocks::Wait;
+    // A copy of the record: its head and its columns.
+    const ENTRY_BLOCKS: u64 = 2;
 
     fn declare() -> Declaration {
         Declaration {

@@ -272,6 +272,14 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// protocol that exist for comparison, because each copy costs the build seconds.
     const ONE_COPY: bool = false;
 
+    /// Number of blocks of memory that the protocol needs for each record that a transaction accesses, and gives back at
+    /// its end: an entry in the record's list of locks, or the head and the columns of a copy. Sessions have them ready;
+    /// what they cost otherwise is charged where `storage::AccessOptions::entries` asks for it.
+    const ENTRY_BLOCKS: u64 = 0;
+
+    /// True if each write leaves the version before it in memory, so that an update needs memory that is kept.
+    const KEEPS_VERSIONS: bool = false;
+
     /// The protocol's words in each record. Zeros stand for a record that no transaction has touched.
     type Words: Zeroed + Send + Sync + 'static;
     /// The protocol's state per session: read set, write set, locks. The state survives retries.

@@ -91,6 +91,7 @@ impl Timed for Times {
 type Record<'s, M> = RecordRef<'s, M, Times>;
 
 impl<M: Machine> Rules<M> for TimestampRules<M> {
+    const KEEPS_VERSIONS: bool = false;
     type Words = Times;
     type Announcer = Prewriter<M>;
     type Absences = TimestampFloor<M>;

@@ -67,6 +67,7 @@ fn may_wait<C: Core>(core: &C) -> MayWait {
 }
 
 impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
+    const ENTRY_BLOCKS: u64 = 1;
     const ONE_COPY: bool = P::IN_TABLES;
     type Words = P::Words;
     type Held = Held;

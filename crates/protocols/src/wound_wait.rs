@@ -48,6 +48,7 @@ pub struct Owner<M: Machine> {
 const WOUNDED: AbortReason = AbortReason::Wounded;
 
 impl<M: Machine> Locks<M> for WoundingLocks<M> {
+    const ENTRY_BLOCKS: u64 = 1;
     type Words = LockQueue;
     type Held = Held;
     type Owner = Owner<M>;

@@ -1,5 +1,5 @@
-//! Options of accesses: how much of a record an access copies, how it finds a column, and whether it reads constant
-//! columns through the protocol.
+//! Options of accesses: how much of a record an access copies, how it finds a column, whether it reads constant columns
+//! through the protocol, and where it gets memory.
 //!
 //! Source: The Full Story of 1000 Cores (Bang et al., 2022), section 3.3.1. Its ladder of optimisations switches these
 //! one after the other. The defaults are those of this engine, and cost nothing.
@@ -20,12 +20,27 @@ pub struct AccessOptions {
     pub copies: Copies,
     /// How an access finds the columns that it names.
     pub columns: ColumnLookup,
+    /// Where appended rows, copies and versions of records get their memory.
+    pub rows: Allocator,
+    /// Where the protocol's entries for records get their memory.
+    pub entries: Allocator,
+}
+
+/// Where memory comes from (the first optimisation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Allocator {
+    /// From chunks of the arena, which the session has taken in advance.
+    #[default]
+    Arena,
+    /// From the system's allocator, one block at a time: [`crate::SystemMemory`].
+    Malloc,
 }
 
 impl AccessOptions {
     /// Returns true if an access needs more than a call of the protocol with the columns that it names.
     pub(crate) fn are_special(self) -> bool {
-        self.copies != Copies::Columns || self.columns != ColumnLookup::Compiled
+        let memory = self.rows != Allocator::Arena || self.entries != Allocator::Arena;
+        self.copies != Copies::Columns || self.columns != ColumnLookup::Compiled || memory
     }
 
     /// Returns those of `columns` that are read without the protocol.

@@ -7,6 +7,7 @@
 //! The memory is a ring. When it is full, the oldest rows are overwritten, so a long run does not exhaust the arena. A
 //! ring is larger than the private caches of a core, so a row is never written into lines that are still there.
 
+use crate::{Heap, SystemMemory};
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, cold::Arc};
 
 /// Bytes that are taken from the arena at a time.
@@ -25,6 +26,8 @@ pub struct Appended {
     chunk: usize,
     /// Bytes of that chunk that are used.
     used: u64,
+    /// Blocks of the rows, if each row takes its own.
+    heap: Heap,
 }
 
 impl Appended {
@@ -33,12 +36,30 @@ impl Appended {
 
     /// Makes an empty ring for session number `session`. It takes no memory before the first row.
     pub fn new(arena: &Arena, session: usize) -> Appended {
-        Appended { arena: arena.near(session), chunks: Vec::new(), chunk: 0, used: CHUNK_BYTES }
+        Appended {
+            arena: arena.near(session),
+            chunks: Vec::new(),
+            chunk: 0,
+            used: CHUNK_BYTES,
+            heap: Heap::default(),
+        }
     }
 
-    /// Appends `row`. Fails if the arena has no room for the first chunk. If it has none for a later one, the ring
-    /// stays as it is. Panics if the row is longer than [`Appended::MOST_BYTES`].
-    pub fn append<M: Machine>(&mut self, core: &M::Core, row: &[u8]) -> Result<(), OutOfMemory> {
+    /// Appends `row`, whose memory is taken from `memory` if there is one. On a modelled machine its lines are those of
+    /// the ring nevertheless. Fails if the arena has no room for the first chunk. If it has none for a later one, the
+    /// ring stays as it is. Panics if the row is longer than [`Appended::MOST_BYTES`].
+    pub fn append<M: Machine>(
+        &mut self,
+        core: &M::Core,
+        row: &[u8],
+        memory: Option<&SystemMemory<M>>,
+    ) -> Result<(), OutOfMemory> {
+        if let Some(memory) = memory {
+            memory.keep_row(core, &mut self.heap, row.len());
+            if !M::MODELLED {
+                return Ok(());
+            }
+        }
         const {
             assert!(
                 !M::KEEPS_OPAQUE || size_of::<M::Line>() == 0,
@@ -101,7 +122,7 @@ mod tests {
         let before = machine.arena().used();
         for number in 0..CHUNKS as u64 * 1024 + 1 {
             let row = [number.to_le_bytes(), [7; 8], [8; 8]].concat();
-            rows.append::<Native>(&core, &row[..20]).unwrap();
+            rows.append::<Native>(&core, &row[..20], None).unwrap();
         }
         assert_eq!(machine.arena().used() - before, CHUNKS as u64 * CHUNK_BYTES);
         // SAFETY: the first chunk holds words.
@@ -117,11 +138,11 @@ mod tests {
         let core = machine.core(0);
         machine.arena().limit(0, 0);
         let mut rows = Appended::new(machine.arena(), 0);
-        assert!(rows.append::<Native>(&core, &[1; 80]).is_err());
+        assert!(rows.append::<Native>(&core, &[1; 80], None).is_err());
         machine.arena().lift_limit(0);
         machine.arena().limit(0, CHUNK_BYTES + 64);
         for _ in 0..3 * CHUNK_BYTES / 128 {
-            rows.append::<Native>(&core, &[1; 80]).unwrap();
+            rows.append::<Native>(&core, &[1; 80], None).unwrap();
         }
         assert_eq!(rows.chunks.len(), 1);
     }

@@ -16,13 +16,13 @@ use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, co
 
 #[repr(C, align(64))]
 /// Word on a line of its own. It is aligned to 64 bytes, so sessions do not share a cache line.
-struct EpochWord<M: Machine> {
-    line: M::Line,
-    word: Word,
+pub(crate) struct LoneWord<M: Machine> {
+    pub line: M::Line,
+    pub word: Word,
 }
 
 // SAFETY: the type consists of a line and a word, and zeros are valid for both.
-unsafe impl<M: Machine> Zeroed for EpochWord<M> {}
+unsafe impl<M: Machine> Zeroed for LoneWord<M> {}
 
 /// Value of a session's word while the session is not inside a transaction.
 const IDLE: u64 = 0;
@@ -30,10 +30,10 @@ const IDLE: u64 = 0;
 /// Epochs of one store.
 pub struct Epochs<M: Machine> {
     /// Current epoch. It only grows, one step at a time.
-    global: Shared<EpochWord<M>>,
+    global: Shared<LoneWord<M>>,
     /// Epoch that each session has pinned, or [`IDLE`]. A pinned epoch that is not the current one stops the epoch
     /// from advancing.
-    locals: Vec<Shared<EpochWord<M>>>,
+    locals: Vec<Shared<LoneWord<M>>>,
 }
 
 /// Epoch in which a transaction began. The pin belongs to the transaction and not to its thread.
@@ -46,7 +46,7 @@ pub struct Pin {
 impl<M: Machine> Epochs<M> {
     /// Makes the epochs for `sessions` sessions, in `arena`.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Epochs<M>, OutOfMemory> {
-        let global: Shared<EpochWord<M>> = arena.place(Place::Any)?;
+        let global: Shared<LoneWord<M>> = arena.place(Place::Any)?;
         // Epoch 0 means idle, so the first epoch is 1.
         global.word.poke(1);
         let local = |session| arena.place(arena.beside(session));

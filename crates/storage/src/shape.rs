@@ -42,6 +42,11 @@ impl ProtocolWords {
         size_of::<Header<M>>() - size_of::<Word>() + self.bytes
     }
 
+    /// Returns the number of bytes of the words.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Returns true if the words are a `C`.
     #[inline(always)]
     pub(crate) fn are<C: 'static>(&self) -> bool {
@@ -249,6 +254,12 @@ impl<M: Machine> Shape<M> {
     #[inline]
     pub fn copies_records(&self) -> bool {
         self.access.copies == Copies::Records && self.layout.apart().is_empty()
+    }
+
+    /// Returns how accesses are executed.
+    #[inline]
+    pub fn access(&self) -> AccessOptions {
+        self.access
     }
 
     /// Finds `columns` in the catalogue by their names, if that is how accesses find columns.

@@ -1,7 +1,8 @@
 //! The store: all tables of one database on one machine.
 
 use crate::{
-    AccessOptions, Epochs, Piece, ProtocolWords, Record, Table, ValueSpace, Values, shape::Extras,
+    AccessOptions, Allocator, Epochs, Piece, ProtocolWords, Record, SystemMemory, Table,
+    ValueSpace, Values, shape::Extras,
 };
 use machine::{
     Machine, OutOfMemory, Word, available_memory,
@@ -101,6 +102,8 @@ pub struct Store<M: Machine> {
     tables: Box<[TableCell<M>]>,
     epochs: Epochs<M>,
     values: Values<M>,
+    /// Memory that is taken block by block. None if all memory is the arena's.
+    system_memory: Option<SystemMemory<M>>,
     options: StoreOptions,
 }
 
@@ -110,7 +113,11 @@ impl<M: Machine> Store<M> {
         let epochs = Epochs::new(machine.arena(), options.sessions)?;
         let tables = (0..MAX_TABLES).map(|_| OnceLock::new()).collect();
         let values = Values::new(machine.arena());
-        Ok(Store { machine, tables, epochs, values, options })
+        let system_memory = match options.access.rows {
+            Allocator::Arena => None,
+            Allocator::Malloc => Some(SystemMemory::new(machine.arena(), options.words.bytes())?),
+        };
+        Ok(Store { machine, tables, epochs, values, system_memory, options })
     }
 
     /// Returns the bytes that `rows` rows of `schema` need, index included.
@@ -244,6 +251,12 @@ impl<M: Machine> Store<M> {
     #[inline(always)]
     pub fn values(&self) -> &Values<M> {
         &self.values
+    }
+
+    /// Returns the memory that rows, copies and versions are taken from block by block, if they are.
+    #[inline]
+    pub fn system_memory(&self) -> Option<&SystemMemory<M>> {
+        self.system_memory.as_ref()
     }
 
     /// Checks that every value outside the records is in exactly one place. No session may exist.

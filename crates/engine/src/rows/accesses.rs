@@ -145,7 +145,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let appended =
             appended.get_or_insert_with(|| Appended::new(store.machine().arena(), *session));
         core.account(Category::Useful);
-        let room = appended.append::<M>(core, row);
+        let room = appended.append::<M>(core, row, store.system_memory());
         room.map_err(|_| Abort::because(AbortReason::OutOfMemory))
     }
 

@@ -20,8 +20,8 @@ use protocols::{
     mechanisms::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
-    ByteKey, Epochs, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table, ValueSpace,
-    Values,
+    ByteKey, Epochs, Heap, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table,
+    ValueSpace, Values,
 };
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
@@ -178,6 +178,8 @@ pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
     protocol: BoundProtocol<'s, M, P>,
     /// Copy of the record that the attempt has last read for update, where accesses copy whole records.
     copy: RecordCopy,
+    /// Memory of versions, where it is the system's.
+    heap: Heap,
 }
 
 /// The owner's data, and the session's share of it.
@@ -248,6 +250,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             data,
             protocol: BoundProtocol::new(owner, core, session),
             copy: RecordCopy::default(),
+            heap: Heap::default(),
         }
     }
 

@@ -5,6 +5,8 @@
 //! - An access copies whole records. It reads all columns through the protocol and hands out those that it names. An
 //!   update writes all columns. It takes the others from the session's copy of the record, or reads them first.
 //! - An access finds its columns in the catalogue.
+//! - An access takes memory from the system's allocator: for the protocol's entry, for a copy, for a version. An entry or
+//!   a copy is charged for when the record is read through the protocol, with its return at the transaction's end.
 //!
 //! By default no table has such accesses, and the usual paths do not come here.
 
@@ -12,8 +14,11 @@ use super::{LocalSite, refuse_retired};
 use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::{Change, Protocol};
-use storage::{Record, RowHead};
+use storage::{AccessOptions, Allocator, Record, RowHead, SystemMemory};
 use txn::{Abort, ColumnSet, Intent, TableId};
+
+/// Blocks of a copy of a record: its head and its columns.
+const COPY_BLOCKS: u64 = 2;
 
 impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     /// Reads as [`LocalSite::read_number`] does, with columns among [`storage::Table::special_columns`].
@@ -130,9 +135,26 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         self.data.core.account(Category::ConcurrencyControl);
+        self.take_blocks(record, intent);
         // A call through the trait object, so that the usual accesses keep the only direct calls.
         let protocol: &mut dyn SessionProtocol<'s, M> = &mut self.protocol;
         refuse_retired(protocol.read(record, columns, intent, out))
+    }
+
+    /// Takes the blocks of memory that an access to `record` needs, where they come from the system.
+    fn take_blocks(&mut self, record: Record<'s, M>, intent: Intent) {
+        let (core, shape) = (self.data.core, record.table());
+        let AccessOptions { rows, entries, .. } = shape.access();
+        let entry = if entries == Allocator::Malloc { P::ENTRY_BLOCKS } else { 0 };
+        let copy =
+            if rows == Allocator::Malloc && shape.copies_records() { COPY_BLOCKS } else { 0 };
+        SystemMemory::<M>::reuse(core, entry.max(copy));
+        if P::KEEPS_VERSIONS
+            && intent == Intent::Update
+            && let Some(memory) = self.data.store.system_memory()
+        {
+            memory.keep_row(core, &mut self.heap, shape.layout().bytes());
+        }
     }
 
     fn write_through_protocol(

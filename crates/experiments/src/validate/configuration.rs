@@ -1,14 +1,15 @@
 //! Turns a measured row into a simulation.
 
+use super::builds::Build;
 use super::{Measurement, Measurements, Placement, ValidateOptions};
-use engine::{AccessOptions, ConstantReads, Copies};
+use engine::{AccessOptions, Copies};
 use harness::{
     back_off::BackOff,
     run::{Growth, Plan},
     steadiness::Rule,
 };
 use machine::cold::Arc;
-use protocols::{LockForm, OlderAtPartition, ProtocolOptions, TimestampAllocation, registry};
+use protocols::{LockForm, OlderAtPartition, ProtocolOptions, registry};
 use serde::{Deserialize, Serialize};
 use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
 use workloads::tpcc_accesses::TpccAccessesOptions;
@@ -99,20 +100,21 @@ impl Configuration {
         };
         let used = whole.filled_by(threads, row.threads.first_socket);
         let warehouse_sockets = placement.sockets(&used, row.warehouses, row.cores);
-        let protocol_options = program_options();
+        let build = row.build();
+        let protocol_options = program_options(&build);
         let back_off = BackOff::DBX1000;
         let seconds = options.effort.seconds(row, longest_wait_s(row, &protocol_options, back_off));
         Configuration {
             workload: TpccAccessesOptions {
                 work_cycles,
-                ..workload(row, used.memory_nodes() as u64)
+                ..workload(row, &build, used.memory_nodes() as u64)
             },
             plan: Plan {
                 architecture: engine::registry::DEFAULT.to_owned(),
                 protocol: row.scheme.clone(),
                 protocol_options,
                 commits: None,
-                access: access_options(row),
+                access: access_options(row, &build),
                 cores: row.cores as usize,
                 warm_up_s: seconds,
                 measured_s: seconds,
@@ -166,10 +168,8 @@ impl Configuration {
 }
 
 /// Returns the options of the measured program, as far as its engine differs from ours by default.
-fn program_options() -> ProtocolOptions {
+fn program_options(build: &Build) -> ProtocolOptions {
     ProtocolOptions {
-        // The program takes timestamps from the clock since its first optimisation step.
-        timestamps: TimestampAllocation::Clock,
         // A lock is a list of owners under a latch.
         lock_form: LockForm::List,
         // A search for deadlocks after 1 us, and no wait beyond 1 ms.
@@ -177,22 +177,18 @@ fn program_options() -> ProtocolOptions {
         lock_timeout_ns: Some(1_000_000),
         // A transaction that is older than the owner of a partition aborts.
         older_at_partition: OlderAtPartition::Aborts,
-        ..ProtocolOptions::default()
+        ..build.protocol.clone()
     }
 }
 
 /// Returns how the measured program executes accesses.
-fn access_options(row: &Measurement) -> AccessOptions {
+fn access_options(row: &Measurement, build: &Build) -> AccessOptions {
     AccessOptions {
-        constants: match row.bypasses() {
-            true => ConstantReads::Bypass,
-            false => ConstantReads::Controlled,
-        },
         copies: match copies_whole_records(&row.scheme) {
             true => Copies::Records,
             false => Copies::Columns,
         },
-        ..AccessOptions::default()
+        ..build.access
     }
 }
 
@@ -219,22 +215,22 @@ fn longest_wait_s(row: &Measurement, options: &ProtocolOptions, back_off: BackOf
     timeout_ns.max(bound_ns) as f64 * 1e-9
 }
 
-/// Returns the workload of a row.
-fn workload(row: &Measurement, sockets: u64) -> TpccAccessesOptions {
+/// Returns the workload of a row, on a machine of which `sockets` sockets are used.
+fn workload(row: &Measurement, build: &Build, sockets: u64) -> TpccAccessesOptions {
     TpccAccessesOptions {
         warehouses: row.warehouses,
-        full_schema: true,
         remote_lines: row.remote_lines_pct / 100.0,
         remote_payments: row.remote_payments_pct / 100.0,
-        // From the fourth optimisation on, read-only tables are replicated for each socket.
-        item_replicas: sockets,
-        ..TpccAccessesOptions::default()
+        item_replicas: if build.replicates_items { sockets } else { 1 },
+        ..build.workload.clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::{Allocator, ConstantReads};
+    use protocols::{CommitLocks, TimestampAllocation};
 
     fn of(row: &str) -> Configuration {
         let header = "platform,variant,scheme,warehouses,cores,smt,numa,remote_neworder_pct,\
@@ -273,6 +269,24 @@ mod tests {
         assert_eq!(seconds("hpe,opt8,DL_DETECT,4,1568,2,all,1,15,60000000,0,calib"), 0.02);
         // Most cores wait, so the caches fill slowly.
         assert_eq!(seconds("hpe,opt8,HSTORE,4,56,2,all,1,15,1000000,0,calib"), 0.06);
+    }
+
+    #[test]
+    fn a_build_decides_the_options() {
+        let row = |build| of(&format!("hpe,{build},SILO,1024,112,2,all,1,15,1,0,calib"));
+        let original = row("original");
+        assert_eq!(original.plan.protocol_options.timestamps, TimestampAllocation::Atomic);
+        assert!(!original.workload.full_schema && !original.workload.inserts);
+        assert_eq!(
+            (original.plan.access.rows, original.workload.item_replicas),
+            (Allocator::Malloc, 1)
+        );
+        let last = row("opt7");
+        let bounded = Some(CommitLocks::Bounded { pauses: 26 });
+        assert_eq!(last.plan.protocol_options.commit_locks, bounded);
+        assert_eq!(last.plan.protocol_options.timestamps, TimestampAllocation::Clock);
+        assert!(last.workload.full_schema && last.workload.inserts && last.workload.bulk_insert);
+        assert_eq!((last.plan.access.rows, last.workload.item_replicas), (Allocator::Arena, 2));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Reads the rows of a measured `throughput.csv`.
 
+use super::builds::Build;
 use super::error::ValidateError;
 use super::table::{Line, Table};
 use super::thread_order::{ALLOWED, ThreadOrder};
@@ -19,16 +20,6 @@ fn is_here(scheme: &str) -> bool {
     let all = registry::declarations::<Simulated>(&ProtocolOptions::default());
     all.iter().any(|declaration| declaration.name == scheme)
 }
-
-/// Builds of the measured program that the simulation resembles. The flag tells whether warehouses and items bypass
-/// concurrency control in the build.
-const SIMULATED_VARIANTS: &[(&str, bool)] = &[
-    ("opt7", false),
-    ("opt8", true),
-    ("optimised", true),
-    ("numa-isolated", true),
-    ("numa-home+remote", true),
-];
 
 /// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,9 +63,14 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Returns the options of the row's build.
+    pub(super) fn build(&self) -> Build {
+        Build::named(&self.variant).expect("rows of unknown builds are skipped")
+    }
+
     /// Returns whether warehouses and items bypass concurrency control.
     pub fn bypasses(&self) -> bool {
-        SIMULATED_VARIANTS.iter().any(|(name, bypass)| *name == self.variant && *bypass)
+        self.build().bypasses()
     }
 }
 
@@ -255,8 +251,8 @@ fn measurement(
     if !is_here(&row.scheme) {
         return Ok(Err(format!("with {}, which is not here yet", row.scheme)));
     }
-    if !SIMULATED_VARIANTS.iter().any(|(name, _)| *name == row.variant) {
-        return Ok(Err(format!("of the build {}, whose options are not here yet", row.variant)));
+    if Build::named(&row.variant).is_none() {
+        return Ok(Err(format!("of the build {}, which is unknown", row.variant)));
     }
     match threads(line, smt, platform)? {
         Ok(threads) => row.threads = threads,

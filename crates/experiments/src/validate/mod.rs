@@ -27,6 +27,7 @@
 //! | `page` | the outcome as a page with curves |
 
 mod breakdown;
+mod builds;
 mod configuration;
 mod curves;
 mod error;

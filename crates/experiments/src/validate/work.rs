@@ -2,7 +2,8 @@
 //!
 //! The simulation charges for shared memory and for a protocol's instructions, not for the instructions of the stored
 //! procedures. They are taken to cost the same number of cycles for each record that a procedure accesses, under every
-//! scheme and on every number of cores. The anchor rows of a platform give the number.
+//! scheme and on every number of cores. The anchor rows of a platform give the number: those of builds whose procedures are
+//! compiled. Builds before them have the same work and more, which is for the model to predict.
 
 use super::simulate::{self, Told};
 use super::statistics::mean;
@@ -50,7 +51,9 @@ fn anchors<'a>(rows: &'a [Measurement], platform: &str) -> (Vec<&'a Measurement>
     let own = |good: &dyn Fn(&Measurement) -> bool| -> Vec<&'a Measurement> {
         rows.iter().filter(|row| row.platform == platform && good(row)).collect()
     };
-    let anchors = own(&|row| row.split == Role::Anchor && row.cores == 1);
+    let anchors = own(&|row| {
+        row.split == Role::Anchor && row.cores == 1 && row.build().compiles_procedures()
+    });
     if !anchors.is_empty() {
         return (anchors, "anchor rows");
     }

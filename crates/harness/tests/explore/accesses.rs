@@ -1,7 +1,7 @@
 //! Tests the options of accesses under adversarial schedules, with every protocol that promises serializability.
 
 use crate::{exploration, passes};
-use engine::{AccessOptions, ColumnLookup, ConstantReads, Copies};
+use engine::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies};
 use kilocore_harness::explore::Exploration;
 use machine::Explored;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
@@ -95,6 +95,8 @@ const BYPASS: AccessOptions = AccessOptions {
     constants: ConstantReads::Bypass,
     copies: Copies::Columns,
     columns: ColumnLookup::Compiled,
+    rows: Allocator::Arena,
+    entries: Allocator::Arena,
 };
 
 #[test]
@@ -117,8 +119,9 @@ fn tpcc_without_control_of_constant_columns() {
 #[test]
 fn whole_records() {
     let columns = ColumnLookup::Catalogue;
-    let access = AccessOptions { copies: Copies::Records, columns, ..AccessOptions::default() };
-    for protocol in protocols() {
+    let whole = AccessOptions { copies: Copies::Records, columns, ..AccessOptions::default() };
+    let allocated = AccessOptions { rows: Allocator::Malloc, entries: Allocator::Malloc, ..whole };
+    for (access, protocol) in protocols().flat_map(|name| [(whole, name), (allocated, name)]) {
         passes(&Counters::varied, &under(access, protocol, 300));
         passes(&Rooms::varied, &under(access, protocol, 100));
         passes(&SmallBank::varied, &under(access, protocol, 100));

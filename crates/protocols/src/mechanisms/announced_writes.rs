@@ -84,6 +84,9 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     where
         M: 's;
 
+    /// As [`Protocol::KEEPS_VERSIONS`].
+    const KEEPS_VERSIONS: bool = true;
+
     /// As [`Protocol::declare`].
     fn declare(options: &ProtocolOptions) -> Declaration;
 
@@ -227,6 +230,7 @@ pub struct Worker<'s, M: Machine, R: Rules<M>> {
 }
 
 impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
+    const KEEPS_VERSIONS: bool = R::KEEPS_VERSIONS;
     type Words = R::Words;
     type Worker<'s>
         = Worker<'s, M, R>

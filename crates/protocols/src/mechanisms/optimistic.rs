@@ -55,6 +55,9 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// Behaviour of a commit at a record that another transaction has locked, unless the options say otherwise.
     const COMMIT_LOCKS: CommitLocks = CommitLocks::Refuse;
 
+    /// As [`Protocol::ENTRY_BLOCKS`].
+    const ENTRY_BLOCKS: u64 = 0;
+
     /// As [`Protocol::declare`], at the protocol's own level.
     fn declare() -> Declaration;
 
@@ -341,6 +344,7 @@ impl<R> Optimistic<R> {
 }
 
 impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
+    const ENTRY_BLOCKS: u64 = R::ENTRY_BLOCKS;
     type Words = R::Words;
     type Worker<'s>
         = Worker<'s, M, R>

@@ -51,6 +51,9 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     /// Same as [`Protocol::ONE_COPY`].
     const ONE_COPY: bool = false;
 
+    /// Same as [`Protocol::ENTRY_BLOCKS`].
+    const ENTRY_BLOCKS: u64 = 0;
+
     /// Same as [`Protocol::is_asked_for`].
     fn is_asked_for(options: &ProtocolOptions) -> bool {
         let _ = options;
@@ -304,6 +307,7 @@ impl<L> TwoPhaseLocking<L> {
 
 impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     const ONE_COPY: bool = L::ONE_COPY;
+    const ENTRY_BLOCKS: u64 = L::ENTRY_BLOCKS;
     type Words = L::Words;
     type Worker<'s>
         = Worker<'s, M, L>

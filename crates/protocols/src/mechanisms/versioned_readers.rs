@@ -193,6 +193,8 @@ impl<M: Machine, L: Locks<M, Words = VersionedLock>> ReadersOnVersions<M, L> {
 
 impl<M: Machine, L: Locks<M, Words = VersionedLock>> Protocol<M> for ReadersOnVersions<M, L> {
     const ONE_COPY: bool = true;
+    const ENTRY_BLOCKS: u64 = L::ENTRY_BLOCKS;
+    const KEEPS_VERSIONS: bool = true;
     type Words = VersionedLock;
     type Worker<'s>
         = Worker<'s, M, L>

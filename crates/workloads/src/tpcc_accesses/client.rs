@@ -104,8 +104,11 @@ impl TpccAccessesClient {
         Ok(())
     }
 
-    /// Appends a row of `bytes` bytes, which begins with the stamp.
+    /// Appends a row of `bytes` bytes, which begins with the stamp. Does nothing in a workload without inserts.
     fn insert<A: Access + ?Sized>(&mut self, access: &mut A, bytes: u64) -> Result<(), Abort> {
+        if !self.options.inserts {
+            return Ok(());
+        }
         self.inserted[..8].copy_from_slice(&self.stamp.to_le_bytes());
         access.append(&self.inserted[..bytes as usize])
     }
@@ -128,7 +131,11 @@ impl TpccAccessesClient {
         }
         self.insert(access, r.order)?;
         self.insert(access, r.undelivered)?;
-        self.insert(access, r.order_line * self.lines.len() as u64)
+        let lines = self.lines.len() as u64;
+        match self.options.bulk_insert {
+            true => self.insert(access, r.order_line * lines),
+            false => (0..lines).try_for_each(|_| self.insert(access, r.order_line)),
+        }
     }
 
     fn payment<A: Access + ?Sized>(

@@ -1,6 +1,7 @@
 //! Defines the options, and the sizes that follow from them.
 
 use super::DISTRICTS;
+use crate::index_choice::IndexChoice;
 use crate::options::{self, OptionError, OptionOf, Options, option};
 
 /// Largest number of warehouses.
@@ -20,6 +21,12 @@ pub struct TpccAccessesOptions {
     pub remote_lines: f64,
     /// Share of the payments for a customer of another warehouse, from 0 to 1.
     pub remote_payments: f64,
+    /// Index of all tables: a hash index or a direct-addressed one.
+    pub index: IndexChoice,
+    /// Set if the procedures append their new rows. DBx1000 did not before 2022.
+    pub inserts: bool,
+    /// Set if the lines of an order are appended as one row.
+    pub bulk_insert: bool,
     /// Number of copies of the item table, each for an equal share of the workers.
     pub item_replicas: u64,
     /// Cost of the procedure's own work for each record that it accesses, in cycles.
@@ -33,6 +40,9 @@ impl Default for TpccAccessesOptions {
             full_schema: true,
             remote_lines: 0.01,
             remote_payments: 0.15,
+            index: IndexChoice::Hash,
+            inserts: true,
+            bulk_insert: true,
             item_replicas: 1,
             work_cycles: 0,
         }
@@ -57,6 +67,11 @@ impl Options for TpccAccessesOptions {
             "Share of the payments for a customer of another warehouse, 0 to 1",
             |o| &mut o.remote_payments,
         ),
+        option("index", "Index of all tables: hash, or perfect (direct-addressed)", |o| {
+            &mut o.index
+        }),
+        option("no-inserts", "Append no orders, lines and history rows", |o| &mut o.inserts),
+        option("no-bulk-insert", "Append each line of an order by itself", |o| &mut o.bulk_insert),
         option("item-replicas", "Copies of the item table", |o| &mut o.item_replicas),
         option("work-cycles", "Cycles of the procedure's own work for each record", |o| {
             &mut o.work_cycles
@@ -67,6 +82,7 @@ impl Options for TpccAccessesOptions {
         options::integer("warehouses", self.warehouses, 1, MAX_WAREHOUSES)?;
         options::ratio("remote-lines", self.remote_lines)?;
         options::ratio("remote-payments", self.remote_payments)?;
+        self.index.among(&[IndexChoice::Hash, IndexChoice::Perfect])?;
         options::integer("item-replicas", self.item_replicas, 1, MAX_WAREHOUSES)?;
         options::integer("work-cycles", self.work_cycles, 0, MAX_CYCLES)
     }
@@ -160,6 +176,8 @@ mod tests {
         assert_eq!(error(|o| o.remote_lines = 1.5), "remote-lines is 1.5; allowed: 0 to 1");
         assert_eq!(error(|o| o.remote_payments = -0.1), "remote-payments is -0.1; allowed: 0 to 1");
         assert!(error(|o| o.item_replicas = 0).starts_with("item-replicas is 0"));
+        let index = error(|o| o.index = IndexChoice::BTree);
+        assert_eq!(index, "index is btree; allowed: hash, perfect");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tests the effects of the stand-in for TPC-C's accesses on the database.
 
 use crate::store::{Event, Mistake, Store};
+use kilocore_workloads::IndexChoice;
 use kilocore_workloads::tpcc_accesses::{
     CUSTOMER, DISTRICT, ITEM, STOCK, TpccAccesses, TpccAccessesOptions, WAREHOUSE,
 };
@@ -117,4 +118,46 @@ fn workers_share_homes_and_replicas_evenly() {
     assert_eq!(homes, [0, 1, 2, 0, 1, 2, 0]);
     assert_eq!(workload.rows(ITEM), 200_000);
     assert_eq!(workload.rows(STOCK), 300_000);
+}
+
+#[test]
+fn lines_are_appended_together_or_one_by_one_or_not_at_all() {
+    let appended = |options| {
+        let workload = TpccAccesses::new(options).unwrap();
+        let rows = |(kind, events): (usize, Vec<Event>)| -> (usize, Vec<usize>) {
+            let rows = events.into_iter().filter_map(|event| match event {
+                Event::Append(bytes) => Some(bytes),
+                _ => None,
+            });
+            (kind, rows.collect())
+        };
+        procedures(&workload, 1, 5, 30).into_iter().map(rows).collect::<Vec<_>>()
+    };
+    let options = workload().options().clone();
+    let together = appended(options.clone());
+    let alone = appended(TpccAccessesOptions { bulk_insert: false, ..options.clone() });
+    let none = appended(TpccAccessesOptions { inserts: false, ..options });
+    assert!(together.iter().any(|(kind, _)| *kind == 0));
+    for (((kind, together), (_, alone)), (_, none)) in together.iter().zip(&alone).zip(&none) {
+        assert_eq!(together.iter().sum::<usize>(), alone.iter().sum());
+        assert_eq!(*kind == 0, alone.len() > together.len() || together.last() == Some(&40));
+        assert!(none.is_empty());
+    }
+}
+
+#[test]
+fn a_perfect_index_has_a_place_for_every_row() {
+    let options = workload().options().clone();
+    let workload = TpccAccesses::new(TpccAccessesOptions {
+        index: IndexChoice::Perfect,
+        item_replicas: 2,
+        ..options
+    });
+    let workload = workload.unwrap();
+    let tables = workload.schema().tables;
+    assert_eq!(tables.len(), 5);
+    for (number, table) in (0..).zip(tables) {
+        let keys = workload.rows(txn::TableId(number));
+        assert_eq!(table.index, txn::IndexKind::Perfect { keys }, "{}", table.name);
+    }
 }
