@@ -37,7 +37,10 @@ const LADDER: &[(&str, Step)] = &[
     ("opt2", |build| build.workload.index = IndexChoice::Perfect),
     ("opt3", |build| build.protocol.latch = LatchKind::Usual),
     ("opt4", |build| build.replicates_items = true),
-    ("opt5", |build| build.workload.bulk_insert = true),
+    ("opt5", |build| {
+        build.workload.bulk_insert = true;
+        build.workload.prefetch = true;
+    }),
     ("opt6", |build| build.access.columns = ColumnLookup::Compiled),
     ("opt7", |build| build.protocol.commit_locks = Some(SPINS)),
     ("opt8", |build| build.access.constants = ConstantReads::Bypass),
@@ -80,6 +83,7 @@ impl Build {
                 full_schema: false,
                 inserts: false,
                 bulk_insert: false,
+                prefetch: false,
                 index: IndexChoice::Hash,
                 ..TpccAccessesOptions::default()
             },

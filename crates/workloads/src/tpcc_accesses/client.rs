@@ -20,6 +20,8 @@ pub struct TpccAccessesClient {
     items: u64,
     drawn: Drawn,
     lines: Vec<OrderLine>,
+    /// Keys that are announced.
+    keys: Vec<u64>,
     stamp: u64,
     buffer: Vec<u8>,
     /// Content of appended rows.
@@ -43,6 +45,7 @@ impl TpccAccessesClient {
             items: replica * records.items,
             drawn: Drawn::Payment { district: 0, customer: 0 },
             lines: Vec::with_capacity(16),
+            keys: Vec::with_capacity(16),
             stamp: (worker as u64) << 40,
             buffer: vec![0; TOUCHED_BYTES as usize],
             inserted: vec![0; MOST_LINES * records.order_line as usize],
@@ -113,12 +116,28 @@ impl TpccAccessesClient {
         access.append(&self.inserted[..bytes as usize])
     }
 
+    /// Announces the items of the order and their stock.
+    fn announce<A: Access + ?Sized>(&mut self, access: &mut A) {
+        for table in [ITEM, STOCK] {
+            self.keys.clear();
+            let (items, lines) = (self.items, self.lines.iter());
+            self.keys.extend(lines.map(|line| match table {
+                ITEM => items + line.item,
+                _ => line.stock,
+            }));
+            access.prefetch(table, &self.keys, TOUCHED);
+        }
+    }
+
     fn order<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         district: u64,
         customer: u64,
     ) -> Result<(), Abort> {
+        if self.options.prefetch {
+            self.announce(access);
+        }
         let r = self.records;
         let touched = |bytes: u64| (TOUCHED, bytes.min(TOUCHED_BYTES));
         self.read(access, WAREHOUSE, self.home, (CONSTANT, CONSTANT_BYTES))?;
