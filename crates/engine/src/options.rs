@@ -60,14 +60,20 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
         name: "allocator",
         summary: "take memory for appended rows, copies and versions from chunks, or by malloc (Full story, opt1)",
         allowed: "arena, malloc",
-        set: |options, value| Some(options.rows = allocator(value)?),
+        set: |options, value| {
+            options.rows = allocator(value)?;
+            Some(())
+        },
         value: Some(|options| name_of(options.rows)),
     },
     Knob {
         name: "entries",
         summary: "take memory for lock entries and OCC's copies from chunks, or by malloc (the code of 2022)",
         allowed: "arena, malloc",
-        set: |options, value| Some(options.entries = allocator(value)?),
+        set: |options, value| {
+            options.entries = allocator(value)?;
+            Some(())
+        },
         value: Some(|options| name_of(options.entries)),
     },
 ];

@@ -121,7 +121,9 @@ fn whole_records() {
     let columns = ColumnLookup::Catalogue;
     let whole = AccessOptions { copies: Copies::Records, columns, ..AccessOptions::default() };
     let allocated = AccessOptions { rows: Allocator::Malloc, entries: Allocator::Malloc, ..whole };
-    for (access, protocol) in protocols().flat_map(|name| [(whole, name), (allocated, name)]) {
+    for (access, protocol) in
+        protocols().into_iter().flat_map(|name| [(whole, name), (allocated, name)])
+    {
         passes(&Counters::varied, &under(access, protocol, 300));
         passes(&Rooms::varied, &under(access, protocol, 100));
         passes(&SmallBank::varied, &under(access, protocol, 100));
