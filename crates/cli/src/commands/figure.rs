@@ -4,13 +4,14 @@
 mod folder;
 mod index;
 mod runs;
+mod work;
 
 use crate::arguments::{check_seeds, seconds, whole};
 use crate::failure::{Ending, Failure};
 use crate::{interrupt, screen, suggestion};
 use clap::Args;
 use experiments::figures::report::{Regenerated, headline, to_text};
-use experiments::figures::{Effort, Figure, PAPERS, Paper};
+use experiments::figures::{Effort, Figure, Length, PAPERS, Paper};
 use folder::FigureFolder;
 use std::path::{Path, PathBuf};
 
@@ -69,14 +70,14 @@ pub fn figure(asked: &FigureArguments) -> Result<Ending, Failure> {
     }
     let stop = interrupt::listen()?;
     let known = if asked.force { Vec::new() } else { folder::all_records(out) };
-    let lengths = runs::Lengths { effort, busy_s: asked.busy, seed: asked.seed };
+    let lengths = Length { effort, busy_s: asked.busy, seed: asked.seed };
     let measured = runs::measure(&folders, lengths, known, stop)?;
     let (mut text, mut nothing) = (String::new(), true);
     for folder in &folders {
         let records = measured.records_of(folder.figure, effort);
         let command = command(folder.figure, asked);
         let done = Regenerated::of(folder.figure, effort, &records, &command);
-        if done.outcome.measured == 0 {
+        if done.is_empty() || (done.outcome.measured == 0 && interrupt::requested()) {
             continue;
         }
         nothing = false;

@@ -1,6 +1,6 @@
 //! Gives checks and charts the values of a figure's records.
 
-use super::{Effort, Figure, Missing};
+use super::{Effort, Figure, Measured, Missing};
 use harness::run_record::RunRecord;
 use machine::Category;
 
@@ -15,13 +15,23 @@ pub enum Measure {
     Accesses,
     /// Aborted attempts per committed transaction.
     Aborts,
+    /// Aborted attempts divided by all attempts.
+    AbortRatio,
+    /// Committed transactions per second, divided by the number of cores.
+    PerCore,
+    /// Throughput divided by that of the line's first place.
+    SpeedUp,
 }
 
 impl Measure {
-    /// Returns the value of `record`.
+    /// Returns the value of `record`. A speed-up is given as the throughput, because it takes a line.
     pub fn of(self, record: &RunRecord) -> f64 {
         match self {
-            Measure::Throughput | Measure::Timestamps => record.throughput_txn_per_s,
+            Measure::Throughput | Measure::Timestamps | Measure::SpeedUp => {
+                record.throughput_txn_per_s
+            }
+            Measure::PerCore => record.throughput_txn_per_s / record.cores.max(1) as f64,
+            Measure::AbortRatio => record.abort_ratio,
             Measure::Accesses => {
                 let accesses = record.workload_options.get("accesses").map(ToString::to_string);
                 let accesses = accesses.and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
@@ -34,6 +44,17 @@ impl Measure {
         }
     }
 
+    /// Returns the value of a measured run, if it was measured. A speed-up is given as the throughput.
+    pub fn of_measured(self, measured: &Measured) -> Option<f64> {
+        match self {
+            Measure::Throughput | Measure::SpeedUp => Some(measured.throughput_txn_per_s),
+            Measure::PerCore => Some(measured.throughput_txn_per_s / measured.cores as f64),
+            Measure::AbortRatio => Some(measured.abort_ratio),
+            Measure::Aborts => Some(measured.abort_ratio / (1.0 - measured.abort_ratio).max(1e-9)),
+            Measure::Timestamps | Measure::Accesses => None,
+        }
+    }
+
     /// Returns the label of an axis and the unit of its numbers.
     pub fn label(self) -> (&'static str, f64) {
         match self {
@@ -41,12 +62,15 @@ impl Measure {
             Measure::Timestamps => ("Throughput (million ts/s)", 1e6),
             Measure::Accesses => ("Throughput (million tuples/s)", 1e6),
             Measure::Aborts => ("Aborts per commit", 1.0),
+            Measure::AbortRatio => ("Abort ratio", 1.0),
+            Measure::PerCore => ("Throughput of a thread (thousand txn/s)", 1e3),
+            Measure::SpeedUp => ("Ratio to the first", 1.0),
         }
     }
 }
 
 /// Records of a series, ascending by place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Line {
     /// Group of the series.
     pub group: &'static str,
@@ -54,6 +78,12 @@ pub struct Line {
     pub name: String,
     /// Records with their places.
     pub points: Vec<(f64, RunRecord)>,
+    /// What was measured on real machines, with its places.
+    pub measured: Vec<(f64, Measured)>,
+    /// First place of the series, to which speed-ups refer.
+    pub first: f64,
+    /// Reason why runs of the series can't be simulated yet, if there are such runs.
+    pub unable: Option<String>,
 }
 
 impl Line {
@@ -64,7 +94,29 @@ impl Line {
 
     /// Returns places and values.
     pub fn values(&self, measure: Measure) -> Vec<(f64, f64)> {
-        self.points.iter().map(|(x, record)| (*x, measure.of(record))).collect()
+        let values = self.points.iter().map(|(x, record)| (*x, measure.of(record)));
+        self.related(measure, values.collect())
+    }
+
+    /// Returns places and measured values.
+    pub fn measured_values(&self, measure: Measure) -> Vec<(f64, f64)> {
+        let values = self.measured.iter();
+        let values = values.filter_map(|(x, measured)| Some((*x, measure.of_measured(measured)?)));
+        self.related(measure, values.collect())
+    }
+
+    /// Returns the values divided by that of the first place, if `measure` is a speed-up. Without a value there, nothing is
+    /// known.
+    fn related(&self, measure: Measure, values: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+        if measure != Measure::SpeedUp {
+            return values;
+        }
+        match values.first() {
+            Some(&(x, one)) if x == self.first => {
+                values.into_iter().map(|(x, value)| (x, value / one.max(1.0))).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -79,13 +131,16 @@ pub struct Data<'a> {
 pub(super) fn lines_of(figure: &Figure, effort: Effort, records: &[RunRecord]) -> Vec<Line> {
     let mut lines = Vec::new();
     for series in (figure.series)(effort) {
-        let mut points = Vec::new();
-        for (x, setting) in &series.points {
-            let Ok(options) = setting.workload_options() else { continue };
-            let found = records.iter().find(|record| setting.is_of(&options, record));
-            points.extend(found.map(|record| (*x, record.clone())));
+        let mut line = Line { group: series.group, name: series.name, ..Line::default() };
+        line.first = series.points.first().map_or(0.0, |(x, _)| *x);
+        for (x, point) in &series.points {
+            let Some(recognised) = point.recognised() else { continue };
+            let found = records.iter().find(|record| recognised.is_of(record));
+            line.points.extend(found.map(|record| (*x, record.clone())));
+            line.measured.extend(point.measured().map(|measured| (*x, measured)));
+            line.unable = line.unable.or_else(|| point.unable());
         }
-        lines.push(Line { group: series.group, name: series.name, points });
+        lines.push(line);
     }
     lines
 }
@@ -108,8 +163,12 @@ impl<'a> Data<'a> {
 
     /// Returns the line `name`, which has at least one record.
     pub fn line(self, name: &str) -> Result<&'a Line, Missing> {
-        let found = self.lines().find(|line| line.name == name && !line.points.is_empty());
-        found.ok_or_else(|| Missing(format!("no run of {name}")))
+        let line = self.lines().find(|line| line.name == name);
+        match line.map(|line| (line, &line.unable)) {
+            Some((line, _)) if !line.points.is_empty() => Ok(line),
+            Some((_, Some(why))) => Err(Missing(format!("not simulated yet: {why}"))),
+            _ => Err(Missing(format!("no run of {name}"))),
+        }
     }
 
     /// Returns the record of `name` at `x`.
@@ -221,6 +280,19 @@ impl Component {
             Component::Wait => &[Category::Wait, Category::Idle],
             Component::ConcurrencyControl => &[Category::ConcurrencyControl, Category::Commit],
             Component::BackOff => &[Category::BackOff],
+        }
+    }
+
+    /// Returns the measured categories that belong to the component.
+    pub const fn measured(self) -> &'static [&'static str] {
+        match self {
+            Component::Useful => &["useful"],
+            Component::Abort => &["abort"],
+            Component::Timestamps => &["ts_alloc"],
+            Component::Index => &["index"],
+            Component::Wait => &["wait"],
+            Component::ConcurrencyControl => &["cc_mgmt", "commit"],
+            Component::BackOff => &["backoff"],
         }
     }
 

@@ -1,6 +1,6 @@
 //! Describes a figure: its series of runs, its panels, and the statements about it.
 
-use super::{Check, Measure, Setting};
+use super::{Check, Measure, Point};
 use serde::{Deserialize, Serialize};
 
 /// Amount of simulation for a figure.
@@ -31,7 +31,7 @@ pub struct Figure {
     pub title: &'static str,
     /// Section of the paper that discusses it.
     pub section: &'static str,
-    /// Name of the simulated machine.
+    /// Name of the simulated machine of settings. Runs of the measured program name their platform themselves.
     pub machine: &'static str,
     /// Differences from the paper's setting, and choices where the paper is silent.
     pub remarks: &'static [&'static str],
@@ -53,7 +53,7 @@ pub struct Series {
     /// Name in the legend.
     pub name: String,
     /// Runs with their places on the horizontal axis, ascending.
-    pub points: Vec<(f64, Setting)>,
+    pub points: Vec<(f64, Point)>,
 }
 
 /// Part of a figure's picture.
@@ -79,6 +79,17 @@ pub enum Kind {
         /// Kind of the vertical axis.
         up: Scale,
     },
+    /// A line for each series: its values beside those of the series of the same name in another group.
+    Against {
+        /// Name of the other group.
+        base: &'static str,
+        /// The comparison.
+        by: Comparison,
+        /// Kind of the horizontal axis.
+        across: Scale,
+        /// Kind of the vertical axis.
+        up: Scale,
+    },
     /// A stacked bar for each series: the shares of time of its run at one place.
     Bars {
         /// Place on the horizontal axis.
@@ -86,10 +97,19 @@ pub enum Kind {
     },
 }
 
+/// Comparison of two runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Ratio of the values.
+    Ratio(Measure),
+    /// Difference of the values.
+    Difference(Measure),
+}
+
 /// Kind of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// From zero.
+    /// From zero, or from the lowest negative value.
     Linear,
     /// Logarithmic. A value of zero is drawn at the low end.
     Log,
@@ -105,7 +125,7 @@ pub struct Place {
     /// Place on the horizontal axis.
     pub x: f64,
     /// The run.
-    pub setting: Setting,
+    pub point: Point,
 }
 
 impl Figure {
@@ -120,9 +140,9 @@ impl Figure {
     pub fn places(&self, effort: Effort) -> Vec<Place> {
         let mut places = Vec::new();
         for series in (self.series)(effort) {
-            for (x, setting) in series.points {
+            for (x, point) in series.points {
                 let (group, series) = (series.group, series.name.clone());
-                places.push(Place { group, series, x, setting });
+                places.push(Place { group, series, x, point });
             }
         }
         places

@@ -1,15 +1,19 @@
 //! Regenerates figures of papers: which runs a figure consists of, how it is drawn, and what the paper says of it.
 //!
-//! A [`Figure`] is data. Its series list the [`Setting`] of every point. Its panels say what is drawn. Its checks are
+//! A [`Figure`] is data. Its series list the run of every [`Point`]. Its panels say what is drawn. Its checks are
 //! the paper's statements as functions of the records ([`Data`]), which return a [`Verdict`]. The caller runs the
-//! settings, because it knows the program and the host that a record names.
+//! points, because it knows the program and the host that a record names.
 //!
 //! | file | contents |
 //! | --- | --- |
 //! | `figure` | figures, their series and their panels |
+//! | `point` | what is simulated at a place: a setting, or a run of the measured program |
 //! | `setting` | one run, from its words to its options |
+//! | `program` | one run of the measured program of the 2022 paper, and what was measured in it |
+//! | `view` | what a panel shows: values, ratios and differences, simulated and measured |
 //! | `data` | values of records by series and place |
 //! | `check` | statements and verdicts |
+//! | `numbers` | comparisons of values that several statements use |
 //! | `picture` | figures as SVG and PNG |
 //! | `report` | verdicts as text, JSON, HTML and Markdown |
 //! | `abyss`, `full_story` | the figures of a paper, a file for each family |
@@ -20,14 +24,20 @@ mod data;
 mod figure;
 mod full_story;
 mod lengths;
+mod numbers;
 pub mod picture;
+mod point;
+mod program;
 pub mod report;
 mod setting;
+mod view;
 
 pub use check::{Check, Finding, Judged, Judgement, Missing, Verdict};
 pub use data::{Data, Line, Measure};
-pub use figure::{Effort, Figure, Kind, Panel, Place, Scale, Series};
+pub use figure::{Comparison, Effort, Figure, Kind, Panel, Place, Scale, Series};
 pub use lengths::growth;
+pub use point::Point;
+pub use program::{Length, Measured, Program, fitted_work, work_cycles_of};
 pub use setting::Setting;
 
 /// A paper with its figures.

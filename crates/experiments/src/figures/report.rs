@@ -13,6 +13,7 @@ use super::{Data, Effort, Figure, Judged, Line, Paper, Verdict, picture};
 use harness::run_record::RunRecord;
 use picture::Picture;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the outcome's form.
 const SCHEMA_VERSION: u32 = 1;
@@ -38,8 +39,11 @@ pub struct Outcome {
     pub command: String,
     /// Commit of the program that simulated the runs.
     pub commit: String,
-    /// Number of the figure's runs.
+    /// Number of the figure's runs that can be simulated.
     pub runs: usize,
+    /// Numbers of the runs that can't be simulated yet, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_simulated: BTreeMap<String, usize>,
     /// Number of those that have a record.
     pub measured: usize,
     /// Number of those whose record is known to be steady.
@@ -71,6 +75,11 @@ impl Regenerated {
         let lines = lines_of(figure, effort, records);
         let paper = Paper::named(figure.paper).map_or("", |paper| paper.title);
         let found = || lines.iter().flat_map(|line| &line.points).map(|(_, record)| record);
+        let places = figure.places(effort);
+        let mut not_simulated = BTreeMap::new();
+        for why in places.iter().filter_map(|place| place.point.unable()) {
+            *not_simulated.entry(why).or_default() += 1;
+        }
         let outcome = Outcome {
             schema_version: SCHEMA_VERSION,
             paper: figure.paper.to_owned(),
@@ -81,7 +90,8 @@ impl Regenerated {
             effort,
             command: command.to_owned(),
             commit: found().map(|record| record.commit.clone()).next().unwrap_or_default(),
-            runs: figure.places(effort).len(),
+            runs: places.len() - not_simulated.values().sum::<usize>(),
+            not_simulated,
             measured: found().count(),
             steady: found().filter(|record| record.steady == Some(true)).count(),
             statements: figure.checks.iter().map(|check| check.judged(&Data::of(&lines))).collect(),
@@ -89,13 +99,20 @@ impl Regenerated {
         Regenerated { figure, effort, lines, outcome }
     }
 
+    /// Returns whether there is nothing to show: neither a record nor a measured value.
+    pub fn is_empty(&self) -> bool {
+        self.lines.iter().all(|line| line.points.is_empty() && line.measured.is_empty())
+    }
+
     /// Draws the figure.
     pub fn picture(&self) -> Picture {
         let Outcome { measured, runs, steady, .. } = &self.outcome;
+        let machine = self.figure.machine;
+        let grid = self.effort.pick("full", "quick");
+        let real = self.lines.iter().any(|line| !line.measured.is_empty());
+        let real = if real { "; dashed, x: measured" } else { "" };
         let note = format!(
-            "kilocore, simulated {}, {} grid: {measured} of {runs} runs, {steady} steady (filled)",
-            self.figure.machine,
-            self.effort.pick("full", "quick")
+            "kilocore, simulated {machine}, {grid} grid: {measured} of {runs} runs, {steady} steady (filled){real}"
         );
         picture::draw(self.figure, &self.lines, &note)
     }

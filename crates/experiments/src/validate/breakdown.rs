@@ -32,7 +32,8 @@ const LEAST_SHARE: f64 = 0.02;
 /// Shares of time by measured category.
 pub type Shares = BTreeMap<String, f64>;
 
-const CARRIED: &str = include_str!("../../data/full-story/breakdown.csv");
+/// Text of the shares that are compiled into the program.
+pub(crate) const CARRIED: &str = include_str!("../../data/full-story/breakdown.csv");
 
 const NEEDED: [&str; 8] =
     ["platform", "variant", "scheme", "warehouses", "cores", "smt", "numa", "remote_neworder_pct"];
@@ -151,7 +152,7 @@ fn key_of(line: &Line<'_>, measurements: &Measurements) -> Result<Option<Key>, V
 }
 
 /// Returns the shares of a line, or the reason why they can't be compared.
-fn shares_of(line: &Line<'_>) -> Result<Result<Shares, &'static str>, ValidateError> {
+pub(crate) fn shares_of(line: &Line<'_>) -> Result<Result<Shares, &'static str>, ValidateError> {
     let mut shares = Shares::new();
     for (name, _) in MAPPING {
         shares.insert(name.to_owned(), line.number(name, "a number", |_| true)?);

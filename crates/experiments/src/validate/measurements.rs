@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::Path;
 
 /// Text of the measurements that are compiled into the program.
-const CARRIED: &str = include_str!("../../data/full-story/throughput.csv");
+pub(crate) const CARRIED: &str = include_str!("../../data/full-story/throughput.csv");
 
 /// Returns whether a scheme is implemented.
 fn is_here(scheme: &str) -> bool {

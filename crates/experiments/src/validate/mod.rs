@@ -64,6 +64,13 @@ pub use simulate::Simulation;
 pub use thread_order::ThreadOrder;
 pub use work::Work;
 
+// What figures use beside.
+pub(crate) use breakdown::{CARRIED as CARRIED_BREAKDOWN, MAPPING, Shares, shares_of};
+pub(crate) use measurements::CARRIED as CARRIED_THROUGHPUT;
+pub(crate) use simulate::one as simulate_one;
+pub(crate) use table::{Line, Table};
+pub(crate) use work::fit as fit_work;
+
 use machine::Word;
 
 /// Options of a validation.

@@ -184,7 +184,7 @@ fn curves_of(rows: &[&Row], schemes: &[&str], value: &dyn Fn(&Row) -> (f64, bool
             (row.measured.cores as f64, value, is_sure)
         };
         let points: Vec<_> = own.into_iter().map(point).collect();
-        Series { name: (*scheme).to_owned(), style, points }
+        Series { name: (*scheme).to_owned(), style, points, measured: Vec::new() }
     };
     let all = schemes.iter().enumerate().map(curve);
     all.filter(|series| !series.points.is_empty()).collect()

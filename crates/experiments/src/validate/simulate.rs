@@ -90,7 +90,10 @@ pub fn all(
 }
 
 /// Simulates one configuration. Returns None if it was interrupted.
-fn one(configuration: &Configuration, stop: &Word) -> Result<Option<RunRecord>, ValidateError> {
+pub(crate) fn one(
+    configuration: &Configuration,
+    stop: &Word,
+) -> Result<Option<RunRecord>, ValidateError> {
     let (plan, machine) = (&configuration.plan, &configuration.machine);
     let failed = |error| ValidateError::Simulation { what: configuration.title(), error };
     let workload = TpccAccesses::new(configuration.workload.clone())

@@ -1,13 +1,14 @@
 //! Simulates the runs of figures, one on each thread. A run that several figures have is simulated once.
 
 use super::folder::FigureFolder;
+use super::work::Work;
 use crate::arguments::{Facts, MachineChoice};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::measurement::{Configuration, Evidence, Measured};
 use crate::origin::Origin;
 use crate::screen::Progress;
-use experiments::figures::{Effort, Figure, Setting, growth};
+use experiments::figures::{Effort, Figure, Length, Point, Program, Setting, growth};
 use harness::back_off::BackOff;
 use harness::run_record::{RunRecord, settings};
 use machine::Word;
@@ -21,19 +22,23 @@ use workloads::registry::{Listed, Visitor, with_workload};
 /// A run and the machine on which it is simulated.
 struct Run {
     machine: &'static str,
-    setting: Setting,
-    configuration: Configuration,
+    point: Point,
+    way: Way,
 }
 
-/// Amount and seed of the simulations.
-#[derive(Clone, Copy, Debug)]
-pub struct Lengths {
-    /// Grid and usual lengths.
-    pub effort: Effort,
-    /// Largest busy time of a run in core seconds, if it is not the usual one.
-    pub busy_s: Option<f64>,
-    /// Seed of everything random.
-    pub seed: u64,
+/// How a run is simulated.
+enum Way {
+    Setting(Setting, Box<Configuration>),
+    Program(Program),
+}
+
+impl Run {
+    /// Returns whether the run is that of `point` in a figure on `machine`. A run of the measured program names its
+    /// machine itself.
+    fn is_of(&self, machine: &str, point: &Point) -> bool {
+        let named = matches!(point, Point::Program(_)) || self.machine == machine;
+        named && self.point == *point
+    }
 }
 
 /// Runs with their records.
@@ -57,8 +62,8 @@ fn records_of(
 ) -> Vec<RunRecord> {
     let mut found: Vec<RunRecord> = Vec::new();
     for place in figure.places(effort) {
-        let same = |run: &Run| run.machine == figure.machine && run.setting == place.setting;
-        if let Some(at) = runs.iter().position(same) {
+        let own = |run: &Run| run.is_of(figure.machine, &place.point);
+        if let Some(at) = runs.iter().position(own) {
             found.extend(records[at].clone());
         }
     }
@@ -69,17 +74,22 @@ fn records_of(
 /// early if `stop` is set.
 pub fn measure(
     folders: &[FigureFolder],
-    lengths: Lengths,
+    lengths: Length,
     known: Vec<RunRecord>,
     stop: &Word,
 ) -> Result<Runs, Failure> {
     let (effort, runs) = (lengths.effort, distinct(folders, lengths)?);
-    let cost = |run: &Run| 1 + run.configuration.cores as u64 / 64;
+    let cost = |run: &Run| 1 + run.point.cores() as u64 / 64;
     let progress = Progress::of(runs.len(), runs.iter().map(cost).sum());
     let origin = Origin::here();
+    let programs = runs.iter().filter_map(|run| match &run.way {
+        Way::Program(program) => Some(program),
+        Way::Setting(..) => None,
+    });
+    let work = Work::of(&programs.collect::<Vec<_>>(), &known, lengths, &origin, stop)?;
     // Large machines run first, so that no thread is left with a long run at the end.
     let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(runs[at].configuration.cores));
+    order.sort_by_key(|&at| std::cmp::Reverse(runs[at].point.cores()));
     let records: Mutex<Vec<Option<RunRecord>>> = Mutex::new(vec![None; runs.len()]);
     let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
     let work = || {
@@ -89,9 +99,9 @@ pub fn measure(
                 return;
             }
             let run = &runs[at];
-            let (name, cores) = (run.setting.protocol, run.setting.cores);
+            let (name, cores) = (run.point.protocol(), run.point.cores());
             progress.begin(format!("{name} on {cores} cores"));
-            let found = simulate(run, &known, &origin, stop).and_then(|found| {
+            let found = simulate(run, (&known, &work), lengths, &origin, stop).and_then(|found| {
                 let Some((measured, fresh)) = found else { return Ok(()) };
                 progress.done(&measured.line(), cost(run));
                 let mut records = records.lock();
@@ -125,29 +135,35 @@ fn keep(
     records: &[Option<RunRecord>],
     run: &Run,
 ) -> Result<(), Failure> {
-    for folder in folders.iter().filter(|folder| folder.figure.machine == run.machine) {
+    for folder in folders {
         let places = folder.figure.places(effort);
-        if places.iter().any(|place| place.setting == run.setting) {
+        if places.iter().any(|place| run.is_of(folder.figure.machine, &place.point)) {
             folder.keep(&records_of(runs, records, folder.figure, effort))?;
         }
     }
     Ok(())
 }
 
-/// Returns the runs of all figures, each once.
-fn distinct(folders: &[FigureFolder], lengths: Lengths) -> Result<Vec<Run>, Failure> {
+/// Returns the runs of all figures that can be simulated, each once.
+fn distinct(folders: &[FigureFolder], lengths: Length) -> Result<Vec<Run>, Failure> {
     let mut runs: Vec<Run> = Vec::new();
     for folder in folders {
         let machine = folder.figure.machine;
-        let choice = MachineChoice::load(machine)?;
         for place in folder.figure.places(lengths.effort) {
-            let setting = place.setting;
-            if runs.iter().any(|run| run.machine == machine && run.setting == setting) {
+            let point = place.point;
+            if point.unable().is_some() || runs.iter().any(|run| run.is_of(machine, &point)) {
                 continue;
             }
-            let options = setting.protocol_options().map_err(Failure::refused)?;
-            let configuration = configuration(&setting, &choice, options, lengths);
-            runs.push(Run { machine, setting, configuration });
+            let way = match &point {
+                Point::Program(program) => Way::Program(program.clone()),
+                Point::Setting(setting) => {
+                    let choice = MachineChoice::load(machine)?;
+                    let options = setting.protocol_options().map_err(Failure::refused)?;
+                    let made = configuration(setting, &choice, options, lengths);
+                    Way::Setting(setting.clone(), Box::new(made))
+                }
+            };
+            runs.push(Run { machine, point, way });
         }
     }
     Ok(runs)
@@ -157,9 +173,9 @@ fn configuration(
     setting: &Setting,
     machine: &MachineChoice,
     protocol_options: ProtocolOptions,
-    lengths: Lengths,
+    lengths: Length,
 ) -> Configuration {
-    let Lengths { effort, busy_s, seed } = lengths;
+    let Length { effort, busy_s, seed } = lengths;
     let (measured_s, growth) = growth(effort, setting, busy_s);
     Configuration {
         machine: machine.clone(),
@@ -187,18 +203,30 @@ fn configuration(
 /// none if it was stopped.
 fn simulate(
     run: &Run,
-    known: &[RunRecord],
+    (known, work): (&[RunRecord], &Work),
+    lengths: Length,
     origin: &Origin,
     stop: &Word,
 ) -> Result<Option<(Measured, bool)>, Failure> {
-    match with_workload(run.setting.workload, Simulation { run, known, origin, stop }) {
+    let (setting, configuration) = match &run.way {
+        Way::Setting(setting, configuration) => (setting, configuration.as_ref()),
+        Way::Program(program) => {
+            return match super::work::known(program, known, lengths, origin) {
+                Some(record) => Ok(Some((Measured::earlier(record.clone()), false))),
+                None => work.simulate(program, lengths, origin, stop),
+            };
+        }
+    };
+    let simulation = Simulation { setting, configuration, known, origin, stop };
+    match with_workload(setting.workload, simulation) {
         Ok(outcome) => outcome,
-        Err(_) => Err(Failure::refused(format!("no workload {}", run.setting.workload))),
+        Err(_) => Err(Failure::refused(format!("no workload {}", setting.workload))),
     }
 }
 
 struct Simulation<'a> {
-    run: &'a Run,
+    setting: &'a Setting,
+    configuration: &'a Configuration,
     known: &'a [RunRecord],
     origin: &'a Origin,
     stop: &'a Word,
@@ -209,8 +237,8 @@ impl Visitor for Simulation<'_> {
 
     fn visit<W: Listed>(self) -> Self::Output {
         let refused = |error: workloads::OptionError| Failure::refused(error.to_string());
-        let configuration = &self.run.configuration;
-        let options = W::Options::default().changed(&self.run.setting.options).map_err(refused)?;
+        let configuration = self.configuration;
+        let options = W::Options::default().changed(&self.setting.options).map_err(refused)?;
         let facts = Facts { name: W::NAME, options: settings(options.list()) };
         let workload = W::with(options).map_err(refused)?;
         let known =

@@ -19,7 +19,7 @@ fn series(effort: Effort) -> Vec<Series> {
     let line = |(name, theta): (&str, &str)| Series {
         group: "",
         name: name.to_owned(),
-        points: cores.iter().map(|&cores| point(theta, cores)).collect(),
+        points: cores.iter().map(|&cores| point(theta, cores)).map(Point::placed).collect(),
     };
     THETAS.into_iter().map(line).collect()
 }

@@ -22,8 +22,8 @@ fn series(_: Effort) -> Vec<Series> {
         let setting = Setting::new("ycsb", OPTIONS, "DL_DETECT", 64);
         (x, setting.with(format!("lock-timeout={timeout}")))
     };
-    let points = TIMEOUTS.into_iter().map(point).collect();
-    let no_wait = vec![(0.0, scheme("ycsb", OPTIONS, "NO_WAIT", 64))];
+    let points = TIMEOUTS.into_iter().map(point).map(Point::placed).collect();
+    let no_wait = vec![(0.0, scheme("ycsb", OPTIONS, "NO_WAIT", 64).into())];
     vec![
         Series { group: "", name: LINE.to_owned(), points },
         Series { group: "", name: "NO_WAIT".to_owned(), points: no_wait },

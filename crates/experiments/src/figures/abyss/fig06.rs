@@ -15,7 +15,7 @@ fn series(effort: Effort) -> Vec<Series> {
     let line = |name: &&'static str| Series {
         group: "",
         name: (*name).to_owned(),
-        points: cores.iter().map(|&cores| point(name, cores)).collect(),
+        points: cores.iter().map(|&cores| point(name, cores)).map(Point::placed).collect(),
     };
     ALLOCATORS.iter().map(line).collect()
 }

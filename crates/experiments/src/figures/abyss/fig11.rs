@@ -14,7 +14,7 @@ fn series(effort: Effort) -> Vec<Series> {
     let line = |name: &&'static str| Series {
         group: "",
         name: (*name).to_owned(),
-        points: thetas.iter().map(|theta| point(name, theta)).collect(),
+        points: thetas.iter().map(|theta| point(name, theta)).map(Point::placed).collect(),
     };
     SIX.iter().map(line).collect()
 }

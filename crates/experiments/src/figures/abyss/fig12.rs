@@ -10,7 +10,7 @@ fn series(accesses: &[u64]) -> Vec<Series> {
     let line = |name: &&'static str| Series {
         group: "",
         name: (*name).to_owned(),
-        points: accesses.iter().map(|&accesses| point(name, accesses)).collect(),
+        points: accesses.iter().map(|&accesses| point(name, accesses)).map(Point::placed).collect(),
     };
     SIX.iter().map(line).collect()
 }

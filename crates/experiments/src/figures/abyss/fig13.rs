@@ -25,7 +25,8 @@ fn series(effort: Effort) -> Vec<Series> {
         all.extend(SIX.iter().map(|name| Series {
             group,
             name: (*name).to_owned(),
-            points: shares.iter().map(|share| point(group, name, share)).collect(),
+            points:
+                shares.iter().map(|share| point(group, name, share)).map(Point::placed).collect(),
         }));
     }
     all

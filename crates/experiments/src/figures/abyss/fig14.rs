@@ -18,7 +18,7 @@ fn series(effort: Effort) -> Vec<Series> {
     let line = |name: &&'static str| Series {
         group: "",
         name: (*name).to_owned(),
-        points: cores.iter().map(|&cores| point(name, cores)).collect(),
+        points: cores.iter().map(|&cores| point(name, cores)).map(Point::placed).collect(),
     };
     let mut all: Vec<Series> = SEVEN.iter().map(line).collect();
     all.extend(each_by_cores(&SIX, WHOLE, "ycsb", options, cores));

@@ -18,7 +18,7 @@ fn series_a(effort: Effort) -> Vec<Series> {
     let line = |(name, reads): (&str, &str)| Series {
         group: "",
         name: name.to_owned(),
-        points: shares.iter().map(|share| point(reads, share)).collect(),
+        points: shares.iter().map(|share| point(reads, share)).map(Point::placed).collect(),
     };
     MIXES.into_iter().map(line).collect()
 }
@@ -73,7 +73,7 @@ fn series_b(effort: Effort) -> Vec<Series> {
     let line = |(name, parts): (&str, usize)| Series {
         group: "",
         name: name.to_owned(),
-        points: cores.iter().map(|&cores| point(parts, cores)).collect(),
+        points: cores.iter().map(|&cores| point(parts, cores)).map(Point::placed).collect(),
     };
     PARTS.into_iter().map(line).collect()
 }

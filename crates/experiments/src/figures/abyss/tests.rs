@@ -18,7 +18,7 @@ fn spent(shares: &[(&str, f64)]) -> RunRecord {
 
 fn line(name: &str, points: &[(f64, f64)]) -> Line {
     let points = points.iter().map(|(x, y)| (*x, run(*y))).collect();
-    Line { group: "", name: name.to_owned(), points }
+    Line { name: name.to_owned(), points, ..Line::default() }
 }
 
 fn verdict(figure: &Figure, check: usize, lines: &[Line]) -> Verdict {
@@ -56,7 +56,7 @@ fn timeouts() {
         let places = [0.0, 100.0, 1e5].into_iter().zip(counts);
         let aborted = |n| BTreeMap::from([("lock conflict".to_owned(), n)]);
         let points = places.map(|(x, n)| (x, RunRecord { aborts: aborted(n), ..run(1.0) }));
-        [Line { group: "", name: "DL_DETECT".into(), points: points.collect() }]
+        [Line { name: "DL_DETECT".into(), points: points.collect(), ..Line::default() }]
     };
     both(&fig05::FIGURE, 1, &aborts([300, 20, 20]), &aborts([300, 20, 30]));
     let same = |other| [line("DL_DETECT", &[(0.0, 1.0)]), line("NO_WAIT", &[(0.0, other)])];
@@ -94,6 +94,7 @@ fn reads_only() {
             group: "",
             name: name.into(),
             points: vec![(1024.0, ts(share))],
+            ..Line::default()
         };
         let drawing = ORDERED.map(|name| of(name, share));
         drawing.into_iter().chain(["DL_DETECT", "NO_WAIT"].map(|name| of(name, none))).collect()
@@ -138,6 +139,7 @@ fn medium_and_high_contention() {
             group: "",
             name: name.into(),
             points: vec![(512.0, spent(&[("abort", share)]))],
+            ..Line::default()
         };
         vec![of("OCC", share), of("MVCC", 0.3), of("TIMESTAMP", 0.2)]
     };
@@ -159,6 +161,7 @@ fn medium_and_high_contention() {
                 group,
                 name: name.into(),
                 points: vec![(x, spent(&[("abort", share)]))],
+                ..Line::default()
             })
         };
         of("", 64.0, share).into_iter().chain(of("theta 0.6", 512.0, 0.3)).collect()

@@ -13,7 +13,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Returns an axis on which all of `values` have a place.
+    /// Returns an axis on which all of `values` have a place. A linear axis begins at zero, or at the lowest negative value.
     pub fn of(scale: Scale, values: impl Iterator<Item = f64> + Clone) -> Axis {
         let most = values.clone().fold(0.0, f64::max);
         let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
@@ -21,11 +21,12 @@ impl Axis {
             let zero = values.clone().any(|v| v <= 0.0);
             return Axis::logarithmic(least, most, zero);
         }
-        let high = if most > 0.0 { most * 1.04 } else { 1.0 };
-        let step = step_of(high);
-        let ticks = (0..).map(|at| at as f64 * step).take_while(|tick| *tick <= high);
-        let ticks = ticks.map(|tick| (tick, written(tick))).collect();
-        Axis { low: 0.0, high, scale: Scale::Linear, ticks }
+        let low = values.fold(0.0, f64::min) * 1.04;
+        let high = if most > 0.0 || low < 0.0 { most * 1.04 } else { 1.0 };
+        let step = step_of(high - low);
+        let ticks = ((low / step).ceil() as i64..).map(|at| at as f64 * step);
+        let ticks = ticks.take_while(|tick| *tick <= high).map(|tick| (tick, written(tick)));
+        Axis { low, high, scale: Scale::Linear, ticks: ticks.collect() }
     }
 
     /// Returns a logarithmic axis. If there are zeros, they are a factor of ten below the least value.
@@ -66,7 +67,8 @@ fn step_of(most: f64) -> f64 {
 /// Returns a round number without the noise of its binary form.
 fn written(value: f64) -> String {
     let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -81,6 +83,17 @@ mod tests {
         assert_eq!(axis.part(0.0), 0.0);
         assert!(axis.part(59.7) < 1.0);
         assert_eq!(Axis::of(Scale::Linear, [0.0].into_iter()).part(0.0), 0.0);
+    }
+
+    #[test]
+    fn a_linear_axis_reaches_below_zero_for_negative_values() {
+        let axis = Axis::of(Scale::Linear, [-0.5, 0.2].into_iter());
+        let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.1.as_str()).collect();
+        assert_eq!(labels, ["-0.5", "-0.4", "-0.3", "-0.2", "-0.1", "0", "0.1", "0.2"]);
+        assert!(axis.part(-0.5) > 0.0 && axis.part(-0.5) < axis.part(0.0));
+        assert!(axis.part(0.2) < 1.0);
+        let below = Axis::of(Scale::Linear, [-0.3].into_iter());
+        assert!(below.part(-0.3) > 0.0 && below.part(0.0) == 1.0);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use super::{BOTTOM, COLOURS, LEFT, RIGHT, TOP};
 use crate::figures::Line;
 use crate::figures::data::Component;
 
-/// Draws a bar for each of `lines` that has a record at `x`, into the panel that begins at `top`.
+/// Draws a bar for each of `lines` that has a record at `x`, and a narrow one beside it for the measured shares, into the
+/// panel that begins at `top`.
 pub fn draw(picture: &mut Picture, top: f64, lines: &[&Line], x: f64) {
     let y = |share: f64| top + BOTTOM - share * (BOTTOM - TOP);
     for tenth in [0, 2, 4, 6, 8, 10] {
@@ -20,21 +21,49 @@ pub fn draw(picture: &mut Picture, top: f64, lines: &[&Line], x: f64) {
         let middle = LEFT + (at as f64 + 0.5) * slot;
         let name = Text::at(middle, top + BOTTOM + 18.0, &line.name);
         picture.text(name.anchored(Anchor::Middle));
-        let Some(shares) = line.at(x).and_then(|record| record.breakdown.as_ref()) else {
-            continue;
+        let seen = line.measured.iter().find(|(place, _)| *place == x);
+        let seen = seen.map(|(_, measured)| &measured.shares).filter(|shares| !shares.is_empty());
+        // A measured bar is narrow and stands to the right of the simulated one.
+        let (left, right) = match seen {
+            Some(_) => (middle - slot * 0.38, middle + slot * 0.12),
+            None => (middle - slot * 0.3, middle + slot * 0.3),
         };
-        let mut below = 0.0;
-        for (part, component) in Component::ALL.into_iter().enumerate() {
-            let names = component.categories().iter().map(|category| category.name());
-            let share: f64 = names.filter_map(|name| shares.get(name)).sum();
-            if share > 0.0 {
-                let (from, to) = (below, below + share);
-                let (left, right) = (middle - slot * 0.3, middle + slot * 0.3);
-                picture.bar((left, y(to)), (right, y(from)), COLOURS[part]);
-                below = to;
-            }
+        if let Some(shares) = line.at(x).and_then(|record| record.breakdown.as_ref()) {
+            let of = |component: Component| {
+                let names = component.categories().iter().map(|category| category.name());
+                names.filter_map(|name| shares.get(name)).sum()
+            };
+            stack(picture, (left, right), &y, &of);
+        }
+        if let Some(shares) = seen {
+            let of = |component: Component| {
+                component.measured().iter().filter_map(|name| shares.get(*name)).sum()
+            };
+            stack(picture, (middle + slot * 0.18, middle + slot * 0.38), &y, &of);
         }
     }
+    legend(picture, top);
+}
+
+/// Draws one bar between two places: the shares of the components, from the bottom.
+fn stack(
+    picture: &mut Picture,
+    (left, right): (f64, f64),
+    y: &dyn Fn(f64) -> f64,
+    share: &dyn Fn(Component) -> f64,
+) {
+    let mut below = 0.0;
+    for (part, component) in Component::ALL.into_iter().enumerate() {
+        let above = below + share(component);
+        if above > below {
+            picture.bar((left, y(above)), (right, y(below)), COLOURS[part]);
+            below = above;
+        }
+    }
+}
+
+/// Draws the names of the components beside the panel.
+fn legend(picture: &mut Picture, top: f64) {
     // The legend has the order of a bar, from top to bottom.
     for (at, component) in Component::ALL.into_iter().rev().enumerate() {
         let part = Component::ALL.len() - 1 - at;

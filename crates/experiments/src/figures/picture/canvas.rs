@@ -114,6 +114,38 @@ impl Picture {
         }
     }
 
+    /// Adds a dashed line through the points.
+    pub fn dashed(&mut self, points: &[(f64, f64)], colour: &'static str, width: f64) {
+        const DASH: f64 = 5.0;
+        const GAP: f64 = 4.0;
+        // Way from the begin of the current dash. It goes on over the corners.
+        let mut since = 0.0;
+        for pair in points.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            let length = (to.0 - from.0).hypot(to.1 - from.1);
+            let at = |way: f64| {
+                let part = (way / length).clamp(0.0, 1.0);
+                (from.0 + part * (to.0 - from.0), from.1 + part * (to.1 - from.1))
+            };
+            let mut begin = -since;
+            while begin < length {
+                let end = begin + DASH;
+                if end > 0.0 && length > 0.0 {
+                    self.path(vec![at(begin), at(end)], colour, width);
+                }
+                begin = end + GAP;
+            }
+            since = length - (begin - DASH - GAP);
+        }
+    }
+
+    /// Adds the mark of a measured value, a small cross.
+    pub fn cross(&mut self, (x, y): (f64, f64), colour: &'static str) {
+        const ARM: f64 = 3.4;
+        self.path(vec![(x - ARM, y - ARM), (x + ARM, y + ARM)], colour, 1.4);
+        self.path(vec![(x - ARM, y + ARM), (x + ARM, y - ARM)], colour, 1.4);
+    }
+
     /// Adds a filled rectangle.
     pub fn bar(&mut self, from: (f64, f64), to: (f64, f64), colour: &'static str) {
         let corners = vec![from, (to.0, from.1), to, (from.0, to.1)];
@@ -133,5 +165,29 @@ impl Picture {
             3 => polygon(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]),
             _ => polygon(&[(-4.2, -3.0), (4.2, -3.0), (0.0, 4.4)]),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_on_over_corners_and_stay_on_the_line() {
+        let mut picture = Picture::new(100.0, 100.0);
+        picture.dashed(&[(0.0, 0.0), (7.0, 0.0), (7.0, 11.0)], INK, 1.0);
+        let ends: Vec<[(f64, f64); 2]> = picture
+            .shapes
+            .iter()
+            .map(|shape| match shape {
+                Shape::Path { points, .. } => [points[0], points[1]],
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        // The way is 18 long: dashes from 0 to 5 and from 9 to 14.
+        assert_eq!(ends, [[(0.0, 0.0), (5.0, 0.0)], [(7.0, 2.0), (7.0, 7.0)]]);
+        let mut none = Picture::new(1.0, 1.0);
+        none.dashed(&[(1.0, 1.0), (1.0, 1.0)], INK, 1.0);
+        assert!(none.shapes.is_empty());
     }
 }

@@ -16,6 +16,8 @@ pub struct Series {
     pub style: usize,
     /// Points, ascending by place: place, value, and whether the value is sure. The mark of an unsure value is hollow.
     pub points: Vec<(f64, f64, bool)>,
+    /// Measured points to compare with, drawn as a dashed line with crosses.
+    pub measured: Vec<(f64, f64)>,
 }
 
 /// Draws `series` into the panel that begins at `top`. Each axis has a label.
@@ -40,14 +42,19 @@ pub fn draw(
     picture.text(Text::at(middle, top + BOTTOM + 38.0, label).anchored(Anchor::Middle));
     picture.text(Text::at(18.0, top + (TOP + BOTTOM) / 2.0, title).upwards());
     let mut labels = Vec::new();
-    for Series { name, style, points } in series {
+    for Series { name, style, points, measured } in series {
         let colour = COLOURS[style % COLOURS.len()];
         let places: Vec<(f64, f64)> = points.iter().map(|point| (x(point.0), y(point.1))).collect();
         picture.path(places.clone(), colour, 2.0);
         for ((.., is_sure), place) in points.iter().zip(&places) {
             picture.mark(*place, *style, colour, *is_sure);
         }
-        if let Some(end) = places.last() {
+        let seen: Vec<(f64, f64)> = measured.iter().map(|point| (x(point.0), y(point.1))).collect();
+        picture.dashed(&seen, colour, 1.2);
+        for place in &seen {
+            picture.cross(*place, colour);
+        }
+        if let Some(end) = places.last().or(seen.last()) {
             labels.push((end.1, *style, name.as_str()));
         }
     }

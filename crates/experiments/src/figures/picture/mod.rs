@@ -15,7 +15,7 @@ pub use canvas::Picture;
 pub use lines::Series;
 pub use svg::escaped;
 
-use super::data::Measure;
+use super::view::{Views, views};
 use super::{Figure, Kind, Line, Scale};
 use canvas::{Anchor, GREY, INK, Text};
 
@@ -48,8 +48,8 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
         picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
         let shown: Vec<&Line> = lines.iter().filter(|line| line.group == panel.group).collect();
         match panel.kind {
-            Kind::Lines { y, across, up } => {
-                draw_lines(&mut picture, top, &shown, (figure.x, across), (y, up));
+            Kind::Lines { across, up, .. } | Kind::Against { across, up, .. } => {
+                draw_lines(&mut picture, top, views(panel, lines), (figure.x, across), up);
             }
             Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
         }
@@ -59,29 +59,30 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
     picture
 }
 
-/// Draws a measure of `lines` into the panel that begins at `top`.
+/// Draws lines into the panel that begins at `top`. The horizontal axis has a label.
 fn draw_lines(
     picture: &mut Picture,
     top: f64,
-    lines: &[&Line],
+    views: Views,
     (label, across): (&str, Scale),
-    (measure, up): (Measure, Scale),
+    up: Scale,
 ) {
-    let (title, unit) = measure.label();
-    let series: Vec<Series> = lines
-        .iter()
-        .enumerate()
-        .map(|(style, line)| {
-            let sure = line.points.iter().map(|(_, record)| record.steady == Some(true));
-            let points = line.values(measure).into_iter().zip(sure);
-            let points = points.map(|((x, y), is_sure)| (x, y / unit, is_sure)).collect();
-            Series { name: line.name.clone(), style, points }
+    let line = |(style, view): (usize, super::view::View)| Series {
+        name: view.name,
+        style,
+        points: view.simulated,
+        measured: view.measured,
+    };
+    let series: Vec<Series> = views.lines.into_iter().enumerate().map(line).collect();
+    let all = || {
+        series.iter().flat_map(|series| {
+            let points = series.points.iter().map(|point| (point.0, point.1));
+            points.chain(series.measured.iter().copied())
         })
-        .collect();
-    let all = || series.iter().flat_map(|series| &series.points);
+    };
     let horizontal = Axis::of(across, all().map(|point| point.0));
     let vertical = Axis::of(up, all().map(|point| point.1));
-    lines::draw(picture, top, &series, (label, &horizontal), (title, &vertical));
+    lines::draw(picture, top, &series, (label, &horizontal), (&views.label, &vertical));
 }
 
 /// Draws a picture with one panel of lines. Each axis has a label.

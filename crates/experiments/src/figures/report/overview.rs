@@ -70,7 +70,11 @@ pub fn overview_markdown(outcomes: &[Outcome]) -> String {
             outcome.title,
             outcome.measured,
             outcome.runs,
-            if outcome.effort == Effort::Quick { " (quick)" } else { "" },
+            match (outcome.effort, outcome.not_simulated.is_empty()) {
+                (_, false) => " (others not simulated yet)",
+                (Effort::Quick, true) => " (quick)",
+                (Effort::Full, true) => "",
+            },
             outcome.steady,
             of(Verdict::Holds),
             of(Verdict::Fails),

@@ -2,7 +2,8 @@
 
 use super::Regenerated;
 use crate::figures::picture::escaped;
-use crate::figures::{Kind, Line, Measure, Setting, Verdict};
+use crate::figures::view::{Views, views};
+use crate::figures::{Point, Setting, Verdict};
 use std::fmt::Write;
 
 /// Style of all pages.
@@ -29,14 +30,10 @@ pub fn page(done: &Regenerated) -> String {
     html.push_str(&verdicts(outcome));
     html.push_str("<h2>Values</h2>\n");
     for panel in figure.panels {
-        let measure = match panel.kind {
-            Kind::Lines { y, .. } => y,
-            Kind::Bars { .. } => Measure::Throughput,
-        };
-        let lines: Vec<&Line> = done.lines.iter().filter(|l| l.group == panel.group).collect();
-        html.push_str(&values(panel.title, figure.x, measure, &lines));
+        html.push_str(&values(panel.title, figure.x, &views(panel, &done.lines)));
     }
-    html.push_str("<p><small>~ marks a value that is not known to be steady. The raw records are in \
+    html.push_str("<p><small>~ marks a value that is not known to be steady. Values in brackets, and dashed lines with crosses, were \
+                   measured on the real machine. The raw records are in \
                    <a href=\"records.json\">records.json</a>, the picture in <a href=\"figure.svg\">figure.svg</a> and \
                    <a href=\"figure.png\">figure.png</a>.</small></p>\n");
     html.push_str(&settings(done));
@@ -84,26 +81,32 @@ pub(super) fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns a table with a row for each place and a column for each line.
-fn values(title: &str, x: &str, measure: Measure, lines: &[&Line]) -> String {
-    let mut places: Vec<f64> =
-        lines.iter().flat_map(|line| line.points.iter().map(|(x, _)| *x)).collect();
+/// Returns a table with a row for each place and a column for each line. Measured values are in brackets.
+fn values(title: &str, x: &str, views: &Views) -> String {
+    let places = views.lines.iter().flat_map(|line| {
+        let simulated = line.simulated.iter().map(|point| point.0);
+        simulated.chain(line.measured.iter().map(|point| point.0))
+    });
+    let mut places: Vec<f64> = places.collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let (label, unit) = measure.label();
+    let label = &views.label;
     let caption = if title.is_empty() { label.to_owned() } else { format!("{title}: {label}") };
-    let names = lines.iter().map(|line| format!("<th>{}</th>", escaped(&line.name)));
+    let names = views.lines.iter().map(|line| format!("<th>{}</th>", escaped(&line.name)));
     let names: String = names.collect();
     let mut html =
         format!("<h3>{}</h3>\n<table><tr><th>{}</th>{names}</tr>\n", escaped(&caption), escaped(x));
     for place in places {
         let _ = write!(html, "<tr><td class=\"n\">{place}</td>");
-        for line in lines {
-            let cell = line.at(place).map_or(String::new(), |record| {
-                let mark = if record.steady == Some(true) { "" } else { "~" };
-                format!("{mark}{:.4}", measure.of(record) / unit)
+        for line in &views.lines {
+            let own = line.simulated.iter().find(|point| point.0 == place);
+            let own = own.map_or(String::new(), |(_, value, is_steady)| {
+                format!("{}{value:.4}", if *is_steady { "" } else { "~" })
             });
-            let _ = write!(html, "<td class=\"n\">{cell}</td>");
+            let seen = line.measured.iter().find(|point| point.0 == place);
+            let seen =
+                seen.map_or(String::new(), |(_, value)| format!(" <small>({value:.3})</small>"));
+            let _ = write!(html, "<td class=\"n\">{own}{seen}</td>");
         }
         html.push_str("</tr>\n");
     }
@@ -119,15 +122,23 @@ fn settings(done: &Regenerated) -> String {
     }
     let _ = writeln!(
         html,
-        "<li>Machine {}, commit {}. {} of {} runs have a record, {} of them are steady.</li>\n</ul>",
-        done.figure.machine,
+        "<li>Machine {}, commit {}. {} of {} runs have a record, {} of them are steady.</li>",
+        escaped(done.figure.machine),
         escaped(&done.outcome.commit),
         done.outcome.measured,
         done.outcome.runs,
         done.outcome.steady
     );
+    for (why, runs) in &done.outcome.not_simulated {
+        let why = escaped(why);
+        let _ = writeln!(
+            html,
+            "<li>Not simulated yet: {runs} runs {why}. Measured values stand alone.</li>"
+        );
+    }
+    html.push_str("</ul>\n");
     let _ = writeln!(html, "<pre>{}</pre>", escaped(&done.outcome.command));
-    html.push_str("<details><summary>The runs as single commands</summary>\n<pre>");
+    html.push_str("<details><summary>The runs one by one</summary>\n<pre>");
     for series in (done.figure.series)(done.effort) {
         for command in commands(done.figure.machine, &series.points) {
             let _ = writeln!(html, "{}", escaped(&command));
@@ -137,15 +148,26 @@ fn settings(done: &Regenerated) -> String {
     html
 }
 
-/// Returns a command for all runs that differ in the number of cores alone.
-fn commands(machine: &str, points: &[(f64, Setting)]) -> Vec<String> {
+/// Returns the runs of a line: a command for all that differ in the number of cores alone, or the title of a run of the
+/// measured program, which no command of its own simulates.
+fn commands(machine: &str, points: &[(f64, Point)]) -> Vec<String> {
     let mut groups: Vec<(Setting, Vec<String>)> = Vec::new();
-    for (_, setting) in points {
+    let mut titles = Vec::new();
+    for (_, point) in points {
+        let setting = match point {
+            Point::Setting(setting) => setting,
+            Point::Program(program) => {
+                titles.push(program.title());
+                continue;
+            }
+        };
         let alike = Setting { cores: 0, ..setting.clone() };
         match groups.iter_mut().find(|(other, _)| *other == alike) {
             Some((_, cores)) => cores.push(setting.cores.to_string()),
             None => groups.push((alike, vec![setting.cores.to_string()])),
         }
     }
-    groups.into_iter().map(|(setting, cores)| setting.command(machine, &cores.join(","))).collect()
+    let commands =
+        groups.into_iter().map(|(setting, cores)| setting.command(machine, &cores.join(",")));
+    commands.chain(titles).collect()
 }

@@ -11,8 +11,10 @@ const VERDICT: usize = 15;
 /// Returns the figure and its counts in one line.
 pub fn headline(outcome: &Outcome) -> String {
     let of = |verdict| outcome.count(verdict);
+    let later: usize = outcome.not_simulated.values().sum();
+    let later = if later == 0 { String::new() } else { format!(", {later} not simulated yet") };
     format!(
-        "figure {}: {} hold, {} do not hold, {} not measured; {} of {} runs, {} steady",
+        "figure {}: {} hold, {} do not hold, {} not measured; {} of {} runs, {} steady{later}",
         outcome.figure,
         of(Verdict::Holds),
         of(Verdict::Fails),

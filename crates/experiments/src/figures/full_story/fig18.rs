@@ -1,0 +1,127 @@
+//! Figure 18: remote transactions.
+
+use super::*;
+
+/// Percentages of remote order lines, with those of payments that the measured program had with them.
+const SHARES: [(u64, u64); 6] = [(0, 0), (1, 15), (5, 19), (25, 36), (50, 57), (100, 100)];
+
+/// Schemes that were measured with few warehouses.
+const MEASURED: [&str; 2] = ["HSTORE", "NO_WAIT"];
+
+/// Groups of the runs on one socket, and on many sockets with each warehouse at its worker.
+const LOCAL: &str = "one socket";
+const REMOTE: &str = "several sockets";
+
+fn by_share(
+    group: &'static str,
+    schemes: &[&'static str],
+    shares: &[(u64, u64)],
+    run: impl Fn(&'static str) -> Program,
+) -> Vec<Series> {
+    let line = |name: &&'static str| Series {
+        group,
+        name: (*name).to_owned(),
+        points: shares
+            .iter()
+            .map(|&remote_pct| (remote_pct.0 as f64, Program { remote_pct, ..run(name) }))
+            .map(Point::placed)
+            .collect(),
+    };
+    schemes.iter().map(line).collect()
+}
+
+fn series(effort: Effort) -> Vec<Series> {
+    let cores = effort.pick(1568, 224);
+    let shares: &[(u64, u64)] = effort.pick(&SHARES[..], &[SHARES[0], SHARES[1], SHARES[3]]);
+    let one = |name| Program::new("hpe", "optimised", name, 56, 56);
+    let many = |name| Program {
+        placement: Placement::Home,
+        ..Program::new("hpe", "optimised", name, cores, cores)
+    };
+    let mut all = by_share(LOCAL, &EIGHT, shares, one);
+    all.extend(by_share(REMOTE, &EIGHT, shares, many));
+    let few = |name| Program::new("hpe", "optimised", name, 16, 56);
+    all.extend(by_share("16 warehouses", &MEASURED, &SHARES, few));
+    all
+}
+
+const fn by_percent(title: &'static str, group: &'static str, y: Measure) -> Panel {
+    let kind = Kind::Lines { y, across: Scale::Linear, up: Scale::Linear };
+    Panel { title, group, kind }
+}
+
+pub(super) const FIGURE: Figure = Figure {
+    paper: "full-story",
+    number: "18",
+    title: "Remote transactions, Superdome Flex",
+    section: "4.2.2",
+    machine: FLEX,
+    remarks: &[
+        "The paper puts remote warehouses into local memory (Local), or into the farthest memory (Remote), on all sockets. Here \
+         Local is one socket with 56 warehouses and 56 threads, and Remote is several sockets with as many warehouses as \
+         threads, each warehouse at its worker. So remote warehouses are on the other sockets, at their distances.",
+        "Throughput is that of one thread, because the two have different numbers of threads.",
+        "The last panel has runs that were measured: 16 warehouses and 56 threads on one socket.",
+    ],
+    x: "Remote order lines (%)",
+    series,
+    panels: &[
+        by_percent("Local: one socket", LOCAL, Measure::PerCore),
+        by_percent("Remote: several sockets", REMOTE, Measure::PerCore),
+        Panel {
+            title: "Remote to Local",
+            group: REMOTE,
+            kind: Kind::Against {
+                base: LOCAL,
+                by: Comparison::Ratio(Measure::PerCore),
+                across: Scale::Linear,
+                up: Scale::Linear,
+            },
+        },
+        by_percent("16 warehouses, 56 threads", "16 warehouses", Measure::Throughput),
+    ],
+    checks: &[
+        Check {
+            statement: "Local: DL_DETECT and HSTORE degrade as remote transactions increase, the other schemes stay stable",
+            section: "4.2.2",
+            ours: "from 0 to 25 % of lines: degrade below 0.85, stable above 0.85",
+            judge: |data| {
+                let mut finding = Finding::default();
+                for name in EIGHT {
+                    let left = gain(data.group(LOCAL), name, 0.0, 25.0)?;
+                    let degrades = ["DL_DETECT", "HSTORE"].contains(&name);
+                    let good = (left < 0.85) == degrades;
+                    finding = finding.and(good, format!("{name} {left:.2}"));
+                }
+                Ok(finding)
+            },
+        },
+        Check {
+            statement: "Remote: all schemes degrade as remote transactions increase",
+            section: "4.2.2",
+            ours: "from 0 to 25 % of lines below 0.9",
+            judge: |data| {
+                let mut finding = Finding::default();
+                for name in EIGHT {
+                    let left = gain(data.group(REMOTE), name, 0.0, 25.0)?;
+                    finding = finding.and(left < 0.9, format!("{name} {left:.2}"));
+                }
+                Ok(finding)
+            },
+        },
+        Check {
+            statement: "DL_DETECT suffers least from the distance: its ratio of Remote to Local is the highest",
+            section: "4.2.2",
+            ours: "at 25 % of lines",
+            judge: |data| {
+                let mut ratios = Vec::new();
+                for name in EIGHT {
+                    let of = |group| data.group(group).value(name, 25.0, Measure::PerCore);
+                    ratios.push((name, of(REMOTE)? / of(LOCAL)?.max(1.0)));
+                }
+                ratios.sort_by(|a, b| b.1.total_cmp(&a.1));
+                Ok(Finding::of(ratios[0].0 == "DL_DETECT", listed(&ratios)))
+            },
+        },
+    ],
+};
