@@ -64,6 +64,21 @@ fn a_figure_is_regenerated_continued_and_indexed() {
 }
 
 #[test]
+fn measured_values_stand_beside_or_alone() {
+    let folder = Folder::fresh("figure-measured");
+    let out = folder.path().to_str().expect("plain letters");
+    let text = good(&["figure", "full-story", "6", "--quick", "--busy", "0.001", "--out", out]);
+    assert!(text.contains("full-story, figure 6 (3.2.2)"), "{text}");
+    let of = |name: &str| folder.path().join("full-story-06").join(name);
+    assert!(fs::read_to_string(of("figure.svg")).unwrap().contains("measured"));
+    // WAIT_DIE has 4.9 million transactions a second on 56 threads of the real machine.
+    let page = fs::read_to_string(of("index.html")).unwrap();
+    assert!(page.contains("<small>(4.9"), "{page}");
+    read_json(&of("records.json")).unwrap();
+    good(&["figure", "--index", out]);
+}
+
+#[test]
 fn papers_and_figures_are_listed() {
     let text = good(&["figure", "--list"]);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

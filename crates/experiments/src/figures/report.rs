@@ -110,10 +110,13 @@ impl Regenerated {
         let machine = self.figure.machine;
         let grid = self.effort.pick("full", "quick");
         let real = self.lines.iter().any(|line| !line.measured.is_empty());
-        let real = if real { "; dashed, x: measured" } else { "" };
-        let note = format!(
-            "kilocore, simulated {machine}, {grid} grid: {measured} of {runs} runs, {steady} steady (filled){real}"
-        );
+        let real = if real { "; dashed or narrow: measured" } else { "" };
+        let note = match runs {
+            0 => format!("{machine}; not simulated yet{real}"),
+            _ => format!(
+                "kilocore, simulated {machine}, {grid} grid: {measured} of {runs} runs, {steady} steady (filled){real}"
+            ),
+        };
         picture::draw(self.figure, &self.lines, &note)
     }
 }
