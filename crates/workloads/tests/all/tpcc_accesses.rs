@@ -64,8 +64,13 @@ fn a_retry_repeats_the_procedure() {
 fn procedures_touch_what_they_say_and_each_update_is_read_for_update() {
     for (kind, events) in procedures(&workload(), 1, 7, 200) {
         let (mut tables, mut appended) = (Vec::new(), Vec::new());
+        let mut announced = Vec::new();
         for event in &events {
             match event {
+                Event::Prefetch(keys, _) => {
+                    assert!(tables.is_empty(), "rows are announced before the first access");
+                    announced.push(*keys);
+                }
                 Event::Read(table, _, _, intent) => tables.push((*table, *intent)),
                 Event::Update(table, ..) => {
                     assert_eq!(tables.last(), Some(&(*table, Intent::Update)));
@@ -78,6 +83,7 @@ fn procedures_touch_what_they_say_and_each_update_is_read_for_update() {
         if kind == 1 {
             let all = [WAREHOUSE, DISTRICT, CUSTOMER].map(|t| (t, Intent::Update));
             assert_eq!((tables, appended), (all.to_vec(), vec![56]));
+            assert!(announced.is_empty());
             continue;
         }
         assert_eq!(count((DISTRICT, Intent::Update)), 1);
@@ -86,6 +92,7 @@ fn procedures_touch_what_they_say_and_each_update_is_read_for_update() {
         let lines = count((STOCK, Intent::Update));
         assert_eq!(count((ITEM, Intent::Read)), lines);
         assert_eq!(appended, [64, 24, 40 * lines]);
+        assert_eq!(announced, [lines, lines], "items and their stock");
     }
 }
 

@@ -28,7 +28,7 @@ fn measurements_are_found_under_the_names_of_one_thing() {
 fn a_build_without_a_simulation_says_why_and_keeps_its_measurements() {
     let plain = Program::new("hpe", "no-such-build", "NO_WAIT", 4, 28);
     let why = plain.unable().expect("there is no such build");
-    assert_eq!(why, "of the build no-such-build, whose options are not here yet");
+    assert_eq!(why, "of the build no-such-build, which is unknown");
     assert!(Program::new("hpe", "original", "NO_WAIT", 4, 28).measured().is_some());
     assert_eq!(Program::new("hpe", "opt8", "NO_WAIT", 4, 28).unable(), None);
 }
