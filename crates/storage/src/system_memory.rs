@@ -160,7 +160,8 @@ mod tests {
         seed: u64,
         work: &(impl Fn(&SystemMemory<Explored>, &<Explored as Machine>::Core) + Sync),
     ) {
-        let schedule = if seed % 2 == 0 { Schedule::Random } else { Schedule::Pct { depth: 3 } };
+        let schedule =
+            if seed.is_multiple_of(2) { Schedule::Random } else { Schedule::Pct { depth: 3 } };
         let mut machine =
             Explored::new(ExploredOptions { schedule, ..Default::default() }).unwrap();
         machine.renew(seed).unwrap();
