@@ -20,7 +20,8 @@
 //! Deviations:
 //!
 //! - A record has one undecided prewrite, and a version can follow the newest one only. A write between two
-//!   versions is refused, as in the papers' code, so older versions need no `rts`.
+//!   versions is refused, as in the papers' code, so older versions need no `rts`. Of the writers that wait the
+//!   earliest goes first, as there.
 //! - A read for update announces its write at once.
 //! - Read-only transactions are treated like all others, because reading at an older timestamp would not be strict.
 //!

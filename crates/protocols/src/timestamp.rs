@@ -15,7 +15,7 @@
 //! Deviations:
 //!
 //! - A record has one undecided prewrite instead of a list. A second one waits if it is later, and is refused if it
-//!   is earlier.
+//!   is earlier. Of those that wait the earliest goes first.
 //! - A read for update announces its write at once.
 //! - No copy of the row is kept for repeated reads, because `rts` protects what was read. A repeated read returns
 //!   the same version or is refused.
@@ -56,6 +56,8 @@ pub struct Times {
     rts: Word,
     /// Timestamp of the write that is announced and not decided; 0 if none.
     pending: Word,
+    /// Timestamp of the earliest writer that waits for that decision; 0 if none.
+    successor: Word,
 }
 
 // SAFETY: all fields are words, for which zeros are a valid value.
@@ -75,6 +77,10 @@ impl Prewritten for Times {
 
     fn pending(&self) -> &Word {
         &self.pending
+    }
+
+    fn successor(&self) -> &Word {
+        &self.successor
     }
 }
 
@@ -217,7 +223,7 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
             own.prewrites.latch(core, &record);
             writes.install(core, at, log);
             core.store_relaxed(record.line(), &record.cc().wts, timestamp);
-            own.prewrites.withdraw(core, &record);
+            own.prewrites.hand_over(core, &record);
             own.prewrites.unlatch(core, &record);
         }
         self.end(core, own, writes);

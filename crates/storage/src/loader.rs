@@ -91,8 +91,9 @@ fn load_alone<M: Machine>(table: &Table<M>, key: Key<'_>, row: &[u8]) -> Result<
 }
 
 /// Lets the rows `0..count` of `table`, whose slots begin at `first`, lie on the nodes of their partitions, and the
-/// copies of a replicated table on the nodes of the same numbers. Does nothing if the arena has no nodes for partitions,
-/// or if a partition's rows do not follow each other.
+/// copies of a replicated table on the nodes of the same numbers. The words of a direct-addressed index lie with the
+/// rows, as they do where the thread that loads a row is the first to touch its word. Does nothing if the arena has no
+/// nodes for partitions, or if a partition's rows do not follow each other.
 fn settle<M: Machine>(table: &Table<M>, first: u64, count: u64) {
     let (arena, rule) = (table.arena(), table.schema().partitioning);
     let (Some(nodes), Some(unit)) = (arena.partition_nodes(), rule.unit_of(count)) else { return };
@@ -104,6 +105,9 @@ fn settle<M: Machine>(table: &Table<M>, first: u64, count: u64) {
         _ if nodes.len() as u64 == rule.partitions() => nodes.clone(),
         _ => return,
     };
+    if let Some(words) = table.settled_words(count, unit, &nodes) {
+        arena.settle(words, !M::MODELLED);
+    }
     let range = SettledRange { first, unit_bytes: unit * table.stride(), nodes };
     arena.settle(range, !M::MODELLED);
 }

@@ -15,6 +15,12 @@ planted! {
     "MVCC's reader takes the version before an announced earlier write, and may commit although that \
      write is undecided (write skew, as in early multi-version code)";
 
+    PREWRITE_FORGETS_SUCCESSOR = "prewrite_forgets_successor" in "MVCC" on "counters" by (4, 4), Progress:
+    "MVCC's writer that aborts removes its prewrite and names no successor: the one that waits goes on, and is named later";
+
+    PREWRITE_NAMES_TWICE = "prewrite_names_twice" in "MVCC" on "counters" by (4, 4), Progress:
+    "MVCC's successor stays named after its turn: the next decision gives the turn to a transaction that is gone";
+
     MVCC_WITHOUT_READ_MARKS = "mvcc_without_read_marks" in "MVCC" on "counters", CertificateOrLaw:
     "MVCC's reads leave no rts behind, so an earlier write may still come after them";
 

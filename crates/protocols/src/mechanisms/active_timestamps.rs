@@ -34,6 +34,8 @@ unsafe impl<M: Machine> Zeroed for TimestampWord<M> {}
 
 /// Shown by a session that runs no transaction. Timestamp 0 belongs to the loader.
 const IDLE: u64 = 0;
+/// Number of sessions by which a look fetches lines ahead. Other cores have written nearly all of them.
+const AHEAD: usize = 8;
 
 /// The timestamps of all sessions, and the frontier.
 pub struct ActiveTimestamps<M: Machine> {
@@ -136,7 +138,11 @@ impl<M: Machine> ActiveTimestamps<M> {
     pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
         needed.frontier = self.raise(core, timestamp);
         needed.active.clear();
-        for session in &self.sessions {
+        for (at, session) in self.sessions.iter().enumerate() {
+            if let Some(later) = self.sessions.get(at + AHEAD) {
+                core.prefetch_line(&later.line);
+                core.prefetch(std::ptr::from_ref(&**later).cast(), size_of::<Word>());
+            }
             let active = core.load(&session.line, &session.timestamp);
             if active != IDLE {
                 needed.active.push(active);

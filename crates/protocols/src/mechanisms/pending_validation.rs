@@ -207,7 +207,7 @@ impl<'s, M: Machine> Footprint<'s, M> {
     pub fn withdraw(&self, core: &M::Core) {
         for (_, at) in &self.order[..self.announced] {
             let record = self.writes.record(*at);
-            self.pending.withdraw(core, &record);
+            self.pending.clear(core, &record);
         }
     }
 

@@ -4,12 +4,29 @@
 //! announced and not decided (`pending`), under a latch. A later transaction waits until that write
 //! is decided. An earlier transaction is refused an operation that would change what later ones
 //! have seen. Waits go from later to earlier timestamps only, so they form no deadlock cycle.
+//!
+//! # Writers take turns by timestamp
+//!
+//! Several writers can wait for the same decision. If the latest of them went first, it would refuse
+//! all others. So the earliest one goes first, as in the papers' code:
+//!
+//! - A writer that waits enters its timestamp as the record's `successor`, if no earlier one is there.
+//! - Who decides a prewrite makes `pending` the successor's timestamp. This is the successor's prewrite,
+//!   announced on its behalf. All others meet it as they meet any other.
+//! - A writer that finds its own timestamp in `pending` goes on. If it then writes nothing, it passes
+//!   the turn on.
+//! - A writer that is not the successor looks again after each decision, and enters itself then.
+//!
+//! **Invariant.** All of this happens under the latch, and a record with a successor has a pending
+//! prewrite. So a successor is not forgotten: the pending prewrite is decided, and that hands over.
+//! A writer never leaves while it is the successor. So `pending` never names a transaction that is gone.
 
 use super::{
     announced_writes::Announces,
     queue_latch::{LatchNodes, Latcher},
     range_times::Timed,
 };
+use crate::faults;
 use machine::{Core, Machine, Word};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
@@ -20,6 +37,8 @@ pub trait Prewritten: Timed {
     fn latch_word(&self) -> &Word;
     /// Returns the timestamp of the write that is announced and not decided; 0 if there is none.
     fn pending(&self) -> &Word;
+    /// Returns the timestamp of the earliest writer that waits for that decision; 0 if there is none.
+    fn successor(&self) -> &Word;
 }
 
 /// A session's timestamp and its access to the latches.
@@ -66,23 +85,71 @@ impl<M: Machine> Prewriter<M> {
         }
     }
 
-    /// Latches the record for a write. Returns an error without the latch if the write comes too
-    /// late.
+    /// Waits for the session's turn to write, and returns with the record latched. Returns an error
+    /// without the latch if the write comes too late.
     pub fn latch_for_write<C: Prewritten>(
         &self,
         core: &M::Core,
         record: &RecordRef<'_, M, C>,
     ) -> Result<(), Abort> {
-        let (line, times) = (record.line(), record.cc());
-        let pending = self.latch_decided(core, record);
-        let late = pending > self.timestamp
-            || core.load_relaxed(line, times.rts()) > self.timestamp
-            || core.load_relaxed(line, times.wts()) > self.timestamp;
-        if late {
+        let (line, words) = (record.line(), record.cc());
+        loop {
+            self.latch(core, record);
+            let pending = core.load_relaxed(line, words.pending());
+            let late = pending > self.timestamp
+                || core.load_relaxed(line, words.rts()) > self.timestamp
+                || core.load_relaxed(line, words.wts()) > self.timestamp;
+            if late {
+                self.give_up_turn(core, record);
+                self.unlatch(core, record);
+                return Err(too_late());
+            }
+            if pending == 0 || pending == self.timestamp {
+                return Ok(());
+            }
+            self.queue_up(core, record);
             self.unlatch(core, record);
-            return Err(too_late());
+            core.wait_while(line, words.pending(), |now| now == pending);
         }
-        Ok(())
+    }
+
+    /// Makes the session the record's successor, unless an earlier writer is. Called with the record
+    /// latched.
+    fn queue_up<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        let (line, successor) = (record.line(), record.cc().successor());
+        let first = core.load_relaxed(line, successor);
+        let earlier = first != 0 && first < self.timestamp;
+        if !earlier {
+            core.store_relaxed(line, successor, self.timestamp);
+        }
+    }
+
+    /// Takes back what the session has entered in the record, if it has. Called with the record
+    /// latched by a writer that does not write.
+    fn give_up_turn<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        let (line, words) = (record.line(), record.cc());
+        if core.load_relaxed(line, words.successor()) == self.timestamp {
+            core.store_relaxed(line, words.successor(), 0);
+        }
+        let has_turn = core.load_relaxed(line, words.pending()) == self.timestamp;
+        if has_turn {
+            self.hand_over(core, record);
+        }
+    }
+
+    /// Hands the record over to its successor, after the pending prewrite is decided. Called with the
+    /// record latched.
+    pub fn hand_over<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        name_successor(core, record);
+        core.wake(record.line(), record.cc().pending());
+    }
+
+    /// Removes the prewrite from a record that has no successor, because nobody waits in
+    /// [`Prewriter::latch_for_write`]. Needs no latch.
+    pub fn clear<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        let (line, pending) = (record.line(), record.cc().pending());
+        core.store(line, pending, 0);
+        core.wake(line, pending);
     }
 
     /// Raises the record's `rts` to the transaction's timestamp. Called with the record latched.
@@ -100,16 +167,31 @@ impl<M: Machine, C: Prewritten> Announces<M, C> for Prewriter<M> {
     }
 
     fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        let (line, pending) = (record.line(), record.cc().pending());
-        core.store(line, pending, 0);
-        core.wake(line, pending);
+        if core.is_planted(faults::PREWRITE_FORGETS_SUCCESSOR) {
+            return self.clear(core, record);
+        }
+        self.latch(core, record);
+        self.hand_over(core, record);
+        self.unlatch(core, record);
     }
 
     fn miss(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         self.mark_read(core, record);
+        self.give_up_turn(core, record);
     }
 
     fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         self.latcher.unlatch(core, record.line(), record.cc().latch_word());
     }
+}
+
+/// Makes the successor's prewrite the pending one, or none if nobody waits. Called with the record latched by a
+/// session that then wakes those who wait.
+pub fn name_successor<M: Machine, C: Prewritten>(core: &M::Core, record: &RecordRef<'_, M, C>) {
+    let (line, words) = (record.line(), record.cc());
+    let successor = core.load_relaxed(line, words.successor());
+    if successor != 0 && !core.is_planted(faults::PREWRITE_NAMES_TWICE) {
+        core.store_relaxed(line, words.successor(), 0);
+    }
+    core.store(line, words.pending(), successor);
 }

@@ -16,7 +16,7 @@
 
 use super::{
     active_timestamps::{ActiveTimestamps, Needed},
-    prewrite::{Prewritten, too_late},
+    prewrite::{Prewritten, name_successor, too_late},
     queue_latch::{LatchNodes, Latcher},
     version_chain::{self, VersionPool, VersionSlots, Versioned},
     write_set::WriteSet,
@@ -25,12 +25,14 @@ use crate::{CommitLog, faults};
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::collections::VecDeque;
 use storage::{RecordRef, RowState};
-use txn::{Abort, AbortReason, TableId};
+use txn::{Abort, AbortReason, ColumnSet, TableId};
 
 /// A wait for readers times out after a second divided by this. That is longer than a busy computer
 /// keeps a thread from running. With a shorter wait, writers would abort for lack of memory that is
 /// about to be freed.
 const WAITS_PER_SECOND: u64 = 4;
+/// Number of records by which a collection fetches lines ahead. Most of them have left the caches.
+const AHEAD: usize = 4;
 
 /// State that the sessions of a multi-version protocol share: active timestamps, free slots, and
 /// latches.
@@ -61,8 +63,23 @@ impl<M: Machine> Versions<M> {
             kept: VecDeque::new(),
             gone: Vec::new(),
             reserved: Vec::new(),
+            lot: first_lot(session, lot_of(self.active.sessions())),
         }
     }
+}
+
+/// Returns the number of versions that a session gathers between two looks at the active timestamps. A look reads a line
+/// of every session. So there is one look for as many versions as there are sessions.
+fn lot_of(sessions: usize) -> usize {
+    sessions.clamp(2, 1024)
+}
+
+/// Returns the number of versions that session number `session` gathers before its first look, of `lot` later on.
+/// Sessions that begin together would otherwise all look at the same time, and wait for each other's lines.
+fn first_lot(session: usize, lot: usize) -> usize {
+    // Fibonacci hashing spreads consecutive numbers evenly.
+    let spread = (session as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    1 + ((spread * lot as u64) >> 32) as usize
 }
 
 /// The version of `record` that was the newest from `begin` until this session superseded it at `end`.
@@ -88,6 +105,8 @@ pub struct VersionCollector<'s, M: Machine, C> {
     /// For each prepared write the slot for the version that it supersedes, if that version is
     /// kept.
     reserved: Vec<Option<RecordRef<'s, M, C>>>,
+    /// Number of superseded versions with which the next look is due.
+    lot: usize,
 }
 
 impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
@@ -198,7 +217,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
             due |= self.supersede(core, writes, at, slot, timestamp);
             installed(&record, slot.as_ref());
             writes.install(core, at, log);
-            core.store(line, words.pending(), 0);
+            name_successor(core, &record);
             latcher.unlatch_and_wake(core, line, words.latch(), words.pending());
         }
         self.reserved.clear();
@@ -229,9 +248,8 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
     }
 
     /// Notes that this session has superseded the version of `record` that was the newest from
-    /// `begin` to `end`. Returns true when it is time to collect. A look at the active timestamps
-    /// reads a line of every session. So there is one look for as many versions as there are
-    /// sessions, unless a chain becomes too long earlier. Called with the record latched.
+    /// `begin` to `end`. Returns true when it is time to collect: there are enough versions, or a
+    /// chain has become too long. Called with the record latched.
     #[inline]
     pub fn superseded(
         &mut self,
@@ -240,10 +258,9 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         begin: u64,
         end: u64,
     ) -> bool {
-        let sessions = self.active.sessions();
-        let long = version_chain::length(core, &record) >= 2 * sessions as u64;
+        let long = version_chain::length(core, &record) >= 2 * self.active.sessions() as u64;
         self.superseded.push(Superseded { record, begin, end });
-        long || self.superseded.len() >= sessions.clamp(2, 1024)
+        long || self.superseded.len() >= self.lot
     }
 
     /// Forgets the versions and the slots of table number `table`, which is being dropped.
@@ -256,12 +273,18 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
     /// Looks at the active timestamps and collects. `timestamp` is one that has been drawn.
     pub fn collect(&mut self, core: &M::Core, latcher: &Latcher<M>, timestamp: u64) {
         self.active.look(core, timestamp, &mut self.needed);
+        self.lot = lot_of(self.active.sessions());
         let mut superseded = std::mem::take(&mut self.superseded);
-        for version in superseded.drain(..) {
-            if self.prune(core, latcher, &version.record, version.begin) {
-                self.kept.push_back(version);
+        for at in 0..superseded.len() {
+            if let Some(later) = superseded.get(at + AHEAD) {
+                later.record.prefetch(core, ColumnSet::NONE);
+            }
+            let Superseded { record, begin, end } = superseded[at];
+            if self.prune(core, latcher, &record, begin) {
+                self.kept.push_back(Superseded { record, begin, end });
             }
         }
+        superseded.clear();
         self.superseded = superseded;
         // The readers of all these versions have gone.
         let oldest = self.needed.oldest();

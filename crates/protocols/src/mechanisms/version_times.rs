@@ -17,6 +17,8 @@ pub struct Times {
     pub rts: Word,
     /// Timestamp of the write that is announced and not decided; 0 if there is none.
     pub pending: Word,
+    /// Timestamp of the earliest writer that waits for that decision; 0 if there is none.
+    successor: Word,
 }
 
 // SAFETY: words.
@@ -29,6 +31,10 @@ impl Prewritten for Times {
 
     fn pending(&self) -> &Word {
         &self.pending
+    }
+
+    fn successor(&self) -> &Word {
+        &self.successor
     }
 }
 

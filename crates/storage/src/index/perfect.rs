@@ -8,7 +8,7 @@
 //! offset of the record. Only a session that has changed the word from 0 to `LATCHED` can store an offset. So two
 //! sessions never prepare a record of the same key at the same time.
 
-use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
+use machine::{Arena, Core, Machine, OutOfMemory, Place, SettledRange, Word, Zeroed, cold::Arc};
 
 /// Number of words of a line.
 const WORDS: u64 = 8;
@@ -53,6 +53,13 @@ impl<M: Machine> PerfectIndex<M> {
     #[inline(always)]
     pub fn keys(&self) -> u64 {
         self.keys
+    }
+
+    /// Returns the part of the arena in which the words of the first `unit` keys lie on the first of `nodes`, those of
+    /// the next `unit` keys on the second, and so on. A line at the border of two units counts as one of either.
+    pub fn settled(&self, unit: u64, nodes: Arc<[u16]>) -> SettledRange {
+        let unit_bytes = (unit * size_of::<Words<M>>() as u64 / WORDS).max(1);
+        SettledRange { first: self.lines, unit_bytes, nodes }
     }
 
     /// Returns the line of `key`, which must have a place, and the key's word there.
@@ -154,6 +161,20 @@ impl<M: Machine> PerfectIndex<M> {
 mod tests {
     use super::*;
     use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Schedule};
+
+    #[test]
+    fn words_are_settled_with_their_rows() {
+        let machine = Native::new(NativeOptions::default()).unwrap();
+        let index = PerfectIndex::<Native>::new(machine.arena(), 48).unwrap();
+        let settled = index.settled(16, [3, 0, 5].into());
+        let base = machine.arena().address(settled.first) as usize;
+        for key in 0..48 {
+            let at = std::ptr::from_ref(index.place(key).1) as usize - base;
+            let node = settled.nodes[at / settled.unit_bytes as usize];
+            assert_eq!(node, [3, 0, 5][key as usize / 16], "{key}");
+        }
+        assert_eq!(settled.end(), settled.first + PerfectIndex::<Native>::bytes_for(48));
+    }
 
     #[test]
     fn behaves_as_an_array() {

@@ -24,7 +24,7 @@ use crate::{
     values,
 };
 use machine::{
-    Arena, Machine, OutOfMemory, Place,
+    Arena, Machine, OutOfMemory, Place, SettledRange,
     cold::{Arc, Mutex, OnceLock},
 };
 use txn::{ColumnSet, IndexKind, KeyKind, MAX_COLUMNS, RowLayout, TableId, TableSchema};
@@ -555,6 +555,22 @@ impl<M: Machine> Table<M> {
         let name = &self.schema().name;
         let fits = count == 0 || self.has_place_for(count - 1);
         assert!(fits, "table {name:?} is loaded with key {}, beyond its index", count - 1);
+    }
+
+    /// Returns where the words of a direct-addressed index lie, if they lie with the rows `0..count`. Each of `nodes` has
+    /// `unit` rows. Returns `None` for other indexes, and if there are words for other keys.
+    pub(crate) fn settled_words(
+        &self,
+        count: u64,
+        unit: u64,
+        nodes: &Arc<[u16]>,
+    ) -> Option<SettledRange> {
+        match &self.index {
+            Index::Perfect(index) if index.keys() == count => {
+                Some(index.settled(unit, nodes.clone()))
+            }
+            _ => None,
+        }
     }
 
     /// Takes consecutive slots for `count` records.
