@@ -1,7 +1,7 @@
 //! The options of the engine's accesses: their names and values on command lines and in records.
 
 use protocols::Knob;
-use storage::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies};
+use storage::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, Timing};
 
 /// All options of accesses. They are apart from those of protocols, because no protocol heeds them.
 pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
@@ -75,6 +75,25 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
             Some(())
         },
         value: Some(|options| name_of(options.entries)),
+    },
+    Knob {
+        name: "timing",
+        summary: "read the clock in accesses: never, twice in each, or also in visits of versions (the code of 2022)",
+        allowed: "off, accesses, versions",
+        set: |options, value| {
+            options.timing = match value {
+                "off" => Timing::Off,
+                "accesses" => Timing::Accesses,
+                "versions" => Timing::Versions,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.timing {
+            Timing::Off => "off".to_owned(),
+            Timing::Accesses => "accesses".to_owned(),
+            Timing::Versions => "versions".to_owned(),
+        }),
     },
 ];
 

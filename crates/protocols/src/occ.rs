@@ -53,6 +53,7 @@ pub struct OccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     section: Option<CriticalSection<M>>,
     commit_locks: CommitLocks,
+    read_locks: bool,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -106,7 +107,7 @@ impl<M: Machine> Rules<M> for OccRules<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["validation", "commit-locks", "commit-updates"]
+        &["validation", "commit-locks", "commit-updates", "read-locks"]
     }
 
     fn create(
@@ -120,12 +121,17 @@ impl<M: Machine> Rules<M> for OccRules<M> {
             Validation::Central => Some(CriticalSection::new(arena, sessions)?),
         };
         let commit_locks = options.commit_locks.unwrap_or(<Self as Rules<M>>::COMMIT_LOCKS);
-        Ok(OccRules { allocator, section, commit_locks })
+        Ok(OccRules { allocator, section, commit_locks, read_locks: options.read_locks })
     }
 
     fn own<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Own<'s, M> {
         let entrance = self.section.as_ref().map(|section| section.entrance(session));
         Own { start: 0, source: TimestampSource::new(session), entrance }
+    }
+
+    #[inline(always)]
+    fn locks_reads(&self) -> bool {
+        self.read_locks
     }
 
     #[inline]

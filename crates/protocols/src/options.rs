@@ -36,6 +36,8 @@ pub struct ProtocolOptions {
     pub retrospective_locks: bool,
     /// Place of the validation of an optimistic transaction that draws timestamps.
     pub validation: Validation,
+    /// Set if an optimistic read locks the record while it copies it.
+    pub read_locks: bool,
     /// Place of the locks of records.
     pub locks: LockPlacement,
     /// Number of buckets of all lock tables together; none for the usual number.
@@ -78,6 +80,7 @@ impl Default for ProtocolOptions {
             hot_threshold: 10,
             retrospective_locks: true,
             validation: Validation::Parallel,
+            read_locks: false,
             locks: LockPlacement::Record,
             lock_buckets: None,
             lock_form: LockForm::Counter,
@@ -438,6 +441,16 @@ pub const KNOBS: &[Knob] = &[
             Validation::Parallel => "parallel".to_owned(),
             Validation::Central => "central".to_owned(),
         }),
+    },
+    Knob {
+        name: "read-locks",
+        summary: "lock a record while it is copied, or repeat a copy that was disturbed (the codes of 2014 and 2022: on)",
+        allowed: "off, on",
+        set: |options, value| {
+            options.read_locks = switch(value)?;
+            Some(())
+        },
+        value: Some(|options| switched(options.read_locks)),
     },
     Knob {
         name: "locks",

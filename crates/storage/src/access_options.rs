@@ -1,5 +1,5 @@
 //! Options of accesses: how much of a record an access copies, how it finds a column, whether it reads constant columns
-//! through the protocol, and where it gets memory.
+//! through the protocol, where it gets memory, and how often it reads the clock.
 //!
 //! Source: The Full Story of 1000 Cores (Bang et al., 2022), section 3.3.1. Its ladder of optimisations switches these
 //! one after the other. The defaults are those of this engine, and cost nothing.
@@ -10,6 +10,10 @@ use txn::{ColumnSet, TableSchema};
 
 /// Cost of a comparison of two short names, in cycles: a call, a load of each name, and a branch.
 const COMPARISON_CYCLES: u64 = 6;
+
+/// Cost of reading the clock and of converting it to nanoseconds, in cycles. `cargo bench -p kilocore-storage --bench
+/// clock` measures it.
+const CLOCK_CYCLES: u64 = 60;
 
 /// How a store executes accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,6 +28,47 @@ pub struct AccessOptions {
     pub rows: Allocator,
     /// Where the protocol's entries for records get their memory.
     pub entries: Allocator,
+    /// How often an access reads the clock.
+    pub timing: Timing,
+}
+
+/// How often an access through the protocol reads the clock, in a program that measures itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Timing {
+    /// Never.
+    #[default]
+    Off,
+    /// Twice, as the code of 2022 does to tell the time of concurrency control.
+    Accesses,
+    /// Five times, and three times more if the access leads to a new version. That code does so under MVCC, because each
+    /// visit of a version history is measured too.
+    Versions,
+}
+
+impl Timing {
+    /// Returns the number of times that an access reads the clock. `updates` tells whether it leads to a new version.
+    pub fn reads(self, updates: bool) -> u64 {
+        match (self, updates) {
+            (Timing::Off, _) => 0,
+            (Timing::Accesses, _) => 2,
+            (Timing::Versions, false) => 5,
+            (Timing::Versions, true) => 8,
+        }
+    }
+}
+
+/// Reads the clock `reads` times.
+#[inline(never)]
+pub fn read_clock<M: Machine>(core: &M::Core, reads: u64) {
+    match M::MODELLED {
+        true => core.compute(CLOCK_CYCLES * reads),
+        false => (0..reads).for_each(|_| _ = black_box(nanoseconds(core.now(), black_box(2.5)))),
+    }
+}
+
+/// Returns `ticks` in nanoseconds, by a conversion to floating point and a division, as the code of 2022 converts them.
+pub fn nanoseconds(ticks: u64, ticks_per_ns: f64) -> u64 {
+    (ticks as f64 / ticks_per_ns) as u64
 }
 
 /// Where memory comes from (the first optimisation).
@@ -40,7 +85,8 @@ impl AccessOptions {
     /// Returns true if an access needs more than a call of the protocol with the columns that it names.
     pub(crate) fn are_special(self) -> bool {
         let memory = self.rows != Allocator::Arena || self.entries != Allocator::Arena;
-        self.copies != Copies::Columns || self.columns != ColumnLookup::Compiled || memory
+        let compiled = self.columns == ColumnLookup::Compiled && self.timing == Timing::Off;
+        self.copies != Copies::Columns || !compiled || memory
     }
 
     /// Returns those of `columns` that are read without the protocol.

@@ -27,7 +27,9 @@ mod table;
 mod values;
 mod view;
 
-pub use access_options::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies};
+pub use access_options::{
+    AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, Timing, nanoseconds, read_clock,
+};
 pub use appended::Appended;
 pub use aside::Absence;
 pub use guard::Guard;

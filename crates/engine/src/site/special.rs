@@ -7,6 +7,7 @@
 //! - An access finds its columns in the catalogue.
 //! - An access takes memory from the system's allocator: for the protocol's entry, for a copy, for a version. An entry or
 //!   a copy is charged for when the record is read through the protocol, with its return at the transaction's end.
+//! - An access reads the clock, as in a program that measures itself.
 //!
 //! By default no table has such accesses, and the usual paths do not come here.
 
@@ -14,7 +15,7 @@ use super::{LocalSite, refuse_retired};
 use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::{Change, Protocol};
-use storage::{AccessOptions, Allocator, Record, RowHead, SystemMemory};
+use storage::{AccessOptions, Allocator, Record, RowHead, SystemMemory, read_clock};
 use txn::{Abort, ColumnSet, Intent, TableId};
 
 /// Blocks of a copy of a record: its head and its columns.
@@ -135,10 +136,19 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         self.data.core.account(Category::ConcurrencyControl);
+        self.read_clock(record, intent);
         self.take_blocks(record, intent);
         // A call through the trait object, so that the usual accesses keep the only direct calls.
         let protocol: &mut dyn SessionProtocol<'s, M> = &mut self.protocol;
         refuse_retired(protocol.read(record, columns, intent, out))
+    }
+
+    /// Reads the clock as often as an access to `record` does.
+    fn read_clock(&mut self, record: Record<'s, M>, intent: Intent) {
+        let reads = record.table().access().timing.reads(intent == Intent::Update);
+        if reads != 0 {
+            read_clock::<M>(self.data.core, reads);
+        }
     }
 
     /// Takes the blocks of memory that an access to `record` needs, where they come from the system.

@@ -2,7 +2,7 @@
 
 use super::builds::Build;
 use super::{Measurement, Measurements, Placement, ValidateOptions};
-use engine::{AccessOptions, Copies};
+use engine::{AccessOptions, Copies, Timing};
 use harness::{
     back_off::BackOff,
     run::{Growth, Plan},
@@ -172,6 +172,8 @@ fn program_options(build: &Build) -> ProtocolOptions {
     ProtocolOptions {
         // A lock is a list of owners under a latch.
         lock_form: LockForm::List,
+        // OCC latches a record while it copies it.
+        read_locks: true,
         // A search for deadlocks after 1 us, and no wait beyond 1 ms.
         deadlock_search_ns: 1_000,
         lock_timeout_ns: Some(1_000_000),
@@ -188,7 +190,18 @@ fn access_options(row: &Measurement, build: &Build) -> AccessOptions {
             true => Copies::Records,
             false => Copies::Columns,
         },
+        timing: timing_of(&row.scheme),
         ..build.access
+    }
+}
+
+/// Returns how often the measured program reads the clock for its breakdown of time. Under HSTORE an access returns before
+/// the clock is read (`data/full-story/README.md`).
+fn timing_of(scheme: &str) -> Timing {
+    match scheme {
+        "HSTORE" => Timing::Off,
+        "MVCC" => Timing::Versions,
+        _ => Timing::Accesses,
     }
 }
 
@@ -297,6 +310,6 @@ mod tests {
         let before = access("hpe,opt7,SILO,4,1,2,all,1,15,1,0,calib");
         assert_eq!(before.constants, ConstantReads::Controlled);
         let hstore = access("hpe,opt8,HSTORE,4,1,2,all,1,15,1,0,calib");
-        assert_eq!(hstore.copies, Copies::Columns);
+        assert_eq!((hstore.copies, hstore.timing), (Copies::Columns, Timing::Off));
     }
 }

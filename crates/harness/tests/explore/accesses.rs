@@ -1,7 +1,7 @@
 //! Tests the options of accesses under adversarial schedules, with every protocol that promises serializability.
 
 use crate::{exploration, passes};
-use engine::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies};
+use engine::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, Timing};
 use kilocore_harness::explore::Exploration;
 use machine::Explored;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
@@ -97,6 +97,7 @@ const BYPASS: AccessOptions = AccessOptions {
     columns: ColumnLookup::Compiled,
     rows: Allocator::Arena,
     entries: Allocator::Arena,
+    timing: Timing::Accesses,
 };
 
 #[test]

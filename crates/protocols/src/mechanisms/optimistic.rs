@@ -58,6 +58,12 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// As [`Protocol::ENTRY_BLOCKS`].
     const ENTRY_BLOCKS: u64 = 0;
 
+    /// Returns true if a record is locked while it is copied. Otherwise a copy that a writer has disturbed is repeated.
+    #[inline(always)]
+    fn locks_reads(&self) -> bool {
+        false
+    }
+
     /// As [`Protocol::declare`], at the protocol's own level.
     fn declare() -> Declaration;
 
@@ -398,7 +404,10 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         self.rules.approach(core, &mut worker.own, record, intent)?;
-        let (word, head) = tid_word::read_consistently(core, &record, columns, out);
+        let (word, head) = match self.rules.locks_reads() {
+            false => tid_word::read_consistently(core, &record, columns, out),
+            true => tid_word::read_locked(core, &record, columns, out)?,
+        };
         let for_update = intent == Intent::Update && !core.is_planted(faults::UPDATES_UNVALIDATED);
         if self.validates || for_update {
             self.rules.admit(&worker.own, word)?;

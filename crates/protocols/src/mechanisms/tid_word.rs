@@ -59,6 +59,23 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
     }
 }
 
+/// Copies a row under the record's lock. Returns the word, unlocked, under which the copy is valid.
+///
+/// The lock's holder waits for nothing, so readers only wait for committing transactions and for each other's copies.
+#[cold]
+pub fn read_locked<M: Machine, C: TidRecord>(
+    core: &M::Core,
+    record: &RecordRef<'_, M, C>,
+    columns: ColumnSet,
+    out: &mut [u8],
+) -> Result<(u64, RowHead), Abort> {
+    let before = lock(core, record, CommitLocks::Wait)?;
+    let head = record.copy_out(core, columns, out);
+    core.store(record.line(), record.cc().word(), before);
+    core.wake(record.line(), record.cc().word());
+    Ok((before, head))
+}
+
 /// Locks the record to commit. With [`CommitLocks::Refuse`] aborts if another transaction has it
 /// locked, and with [`CommitLocks::Bounded`] if that lasts. Returns the word as it was before.
 #[inline(always)]

@@ -71,7 +71,7 @@ impl<M: Machine> Versions<M> {
 /// Returns the number of versions that a session gathers between two looks at the active timestamps. A look reads a line
 /// of every session. So there is one look for as many versions as there are sessions.
 fn lot_of(sessions: usize) -> usize {
-    sessions.clamp(2, 1024)
+    sessions.clamp(2, 256)
 }
 
 /// Returns the number of versions that session number `session` gathers before its first look, of `lot` later on.
