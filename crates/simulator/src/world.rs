@@ -15,14 +15,18 @@
 //! as long as fewer lines than its capacity were filled since the line's last fetch. The request is answered by the
 //! first of these that applies:
 //! 1. Another core's private cache, if the line is exclusive and the owner still holds it: directory, trip to the
-//!    owner and back, `owner_cycles`, transfer.
+//!    owner, `owner_cycles`, transfer. A socket sends the line to the core that asks. A tile sends it by way of the
+//!    directory.
 //! 2. The shared cache, if it still has the line: latency, transfer. A write also invalidates the sharers, which takes
 //!    the directory and a trip to the farthest sharer and back.
 //! 3. Memory: the request queues for the memory of the line's home and for the link to it. No core shares the line
 //!    then.
 //!
 //! On a machine of sockets each socket has a shared cache of its own. A request that the socket's own cache can answer
-//! goes there instead of the line's home.
+//! goes there instead of the line's home. A line that a core of another socket has written, and no longer holds, comes from
+//! that socket's cache. A write to a line that the own socket shares with others needs the directory's permission, but no
+//! data. If another socket reads a line that was written, the line also goes to memory, so the next write makes it return
+//! there again.
 //!
 //! After a write the line is exclusive, with a new version, so all other copies are invalid. After a read it is
 //! shared. If no other core has the line, the reader owns it, and with MESI (`exclusive_reads`) the line is exclusive.
@@ -32,13 +36,16 @@
 //!
 //! `busy` is the time until which a line serves no other request. A request that arrives earlier waits until then, so
 //! requests for one line are served one after the other. A write or a transfer from an owner keeps the line busy until
-//! it is done. A read from the shared cache keeps it busy only for `read_occupancy` cycles. Memories, links and ports have
-//! queues of the same kind.
+//! it is done. A read from the shared cache keeps it busy only for `read_occupancy` cycles. Memories and links have queues
+//! of the same kind.
 //!
 //! # Ways between sockets
 //!
-//! Each pair of sockets has a link. If the machine file gives sockets a port, a line between two sockets also occupies
-//! both ports. So a socket that has all data can't send more than its port allows, however many sockets ask.
+//! A line that moves from one socket to another occupies each link on the way (`ways.rs`), in the direction of the move.
+//! The other direction is free meanwhile. Requests and acknowledgements are short and occupy nothing. A line comes from
+//! where it is: from the memory or the shared cache of its home, from the socket of the core that has changed it, or, if
+//! it returns, from the socket that wrote it. If the machine file lists links, pairs of sockets can share them. So a socket
+//! that has all data can't send more than its own links carry, however many sockets ask.
 //!
 //! A line that is written for the first time since it came from memory (`WRITTEN`) will return there once. The return
 //! occupies the memory and the way at the time of the write. No core waits for it, but others queue behind it. It is not
@@ -143,10 +150,8 @@ pub(crate) struct World {
     pub fills: Cell<u64>,
     /// Time until which each node's memory is busy, in 1/256 cycles.
     memories: Box<[Cell<u64>]>,
-    /// Time until which the link from each node to each node is busy, in 1/256 cycles. Empty on a mesh.
+    /// Time until which each link is busy in one direction, in 1/256 cycles. Empty on a mesh.
     links: Box<[Cell<u64>]>,
-    /// Time until which each node's port is busy, in 1/256 cycles. All lines between the node and others go through it.
-    ports: Box<[Cell<u64>]>,
     /// Number of lines moved in this run.
     pub traffic: Traffic,
     /// Number of shared-memory operations of this run.
@@ -176,7 +181,6 @@ impl World {
     ) -> io::Result<World> {
         let cores = model.seats.len();
         let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
-        let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
         Ok(World {
             needs: (0..cores).map(|_| Needs::nothing()).collect(),
             queue: Tournament::new(cores),
@@ -189,8 +193,7 @@ impl World {
             stand_ins: arena.stand_ins(),
             fills: Cell::new(fills),
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
-            links: vec![Cell::new(0); links].into_boxed_slice(),
-            ports: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
+            links: vec![Cell::new(0); model.links()].into_boxed_slice(),
             traffic: Traffic::default(),
             operations: Cell::new(0),
             ticks_per_second,
@@ -272,8 +275,8 @@ impl World {
         now.max(read.max(self.queue_for_way::<ORDERED>(home, seat.node(), place)) >> 8)
     }
 
-    /// Queues for the ports of both nodes, and for the link from one to the other. Returns the time at which all can move
-    /// a line. Times are in 1/256 cycles.
+    /// Queues for all links on the way from one node to another. Returns the time at which all can move a line. Times are
+    /// in 1/256 cycles.
     ///
     /// A request takes its places in all queues at the same time. If it took each place when it has left the queue before,
     /// queues that requests pass in different orders would push each other's places into the future, and stand idle until
@@ -282,19 +285,10 @@ impl World {
         if from == to {
             return place;
         }
-        let mut free = place;
-        if self.model.port_line_time != 0 {
-            for node in [from, to] {
-                let port = &self.ports[node as usize];
-                free = free.max(queue::<ORDERED>(port, place, self.model.port_line_time));
-            }
-        }
-        let time = self.model.link_time(from, to);
-        if time != 0 {
-            let link = &self.links[(from * self.model.nodes + to) as usize];
-            free = free.max(queue::<ORDERED>(link, place, time));
-        }
-        free
+        self.model.way(from, to).iter().fold(place, |free, hop| {
+            let link = &self.links[hop.link as usize];
+            free.max(queue::<ORDERED>(link, place, u64::from(hop.line_time)))
+        })
     }
 
     /// Returns the time at which a line that is `ready` at the node `from` can leave for the core at `seat`. The place in
@@ -338,26 +332,66 @@ impl World {
         served + m.memory.max(m.directory) + m.shared.saturating_sub(m.directory) + m.transfer
     }
 
-    /// Returns the time at which the shared cache of `hub` has served a line in state `s`, whose directory is asked at
-    /// `start`. The request has `arrived` there before, if the line was busy.
+    /// Returns the node whose shared cache has the data of a line in state `s` that was not found in a private cache. The
+    /// directory at `hub` knows it.
+    #[inline(always)]
+    fn cache_with_data(&self, seat: &Seat, hub: u32, s: &State) -> u32 {
+        let m = &self.model;
+        if !m.cache_per_node {
+            hub
+        } else if s.sharers & m.cluster_bit(seat.node()) != 0 {
+            // The own socket has the line, and the directory only has to permit a write.
+            seat.node()
+        } else if s.flags & EXCLUSIVE != 0 {
+            m.node_of(s.owner).unwrap_or(hub)
+        } else {
+            hub
+        }
+    }
+
+    /// Returns the time of a line's trip from the node `from` to the core at `seat`, if the directory at `hub` was asked. A
+    /// socket sends the line directly. On a chip of tiles it passes the directory's slice of the shared cache.
+    #[inline(always)]
+    fn trip_of_line(&self, from: u32, hub: u32, seat: &Seat) -> u64 {
+        let m = &self.model;
+        match m.cache_per_node {
+            true => m.one_way(from, seat.node()),
+            false => m.one_way(from, hub) + m.one_way(hub, seat.node()),
+        }
+    }
+
+    /// Returns the times at which a shared cache has served a line in state `s` whose directory at `hub` is asked at
+    /// `start`: as the directory sees it, and as the core sees it. The request has `arrived` at the directory before, if the
+    /// line was busy.
     #[inline(always)]
     fn served_by_cache<const WRITE: bool, const ORDERED: bool>(
         &self,
         seat: &Seat,
         hub: u32,
         s: &State,
-        arrived: u64,
-        start: u64,
-    ) -> u64 {
+        (arrived, start): (u64, u64),
+    ) -> (u64, u64) {
         let m = &self.model;
-        self.traffic.count(SHARED, hub != seat.node());
+        let from = self.cache_with_data(seat, hub, s);
+        self.traffic.count(SHARED, from != seat.node());
+        let to_cache = if from == hub { 0 } else { m.directory + m.one_way(hub, from) };
+        let sent = self.leave::<ORDERED>(from, seat, arrived, start + to_cache + m.shared);
+        let data = sent + m.transfer;
+        let (mut done, mut arrives) =
+            (data + m.one_way(from, hub), data + self.trip_of_line(from, hub, seat));
+        if from != hub && from == seat.node() {
+            // No data move: the answer of the directory is all that the core waits for.
+            done = start + m.directory;
+            arrives = done + m.one_way(hub, from);
+        }
         let others = s.sharers & !m.cluster_bit(seat.node());
         let alone = others == 0 && s.owner == seat.physical();
-        let data = self.leave::<ORDERED>(hub, seat, arrived, start + m.shared) + m.transfer;
-        match WRITE && !alone && s.sharers != 0 {
-            true => data.max(start + m.directory + 2 * m.farthest(hub, s.sharers)),
-            false => data,
+        if WRITE && !alone && s.sharers != 0 {
+            let invalid = start + m.directory + 2 * m.farthest(hub, s.sharers);
+            done = done.max(invalid);
+            arrives = arrives.max(invalid + m.one_way(hub, seat.node()));
         }
+        (done, arrives)
     }
 
     /// Moves a line that the core at `seat` lacks (or may not write) to the core, starting at `now` or later. Returns
@@ -394,20 +428,24 @@ impl World {
         let arrived = now + m.lookup + trip;
         let busy = s.busy;
         let start = if ORDERED { arrived.max(busy) } else { arrived };
-        let done;
+        let arrives;
         if let Some(node) = owner_node {
             self.traffic.count(OWNER, node != seat.node());
             let ready = start + m.directory + m.one_way(hub, node) + m.owner;
-            done = self.leave::<ORDERED>(node, seat, arrived, ready)
-                + m.one_way(hub, node)
-                + m.transfer;
-            s.busy = done;
+            let sent = self.leave::<ORDERED>(node, seat, arrived, ready) + m.transfer;
+            s.busy = sent + m.one_way(node, hub);
+            arrives = sent + self.trip_of_line(node, hub, seat);
+            if !WRITE && m.cache_per_node && node != seat.node() {
+                // The line goes to memory as well. The next write makes it return there once more.
+                s.flags &= !WRITTEN;
+            }
         } else if cached {
-            done = self.served_by_cache::<WRITE, ORDERED>(seat, hub, &s, arrived, start);
-            s.busy = if WRITE { done } else { start + m.read_occupancy };
+            let served = self.served_by_cache::<WRITE, ORDERED>(seat, hub, &s, (arrived, start));
+            s.busy = if WRITE { served.0 } else { start + m.read_occupancy };
+            arrives = served.1;
         } else {
-            done = self.served_by_memory::<ORDERED>(seat, home, arrived, start);
-            s.busy = done;
+            s.busy = self.served_by_memory::<ORDERED>(seat, home, arrived, start);
+            arrives = s.busy + trip;
             s.sharers = 0;
             s.flags &= !WRITTEN;
             s.body = BodyState::IN_MEMORY;
@@ -428,7 +466,7 @@ impl World {
         }
         line.set_state(&s);
         self.hold(seat, id, s.version);
-        done + trip
+        arrives
     }
 
     /// Puts the line into the private caches of the core at `seat`.
@@ -481,8 +519,9 @@ impl World {
                 if node != seat.node() {
                     after.set(part, Whereabouts::Shared);
                 }
-                let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
-                m.lookup + 2 * trip + owned + leave(node) + m.transfer
+                let owned = m.directory + m.one_way(home, node) + m.owner;
+                let back = self.trip_of_line(node, home, seat);
+                m.lookup + trip + owned + leave(node) + m.transfer + back
             }
             (Whereabouts::Away, _) => {
                 after.set(part, Whereabouts::Shared);
