@@ -51,8 +51,6 @@ pub struct SimCore {
     world: Rc<World>,
     seat: Seat,
     id: u16,
-    /// Time by category.
-    breakdown: Box<Breakdown>,
 }
 
 const _: () = assert!(size_of::<SimCore>() == 64);
@@ -67,10 +65,9 @@ impl SimCore {
             yielder: Cell::new(std::ptr::null()),
             id: id as u16,
             seat: world.model.seats[id],
-            breakdown: Box::new(Breakdown::new(true)),
             world,
         };
-        core.breakdown.restart(start);
+        core.breakdown().restart(start);
         core
     }
 
@@ -632,6 +629,6 @@ impl Core for SimCore {
 
     #[inline(always)]
     fn breakdown(&self) -> &Breakdown {
-        &self.breakdown
+        &self.world.breakdowns[usize::from(self.id)].0
     }
 }

@@ -69,7 +69,7 @@ use crate::{
     traffic::Traffic,
     waiting::Waiting,
 };
-use machine::{Arena, Movement, SettledRanges, StandIns, cold::Arc};
+use machine::{Arena, Breakdown, Movement, SettledRanges, StandIns, cold::Arc};
 use std::{cell::Cell, io};
 
 /// Number of cycles by which a place in a queue can be ahead of the cores: more than the longest trip takes.
@@ -84,8 +84,9 @@ const RETURN: (Movement, Movement) = (Movement::NearReturn, Movement::FarReturn)
 /// Bit that distinguishes lines of a page table from other lines.
 const PAGE_TABLE: u64 = 1 << 63;
 
-/// Number of lines of a stack, from its top on, within which a turn mostly stays.
-const STACK_LINES: usize = 4;
+/// Number of lines of a stack, from its top on, within which a turn mostly stays. An engine's calls are deeper than those
+/// of a loop: with 12 instead of 4 it is about 5 % faster at 1024 cores.
+const STACK_LINES: usize = 12;
 
 /// Addresses on the host of what a core touches in its next turn. They are packed, because a prefetch must not wait
 /// for the addresses themselves.
@@ -114,7 +115,7 @@ impl Needs {
 
     /// Asks the host to fetch everything named here.
     #[inline(always)]
-    pub(crate) fn prefetch(&self) {
+    fn prefetch(&self) {
         let stack = self.stack.get();
         for line in 0..STACK_LINES {
             prefetch(stack.wrapping_add(64 * line));
@@ -124,11 +125,20 @@ impl Needs {
     }
 }
 
+/// Time of a core by category, on lines of the host of its own. Accesses of a transaction touch the first two.
+#[repr(align(64))]
+pub(crate) struct Stopwatch(pub Breakdown);
+
+/// Number of lines of a stopwatch that a turn mostly touches.
+const STOPWATCH_LINES: usize = 2;
+
 /// State that the cores of a run share. All cores run on one thread, so cells suffice.
 pub(crate) struct World {
     pub model: Model,
     /// The needs of each core in its next turn.
     pub needs: Box<[Needs]>,
+    /// Time of each core by category.
+    pub breakdowns: Box<[Stopwatch]>,
     pub arena: Arc<Arena>,
     /// Ranges of the arena whose parts lie on different nodes.
     settled: SettledRanges,
@@ -169,8 +179,11 @@ pub(crate) struct World {
 
 impl World {
     /// Bytes of the host that this state takes for each core, without caches.
-    pub(crate) const BYTES_PER_CORE: usize =
-        2 * size_of::<u64>() + size_of::<Needs>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
+    pub(crate) const BYTES_PER_CORE: usize = 2 * size_of::<u64>()
+        + size_of::<Needs>()
+        + size_of::<Stopwatch>()
+        + Waiting::BYTES_PER_CORE
+        + size_of::<Seat>();
 
     pub(crate) fn new(
         model: Model,
@@ -183,6 +196,7 @@ impl World {
         let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
         Ok(World {
             needs: (0..cores).map(|_| Needs::nothing()).collect(),
+            breakdowns: (0..cores).map(|_| Stopwatch(Breakdown::new(true))).collect(),
             queue: Tournament::new(cores),
             waiting: Waiting::new(cores),
             limit: Cell::new(0),
@@ -206,6 +220,16 @@ impl World {
             model,
             arena,
         })
+    }
+
+    /// Asks the host to fetch what core `id` touches in its next turn.
+    #[inline(always)]
+    pub(crate) fn prefetch_for(&self, id: usize) {
+        self.needs[id].prefetch();
+        let stopwatch = std::ptr::from_ref(&self.breakdowns[id]).cast::<u8>();
+        for line in 0..STOPWATCH_LINES {
+            prefetch(stopwatch.wrapping_add(64 * line));
+        }
     }
 
     /// Returns the memory node of `offset`.
@@ -272,7 +296,11 @@ impl World {
         let (place, time) = (self.place(now), self.model.memory_line_time);
         self.traffic.count(MEMORY, home != seat.node());
         let read = queue::<ORDERED>(&self.memories[home as usize], place, time);
-        now.max(read.max(self.queue_for_way::<ORDERED>(home, seat.node(), place)) >> 8)
+        let moved = match self.links.is_empty() {
+            true => read,
+            false => read.max(self.queue_for_way::<ORDERED>(home, seat.node(), place)),
+        };
+        now.max(moved >> 8)
     }
 
     /// Queues for all links on the way from one node to another. Returns the time at which all can move a line. Times are
@@ -282,9 +310,6 @@ impl World {
     /// queues that requests pass in different orders would push each other's places into the future, and stand idle until
     /// then.
     fn queue_for_way<const ORDERED: bool>(&self, from: u32, to: u32, place: u64) -> u64 {
-        if from == to {
-            return place;
-        }
         self.model.way(from, to).iter().fold(place, |free, hop| {
             let link = &self.links[hop.link as usize];
             free.max(queue::<ORDERED>(link, place, u64::from(hop.line_time)))
@@ -294,7 +319,12 @@ impl World {
     /// Returns the time at which a line that is `ready` at the node `from` can leave for the core at `seat`. The place in
     /// the queue is that of `arrived`, the time of the request: a line can be busy for long, and the way is free for
     /// others meanwhile.
+    #[inline(always)]
     fn leave<const ORDERED: bool>(&self, from: u32, seat: &Seat, arrived: u64, ready: u64) -> u64 {
+        if self.links.is_empty() || from == seat.node() {
+            // Nothing queues, and a line is never ready before its request.
+            return ready;
+        }
         ready.max(self.queue_for_way::<ORDERED>(from, seat.node(), self.place(arrived)) >> 8)
     }
 
@@ -350,19 +380,20 @@ impl World {
     }
 
     /// Returns the time of a line's trip from the node `from` to the core at `seat`, if the directory at `hub` was asked. A
-    /// socket sends the line directly. On a chip of tiles it passes the directory's slice of the shared cache.
+    /// socket sends the line directly. On a chip of tiles it passes the directory's slice of the shared cache, from which a
+    /// message to the core takes `trip`.
     #[inline(always)]
-    fn trip_of_line(&self, from: u32, hub: u32, seat: &Seat) -> u64 {
+    fn trip_of_line(&self, from: u32, hub: u32, seat: &Seat, trip: u64) -> u64 {
         let m = &self.model;
         match m.cache_per_node {
             true => m.one_way(from, seat.node()),
-            false => m.one_way(from, hub) + m.one_way(hub, seat.node()),
+            false => m.one_way(from, hub) + trip,
         }
     }
 
     /// Returns the times at which a shared cache has served a line in state `s` whose directory at `hub` is asked at
     /// `start`: as the directory sees it, and as the core sees it. The request has `arrived` at the directory before, if the
-    /// line was busy.
+    /// line was busy. A message between the two takes `trip`.
     #[inline(always)]
     fn served_by_cache<const WRITE: bool, const ORDERED: bool>(
         &self,
@@ -370,26 +401,31 @@ impl World {
         hub: u32,
         s: &State,
         (arrived, start): (u64, u64),
+        trip: u64,
     ) -> (u64, u64) {
         let m = &self.model;
         let from = self.cache_with_data(seat, hub, s);
         self.traffic.count(SHARED, from != seat.node());
-        let to_cache = if from == hub { 0 } else { m.directory + m.one_way(hub, from) };
-        let sent = self.leave::<ORDERED>(from, seat, arrived, start + to_cache + m.shared);
-        let data = sent + m.transfer;
-        let (mut done, mut arrives) =
-            (data + m.one_way(from, hub), data + self.trip_of_line(from, hub, seat));
-        if from != hub && from == seat.node() {
+        let (mut done, mut arrives);
+        if from == hub {
+            done = self.leave::<ORDERED>(hub, seat, arrived, start + m.shared) + m.transfer;
+            arrives = done + trip;
+        } else if from == seat.node() {
             // No data move: the answer of the directory is all that the core waits for.
             done = start + m.directory;
-            arrives = done + m.one_way(hub, from);
+            arrives = done + trip;
+        } else {
+            let ready = start + m.directory + m.one_way(hub, from) + m.shared;
+            let sent = self.leave::<ORDERED>(from, seat, arrived, ready) + m.transfer;
+            done = sent + m.one_way(from, hub);
+            arrives = sent + self.trip_of_line(from, hub, seat, trip);
         }
         let others = s.sharers & !m.cluster_bit(seat.node());
         let alone = others == 0 && s.owner == seat.physical();
         if WRITE && !alone && s.sharers != 0 {
             let invalid = start + m.directory + 2 * m.farthest(hub, s.sharers);
             done = done.max(invalid);
-            arrives = arrives.max(invalid + m.one_way(hub, seat.node()));
+            arrives = arrives.max(invalid + trip);
         }
         (done, arrives)
     }
@@ -434,13 +470,14 @@ impl World {
             let ready = start + m.directory + m.one_way(hub, node) + m.owner;
             let sent = self.leave::<ORDERED>(node, seat, arrived, ready) + m.transfer;
             s.busy = sent + m.one_way(node, hub);
-            arrives = sent + self.trip_of_line(node, hub, seat);
+            arrives = sent + self.trip_of_line(node, hub, seat, trip);
             if !WRITE && m.cache_per_node && node != seat.node() {
                 // The line goes to memory as well. The next write makes it return there once more.
                 s.flags &= !WRITTEN;
             }
         } else if cached {
-            let served = self.served_by_cache::<WRITE, ORDERED>(seat, hub, &s, (arrived, start));
+            let served =
+                self.served_by_cache::<WRITE, ORDERED>(seat, hub, &s, (arrived, start), trip);
             s.busy = if WRITE { served.0 } else { start + m.read_occupancy };
             arrives = served.1;
         } else {
@@ -520,7 +557,7 @@ impl World {
                     after.set(part, Whereabouts::Shared);
                 }
                 let owned = m.directory + m.one_way(home, node) + m.owner;
-                let back = self.trip_of_line(node, home, seat);
+                let back = self.trip_of_line(node, home, seat, trip);
                 m.lookup + trip + owned + leave(node) + m.transfer + back
             }
             (Whereabouts::Away, _) => {
