@@ -267,7 +267,14 @@ fn lists_name_everything() {
     assert!(text(&kilocore(["machines", "list"])).contains("superdome-flex"));
     assert!(text(&kilocore(["machines", "show", "graphite"])).contains("1000 MHz"));
     let power = text(&kilocore(["machines", "show", "power9"]));
-    for part in ["1504", "128 bytes", "socket 4", "kilocore machines show power9 --toml"] {
+    for part in [
+        "1504",
+        "128 bytes",
+        "socket 4",
+        "kilocore machines show power9 --toml",
+        "way by uplink, uplink",
+        "# [M] lscpu",
+    ] {
         assert!(power.contains(part), "{part}: {power}");
     }
 }

@@ -72,7 +72,7 @@ fn report<M: Engines>(
     let blank = RunRecord::blank();
     let record = assemble::record(blank, kind, plan, &declaration, &repetitions, None);
     println!(
-        "{} {:.0} txn/s ({:?}), aborts {:.3}, p50 {:?} ns, p99 {:?} ns, {:?} Mops/s, steady {:?}, {:.1} s in all\n{:?}",
+        "{} {:.0} txn/s ({:?}), aborts {:.3}, p50 {:?} ns, p99 {:?} ns, {:?} Mops/s, {:.0} operations, steady {:?}, {:.1} s in all\n{:?}",
         record.protocol,
         record.throughput_txn_per_s,
         record.repetition_throughputs_txn_per_s,
@@ -80,6 +80,7 @@ fn report<M: Engines>(
         record.latency_ns.p50,
         record.latency_ns.p99,
         record.operations_per_wall_s.map(|o| o / 1e6),
+        record.operations_per_wall_s.unwrap_or(0.0) * record.wall_s.unwrap_or(0.0),
         record.steady,
         started.elapsed().as_secs_f64(),
         record.breakdown,

@@ -63,15 +63,16 @@ pub type Spent = [u64; Category::ALL.len()];
 /// Stopwatch of one core. Switching to a category ends the previous one, so the sum of all categories is the
 /// total time.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Breakdown {
+    /// Time of the last switch, in ticks.
+    since: Cell<u64>,
+    current: Cell<Category>,
+    enabled: Cell<bool>,
     /// Ticks spent in each category.
     spent: [Cell<u64>; Category::ALL.len()],
     /// Copy of `spent` at the begin of the running attempt.
     attempt: [Cell<u64>; Category::ALL.len()],
-    current: Cell<Category>,
-    /// Time of the last switch, in ticks.
-    since: Cell<u64>,
-    enabled: Cell<bool>,
 }
 
 impl Breakdown {

@@ -17,7 +17,7 @@ use crate::{
     model::Seat,
     queue::{IDLE, key, time_of},
     scheduler::prefetch,
-    world::World,
+    world::{Stack, World},
 };
 use corosensei::Yielder;
 use machine::{Breakdown, Category, Core, NEVER, TimedOut, Word};
@@ -48,11 +48,11 @@ pub struct SimCore {
     identity: Cell<u64>,
     /// Handle of the coroutine that runs this core's body. Null before it has started.
     yielder: Cell<*const Turn>,
+    /// Address near the base of the coroutine's stack.
+    base: Cell<*const u8>,
     world: Rc<World>,
     seat: Seat,
     id: u16,
-    /// Time by category.
-    breakdown: Box<Breakdown>,
 }
 
 const _: () = assert!(size_of::<SimCore>() == 64);
@@ -65,17 +65,19 @@ impl SimCore {
             latest: Cell::new(std::ptr::null()),
             identity: Cell::new(0),
             yielder: Cell::new(std::ptr::null()),
+            base: Cell::new(std::ptr::null()),
             id: id as u16,
             seat: world.model.seats[id],
-            breakdown: Box::new(Breakdown::new(true)),
             world,
         };
-        core.breakdown.restart(start);
+        core.breakdown().restart(start);
         core
     }
 
     /// Notes that the coroutine that runs this core's body has started.
     pub(crate) fn started(&self, yielder: &Turn) {
+        let here = 0u8;
+        self.base.set(&raw const here);
         self.yielder.set(yielder);
         self.resumed();
     }
@@ -145,7 +147,7 @@ impl SimCore {
         // A core seldom stays the second-earliest. So what it will touch is fetched while other cores run.
         prefetch(std::ptr::from_ref(line).cast());
         let needs = &self.world.needs[usize::from(self.id)];
-        needs.stack.set(&raw const here);
+        needs.stack.set(Stack::new(&raw const here, self.base.get()));
         needs.line.set(line);
         needs.entry.set(self.world.l1.address(self.seat.physical(), entry));
         key
@@ -632,6 +634,6 @@ impl Core for SimCore {
 
     #[inline(always)]
     fn breakdown(&self) -> &Breakdown {
-        &self.breakdown
+        &self.world.breakdowns[usize::from(self.id)].0
     }
 }

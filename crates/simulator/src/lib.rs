@@ -6,7 +6,7 @@
 //!
 //! The model includes private caches (direct-mapped), a shared cache with capacity, a directory, transfer and
 //! serialisation of lines, distance on a mesh or between sockets, memory latency and bandwidth of each node, bandwidth
-//! of links between sockets and of the sockets' ports, lines that are written back, SMT as a static slow-down, and waiting
+//! of the links that a line passes between sockets, lines that are written back, SMT as a static slow-down, and waiting
 //! on a line.
 //!
 //! The model does not include instructions, branch prediction, the instruction cache, TLBs, queues on a mesh, and weak
@@ -37,13 +37,14 @@ mod simulated;
 mod slab;
 mod traffic;
 mod waiting;
+mod ways;
 mod world;
 
 pub use crate::core::{HEADER_BYTES, SimCore};
 pub use description::{
     CacheDescription, CoreDescription, CounterDescription, DescriptionError, LevelDescription,
-    MachineDescription, MeshDescription, SharedCacheDescription, SocketsDescription,
-    USUAL_LINE_BYTES, assumed_smt_throughput, builtin_names,
+    LinkDescription, MachineDescription, MeshDescription, SharedCacheDescription,
+    SocketsDescription, USUAL_LINE_BYTES, WholeMachine, assumed_smt_throughput, builtin_names,
 };
 pub use line::SimLine;
 pub use model::Homes;

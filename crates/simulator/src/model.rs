@@ -1,6 +1,7 @@
 //! The model of a machine: a description turned into ticks and tables, for a run on a given number of cores.
 
 use crate::description::{MachineDescription, MeshDescription};
+use crate::ways::{Hop, Ways};
 
 /// Number of fill stamps per capacity of the shared cache. With more stamps its replacement is modelled more finely.
 const STAMPS_PER_CAPACITY: u64 = 4096;
@@ -58,12 +59,12 @@ enum Space {
         /// Cycles from a tile to its neighbour.
         hop: u32,
     },
-    /// Sockets. Both tables have an element for each pair of nodes.
+    /// Sockets.
     Sockets {
-        /// Cycles of a message.
+        /// Cycles of a message between each pair of nodes.
         one_way: Box<[u32]>,
-        /// Time, in 1/256 cycles, for which a line keeps the link busy.
-        line_times: Box<[u32]>,
+        /// Links that a line passes.
+        ways: Ways,
         /// Set if pages alternate over the nodes.
         page_homes: bool,
     },
@@ -122,8 +123,6 @@ pub(crate) struct Model {
     pub store_backlog: u64,
     /// Time, in 1/256 cycles, for which a line keeps a node's memory busy.
     pub memory_line_time: u64,
-    /// Time, in 1/256 cycles, for which a line keeps a node's port busy. It is 0 where ports do not queue.
-    pub port_line_time: u64,
     /// Set if each socket has a shared cache of its own. Tiles share one cache in slices.
     pub cache_per_node: bool,
     /// Set if a read of a line that no other core holds gets it exclusively (MESI).
@@ -195,7 +194,6 @@ impl Model {
             page_shift: d.page_bytes.ilog2(),
             copy_bytes: d.core.copy_bytes_per_cycle,
             memory_line_time: d.line_time_256(bandwidth),
-            port_line_time: port_line_time(d),
             cache_per_node: d.sockets.is_some(),
             exclusive_reads: shared_cache.exclusive_reads,
             stamp_shift,
@@ -248,15 +246,20 @@ impl Model {
         }
     }
 
-    /// Returns the time, in 1/256 cycles, for which a line keeps the link between two nodes busy. It is 0 where links
-    /// do not queue.
+    /// Returns the links on the way from one node to another. Links of a mesh do not queue.
     #[inline]
-    pub(crate) fn link_time(&self, a: u32, b: u32) -> u64 {
+    pub(crate) fn way(&self, from: u32, to: u32) -> &[Hop] {
+        match &self.space {
+            Space::Mesh { .. } => &[],
+            Space::Sockets { ways, .. } => ways.between(from, to),
+        }
+    }
+
+    /// Returns the number of links that queue, each direction counted separately.
+    pub(crate) fn links(&self) -> usize {
         match &self.space {
             Space::Mesh { .. } => 0,
-            Space::Sockets { line_times, .. } => {
-                u64::from(line_times[(a * self.nodes + b) as usize])
-            }
+            Space::Sockets { ways, .. } => ways.links,
         }
     }
 
@@ -322,12 +325,6 @@ impl Model {
     pub(crate) fn is_cached(&self, stamp: u32, fills: u64) -> bool {
         self.stamp(fills).wrapping_sub(stamp) & crate::line::STAMP_MASK <= self.capacity_stamps
     }
-}
-
-/// Returns the time, in 1/256 cycles, for which a line keeps a socket's port busy. It is 0 where ports do not queue.
-fn port_line_time(d: &MachineDescription) -> u64 {
-    let bandwidth = d.sockets.as_ref().and_then(|sockets| sockets.port_bandwidth_gbps);
-    bandwidth.map_or(0, |gbps| d.line_time_256(gbps))
 }
 
 /// Returns the side of the smallest square with room for `tiles` tiles.
@@ -423,13 +420,9 @@ fn seats_on_sockets(
     let pairs = || (0..u64::from(nodes)).flat_map(|a| (0..u64::from(nodes)).map(move |b| (a, b)));
     let level = |(a, b)| &s.level[s.level_between(a, b)];
     let one_way = pairs().map(|p| (d.cycles(level(p).latency_ns).saturating_sub(local) / 2) as u32);
-    let line_times = pairs().map(|p| match p {
-        (a, b) if a == b => 0,
-        _ => d.line_time_256(level(p).bandwidth_gbps) as u32,
-    });
     let space = Space::Sockets {
         one_way: one_way.collect(),
-        line_times: line_times.collect(),
+        ways: Ways::new(d, s, nodes),
         page_homes: homes == Homes::Interleaved,
     };
     (space, nodes, seats)

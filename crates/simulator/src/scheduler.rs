@@ -199,7 +199,7 @@ impl<'a> Scheduler<'a> {
         if let (Some(core), Some(berth)) = (self.cores.get(id), self.berths.get(id)) {
             prefetch(std::ptr::from_ref(core).cast());
             prefetch(std::ptr::from_ref(berth).cast());
-            self.world.needs[id].prefetch();
+            self.world.prefetch_for(id);
         }
     }
 

@@ -15,14 +15,18 @@
 //! as long as fewer lines than its capacity were filled since the line's last fetch. The request is answered by the
 //! first of these that applies:
 //! 1. Another core's private cache, if the line is exclusive and the owner still holds it: directory, trip to the
-//!    owner and back, `owner_cycles`, transfer.
+//!    owner, `owner_cycles`, transfer. A socket sends the line to the core that asks. A tile sends it by way of the
+//!    directory.
 //! 2. The shared cache, if it still has the line: latency, transfer. A write also invalidates the sharers, which takes
 //!    the directory and a trip to the farthest sharer and back.
 //! 3. Memory: the request queues for the memory of the line's home and for the link to it. No core shares the line
 //!    then.
 //!
 //! On a machine of sockets each socket has a shared cache of its own. A request that the socket's own cache can answer
-//! goes there instead of the line's home.
+//! goes there instead of the line's home. A line that a core of another socket has written, and no longer holds, comes from
+//! that socket's cache. A write to a line that the own socket shares with others needs the directory's permission, but no
+//! data. If another socket reads a line that was written, the line also goes to memory, so the next write makes it return
+//! there again.
 //!
 //! After a write the line is exclusive, with a new version, so all other copies are invalid. After a read it is
 //! shared. If no other core has the line, the reader owns it, and with MESI (`exclusive_reads`) the line is exclusive.
@@ -32,13 +36,16 @@
 //!
 //! `busy` is the time until which a line serves no other request. A request that arrives earlier waits until then, so
 //! requests for one line are served one after the other. A write or a transfer from an owner keeps the line busy until
-//! it is done. A read from the shared cache keeps it busy only for `read_occupancy` cycles. Memories, links and ports have
-//! queues of the same kind.
+//! it is done. A read from the shared cache keeps it busy only for `read_occupancy` cycles. Memories and links have queues
+//! of the same kind.
 //!
 //! # Ways between sockets
 //!
-//! Each pair of sockets has a link. If the machine file gives sockets a port, a line between two sockets also occupies
-//! both ports. So a socket that has all data can't send more than its port allows, however many sockets ask.
+//! A line that moves from one socket to another occupies each link on the way (`ways.rs`), in the direction of the move.
+//! The other direction is free meanwhile. Requests and acknowledgements are short and occupy nothing. A line comes from
+//! where it is: from the memory or the shared cache of its home, from the socket of the core that has changed it, or, if
+//! it returns, from the socket that wrote it. If the machine file lists links, pairs of sockets can share them. So a socket
+//! that has all data can't send more than its own links carry, however many sockets ask.
 //!
 //! A line that is written for the first time since it came from memory (`WRITTEN`) will return there once. The return
 //! occupies the memory and the way at the time of the write. No core waits for it, but others queue behind it. It is not
@@ -62,7 +69,7 @@ use crate::{
     traffic::Traffic,
     waiting::Waiting,
 };
-use machine::{Arena, Movement, SettledRanges, StandIns, cold::Arc};
+use machine::{Arena, Breakdown, Movement, SettledRanges, StandIns, cold::Arc};
 use std::{cell::Cell, io};
 
 /// Number of cycles by which a place in a queue can be ahead of the cores: more than the longest trip takes.
@@ -77,15 +84,46 @@ const RETURN: (Movement, Movement) = (Movement::NearReturn, Movement::FarReturn)
 /// Bit that distinguishes lines of a page table from other lines.
 const PAGE_TABLE: u64 = 1 << 63;
 
-/// Number of lines of a stack, from its top on, within which a turn mostly stays.
-const STACK_LINES: usize = 4;
+/// Number of lines of a stack, from its top on, that a turn mostly touches: of a shallow stack, and of a deep one. The calls
+/// of an engine are deeper than those of a loop that is written for the simulator. Lines behind the base would be fetched
+/// for nothing, and displace others.
+const SHALLOW_LINES: usize = 4;
+const DEEP_LINES: usize = 12;
+/// Bytes of a host's cache line.
+const HOST_LINE: usize = 64;
+
+/// Top of a stack: the address of its line, and 1 more if the stack is deep.
+#[derive(Clone, Copy)]
+pub(crate) struct Stack(*const u8);
+
+impl Stack {
+    #[inline(always)]
+    pub(crate) fn new(top: *const u8, base: *const u8) -> Stack {
+        let deep = (base as usize).wrapping_sub(top as usize) > DEEP_LINES * HOST_LINE;
+        let within = top as usize % HOST_LINE;
+        Stack(top.wrapping_sub(within).wrapping_add(usize::from(deep)))
+    }
+
+    #[inline(always)]
+    fn is_deep(self) -> bool {
+        !(self.0 as usize).is_multiple_of(HOST_LINE)
+    }
+
+    /// Asks the host to fetch `lines` lines from the top on.
+    #[inline(always)]
+    fn prefetch(self, lines: usize) {
+        for line in 0..lines {
+            prefetch(self.0.wrapping_add(HOST_LINE * line));
+        }
+    }
+}
 
 /// Addresses on the host of what a core touches in its next turn. They are packed, because a prefetch must not wait
 /// for the addresses themselves.
 #[repr(align(32))]
 pub(crate) struct Needs {
     /// Top of the core's stack.
-    pub stack: Cell<*const u8>,
+    pub stack: Cell<Stack>,
     /// Line that the core is about to use.
     pub line: Cell<*const SimLine>,
     /// Entry for that line in the core's private cache.
@@ -98,30 +136,35 @@ impl Needs {
     /// Returns the needs of a core that has not run yet: nothing.
     fn nothing() -> Needs {
         Needs {
-            stack: Cell::new(std::ptr::null()),
+            stack: Cell::new(Stack(std::ptr::null())),
             line: Cell::new(std::ptr::null()),
             entry: Cell::new(std::ptr::null()),
             drained: Cell::new(0),
         }
     }
 
-    /// Asks the host to fetch everything named here.
+    /// Asks the host to fetch what is named here, but for the stack.
     #[inline(always)]
-    pub(crate) fn prefetch(&self) {
-        let stack = self.stack.get();
-        for line in 0..STACK_LINES {
-            prefetch(stack.wrapping_add(64 * line));
-        }
+    fn prefetch(&self) {
         prefetch(self.line.get().cast());
         prefetch(self.entry.get());
     }
 }
+
+/// Time of a core by category, on lines of the host of its own. Accesses of a transaction touch the first two.
+#[repr(align(64))]
+pub(crate) struct Stopwatch(pub Breakdown);
+
+/// Number of lines of a stopwatch that a turn mostly touches.
+const STOPWATCH_LINES: usize = 2;
 
 /// State that the cores of a run share. All cores run on one thread, so cells suffice.
 pub(crate) struct World {
     pub model: Model,
     /// The needs of each core in its next turn.
     pub needs: Box<[Needs]>,
+    /// Time of each core by category.
+    pub breakdowns: Box<[Stopwatch]>,
     pub arena: Arc<Arena>,
     /// Ranges of the arena whose parts lie on different nodes.
     settled: SettledRanges,
@@ -143,10 +186,8 @@ pub(crate) struct World {
     pub fills: Cell<u64>,
     /// Time until which each node's memory is busy, in 1/256 cycles.
     memories: Box<[Cell<u64>]>,
-    /// Time until which the link from each node to each node is busy, in 1/256 cycles. Empty on a mesh.
+    /// Time until which each link is busy in one direction, in 1/256 cycles. Empty on a mesh.
     links: Box<[Cell<u64>]>,
-    /// Time until which each node's port is busy, in 1/256 cycles. All lines between the node and others go through it.
-    ports: Box<[Cell<u64>]>,
     /// Number of lines moved in this run.
     pub traffic: Traffic,
     /// Number of shared-memory operations of this run.
@@ -164,8 +205,11 @@ pub(crate) struct World {
 
 impl World {
     /// Bytes of the host that this state takes for each core, without caches.
-    pub(crate) const BYTES_PER_CORE: usize =
-        2 * size_of::<u64>() + size_of::<Needs>() + Waiting::BYTES_PER_CORE + size_of::<Seat>();
+    pub(crate) const BYTES_PER_CORE: usize = 2 * size_of::<u64>()
+        + size_of::<Needs>()
+        + size_of::<Stopwatch>()
+        + Waiting::BYTES_PER_CORE
+        + size_of::<Seat>();
 
     pub(crate) fn new(
         model: Model,
@@ -176,9 +220,9 @@ impl World {
     ) -> io::Result<World> {
         let cores = model.seats.len();
         let caches = |lines: usize| PrivateCaches::new(model.physical_cores(), lines);
-        let links = if model.cache_per_node { (model.nodes * model.nodes) as usize } else { 0 };
         Ok(World {
             needs: (0..cores).map(|_| Needs::nothing()).collect(),
+            breakdowns: (0..cores).map(|_| Stopwatch(Breakdown::new(true))).collect(),
             queue: Tournament::new(cores),
             waiting: Waiting::new(cores),
             limit: Cell::new(0),
@@ -189,8 +233,7 @@ impl World {
             stand_ins: arena.stand_ins(),
             fills: Cell::new(fills),
             memories: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
-            links: vec![Cell::new(0); links].into_boxed_slice(),
-            ports: vec![Cell::new(0); model.nodes as usize].into_boxed_slice(),
+            links: vec![Cell::new(0); model.links()].into_boxed_slice(),
             traffic: Traffic::default(),
             operations: Cell::new(0),
             ticks_per_second,
@@ -203,6 +246,24 @@ impl World {
             model,
             arena,
         })
+    }
+
+    /// Asks the host to fetch what core `id` touches in its next turn. A core with a deep stack runs an engine, which also
+    /// accounts for its time.
+    #[inline(always)]
+    pub(crate) fn prefetch_for(&self, id: usize) {
+        let needs = &self.needs[id];
+        let stack = needs.stack.get();
+        if stack.is_deep() {
+            stack.prefetch(DEEP_LINES);
+            let stopwatch = std::ptr::from_ref(&self.breakdowns[id]).cast::<u8>();
+            for line in 0..STOPWATCH_LINES {
+                prefetch(stopwatch.wrapping_add(HOST_LINE * line));
+            }
+        } else {
+            stack.prefetch(SHALLOW_LINES);
+        }
+        needs.prefetch();
     }
 
     /// Returns the memory node of `offset`.
@@ -269,38 +330,35 @@ impl World {
         let (place, time) = (self.place(now), self.model.memory_line_time);
         self.traffic.count(MEMORY, home != seat.node());
         let read = queue::<ORDERED>(&self.memories[home as usize], place, time);
-        now.max(read.max(self.queue_for_way::<ORDERED>(home, seat.node(), place)) >> 8)
+        let moved = match self.links.is_empty() {
+            true => read,
+            false => read.max(self.queue_for_way::<ORDERED>(home, seat.node(), place)),
+        };
+        now.max(moved >> 8)
     }
 
-    /// Queues for the ports of both nodes, and for the link from one to the other. Returns the time at which all can move
-    /// a line. Times are in 1/256 cycles.
+    /// Queues for all links on the way from one node to another. Returns the time at which all can move a line. Times are
+    /// in 1/256 cycles.
     ///
     /// A request takes its places in all queues at the same time. If it took each place when it has left the queue before,
     /// queues that requests pass in different orders would push each other's places into the future, and stand idle until
     /// then.
     fn queue_for_way<const ORDERED: bool>(&self, from: u32, to: u32, place: u64) -> u64 {
-        if from == to {
-            return place;
-        }
-        let mut free = place;
-        if self.model.port_line_time != 0 {
-            for node in [from, to] {
-                let port = &self.ports[node as usize];
-                free = free.max(queue::<ORDERED>(port, place, self.model.port_line_time));
-            }
-        }
-        let time = self.model.link_time(from, to);
-        if time != 0 {
-            let link = &self.links[(from * self.model.nodes + to) as usize];
-            free = free.max(queue::<ORDERED>(link, place, time));
-        }
-        free
+        self.model.way(from, to).iter().fold(place, |free, hop| {
+            let link = &self.links[hop.link as usize];
+            free.max(queue::<ORDERED>(link, place, u64::from(hop.line_time)))
+        })
     }
 
     /// Returns the time at which a line that is `ready` at the node `from` can leave for the core at `seat`. The place in
     /// the queue is that of `arrived`, the time of the request: a line can be busy for long, and the way is free for
     /// others meanwhile.
+    #[inline(always)]
     fn leave<const ORDERED: bool>(&self, from: u32, seat: &Seat, arrived: u64, ready: u64) -> u64 {
+        if self.links.is_empty() || from == seat.node() {
+            // Nothing queues, and a line is never ready before its request.
+            return ready;
+        }
         ready.max(self.queue_for_way::<ORDERED>(from, seat.node(), self.place(arrived)) >> 8)
     }
 
@@ -338,26 +396,72 @@ impl World {
         served + m.memory.max(m.directory) + m.shared.saturating_sub(m.directory) + m.transfer
     }
 
-    /// Returns the time at which the shared cache of `hub` has served a line in state `s`, whose directory is asked at
-    /// `start`. The request has `arrived` there before, if the line was busy.
+    /// Returns the node whose shared cache has the data of a line in state `s` that was not found in a private cache. The
+    /// directory at `hub` knows it.
+    #[inline(always)]
+    fn cache_with_data(&self, seat: &Seat, hub: u32, s: &State) -> u32 {
+        let m = &self.model;
+        if !m.cache_per_node {
+            hub
+        } else if s.sharers & m.cluster_bit(seat.node()) != 0 {
+            // The own socket has the line, and the directory only has to permit a write.
+            seat.node()
+        } else if s.flags & EXCLUSIVE != 0 {
+            m.node_of(s.owner).unwrap_or(hub)
+        } else {
+            hub
+        }
+    }
+
+    /// Returns the time of a line's trip from the node `from` to the core at `seat`, if the directory at `hub` was asked. A
+    /// socket sends the line directly. On a chip of tiles it passes the directory's slice of the shared cache, from which a
+    /// message to the core takes `trip`.
+    #[inline(always)]
+    fn trip_of_line(&self, from: u32, hub: u32, seat: &Seat, trip: u64) -> u64 {
+        let m = &self.model;
+        match m.cache_per_node {
+            true => m.one_way(from, seat.node()),
+            false => m.one_way(from, hub) + trip,
+        }
+    }
+
+    /// Returns the times at which a shared cache has served a line in state `s` whose directory at `hub` is asked at
+    /// `start`: as the directory sees it, and as the core sees it. The request has `arrived` at the directory before, if the
+    /// line was busy. A message between the two takes `trip`.
     #[inline(always)]
     fn served_by_cache<const WRITE: bool, const ORDERED: bool>(
         &self,
         seat: &Seat,
         hub: u32,
         s: &State,
-        arrived: u64,
-        start: u64,
-    ) -> u64 {
+        (arrived, start): (u64, u64),
+        trip: u64,
+    ) -> (u64, u64) {
         let m = &self.model;
-        self.traffic.count(SHARED, hub != seat.node());
+        let from = self.cache_with_data(seat, hub, s);
+        self.traffic.count(SHARED, from != seat.node());
+        let (mut done, mut arrives);
+        if from == hub {
+            done = self.leave::<ORDERED>(hub, seat, arrived, start + m.shared) + m.transfer;
+            arrives = done + trip;
+        } else if from == seat.node() {
+            // No data move: the answer of the directory is all that the core waits for.
+            done = start + m.directory;
+            arrives = done + trip;
+        } else {
+            let ready = start + m.directory + m.one_way(hub, from) + m.shared;
+            let sent = self.leave::<ORDERED>(from, seat, arrived, ready) + m.transfer;
+            done = sent + m.one_way(from, hub);
+            arrives = sent + self.trip_of_line(from, hub, seat, trip);
+        }
         let others = s.sharers & !m.cluster_bit(seat.node());
         let alone = others == 0 && s.owner == seat.physical();
-        let data = self.leave::<ORDERED>(hub, seat, arrived, start + m.shared) + m.transfer;
-        match WRITE && !alone && s.sharers != 0 {
-            true => data.max(start + m.directory + 2 * m.farthest(hub, s.sharers)),
-            false => data,
+        if WRITE && !alone && s.sharers != 0 {
+            let invalid = start + m.directory + 2 * m.farthest(hub, s.sharers);
+            done = done.max(invalid);
+            arrives = arrives.max(invalid + trip);
         }
+        (done, arrives)
     }
 
     /// Moves a line that the core at `seat` lacks (or may not write) to the core, starting at `now` or later. Returns
@@ -394,20 +498,25 @@ impl World {
         let arrived = now + m.lookup + trip;
         let busy = s.busy;
         let start = if ORDERED { arrived.max(busy) } else { arrived };
-        let done;
+        let arrives;
         if let Some(node) = owner_node {
             self.traffic.count(OWNER, node != seat.node());
             let ready = start + m.directory + m.one_way(hub, node) + m.owner;
-            done = self.leave::<ORDERED>(node, seat, arrived, ready)
-                + m.one_way(hub, node)
-                + m.transfer;
-            s.busy = done;
+            let sent = self.leave::<ORDERED>(node, seat, arrived, ready) + m.transfer;
+            s.busy = sent + m.one_way(node, hub);
+            arrives = sent + self.trip_of_line(node, hub, seat, trip);
+            if !WRITE && m.cache_per_node && node != seat.node() {
+                // The line goes to memory as well. The next write makes it return there once more.
+                s.flags &= !WRITTEN;
+            }
         } else if cached {
-            done = self.served_by_cache::<WRITE, ORDERED>(seat, hub, &s, arrived, start);
-            s.busy = if WRITE { done } else { start + m.read_occupancy };
+            let served =
+                self.served_by_cache::<WRITE, ORDERED>(seat, hub, &s, (arrived, start), trip);
+            s.busy = if WRITE { served.0 } else { start + m.read_occupancy };
+            arrives = served.1;
         } else {
-            done = self.served_by_memory::<ORDERED>(seat, home, arrived, start);
-            s.busy = done;
+            s.busy = self.served_by_memory::<ORDERED>(seat, home, arrived, start);
+            arrives = s.busy + trip;
             s.sharers = 0;
             s.flags &= !WRITTEN;
             s.body = BodyState::IN_MEMORY;
@@ -428,7 +537,7 @@ impl World {
         }
         line.set_state(&s);
         self.hold(seat, id, s.version);
-        done + trip
+        arrives
     }
 
     /// Puts the line into the private caches of the core at `seat`.
@@ -481,8 +590,9 @@ impl World {
                 if node != seat.node() {
                     after.set(part, Whereabouts::Shared);
                 }
-                let owned = m.directory + 2 * m.one_way(home, node) + m.owner;
-                m.lookup + 2 * trip + owned + leave(node) + m.transfer
+                let owned = m.directory + m.one_way(home, node) + m.owner;
+                let back = self.trip_of_line(node, home, seat, trip);
+                m.lookup + trip + owned + leave(node) + m.transfer + back
             }
             (Whereabouts::Away, _) => {
                 after.set(part, Whereabouts::Shared);

@@ -47,10 +47,11 @@ fn show(name: &str, toml: bool) -> Result<(), Failure> {
             screen::say(&builtin.unwrap_or_else(|| description.to_toml()))
         }
         MachineChoice::Simulated { description, .. } => {
-            screen::say(description.describe().trim_end())?;
+            let text = MachineDescription::text(name);
+            screen::say(&description.describe(text.as_deref()))?;
             match MachineDescription::builtin_text(name) {
                 Some(_) => screen::say(&format!(
-                    "source of each figure: kilocore machines show {name} --toml"
+                    "the file with all comments: kilocore machines show {name} --toml\n"
                 )),
                 None => Ok(()),
             }

@@ -61,6 +61,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     /// Runs one access of an attempt that is still alive. A failed access dooms the attempt.
+    #[inline(always)]
     pub fn access<T>(
         &mut self,
         access: impl FnOnce(&mut Self) -> Result<T, Abort>,

@@ -12,6 +12,7 @@ use txn::{Abort, ColumnSet, Intent};
 impl<'s, M: Machine> Work<'_, 's, M> {
     /// Reads `columns`. If there are none, it reads the first part, which shows whether there is a row. An
     /// attempt that finds one part present and the other one absent will not commit.
+    #[inline(always)]
     pub(super) fn read_row(
         &mut self,
         at: Sited<'s, M>,

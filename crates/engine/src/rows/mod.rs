@@ -218,6 +218,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     /// Returns the record of `key` and the data to find it again. Makes the record if there is none.
+    #[inline(always)]
     fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<(Sited<'s, M>, Found), Abort> {
         let site = self.sites.of_key(table, key);
         let Located { record, name, made } = self.sites.site(site).locate(table, key)?;
@@ -234,6 +235,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok((Sited { site, record }, found))
     }
 
+    #[inline(always)]
     fn read_record(
         &mut self,
         at: Sited<'s, M>,
@@ -270,6 +272,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     /// Reads through the protocol. Scans read so, because a history lists what a scan has seen.
+    #[inline(always)]
     fn read_controlled(
         &mut self,
         at: Sited<'s, M>,

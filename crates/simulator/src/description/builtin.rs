@@ -21,6 +21,12 @@ impl MachineDescription {
         BUILTIN.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
     }
 
+    /// Returns the text of a built-in machine file, or of the machine file at a path, or none if it cannot be read.
+    pub fn text(name_or_path: &str) -> Option<String> {
+        let builtin = Self::builtin_text(name_or_path).map(str::to_owned);
+        builtin.or_else(|| std::fs::read_to_string(name_or_path).ok())
+    }
+
     /// Loads a built-in machine by its name, or a machine file by its path.
     pub fn load(name_or_path: &str) -> Result<MachineDescription, DescriptionError> {
         if let Some(text) = Self::builtin_text(name_or_path) {

@@ -94,9 +94,6 @@ impl MachineDescription {
         let s = self.sockets.as_ref().expect("asked for by the caller");
         s.check_counts()?;
         s.check_levels_between()?;
-        if let Some(gbps) = s.port_bandwidth_gbps {
-            real("sockets.port_bandwidth_gbps", gbps, 0.001, 100_000.0)?;
-        }
         // The latency of memory includes the caches that were searched before.
         let l2 = self.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let searched = (l2.max(self.l1.latency_cycles) + self.shared_cache.latency_cycles) as f64;
@@ -110,7 +107,8 @@ impl MachineDescription {
                 least = level.latency_ns;
             }
         }
-        s.check_triangles()
+        s.check_triangles()?;
+        s.check_links()
     }
 }
 
@@ -170,6 +168,7 @@ impl SocketsDescription {
 }
 
 /// A value that is not allowed.
+#[derive(Debug)]
 pub(super) struct Fault {
     key: String,
     problem: String,
@@ -198,7 +197,7 @@ fn name(key: &str, name: &str) -> Result<(), Fault> {
 }
 
 /// Checks a text that is printed in one line.
-fn line(key: &str, text: &str) -> Result<(), Fault> {
+pub(super) fn line(key: &str, text: &str) -> Result<(), Fault> {
     let count = text.chars().count();
     if (1..=MOST_IN_LINE).contains(&count) && !text.chars().any(char::is_control) {
         return Ok(());
@@ -214,7 +213,7 @@ fn whole(key: &str, value: u64, least: u64, most: u64) -> Result<(), Fault> {
     Err(fault(key, &format!("{value} is not allowed; allowed: {least} to {most}")))
 }
 
-fn real(key: &str, value: f64, least: f64, most: f64) -> Result<(), Fault> {
+pub(super) fn real(key: &str, value: f64, least: f64, most: f64) -> Result<(), Fault> {
     if value >= least && value <= most {
         return Ok(());
     }
@@ -291,6 +290,14 @@ fn line_of_key(text: &str, key: &str) -> usize {
         }
     }
     found
+}
+
+/// Returns the line of `text` that gives `key` its value, if there is one.
+pub(super) fn value_line<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let name = key.rsplit('.').next()?;
+    let line = text.lines().nth(line_of_key(text, key) - 1)?;
+    line.split_once('=').filter(|(found, _)| found.trim() == name)?;
+    Some(line)
 }
 
 /// Returns the name in a table's header line.

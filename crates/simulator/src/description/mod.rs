@@ -4,6 +4,7 @@
 mod builtin;
 mod check;
 mod error;
+mod link;
 mod part;
 mod show;
 mod triangle;
@@ -164,13 +165,50 @@ pub struct SocketsDescription {
     /// Level between sockets in the same position of different chassis, where it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_position: Option<u64>,
-    /// Bandwidth of a socket to all others together, in GB/s. Lines that other sockets read from its memory or its caches
-    /// Bandwidth between a socket and all others together, in GB/s: of what it sends and receives, for reads, write-backs
-    /// and transfers between caches. None if only the bandwidths between pairs limit it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub port_bandwidth_gbps: Option<f64>,
     /// Levels of distance, with a socket's own memory first.
     pub level: Vec<LevelDescription>,
+    /// Links between sockets. If the list is empty, each two sockets have a link of their own with their level's bandwidth.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<LinkDescription>,
+    /// The machine of which these sockets are a part. Idle sockets have no core or cache in a run, but lines pass their
+    /// links. None for a whole machine.
+    #[serde(skip)]
+    pub part_of: Option<WholeMachine>,
+}
+
+/// The sockets of a machine of which a description is a part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeMachine {
+    /// Number of all sockets.
+    pub count: u64,
+    /// Number of sockets in a chassis.
+    pub chassis_sockets: u64,
+    /// Numbers that the part's sockets have in the whole machine.
+    pub sockets: Vec<u64>,
+}
+
+/// Description of equal links between sockets, or between sockets and what lies between them. A link carries
+/// `bandwidth_gbps` in each direction at the same time. The texts in the lists are explained in
+/// `crates/simulator/src/description/link.rs`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkDescription {
+    /// Name in reports.
+    pub name: String,
+    /// Bandwidth of one link in each direction, in GB/s.
+    pub bandwidth_gbps: f64,
+    /// Set if both directions together have that bandwidth.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub directions_share: bool,
+    /// Links that each chassis has: `"0-1"`, `"*-controller"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within_chassis: Vec<String>,
+    /// Links that each two chassis have: `"controller-controller"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between_chassis: Vec<String>,
+    /// Links that exist once, with the numbers of sockets in the whole machine: `"0-4"`, `"*-crossbar"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within_machine: Vec<String>,
 }
 
 /// Description of a level of distance between sockets.
@@ -181,7 +219,8 @@ pub struct LevelDescription {
     pub name: String,
     /// Latency from load to use of memory at this distance, in ns, on an idle machine.
     pub latency_ns: f64,
-    /// Bandwidth with which a whole socket reads from one other socket over this distance, in GB/s.
+    /// Bandwidth with which a whole socket reads memory at this distance, in GB/s. For other sockets than the own one it is
+    /// that of the link between the two, unless the file lists links.
     pub bandwidth_gbps: f64,
 }
 

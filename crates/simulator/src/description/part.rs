@@ -1,6 +1,6 @@
 //! Parts of a machine: a run that fills only some of its sockets, or takes its cores in another order.
 
-use super::{MachineDescription, SocketsDescription};
+use super::{MachineDescription, SocketsDescription, WholeMachine};
 
 impl MachineDescription {
     /// Returns the machine whose threads take cores in the order `steps`, as in
@@ -40,8 +40,9 @@ impl SocketsDescription {
             false => chosen.iter().map(|socket| self.cores_of(*socket)).collect(),
         };
         let count = chosen.len() as u64;
+        let part_of = Some(self.whole_of(&chosen));
         if first == 0 {
-            return SocketsDescription { count, cores_by_socket, ..self };
+            return SocketsDescription { count, cores_by_socket, part_of, ..self };
         }
         // The chosen sockets may begin in the middle of a chassis, so all their levels are listed.
         let level = |a: &u64, b: &u64| self.level_between(*a, *b) as u64;
@@ -53,7 +54,21 @@ impl SocketsDescription {
             within_chassis: chosen.iter().map(row).collect(),
             between_chassis: None,
             same_position: None,
+            part_of,
             ..self
+        }
+    }
+
+    /// Returns the whole machine of which the sockets `chosen` are a part.
+    fn whole_of(&self, chosen: &[u64]) -> WholeMachine {
+        let numbers = self.numbers_in_whole();
+        let sockets = chosen.iter().map(|socket| numbers[*socket as usize]).collect();
+        match &self.part_of {
+            Some(whole) => WholeMachine { sockets, ..whole.clone() },
+            None => {
+                let (count, chassis_sockets) = (self.count, self.chassis_sockets);
+                WholeMachine { count, chassis_sockets, sockets }
+            }
         }
     }
 }

@@ -232,7 +232,8 @@ impl Measuring {
             within_chassis: topology.level_matrix(),
             between_chassis: None,
             same_position: None,
-            port_bandwidth_gbps: None,
+            link: Vec::new(),
+            part_of: None,
             level,
         }
     }

@@ -1,6 +1,8 @@
 //! Tests of machine files: the built-in files load, and errors are explained in one line.
 
-use kilocore_simulator::{MachineDescription, builtin_names};
+use kilocore_simulator::{MachineDescription, SimCore, Simulated, SimulatedOptions, builtin_names};
+use machine::{Body, Core, Machine};
+use std::sync::Arc;
 
 fn error_of(change: impl Fn(&str) -> String) -> String {
     let text = change(MachineDescription::builtin_text("graphite").unwrap());
@@ -15,7 +17,7 @@ fn every_builtin_machine_loads_and_survives_a_round_trip() {
         let machine = MachineDescription::load(name).unwrap();
         assert_eq!(machine.name, name);
         assert_eq!(MachineDescription::parse(&machine.to_toml(), name).unwrap(), machine);
-        assert!(machine.describe().contains(&machine.title));
+        assert!(machine.describe(None).contains(&machine.title));
     }
     assert_eq!(MachineDescription::load("superdome-flex").unwrap().cores(), 1568);
     assert_eq!(MachineDescription::load("graphite").unwrap().cores(), 1024);
@@ -127,4 +129,28 @@ fn names_and_titles_are_fit_to_be_printed() {
     };
     let error = error_of(title);
     assert!(error.ends_with("allowed: 1 to 200 characters without control characters"), "{error}");
+}
+
+#[test]
+fn the_example_in_the_architecture_page_is_a_complete_machine() {
+    let page = include_str!("../../../../ARCHITECTURE.md");
+    let (_, section) = page.split_once("\n## Adding a machine\n").expect("the section is there");
+    let (_, example) = section.split_once("```toml\n").expect("the example is there");
+    let (example, rest) = example.split_once("```").expect("the example ends");
+    let machine = MachineDescription::parse(example, "two-boxes.toml").unwrap();
+    assert_eq!(machine.cores(), 128);
+    assert_eq!(MachineDescription::parse(&machine.to_toml(), "two-boxes.toml").unwrap(), machine);
+    let listed = machine.describe(Some(example));
+    for way in ["0-1-3", "0-controller.0-controller.1-4"] {
+        assert!(rest.contains(way) && listed.contains(way), "{way}: {listed}");
+    }
+    assert!(
+        listed.contains("16 GB/s each way: in each chassis 0-1 0-2 1-3 2-3  # of each direction"),
+        "{listed}"
+    );
+    let run = Simulated::new(Arc::new(machine), SimulatedOptions::default()).unwrap();
+    let bodies =
+        (0..128).map(|_| Box::new(|core: &SimCore| core.compute(1)) as Body<'_, Simulated>);
+    run.run(bodies.collect(), vec![]).unwrap();
+    assert!(run.clock() > 0);
 }

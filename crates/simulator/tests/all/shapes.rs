@@ -5,9 +5,9 @@ use machine::{Body, Core, Machine, Place, SettledRange, Word, Zeroed};
 use std::sync::Arc;
 
 #[repr(C, align(64))]
-struct Cell {
-    line: SimLine,
-    word: Word,
+pub(crate) struct Cell {
+    pub line: SimLine,
+    pub word: Word,
 }
 
 // SAFETY: the type consists of a line and a word. Zeros are valid for both, and there is nothing to drop.
@@ -145,13 +145,13 @@ fn rate_of_three_sockets(write: bool) -> f64 {
 }
 
 #[test]
-fn a_socket_sends_no_more_than_its_port_allows() {
-    // The links of the three would carry 48.5 GB/s, the memory 101.3, the port 32.3.
+fn a_socket_sends_no_more_than_its_links_allow() {
+    // Two of the three thirds of the lines pass the same link of 16.2 GB/s, so 24.3 is the most.
     let reading = rate_of_three_sockets(false);
-    assert!((24.0..33.0).contains(&reading), "{reading} GB/s");
-    // Lines that return take their share of the port.
+    assert!((23.0..24.4).contains(&reading), "{reading} GB/s");
+    // Lines that return pass the links in the other direction. They only share the memory.
     let writing = rate_of_three_sockets(true);
-    assert!((0.4..0.65).contains(&(writing / reading)), "{writing} GB/s of {reading}");
+    assert!((0.9..1.1).contains(&(writing / reading)), "{writing} GB/s of {reading}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Turns a table of `hardware.toml` into a machine description.
 //!
 //! The table has what an operating system tells about a machine. What it can't tell (latencies of caches in cycles,
-//! memory parallelism, width of copies, gain of SMT, bandwidth of a socket's port) comes from a built-in machine file with a
+//! memory parallelism, width of copies, gain of SMT, links between sockets) comes from a built-in machine file with a
 //! processor of the same family. The key `processor` names that file. Without it the text in `name` decides
 //! ([`FAMILIES`]). The key `machine` names a machine file that is taken as a whole.
 
@@ -52,7 +52,6 @@ pub(super) struct Hardware {
     l2_KiB: Option<u64>,
     l3_KiB_per_socket: Option<u64>,
     l3_KiB_per_core: Option<u64>,
-    port_bandwidth_GBps: Option<f64>,
 }
 
 impl Hardware {
@@ -134,6 +133,8 @@ impl Hardware {
             latency_ns: level.latency_ns,
             bandwidth_gbps: level.bandwidth_gbps,
         };
+        // Links are those of one machine. Another one of the family has a link for each two sockets.
+        let same = (like.count, like.chassis_sockets) == (count, distances.chassis_sockets);
         Ok(SocketsDescription {
             count,
             cores_per_socket,
@@ -143,8 +144,9 @@ impl Hardware {
             within_chassis: distances.within_chassis,
             between_chassis: distances.between_chassis,
             same_position: distances.same_position,
-            port_bandwidth_gbps: self.port_bandwidth_GBps.or(like.port_bandwidth_gbps),
             level: levels.into_iter().map(described).collect(),
+            link: if same { like.link.clone() } else { Vec::new() },
+            part_of: None,
         })
     }
 

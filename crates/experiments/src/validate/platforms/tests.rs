@@ -147,3 +147,15 @@ fn latencies_from_socket_0_divide_levels() {
         "{error}"
     );
 }
+
+#[test]
+fn links_are_those_of_the_same_machine_only() {
+    let carried = Platforms::carried();
+    let links = |name: &str| {
+        let machine = carried.platform(name).unwrap().expect("a carried platform").machine;
+        machine.sockets.as_ref().unwrap().link.len()
+    };
+    assert_eq!((links("hpe"), links("power8"), links("power9")), (3, 2, 2));
+    let smaller = of(&BOX.replacen("smt = 2", "smt = 2\nprocessor = \"power8\"", 1), "").unwrap();
+    assert!(smaller.machine.sockets.as_ref().unwrap().link.is_empty());
+}
