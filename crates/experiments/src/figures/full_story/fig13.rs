@@ -41,8 +41,10 @@ pub(super) const FIGURE: Figure = Figure {
     x: CORES,
     series,
     panels: &[
-        lines("HPE, warehouses where the released program loads them", "hpe", Measure::Throughput),
-        lines("HPE, warehouses at the workers that use them", HOME, Measure::Throughput),
+        lines("HPE, warehouses where the released program loads them", "hpe", Measure::Throughput)
+            .beside(HOME),
+        lines("HPE, warehouses at the workers that use them", HOME, Measure::Throughput)
+            .beside("hpe"),
         against(
             "HPE: ratio, released placement to placement at the worker",
             "hpe",
