@@ -24,6 +24,32 @@ pub struct AccessOptions {
     pub rows: Allocator,
     /// Where the protocol's entries for records get their memory.
     pub entries: Allocator,
+    /// What happens to rows that a procedure announces.
+    pub announcements: Announcements,
+    /// Where the pointers to indexes lie.
+    pub pointers: IndexPointers,
+}
+
+/// What happens to rows that a procedure announces before it accesses them (the fifth optimisation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Announcements {
+    /// Their index entries and records are prefetched together, so that cache misses overlap.
+    #[default]
+    Prefetched,
+    /// Nothing: each access fetches what it needs when it needs it.
+    Ignored,
+}
+
+/// Where the pointers to indexes lie (section 4.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IndexPointers {
+    /// In private memory of each session, which costs nothing.
+    #[default]
+    Private,
+    /// In one place of shared memory.
+    Shared,
+    /// In the memory of each socket. Without sockets that sessions belong to, in one place.
+    PerSocket,
 }
 
 /// Where memory comes from (the first optimisation).
@@ -40,7 +66,9 @@ impl AccessOptions {
     /// Returns true if an access needs more than a call of the protocol with the columns that it names.
     pub(crate) fn are_special(self) -> bool {
         let memory = self.rows != Allocator::Arena || self.entries != Allocator::Arena;
-        self.copies != Copies::Columns || self.columns != ColumnLookup::Compiled || memory
+        let found =
+            self.columns != ColumnLookup::Compiled || self.pointers != IndexPointers::Private;
+        self.copies != Copies::Columns || found || memory
     }
 
     /// Returns those of `columns` that are read without the protocol.

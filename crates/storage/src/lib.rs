@@ -13,6 +13,7 @@ pub mod faults;
 mod guard;
 mod hot_columns;
 pub mod index;
+mod index_pointers;
 mod key_layout;
 mod loader;
 mod ordered_rows;
@@ -27,7 +28,9 @@ mod table;
 mod values;
 mod view;
 
-pub use access_options::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies};
+pub use access_options::{
+    AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
+};
 pub use appended::Appended;
 pub use aside::Absence;
 pub use guard::Guard;

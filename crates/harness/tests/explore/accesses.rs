@@ -1,7 +1,9 @@
 //! Tests the options of accesses under adversarial schedules, with every protocol that promises serializability.
 
 use crate::{exploration, passes};
-use engine::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies};
+use engine::{
+    AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
+};
 use kilocore_harness::explore::Exploration;
 use machine::Explored;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
@@ -97,6 +99,8 @@ const BYPASS: AccessOptions = AccessOptions {
     columns: ColumnLookup::Compiled,
     rows: Allocator::Arena,
     entries: Allocator::Arena,
+    announcements: Announcements::Prefetched,
+    pointers: IndexPointers::Private,
 };
 
 #[test]
@@ -119,7 +123,9 @@ fn tpcc_without_control_of_constant_columns() {
 #[test]
 fn whole_records() {
     let columns = ColumnLookup::Catalogue;
-    let whole = AccessOptions { copies: Copies::Records, columns, ..AccessOptions::default() };
+    let pointers = IndexPointers::Shared;
+    let whole =
+        AccessOptions { copies: Copies::Records, columns, pointers, ..AccessOptions::default() };
     let allocated = AccessOptions { rows: Allocator::Malloc, entries: Allocator::Malloc, ..whole };
     for (access, protocol) in
         protocols().into_iter().flat_map(|name| [(whole, name), (allocated, name)])
