@@ -111,7 +111,7 @@ fn can_elide(latch: LatchKind, machines: &[&MachineChoice]) -> Result<(), Failur
     let is_native = |machine: &&&MachineChoice| matches!(machine, MachineChoice::Native);
     match machines.iter().find(is_native) {
         Some(machine) if latch == LatchKind::Elided => Err(Failure::refused(format!(
-            "--cc-option latch=elided: the processors of machine {} no longer elide latches; allowed there: usual, mutex, \
+            "--cc-option latch=elided: the processors of the {} machine no longer elide latches; allowed there: usual, mutex, \
              spin, queue, and elided on simulated machines",
             machine.name()
         ))),
