@@ -18,6 +18,7 @@ pub use svg::escaped;
 use super::view::{Views, views};
 use super::{Figure, Kind, Line, Panel, Scale};
 use canvas::{Anchor, GREY, INK, Text};
+use std::collections::BTreeSet;
 
 /// Width of a picture in pixels.
 const WIDTH: f64 = 760.0;
@@ -42,13 +43,9 @@ const COLOURS: [&str; 9] = [
 pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
     let mut picture = Picture::new(WIDTH, TITLE + PANEL * figure.panels.len() as f64 + NOTE);
     picture.text(Text::at(14.0, 22.0, figure.heading()).bold());
-    // A name has one colour and one mark in all panels.
-    let mut names: Vec<&str> = Vec::new();
-    for line in lines {
-        if !names.contains(&line.name.as_str()) {
-            names.push(&line.name);
-        }
-    }
+    // A name has one colour and one mark in all panels, and in all figures with the same names.
+    let names: BTreeSet<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     for (at, panel) in figure.panels.iter().enumerate() {
         let top = TITLE + PANEL * at as f64;
         picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
@@ -68,7 +65,8 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
 }
 
 /// Draws the first of the views into the panel that begins at `top`. The axes reach the values of both. The horizontal axis
-/// has a label. A series has the colour of its place among `names`.
+/// has a label. A series has the colour of its place
+/// among `names`.
 fn draw_lines(
     picture: &mut Picture,
     top: f64,
