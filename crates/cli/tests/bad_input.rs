@@ -51,6 +51,9 @@ fn options_of_the_engine_and_the_end_of_a_run() {
         "run ycsb --cc WAIT_DIE --cc-option latch=ticket",
         &["latch is ticket;", "mutex, spin"],
     );
+    let elided = &["latch=elided", "native machine no longer elide latches", "mutex"];
+    refused("run ycsb --cc WAIT_DIE --cc-option latch=elided", elided);
+    refused("run ycsb --engine-option index-pointers=far", &["private, shared, per-socket"]);
     refused("run ycsb --cc SILO --cc-option latch=spin", &["latch is only for NO_WAIT, WAIT_DIE"]);
 }
 

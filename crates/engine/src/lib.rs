@@ -28,4 +28,7 @@ pub use engine::{Dataset, Engine, EngineError, EngineOptions, TypedEngine};
 pub use log::{Commit, CommitSink, LoggedWrite, SinkError, Ticket};
 pub use options::ACCESS_KNOBS;
 pub use session::{RowVisit, Session, Start, Walk};
-pub use storage::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, Timing};
+pub use storage::{
+    AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
+    Timing,
+};

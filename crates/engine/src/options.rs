@@ -1,7 +1,10 @@
 //! The options of the engine's accesses: their names and values on command lines and in records.
 
 use protocols::Knob;
-use storage::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, Timing};
+use storage::{
+    AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
+    Timing,
+};
 
 /// All options of accesses. They are apart from those of protocols, because no protocol heeds them.
 pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
@@ -93,6 +96,42 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
             Timing::Off => "off".to_owned(),
             Timing::Accesses => "accesses".to_owned(),
             Timing::Versions => "versions".to_owned(),
+        }),
+    },
+    Knob {
+        name: "announced-rows",
+        summary: "prefetch the rows that a procedure announces, or fetch each when it is accessed (Full story, opt5)",
+        allowed: "prefetched, ignored",
+        set: |options, value| {
+            options.announcements = match value {
+                "prefetched" => Announcements::Prefetched,
+                "ignored" => Announcements::Ignored,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.announcements {
+            Announcements::Prefetched => "prefetched".to_owned(),
+            Announcements::Ignored => "ignored".to_owned(),
+        }),
+    },
+    Knob {
+        name: "index-pointers",
+        summary: "have the pointers to indexes in each session, in one place, or on each socket (Full story, Power9 RI)",
+        allowed: "private, shared, per-socket",
+        set: |options, value| {
+            options.pointers = match value {
+                "private" => IndexPointers::Private,
+                "shared" => IndexPointers::Shared,
+                "per-socket" => IndexPointers::PerSocket,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.pointers {
+            IndexPointers::Private => "private".to_owned(),
+            IndexPointers::Shared => "shared".to_owned(),
+            IndexPointers::PerSocket => "per-socket".to_owned(),
         }),
     },
 ];

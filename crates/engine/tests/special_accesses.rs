@@ -2,8 +2,8 @@
 //! shorter way than on modelled machines.
 
 use kilocore_engine::{
-    AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, EngineOptions, Session, Start,
-    registry,
+    AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, EngineOptions,
+    IndexPointers, Session, Start, Timing, registry,
 };
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{ProtocolOptions, registry::declarations};
@@ -62,6 +62,9 @@ fn with_each(test: impl Fn(&mut dyn Session)) {
                 columns: [ColumnLookup::Compiled, ColumnLookup::Catalogue][number >> 2 & 1],
                 rows: [Allocator::Arena, Allocator::Malloc][number >> 3 & 1],
                 entries: [Allocator::Malloc, Allocator::Arena][number >> 1 & 1],
+                announcements: [Announcements::Prefetched, Announcements::Ignored][number & 1],
+                pointers: [IndexPointers::Shared, IndexPointers::Private][number >> 2 & 1],
+                timing: [Timing::Versions, Timing::Off][number >> 3 & 1],
             };
             let arena = ArenaOptions { reserve_bytes: 1 << 27, ..ArenaOptions::default() };
             let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };

@@ -211,6 +211,9 @@ pub enum LatchKind {
     Spin,
     /// A queue in which each session waits at a line of its own (MCS).
     Queue,
+    /// One word, which a session only reads while no other session wants it (hardware lock elision). Natively it is a
+    /// mutex, because today's processors no longer elide.
+    Elided,
 }
 
 /// When a record is locked for a write.
@@ -507,13 +510,14 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "latch",
         summary: "latches over lists of requests: what suits the machine, a mutex, spinning, a queue (Full story, opt3)",
-        allowed: "usual, mutex, spin, queue",
+        allowed: "usual, mutex, spin, queue, elided",
         set: |options, value| {
             options.latch = match value {
                 "usual" => LatchKind::Usual,
                 "mutex" => LatchKind::Mutex,
                 "spin" => LatchKind::Spin,
                 "queue" => LatchKind::Queue,
+                "elided" => LatchKind::Elided,
                 _ => return None,
             };
             Some(())
@@ -523,6 +527,7 @@ pub const KNOBS: &[Knob] = &[
             LatchKind::Mutex => "mutex".to_owned(),
             LatchKind::Spin => "spin".to_owned(),
             LatchKind::Queue => "queue".to_owned(),
+            LatchKind::Elided => "elided".to_owned(),
         }),
     },
     Knob {

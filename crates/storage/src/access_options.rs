@@ -30,6 +30,32 @@ pub struct AccessOptions {
     pub entries: Allocator,
     /// How often an access reads the clock.
     pub timing: Timing,
+    /// What happens to rows that a procedure announces.
+    pub announcements: Announcements,
+    /// Where the pointers to indexes lie.
+    pub pointers: IndexPointers,
+}
+
+/// What happens to rows that a procedure announces before it accesses them (the fifth optimisation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Announcements {
+    /// Their index entries and records are prefetched together, so that cache misses overlap.
+    #[default]
+    Prefetched,
+    /// Nothing: each access fetches what it needs when it needs it.
+    Ignored,
+}
+
+/// Where the pointers to indexes lie (section 4.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IndexPointers {
+    /// In private memory of each session, which costs nothing.
+    #[default]
+    Private,
+    /// In one place of shared memory.
+    Shared,
+    /// In the memory of each socket. Without sockets that sessions belong to, in one place.
+    PerSocket,
 }
 
 /// How often an access through the protocol reads the clock, in a program that measures itself.
@@ -85,8 +111,10 @@ impl AccessOptions {
     /// Returns true if an access needs more than a call of the protocol with the columns that it names.
     pub(crate) fn are_special(self) -> bool {
         let memory = self.rows != Allocator::Arena || self.entries != Allocator::Arena;
-        let compiled = self.columns == ColumnLookup::Compiled && self.timing == Timing::Off;
-        self.copies != Copies::Columns || !compiled || memory
+        let found = self.columns != ColumnLookup::Compiled
+            || self.pointers != IndexPointers::Private
+            || self.timing != Timing::Off;
+        self.copies != Copies::Columns || found || memory
     }
 
     /// Returns those of `columns` that are read without the protocol.

@@ -13,6 +13,7 @@ pub mod faults;
 mod guard;
 mod hot_columns;
 pub mod index;
+mod index_pointers;
 mod key_layout;
 mod loader;
 mod ordered_rows;
@@ -28,7 +29,8 @@ mod values;
 mod view;
 
 pub use access_options::{
-    AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, Timing, nanoseconds, read_clock,
+    AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
+    Timing, nanoseconds, read_clock,
 };
 pub use appended::Appended;
 pub use aside::Absence;

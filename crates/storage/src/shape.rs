@@ -7,12 +7,13 @@
 use crate::{
     access_options::{AccessOptions, ColumnLookup, Copies, look_up},
     hot_columns::HotColumns,
+    index_pointers::PointerCopies,
     key_layout::key_words,
     record::{Header, Record},
     values,
 };
 use machine::{
-    Arena, Machine, Word, Zeroed,
+    Arena, Machine, OutOfMemory, Word, Zeroed,
     cold::{Arc, OnceLock},
 };
 use std::{any::TypeId, marker::PhantomData};
@@ -108,6 +109,8 @@ pub struct Shape<M: Machine> {
     dense: OnceLock<Dense>,
     /// Set if rows are parts into hot and cold columns.
     parts: Option<Box<HotColumns<M>>>,
+    /// Pointers to the table's index, if accesses follow them.
+    pointers: Option<PointerCopies<M>>,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -231,6 +234,7 @@ impl<M: Machine> Shape<M> {
             arena: arena.clone(),
             dense: OnceLock::new(),
             parts: None,
+            pointers: None,
             machine: PhantomData,
             layout,
             schema: Arc::new(schema),
@@ -262,9 +266,19 @@ impl<M: Machine> Shape<M> {
         self.access
     }
 
-    /// Finds `columns` in the catalogue by their names, if that is how accesses find columns.
+    /// Returns the same shape with the pointers to the table's index that its accesses follow.
+    pub(crate) fn with_pointers(self, arena: &Arc<Arena>) -> Result<Self, OutOfMemory> {
+        let pointers = PointerCopies::of(arena, self.access.pointers)?;
+        Ok(Shape { pointers, ..self })
+    }
+
+    /// Follows the pointer to the table's index, and finds `columns` in the catalogue by their names, if that is how
+    /// accesses find rows and columns.
     #[inline]
     pub fn look_up(&self, core: &M::Core, columns: ColumnSet) {
+        if let Some(pointers) = &self.pointers {
+            pointers.follow(core);
+        }
         if self.access.columns == ColumnLookup::Catalogue {
             look_up::<M>(core, &self.schema, columns);
         }

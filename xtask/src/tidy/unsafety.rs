@@ -45,6 +45,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/index/hash/mod.rs", "buckets are words at offsets of an arena"),
     ("crates/storage/src/index/hash/growth.rs", "a growth is words at an offset of an arena"),
     ("crates/storage/src/index/key.rs", "the rests of a node's keys are words behind the node"),
+    ("crates/storage/src/index_pointers.rs", "zeros are valid: a pointer"),
     ("crates/storage/src/index/perfect.rs", "entries are words at offsets of an arena"),
     ("crates/storage/src/index/red_black/mod.rs", "zeros are valid: the head of the tree"),
     ("crates/storage/src/index/red_black/node.rs", "nodes are words at offsets of an arena"),

@@ -7,8 +7,8 @@ use engine::registry::declarations as architectures;
 use engine::{ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration, EngineError};
 use machine::Native;
 use protocols::{
-    Declaration, Isolation, IsolationError, KNOBS, Knob, ProtocolOptions, TimestampAllocation,
-    registry,
+    Declaration, Isolation, IsolationError, KNOBS, Knob, LatchKind, ProtocolOptions,
+    TimestampAllocation, registry,
 };
 
 /// Returns the declarations of all protocols.
@@ -102,7 +102,21 @@ pub fn protocol_options(
             return Err(Failure::refused(message));
         }
     }
+    can_elide(options.latch, machines)?;
     Ok(options)
+}
+
+/// Refuses elided latches if one of `machines` is native.
+fn can_elide(latch: LatchKind, machines: &[&MachineChoice]) -> Result<(), Failure> {
+    let is_native = |machine: &&&MachineChoice| matches!(machine, MachineChoice::Native);
+    match machines.iter().find(is_native) {
+        Some(machine) if latch == LatchKind::Elided => Err(Failure::refused(format!(
+            "--cc-option latch=elided: the processors of the {} machine no longer elide latches; allowed there: usual, mutex, \
+             spin, queue, and elided on simulated machines",
+            machine.name()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the options of accesses that `--engine-option` requests.

@@ -20,8 +20,8 @@ use protocols::{
     mechanisms::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
-    ByteKey, Epochs, Heap, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table,
-    ValueSpace, Values,
+    Announcements, ByteKey, Epochs, Heap, LeafRows, Piece, Record, RowHead, RowState, Space, Store,
+    Table, ValueSpace, Values,
 };
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
@@ -356,6 +356,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     pub fn prefetch(&self, table: TableId, keys: &[u64], columns: ColumnSet) {
         let (home, core) = (self.data.table(table), self.data.core);
         if M::MODELLED && !core.prefetches_lines() {
+            return;
+        }
+        if home.shape().access().announcements == Announcements::Ignored {
             return;
         }
         // Prefetches all buckets first, and then what they point to. A single key was part of a list in an

@@ -63,8 +63,23 @@ pub struct Panel {
     pub title: &'static str,
     /// Group of the series that it shows.
     pub group: &'static str,
+    /// Another group whose values the axes reach, too, so that two panels can be compared by eye. Without one it is the
+    /// panel's own.
+    pub beside: &'static str,
     /// Form of the panel.
     pub kind: Kind,
+}
+
+impl Panel {
+    /// Returns a panel with axes of its own.
+    pub const fn new(title: &'static str, group: &'static str, kind: Kind) -> Panel {
+        Panel { title, group, beside: group, kind }
+    }
+
+    /// Returns the panel with axes that reach the values of the group `beside`, too.
+    pub const fn beside(self, beside: &'static str) -> Panel {
+        Panel { beside, ..self }
+    }
 }
 
 /// Form of a panel.
@@ -128,7 +143,30 @@ pub struct Place {
     pub point: Point,
 }
 
+/// First letters of the number of a table of a paper, which is one of its figures here.
+const TABLE: &str = "table-";
+
+/// Returns what a paper calls its figure `number`: `figure 8a`, or `table 2` for `table-2`.
+pub fn spoken(number: &str) -> String {
+    match number.strip_prefix(TABLE) {
+        Some(number) => format!("table {number}"),
+        None => format!("figure {number}"),
+    }
+}
+
 impl Figure {
+    /// Returns the figure's heading: what the paper calls it, and its title.
+    pub fn heading(&self) -> String {
+        let spoken = spoken(self.number);
+        let (first, rest) = spoken.split_at(1);
+        format!("{}{rest}: {}", first.to_uppercase(), self.title)
+    }
+
+    /// Returns whether the figure only sums up runs that other figures of the paper have.
+    pub fn is_summary(&self) -> bool {
+        self.number.starts_with(TABLE)
+    }
+
     /// Returns the name of the figure's folder, for example `abyss-08a`.
     pub fn folder(&self) -> String {
         let digits = self.number.trim_end_matches(|c: char| c.is_ascii_lowercase());

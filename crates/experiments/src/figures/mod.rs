@@ -37,7 +37,7 @@ pub use data::{Data, Line, Measure};
 pub use figure::{Comparison, Effort, Figure, Kind, Panel, Place, Scale, Series};
 pub use lengths::growth;
 pub use point::Point;
-pub use program::{Length, Measured, Program, fitted_work, work_cycles_of};
+pub use program::{Length, Measured, Program, Remote, fitted_work, work_cycles_of};
 pub use setting::Setting;
 
 /// A paper with its figures.
@@ -72,5 +72,7 @@ impl Paper {
     }
 }
 
+#[cfg(test)]
+mod statements;
 #[cfg(test)]
 mod tests;

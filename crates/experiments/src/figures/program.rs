@@ -29,6 +29,37 @@ const TITLE: &str = "measured-program";
 /// different lengths a scheme would be compared with warmer caches than another.
 const FIRST: f64 = 0.125;
 
+/// Largest busy time of a quick run in core seconds, unless the caller gives another. The figures of the paper have a
+/// thousand quick runs, which together take some ten minutes of a host with two cores.
+const QUICK_BUSY_S: f64 = 0.5;
+
+/// Warehouses that remote accesses of the measured program go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remote {
+    /// Any other than the home.
+    Anywhere,
+    /// Those of a block of so many warehouses, which is so many blocks away from that of the home. With a block for each
+    /// socket, all remote warehouses of a worker are at one distance.
+    Blocks {
+        /// Warehouses of a block.
+        warehouses: u64,
+        /// Blocks from the home's to that of the remote warehouses.
+        steps: u64,
+    },
+}
+
+impl Remote {
+    /// Returns the words that a run's title ends with.
+    fn name(self) -> String {
+        match self {
+            Remote::Anywhere => String::new(),
+            Remote::Blocks { warehouses, steps } => {
+                format!(", {steps} blocks of {warehouses} away")
+            }
+        }
+    }
+}
+
 /// A run of the measured program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -52,6 +83,8 @@ pub struct Program {
     pub remote_pct: (u64, u64),
     /// Sockets of the warehouses: of their loader, as in the released program, or of their worker.
     pub placement: Placement,
+    /// Which warehouses remote accesses go to.
+    pub remote: Remote,
     /// Number of threads of the measurement to show beside the run, if it is another number. It makes sense for values by
     /// thread and for ratios.
     pub beside: Option<u64>,
@@ -90,6 +123,7 @@ impl Program {
             numa,
             remote_pct,
             placement,
+            remote: Remote::Anywhere,
             beside: None,
         }
     }
@@ -98,9 +132,10 @@ impl Program {
     pub fn title(&self) -> String {
         let Program { platform, variant, scheme, warehouses, cores, smt, order, numa, .. } = self;
         let ((lines, payments), placement) = (self.remote_pct, self.placement.name());
+        let to = self.remote.name();
         format!(
             "{platform} {variant} {scheme}, {warehouses} warehouses {placement}, {cores} threads, SMT {smt} {order}, \
-             memory {numa}, {lines} % of lines and {payments} % of payments remote"
+             memory {numa}, {lines} % of lines and {payments} % of payments remote{to}"
         )
     }
 
@@ -136,9 +171,13 @@ impl Program {
             ..ValidateOptions::default()
         };
         let mut made = Configuration::of(&row.rows[0], &row, &options, work_cycles);
+        if let Remote::Blocks { warehouses, steps } = self.remote {
+            (made.workload.remote_block, made.workload.remote_steps) = (warehouses, steps);
+        }
         let plan = &mut made.plan;
         if let Some(growth) = &mut plan.growth {
-            growth.most_busy_s = length.busy_s.unwrap_or(growth.most_busy_s);
+            let usual_s = length.effort.pick(growth.most_busy_s, QUICK_BUSY_S);
+            growth.most_busy_s = length.busy_s.unwrap_or(usual_s);
             let most_s = growth.most_busy_s / self.cores as f64;
             let first_s = match self.warehouses >= self.cores {
                 true => FIRST * most_s,

@@ -143,6 +143,42 @@ fn figures_have_names_panels_and_checks_of_their_own() {
     }
 }
 
+/// Largest number of cores of a quick run by its machine. Larger ones need more memory and time than usual hosts have.
+const QUICK_CORES: usize = 448;
+
+#[test]
+fn quick_figures_resolve_to_runs_that_usual_hosts_can_simulate() {
+    for figure in figures() {
+        let (quick, full) = (figure.places(Effort::Quick), figure.places(Effort::Full));
+        assert!(quick.len() <= full.len() && quick.len() <= 180, "{}", figure.number);
+        for place in &quick {
+            // Every run can be simulated: no build, scheme or distance is missing.
+            assert_eq!(place.point.unable(), None, "{}: {place:?}", figure.number);
+            let most = if figure.machine == "graphite" { 1024 } else { QUICK_CORES };
+            assert!(place.point.cores() <= most, "{}: {place:?}", figure.number);
+        }
+    }
+}
+
+#[test]
+fn a_summary_has_only_runs_of_other_figures() {
+    let mut summaries = 0;
+    for paper in PAPERS {
+        for summary in paper.figures.iter().filter(|figure| figure.is_summary()) {
+            summaries += 1;
+            for effort in [Effort::Full, Effort::Quick] {
+                let others = paper.figures.iter().filter(|figure| !figure.is_summary());
+                let others: Vec<Place> = others.flat_map(|figure| figure.places(effort)).collect();
+                for place in summary.places(effort) {
+                    assert!(others.iter().any(|other| other.point == place.point), "{place:?}");
+                }
+            }
+            assert!(summary.heading().starts_with("Table 2: "), "{}", summary.heading());
+        }
+    }
+    assert_eq!(summaries, 1);
+}
+
 #[test]
 fn a_number_means_all_its_parts() {
     let abyss = Paper::named("abyss").unwrap();

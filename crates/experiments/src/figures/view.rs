@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn panel(group: &'static str, kind: Kind) -> Panel {
-        Panel { title: "", group, kind }
+        Panel::new("", group, kind)
     }
 
     #[test]

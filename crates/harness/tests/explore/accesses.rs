@@ -1,7 +1,10 @@
 //! Tests the options of accesses under adversarial schedules, with every protocol that promises serializability.
 
 use crate::{exploration, passes};
-use engine::{AccessOptions, Allocator, ColumnLookup, ConstantReads, Copies, Timing};
+use engine::{
+    AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
+    Timing,
+};
 use kilocore_harness::explore::Exploration;
 use machine::Explored;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
@@ -98,6 +101,8 @@ const BYPASS: AccessOptions = AccessOptions {
     rows: Allocator::Arena,
     entries: Allocator::Arena,
     timing: Timing::Accesses,
+    announcements: Announcements::Prefetched,
+    pointers: IndexPointers::Private,
 };
 
 #[test]
@@ -120,7 +125,9 @@ fn tpcc_without_control_of_constant_columns() {
 #[test]
 fn whole_records() {
     let columns = ColumnLookup::Catalogue;
-    let whole = AccessOptions { copies: Copies::Records, columns, ..AccessOptions::default() };
+    let pointers = IndexPointers::Shared;
+    let whole =
+        AccessOptions { copies: Copies::Records, columns, pointers, ..AccessOptions::default() };
     let allocated = AccessOptions { rows: Allocator::Malloc, entries: Allocator::Malloc, ..whole };
     for (access, protocol) in
         protocols().into_iter().flat_map(|name| [(whole, name), (allocated, name)])

@@ -30,6 +30,9 @@ forms! {
     no_wait_under_spinning: "NO_WAIT" [("lock-form", "list"), ("latch", "spin")];
     no_wait_under_queues: "NO_WAIT" [("lock-form", "list"), ("latch", "queue")];
     wait_die_under_mutexes: "WAIT_DIE" [("latch", "mutex")];
+    wait_die_under_elided_latches: "WAIT_DIE" [("latch", "elided")];
+    no_wait_under_elided_latches: "NO_WAIT" [("lock-form", "list"), ("latch", "elided")];
+    hstore_under_elided_latches: "HSTORE" [("latch", "elided")];
     wait_die_under_spinning: "WAIT_DIE" [("latch", "spin")];
     wait_die_under_queues: "WAIT_DIE" [("latch", "queue")];
     no_wait_at_commit:

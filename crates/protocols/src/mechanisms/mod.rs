@@ -22,6 +22,7 @@ pub mod commit_order;
 pub mod contention_regulation;
 pub mod critical_section;
 pub mod dependent_session;
+pub mod elided_latch;
 pub mod inlined_version;
 pub mod lock_queue;
 pub mod lock_table;

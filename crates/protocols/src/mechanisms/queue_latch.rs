@@ -22,8 +22,9 @@
 //! at the same time.
 //!
 //! **Other kinds of latches** ([`LatchKind`]) exist for comparison (The Full Story of 1000 Cores, 3.3.1,
-//! opt3): a mutex, a spin latch with back-off, and the queue on every machine.
+//! opt3): a mutex, a spin latch with back-off, the queue on every machine, and a latch that hardware elides.
 
+use super::elided_latch;
 use crate::{LatchKind, PAUSE_TICKS};
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::{any::TypeId, marker::PhantomData};
@@ -112,7 +113,10 @@ impl<M: Machine> Latcher<M> {
     #[inline]
     pub fn latch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
         if !self.queues(core) {
-            return self.take(core, line, tail);
+            return match self.elides() {
+                true => elided_latch::begin::<M>(core, line, tail),
+                false => self.take(core, line, tail),
+            };
         }
         let own = self.at(self.node);
         core.store_relaxed(&own.line, &own.next, 0);
@@ -131,6 +135,9 @@ impl<M: Machine> Latcher<M> {
     #[inline]
     pub fn unlatch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
         if !self.queues(core) {
+            if self.elides() {
+                return elided_latch::end::<M>(core, line, tail);
+            }
             core.store(line, tail, 0);
             core.wake(line, tail);
             return;
@@ -153,11 +160,11 @@ impl<M: Machine> Latcher<M> {
     /// is free.
     #[inline]
     pub fn unlatch_and_wake(&self, core: &M::Core, line: &M::Line, tail: &Word, word: &Word) {
-        if !self.queues(core) {
+        if !self.queues(core) && !self.elides() {
             core.store(line, tail, 0);
             core.wake_each([(line, tail), (line, word)].into_iter());
         } else {
-            // Wake first: `unlatch` can have to wait for the successor.
+            // Wake first: `unlatch` can have to wait for the successor in a queue.
             core.wake(line, word);
             self.unlatch(core, line, tail);
         }
@@ -194,8 +201,14 @@ impl<M: Machine> Latcher<M> {
         match self.kind {
             LatchKind::Usual => !core.overtakes(),
             LatchKind::Queue => true,
-            LatchKind::Mutex | LatchKind::Spin => false,
+            LatchKind::Mutex | LatchKind::Spin | LatchKind::Elided => false,
         }
+    }
+
+    /// Returns true if the latch is elided.
+    #[inline(always)]
+    fn elides(&self) -> bool {
+        M::MODELLED && self.kind == LatchKind::Elided
     }
 }
 
@@ -226,7 +239,8 @@ mod tests {
 
     #[test]
     fn one_at_a_time() {
-        for kind in [LatchKind::Usual, LatchKind::Mutex, LatchKind::Spin, LatchKind::Queue] {
+        use LatchKind::{Elided, Mutex, Queue, Spin, Usual};
+        for kind in [Usual, Mutex, Spin, Queue, Elided] {
             is_exclusive(kind);
         }
     }

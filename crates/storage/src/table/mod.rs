@@ -161,7 +161,7 @@ impl<M: Machine> Table<M> {
         let arena = &arena.recording();
         let index = Index::new(arena, id, &schema, rows, extras)?;
         let whole_rows = schema.key == KeyKind::Integer && schema.hot.is_empty();
-        let shape = Shape::of_rows(arena, id, schema, extras);
+        let shape = Shape::of_rows(arena, id, schema, extras).with_pointers(arena)?;
         // A table has no columns with the numbers of those that will be added to it.
         let added_columns = ColumnSet(!shape.row_layout().all().0);
         let indirect_columns = shape.row_layout().variable().with(added_columns);

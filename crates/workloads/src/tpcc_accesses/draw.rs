@@ -48,7 +48,7 @@ pub fn draw(
     lines.clear();
     if !is_order {
         let payer = if chance(stream, options.remote_payments) {
-            let warehouse = another(stream, home, options.warehouses);
+            let warehouse = another(stream, home, options);
             options.customer(warehouse, stream.below(DISTRICTS), customer)
         } else {
             options.customer(home, district, customer)
@@ -59,7 +59,7 @@ pub fn draw(
     for _ in 0..count {
         let item = non_uniform(stream, 8191, records.items);
         let supplier = if chance(stream, options.remote_lines) {
-            another(stream, home, options.warehouses)
+            another(stream, home, options)
         } else {
             home
         };
@@ -78,10 +78,17 @@ fn chance(stream: &mut Stream, ratio: f64) -> bool {
     stream.unit() < ratio
 }
 
-/// Returns a warehouse other than `home`, if there is one.
-fn another(stream: &mut Stream, home: u64, warehouses: u64) -> u64 {
-    let other = stream.below((warehouses - 1).max(1));
-    if warehouses == 1 { home } else { other + u64::from(other >= home) }
+/// Returns a warehouse other than `home`, if there is one, of those that are remote to it.
+fn another(stream: &mut Stream, home: u64, options: &TpccAccessesOptions) -> u64 {
+    let TpccAccessesOptions { warehouses, remote_block, remote_steps, .. } = *options;
+    let block = if remote_block == 0 { warehouses } else { remote_block };
+    let other = stream.below((block - 1).max(1));
+    if warehouses == 1 {
+        return home;
+    }
+    // In a block of its own, the home is left out. In another block, the warehouse at its place is.
+    let (first, at) = (home - home % block, home % block);
+    (first + remote_steps * block) % warehouses + other + u64::from(other >= at)
 }
 
 /// Returns a number in `0..n` by TPC-C's NURand (2.1.6) with the constant C = 0. The constant only changes
@@ -93,6 +100,7 @@ fn non_uniform(stream: &mut Stream, a: u64, n: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn drawn(options: &TpccAccessesOptions, home: u64) -> Vec<(Drawn, Vec<OrderLine>)> {
         let mut stream = Stream::of_worker(5, home as usize);
@@ -133,6 +141,24 @@ mod tests {
             }
             assert!((9_600..10_400).contains(&orders), "{orders}");
         }
+    }
+
+    #[test]
+    fn remote_warehouses_are_those_of_one_block() {
+        let suppliers = |remote_steps| {
+            let options = TpccAccessesOptions {
+                warehouses: 8,
+                remote_lines: 1.0,
+                remote_block: 4,
+                remote_steps,
+                ..TpccAccessesOptions::default()
+            };
+            let all = drawn(&options, 6);
+            let lines = all.iter().flat_map(|(_, lines)| lines);
+            lines.map(|line| line.stock / options.records().items).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(suppliers(0), BTreeSet::from([4, 5, 7]));
+        assert_eq!(suppliers(1), BTreeSet::from([0, 1, 3]));
     }
 
     #[test]

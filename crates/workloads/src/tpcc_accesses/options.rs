@@ -21,6 +21,10 @@ pub struct TpccAccessesOptions {
     pub remote_lines: f64,
     /// Share of the payments for a customer of another warehouse, from 0 to 1.
     pub remote_payments: f64,
+    /// Number of warehouses of a block, or 0. With blocks, the remote warehouses of a worker are those of one block.
+    pub remote_block: u64,
+    /// Number of blocks from the block of a worker's home to that of its remote warehouses.
+    pub remote_steps: u64,
     /// Index of all tables: a hash index or a direct-addressed one.
     pub index: IndexChoice,
     /// Set if the procedures append their new rows. DBx1000 did not before 2022.
@@ -42,6 +46,8 @@ impl Default for TpccAccessesOptions {
             full_schema: true,
             remote_lines: 0.01,
             remote_payments: 0.15,
+            remote_block: 0,
+            remote_steps: 0,
             index: IndexChoice::Hash,
             inserts: true,
             bulk_insert: true,
@@ -70,6 +76,14 @@ impl Options for TpccAccessesOptions {
             "Share of the payments for a customer of another warehouse, 0 to 1",
             |o| &mut o.remote_payments,
         ),
+        option(
+            "remote-block",
+            "Remote warehouses are those of one block of so many; 0: any",
+            |o| &mut o.remote_block,
+        ),
+        option("remote-steps", "Blocks from a worker's home to its remote warehouses", |o| {
+            &mut o.remote_steps
+        }),
         option("index", "Index of all tables: hash, or perfect (direct-addressed)", |o| {
             &mut o.index
         }),
@@ -88,9 +102,23 @@ impl Options for TpccAccessesOptions {
         options::integer("warehouses", self.warehouses, 1, MAX_WAREHOUSES)?;
         options::ratio("remote-lines", self.remote_lines)?;
         options::ratio("remote-payments", self.remote_payments)?;
+        self.blocks_are_whole()?;
         self.index.among(&[IndexChoice::Hash, IndexChoice::Perfect])?;
         options::integer("item-replicas", self.item_replicas, 1, MAX_WAREHOUSES)?;
         options::integer("work-cycles", self.work_cycles, 0, MAX_CYCLES)
+    }
+}
+
+impl TpccAccessesOptions {
+    /// Checks that all blocks of warehouses are alike, and that each has another warehouse than a worker's home.
+    fn blocks_are_whole(&self) -> Result<(), OptionError> {
+        let (block, warehouses) = (self.remote_block, self.warehouses);
+        if block == 1 || (block > 0 && !warehouses.is_multiple_of(block)) {
+            let allowed = format!("0, and 2 or more that divide the {warehouses} warehouses");
+            return Err(OptionError { option: "remote-block", given: block.to_string(), allowed });
+        }
+        let most = warehouses.checked_div(block).map_or(0, |blocks| blocks - 1);
+        options::integer("remote-steps", self.remote_steps, 0, most)
     }
 }
 
@@ -182,6 +210,13 @@ mod tests {
         assert_eq!(error(|o| o.remote_lines = 1.5), "remote-lines is 1.5; allowed: 0 to 1");
         assert_eq!(error(|o| o.remote_payments = -0.1), "remote-payments is -0.1; allowed: 0 to 1");
         assert!(error(|o| o.item_replicas = 0).starts_with("item-replicas is 0"));
+        let block = error(|o| o.remote_block = 3);
+        assert_eq!(
+            block,
+            "remote-block is 3; allowed: 0, and 2 or more that divide the 4 warehouses"
+        );
+        let steps = error(|o| (o.remote_block, o.remote_steps) = (2, 2));
+        assert_eq!(steps, "remote-steps is 2; allowed: 0 to 1");
         let index = error(|o| o.index = IndexChoice::BTree);
         assert_eq!(index, "index is btree; allowed: hash, perfect");
     }

@@ -30,11 +30,7 @@ impl FigureFolder {
         out: &Path,
         asked: &FigureArguments,
     ) -> Result<FigureFolder, Failure> {
-        let path = out.join(figure.folder());
-        fs::create_dir_all(&path).map_err(|error| {
-            Failure::refused(format!("{}: cannot be made a folder: {error}", path.display()))
-        })?;
-        let folder = FigureFolder { figure, path };
+        let folder = FigureFolder::made(figure, out)?;
         let files = folder.files();
         let own = read_json(&folder.path.join(RECORDS)).is_ok();
         let replaced = asked.force || (own && (asked.resume || asked.out.is_none()));
@@ -49,6 +45,15 @@ impl FigureFolder {
             check_writable(file)?;
         }
         Ok(folder)
+    }
+
+    /// Creates the folder in `out`, if it does not exist.
+    pub fn made(figure: &'static Figure, out: &Path) -> Result<FigureFolder, Failure> {
+        let path = out.join(figure.folder());
+        fs::create_dir_all(&path).map_err(|error| {
+            Failure::refused(format!("{}: cannot be made a folder: {error}", path.display()))
+        })?;
+        Ok(FigureFolder { figure, path })
     }
 
     fn files(&self) -> [PathBuf; 5] {

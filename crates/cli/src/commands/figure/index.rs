@@ -6,7 +6,7 @@ use crate::failure::{Ending, Failure};
 use crate::screen;
 use experiments::figures::report::{Outcome, Regenerated, overview_html, overview_markdown};
 use experiments::figures::{Figure, PAPERS, Verdict};
-use harness::run_record::{read_json, write_whole};
+use harness::run_record::{RunRecord, read_json, write_whole};
 use std::fs;
 use std::path::Path;
 
@@ -16,12 +16,19 @@ const OWN: &str = "<!-- Written by `kilocore figure --index`.";
 /// Judges and draws every figure in `directory` anew, and writes `index.html` and `README.md` over all of them.
 /// Overviews of this command are replaced; other files of these names only if `force` is set.
 pub fn index(directory: &Path, force: bool) -> Result<Ending, Failure> {
-    let mut figures = Vec::new();
-    for figure in PAPERS.iter().flat_map(|paper| paper.figures) {
-        let path = directory.join(figure.folder());
-        if path.join(VERDICT).exists() {
-            figures.push(renewed(FigureFolder { figure, path })?);
+    let mut figures: Vec<(FigureFolder, Regenerated)> = Vec::new();
+    for paper in PAPERS {
+        let mut own = Vec::new();
+        for figure in paper.figures.iter().filter(|figure| !figure.is_summary()) {
+            let path = directory.join(figure.folder());
+            if path.join(VERDICT).exists() {
+                own.push(renewed(FigureFolder { figure, path })?);
+            }
         }
+        for figure in paper.figures.iter().filter(|figure| figure.is_summary()) {
+            own.extend(summed_up(figure, directory, &own)?);
+        }
+        figures.extend(own);
     }
     if figures.is_empty() {
         return Err(Failure::refused(format!(
@@ -51,6 +58,29 @@ pub fn index(directory: &Path, force: bool) -> Result<Ending, Failure> {
         page.display()
     ))?;
     Ok(Ending::Good)
+}
+
+/// Returns the summary `figure` with its folder in `directory`, judged by the records of the other figures of its paper.
+/// Returns none if they do not have all of its runs.
+fn summed_up(
+    figure: &'static Figure,
+    directory: &Path,
+    others: &[(FigureFolder, Regenerated)],
+) -> Result<Option<(FigureFolder, Regenerated)>, Failure> {
+    let lines = others.iter().flat_map(|(_, done)| &done.lines);
+    let records: Vec<RunRecord> =
+        lines.flat_map(|line| &line.points).map(|(_, record)| record.clone()).collect();
+    let Some((_, first)) = others.first() else { return Ok(None) };
+    let effort = first.effort;
+    let command = format!("kilocore figure --index {}", directory.display());
+    let done = Regenerated::of(figure, effort, &records, &command);
+    if done.outcome.measured < done.outcome.runs {
+        return Ok(None);
+    }
+    let folder = FigureFolder::made(figure, directory)?;
+    let own = done.lines.iter().flat_map(|line| &line.points);
+    folder.keep(&own.map(|(_, record)| record.clone()).collect::<Vec<_>>())?;
+    Ok(Some((folder, done)))
 }
 
 /// Returns a figure with its folder, judged by its records.

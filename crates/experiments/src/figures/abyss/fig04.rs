@@ -33,11 +33,11 @@ pub(super) const FIGURE: Figure = Figure {
     remarks: &[],
     x: CORES,
     series,
-    panels: &[Panel {
-        title: "",
-        group: "",
-        kind: Kind::Lines { y: Measure::Throughput, across: Scale::Log, up: Scale::Log },
-    }],
+    panels: &[Panel::new(
+        "",
+        "",
+        Kind::Lines { y: Measure::Throughput, across: Scale::Log, up: Scale::Log },
+    )],
     checks: &[
         Check {
             statement: "Without skew, throughput stays near linear up to 1024 cores",

@@ -44,16 +44,16 @@ pub(super) const FIGURE: Figure = Figure {
     x: "Timeout (us)",
     series,
     panels: &[
-        Panel {
-            title: "Throughput",
-            group: "",
-            kind: Kind::Lines { y: Measure::Throughput, across: Scale::Log, up: Scale::Linear },
-        },
-        Panel {
-            title: "Rate of aborts",
-            group: "",
-            kind: Kind::Lines { y: Measure::Aborts, across: Scale::Log, up: Scale::Linear },
-        },
+        Panel::new(
+            "Throughput",
+            "",
+            Kind::Lines { y: Measure::Throughput, across: Scale::Log, up: Scale::Linear },
+        ),
+        Panel::new(
+            "Rate of aborts",
+            "",
+            Kind::Lines { y: Measure::Aborts, across: Scale::Log, up: Scale::Linear },
+        ),
     ],
     checks: &[
         Check {

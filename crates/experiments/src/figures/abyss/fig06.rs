@@ -6,12 +6,15 @@ use super::*;
 pub(super) const ALLOCATORS: [&str; 6] =
     ["clock", "hardware", "batch16", "batch8", "atomic", "mutex"];
 
+/// Returns the run that only draws timestamps.
+pub(super) fn drawing(allocator: &'static str, cores: usize) -> Setting {
+    Setting::new("timestamps", "", "NO_CC", cores).drawing(allocator)
+}
+
 fn series(effort: Effort) -> Vec<Series> {
     let cores = effort
         .pick(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024][..], &[1, 4, 16, 64, 256, 1024][..]);
-    let point = |name: &'static str, cores: usize| {
-        (cores as f64, Setting::new("timestamps", "", "NO_CC", cores).drawing(name))
-    };
+    let point = |name: &'static str, cores: usize| (cores as f64, drawing(name, cores));
     let line = |name: &&'static str| Series {
         group: "",
         name: (*name).to_owned(),
@@ -29,11 +32,11 @@ pub(super) const FIGURE: Figure = Figure {
     remarks: &["A transaction is one timestamp, so the unit is timestamps per second."],
     x: CORES,
     series,
-    panels: &[Panel {
-        title: "",
-        group: "",
-        kind: Kind::Lines { y: Measure::Timestamps, across: Scale::Log, up: Scale::Log },
-    }],
+    panels: &[Panel::new(
+        "",
+        "",
+        Kind::Lines { y: Measure::Timestamps, across: Scale::Log, up: Scale::Log },
+    )],
     checks: &[
         Check {
             statement: "The mutex is the slowest allocator on 1024 cores, with about 1 M timestamps/s",

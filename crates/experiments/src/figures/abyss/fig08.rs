@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn series(cores: &[usize]) -> Vec<Series> {
-    each_by_cores(&SIX, "", "ycsb", "--records 20M --theta 0 --read-ratio 1", cores)
+pub(super) fn series(group: &'static str, cores: &[usize]) -> Vec<Series> {
+    each_by_cores(&SIX, group, "ycsb", "--records 20M --theta 0 --read-ratio 1", cores)
 }
 
 pub(super) const FIGURE_A: Figure = Figure {
@@ -14,7 +14,7 @@ pub(super) const FIGURE_A: Figure = Figure {
     machine: MACHINE,
     remarks: &[],
     x: CORES,
-    series: |effort| series(up_to_1024(effort)),
+    series: |effort| series("", up_to_1024(effort)),
     panels: &[by_cores()],
     checks: &[
         Check {
@@ -74,7 +74,7 @@ pub(super) const FIGURE_B: Figure = Figure {
     machine: MACHINE,
     remarks: &[],
     x: CORES,
-    series: |_| series(&[1024]),
+    series: |_| series("", &[1024]),
     panels: &[bars("", 1024.0)],
     checks: &[Check {
         statement: "Timestamps take most of T/O's time beside useful work; DL_DETECT and NO_WAIT draw none",

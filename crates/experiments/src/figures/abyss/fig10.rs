@@ -4,7 +4,8 @@ use super::fig09::MEDIUM;
 use super::*;
 use machine::Category;
 
-const HIGH: &str = "--records 20M --theta 0.8 --read-ratio 0.5";
+/// Options of the workload.
+pub(super) const HIGH: &str = "--records 20M --theta 0.8 --read-ratio 0.5";
 
 /// Group of the runs at medium contention.
 const BEFORE: &str = "theta 0.6";
@@ -86,7 +87,7 @@ pub(super) const FIGURE_B: Figure = Figure {
     },
     panels: &[
         bars("theta 0.8, 64 cores", 64.0),
-        Panel { title: "theta 0.6, 512 cores", group: BEFORE, kind: Kind::Bars { x: 512.0 } },
+        Panel::new("theta 0.6, 512 cores", BEFORE, Kind::Bars { x: 512.0 }),
     ],
     checks: &[Check {
         statement: "Every scheme spends more of its time on aborts than at theta 0.6 on 512 cores",

@@ -24,11 +24,11 @@ pub(super) const FIGURE_A: Figure = Figure {
     remarks: &[],
     x: "Rows accessed by a transaction",
     series: |effort| series(effort.pick(&[1, 2, 4, 6, 8, 10, 12, 14, 16], &[1, 4, 8, 16])),
-    panels: &[Panel {
-        title: "",
-        group: "",
-        kind: Kind::Lines { y: Measure::Accesses, across: Scale::Linear, up: Scale::Linear },
-    }],
+    panels: &[Panel::new(
+        "",
+        "",
+        Kind::Lines { y: Measure::Accesses, across: Scale::Linear, up: Scale::Linear },
+    )],
     checks: &[
         Check {
             statement: "DL_DETECT and NO_WAIT lead with short transactions",

@@ -7,18 +7,26 @@ const QUERIES: &str = "queries";
 /// Group of the series in which whole transactions only read, as the caption says.
 const TRANSACTIONS: &str = "transactions";
 
+/// Returns the run in which each access is a read with the probability `share`.
+pub(super) fn reading(name: &'static str, share: &str) -> Setting {
+    setting(name, &format!("--read-ratio {share}"))
+}
+
+fn setting(name: &'static str, reads: &str) -> Setting {
+    scheme("ycsb", format!("--records 20M --theta 0.8 {reads}"), name, 64)
+}
+
 fn series(effort: Effort) -> Vec<Series> {
     let shares = effort.pick(
         &["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.95", "1"][..],
         &["0", "0.5", "0.9", "1"][..],
     );
     let point = |group: &str, name: &'static str, share: &str| {
-        let reads = match group {
-            QUERIES => format!("--read-ratio {share}"),
-            _ => format!("--read-ratio 0 --read-only-share {share}"),
+        let run = match group {
+            QUERIES => reading(name, share),
+            _ => setting(name, &format!("--read-ratio 0 --read-only-share {share}")),
         };
-        let options = format!("--records 20M --theta 0.8 {reads}");
-        (share.parse().expect("a number"), scheme("ycsb", options, name, 64))
+        (share.parse().expect("a number"), run)
     };
     let mut all = Vec::new();
     for group in [QUERIES, TRANSACTIONS] {
@@ -45,8 +53,8 @@ pub(super) const FIGURE: Figure = Figure {
     x: "Share of reads",
     series,
     panels: &[
-        Panel { title: "share of read queries", group: QUERIES, kind: BY_CORES },
-        Panel { title: "share of read-only transactions", group: TRANSACTIONS, kind: BY_CORES },
+        Panel::new("share of read queries", QUERIES, BY_CORES).beside(TRANSACTIONS),
+        Panel::new("share of read-only transactions", TRANSACTIONS, BY_CORES).beside(QUERIES),
     ],
     checks: &[
         Check {

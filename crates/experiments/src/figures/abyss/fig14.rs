@@ -5,23 +5,27 @@ use super::*;
 /// Group of the runs on one partition.
 const WHOLE: &str = "one partition";
 
+/// Options of the workload.
+const OPTIONS: &str = "--records 20M --theta 0 --read-ratio 0.5";
+
+/// Returns the run with a partition for each core.
+pub(super) fn partitioned(name: &'static str, cores: usize) -> Setting {
+    scheme("ycsb", format!("{OPTIONS} --partitions {cores}"), name, cores)
+}
+
 fn series(effort: Effort) -> Vec<Series> {
     let cores = effort.pick(
         &[1, 16, 64, 128, 256, 384, 512, 640, 800, 896, 1024][..],
         &[1, 16, 64, 256, 800, 1024][..],
     );
-    let options = "--records 20M --theta 0 --read-ratio 0.5";
-    let point = |name: &'static str, cores: usize| {
-        let options = format!("{options} --partitions {cores}");
-        (cores as f64, scheme("ycsb", options, name, cores))
-    };
+    let point = |name: &'static str, cores: usize| (cores as f64, partitioned(name, cores));
     let line = |name: &&'static str| Series {
         group: "",
         name: (*name).to_owned(),
         points: cores.iter().map(|&cores| point(name, cores)).map(Point::placed).collect(),
     };
     let mut all: Vec<Series> = SEVEN.iter().map(line).collect();
-    all.extend(each_by_cores(&SIX, WHOLE, "ycsb", options, cores));
+    all.extend(each_by_cores(&SIX, WHOLE, "ycsb", OPTIONS, cores));
     all
 }
 
@@ -38,8 +42,8 @@ pub(super) const FIGURE: Figure = Figure {
     x: CORES,
     series,
     panels: &[
-        by_cores(),
-        Panel { title: "the same without partitions", group: WHOLE, kind: BY_CORES },
+        by_cores().beside(WHOLE),
+        Panel::new("the same without partitions", WHOLE, BY_CORES).beside(""),
     ],
     checks: &[
         Check {

@@ -61,15 +61,17 @@ pub(super) const FIGURE_A: Figure = Figure {
 const PARTS: [(&str, usize); 5] =
     [("part=1", 1), ("part=2", 2), ("part=4", 4), ("part=8", 8), ("part=16", 16)];
 
+/// Returns the run of which a tenth of the transactions access `parts` partitions.
+pub(super) fn over(parts: usize, cores: usize) -> Setting {
+    let mix = format!("--records 20M --theta 0 --read-ratio 0.5 --partitions {cores}");
+    let options = format!("{mix} --multi-partition-share 0.1 --partitions-per-transaction {parts}");
+    Setting::new("ycsb", options, "HSTORE", cores)
+}
+
 fn series_b(effort: Effort) -> Vec<Series> {
     let cores = effort
         .pick(&[16, 64, 128, 256, 384, 512, 640, 800, 1024][..], &[16, 64, 256, 512, 1024][..]);
-    let point = |parts: usize, cores: usize| {
-        let mix = format!("--records 20M --theta 0 --read-ratio 0.5 --partitions {cores}");
-        let options =
-            format!("{mix} --multi-partition-share 0.1 --partitions-per-transaction {parts}");
-        (cores as f64, Setting::new("ycsb", options, "HSTORE", cores))
-    };
+    let point = |parts: usize, cores: usize| (cores as f64, over(parts, cores));
     let line = |(name, parts): (&str, usize)| Series {
         group: "",
         name: name.to_owned(),

@@ -19,6 +19,7 @@ mod fig14;
 mod fig15;
 mod fig16;
 mod fig17;
+mod table2;
 
 use super::data::Component;
 use super::numbers::{
@@ -60,6 +61,7 @@ pub const PAPER: Paper = Paper {
         fig17::FIGURE_A,
         fig17::FIGURE_B,
         fig17::FIGURE_C,
+        table2::TABLE,
     ],
 };
 
@@ -81,12 +83,12 @@ const BY_CORES: Kind =
 
 /// Returns a panel of throughput by cores, without a title or group.
 const fn by_cores() -> Panel {
-    Panel { title: "", group: "", kind: BY_CORES }
+    Panel::new("", "", BY_CORES)
 }
 
 /// Returns a panel of stacked bars at `x`.
 const fn bars(title: &'static str, x: f64) -> Panel {
-    Panel { title, group: "", kind: Kind::Bars { x } }
+    Panel::new(title, "", Kind::Bars { x })
 }
 
 /// Returns the numbers of cores of a scalability figure.

@@ -17,9 +17,9 @@ pub(super) const FIGURE_5B: Figure = Figure {
     x: CORES,
     series: |effort| two(effort, (CLOCK, &EIGHT), SCHEMA),
     panels: &[
-        Panel { title: "1 core", group: SCHEMA, kind: Kind::Bars { x: 1.0 } },
-        Panel { title: "56 cores", group: SCHEMA, kind: Kind::Bars { x: 56.0 } },
-        Panel { title: "112 cores", group: SCHEMA, kind: Kind::Bars { x: 112.0 } },
+        Panel::new("1 core", SCHEMA, Kind::Bars { x: 1.0 }),
+        Panel::new("56 cores", SCHEMA, Kind::Bars { x: 56.0 }),
+        Panel::new("112 cores", SCHEMA, Kind::Bars { x: 112.0 }),
     ],
     checks: &[Check {
         statement: "The full schema increases the useful work of HSTORE and of the pessimistic schemes on few cores",

@@ -24,7 +24,7 @@ fn steps(warehouses: u64, cores: &[(&'static str, u64)]) -> Vec<Series> {
 }
 
 const fn by_step(title: &'static str, group: &'static str, y: Measure, up: Scale) -> Panel {
-    Panel { title, group, kind: Kind::Lines { y, across: Scale::Linear, up } }
+    Panel::new(title, group, Kind::Lines { y, across: Scale::Linear, up })
 }
 
 /// Returns the gain of `name` from one step to the next.

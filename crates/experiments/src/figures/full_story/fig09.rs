@@ -12,7 +12,7 @@ pub(super) fn cores_with_conflict(effort: Effort) -> &'static [u64] {
 
 /// Numbers of cores with 1568 warehouses.
 pub(super) fn cores_without_conflict(effort: Effort) -> &'static [u64] {
-    effort.pick(&[1, 28, 56, 112, 224, 448, 896, 1344, 1568], &[1, 28, 56, 112])
+    effort.pick(&[1, 28, 56, 112, 224, 448, 896, 1344, 1568], &[1, 28, 56, 112, 448])
 }
 
 /// Returns the optimised program on the Superdome Flex.

@@ -29,7 +29,7 @@ fn series(effort: Effort) -> Vec<Series> {
 
 const fn by_distance(title: &'static str, group: &'static str, y: Measure) -> Panel {
     let kind = Kind::Lines { y, across: Scale::Linear, up: Scale::Linear };
-    Panel { title, group, kind }
+    Panel::new(title, group, kind)
 }
 
 /// Returns whether the slow-downs of schemes, from local memory to a distance, are near those of the paper.

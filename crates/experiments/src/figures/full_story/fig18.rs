@@ -8,9 +8,13 @@ const SHARES: [(u64, u64); 6] = [(0, 0), (1, 15), (5, 19), (25, 36), (50, 57), (
 /// Schemes that were measured with few warehouses.
 const MEASURED: [&str; 2] = ["HSTORE", "NO_WAIT"];
 
-/// Groups of the runs on one socket, and on many sockets with each warehouse at its worker.
-const LOCAL: &str = "one socket";
-const REMOTE: &str = "several sockets";
+/// Groups of the runs whose remote warehouses are on the worker's own socket, and in another chassis.
+const LOCAL: &str = "local";
+const REMOTE: &str = "remote";
+
+/// Threads of a socket, which are also its warehouses, and sockets of a chassis.
+const SOCKET: u64 = 56;
+const CHASSIS: u64 = 4;
 
 fn by_share(
     group: &'static str,
@@ -31,15 +35,18 @@ fn by_share(
 }
 
 fn series(effort: Effort) -> Vec<Series> {
-    let cores = effort.pick(1568, 224);
+    // The fewest threads with two chassis.
+    let cores = effort.pick(1568, 2 * CHASSIS * SOCKET);
     let shares: &[(u64, u64)] = effort.pick(&SHARES[..], &[SHARES[0], SHARES[1], SHARES[3]]);
-    let one = |name| Program::new("hpe", "optimised", name, 56, 56);
-    let many = |name| Program {
-        placement: Placement::Home,
-        ..Program::new("hpe", "optimised", name, cores, cores)
+    let at = |steps| {
+        move |name| Program {
+            placement: Placement::Home,
+            remote: Remote::Blocks { warehouses: SOCKET, steps },
+            ..Program::new("hpe", "optimised", name, cores, cores)
+        }
     };
-    let mut all = by_share(LOCAL, &EIGHT, shares, one);
-    all.extend(by_share(REMOTE, &EIGHT, shares, many));
+    let mut all = by_share(LOCAL, &EIGHT, shares, at(0));
+    all.extend(by_share(REMOTE, &EIGHT, shares, at(CHASSIS)));
     let few = |name| Program::new("hpe", "optimised", name, 16, 56);
     all.extend(by_share("16 warehouses", &MEASURED, &SHARES, few));
     all
@@ -47,7 +54,7 @@ fn series(effort: Effort) -> Vec<Series> {
 
 const fn by_percent(title: &'static str, group: &'static str, y: Measure) -> Panel {
     let kind = Kind::Lines { y, across: Scale::Linear, up: Scale::Linear };
-    Panel { title, group, kind }
+    Panel::new(title, group, kind)
 }
 
 pub(super) const FIGURE: Figure = Figure {
@@ -57,27 +64,28 @@ pub(super) const FIGURE: Figure = Figure {
     section: "4.2.2",
     machine: FLEX,
     remarks: &[
-        "The paper puts remote warehouses into local memory (Local), or into the farthest memory (Remote), on all sockets. Here \
-         Local is one socket with 56 warehouses and 56 threads, and Remote is several sockets with as many warehouses as \
-         threads, each warehouse at its worker. So remote warehouses are on the other sockets, at their distances.",
-        "Throughput is that of one thread, because the two have different numbers of threads.",
+        "Each warehouse is at its worker, and there are as many warehouses as threads. Local: remote warehouses are those of the \
+         worker's own socket. Remote: they are those of a socket in another chassis, the farthest distance.",
+        "The quick grid has the 448 threads of two chassis.",
         "The last panel has runs that were measured: 16 warehouses and 56 threads on one socket.",
     ],
     x: "Remote order lines (%)",
     series,
     panels: &[
-        by_percent("Local: one socket", LOCAL, Measure::PerCore),
-        by_percent("Remote: several sockets", REMOTE, Measure::PerCore),
-        Panel {
-            title: "Remote to Local",
-            group: REMOTE,
-            kind: Kind::Against {
+        by_percent("Local: remote warehouses on the same socket", LOCAL, Measure::PerCore)
+            .beside(REMOTE),
+        by_percent("Remote: remote warehouses in another chassis", REMOTE, Measure::PerCore)
+            .beside(LOCAL),
+        Panel::new(
+            "Remote to Local",
+            REMOTE,
+            Kind::Against {
                 base: LOCAL,
                 by: Comparison::Ratio(Measure::PerCore),
                 across: Scale::Linear,
                 up: Scale::Linear,
             },
-        },
+        ),
         by_percent("16 warehouses, 56 threads", "16 warehouses", Measure::Throughput),
     ],
     checks: &[

@@ -3,6 +3,9 @@
 use super::fig19::{RATIOS, REMARKS, THROUGHPUT, both_mixes, full_to_narrow};
 use super::*;
 
+/// Number of warehouses of a quick figure: one for each core. Loading more takes longer than the runs.
+const QUICK_WAREHOUSES: u64 = 112;
+
 pub(super) const FIGURE_21: Figure = Figure {
     paper: "full-story",
     number: "21",
@@ -12,7 +15,8 @@ pub(super) const FIGURE_21: Figure = Figure {
     remarks: REMARKS,
     x: CORES,
     series: |effort| {
-        both_mixes(1568, effort.pick(&[1, 24, 48, 96, 192, 464, 928, 1504][..], &[24, 48, 96]))
+        let full = &[1, 24, 48, 96, 192, 464, 928, 1504][..];
+        both_mixes(effort.pick(1568, QUICK_WAREHOUSES), effort.pick(full, &[24, 96]))
     },
     panels: &[THROUGHPUT, RATIOS],
     checks: &[Check {
@@ -44,10 +48,8 @@ pub(super) const FIGURE: Figure = Figure {
     remarks: REMARKS,
     x: CORES,
     series: |effort| {
-        both_mixes(
-            1568,
-            effort.pick(&[1, 28, 56, 112, 224, 448, 896, 1344, 1568][..], &[28, 56, 112]),
-        )
+        let full = &[1, 28, 56, 112, 224, 448, 896, 1344, 1568][..];
+        both_mixes(effort.pick(1568, QUICK_WAREHOUSES), effort.pick(full, &[28, 112]))
     },
     panels: &[THROUGHPUT, RATIOS],
     checks: &[

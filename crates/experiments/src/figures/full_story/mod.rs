@@ -24,7 +24,7 @@ mod fig22;
 use super::numbers::{listed, percent, ranked, short};
 use super::{
     Check, Comparison, Data, Effort, Figure, Finding, Judgement, Kind, Measure, Missing, Panel,
-    Paper, Point, Program, Scale, Series, Setting,
+    Paper, Point, Program, Remote, Scale, Series, Setting,
 };
 use crate::validate::Placement;
 use machine::Category;
@@ -95,7 +95,7 @@ fn by_cores(
 
 /// Returns a panel of lines over a logarithmic axis.
 const fn lines(title: &'static str, group: &'static str, y: Measure) -> Panel {
-    Panel { title, group, kind: Kind::Lines { y, across: Scale::Log, up: Scale::Linear } }
+    Panel::new(title, group, Kind::Lines { y, across: Scale::Log, up: Scale::Linear })
 }
 
 /// Returns a panel that compares the lines of `group` with those of `base`.
@@ -106,12 +106,12 @@ const fn against(
     by: Comparison,
     up: Scale,
 ) -> Panel {
-    Panel { title, group, kind: Kind::Against { base, by, across: Scale::Log, up } }
+    Panel::new(title, group, Kind::Against { base, by, across: Scale::Log, up })
 }
 
 /// Returns a panel of bars at `x`.
 const fn bars(title: &'static str, x: f64) -> Panel {
-    Panel { title, group: "", kind: Kind::Bars { x } }
+    Panel::new(title, "", Kind::Bars { x })
 }
 
 const RATIO: Comparison = Comparison::Ratio(Measure::Throughput);

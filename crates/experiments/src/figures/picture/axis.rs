@@ -42,8 +42,8 @@ impl Axis {
             all.filter(inside).map(|tick| (tick, written(tick))).collect::<Vec<_>>()
         };
         let whole = ticks(&[1.0]);
-        // A short axis has no two powers of ten.
-        let inside = if whole.len() > 1 { whole } else { ticks(&[1.0, 2.0, 5.0]) };
+        // A short axis has few powers of ten, and its lowest values would have none below them.
+        let inside = if whole.len() > 2 { whole } else { ticks(&[1.0, 2.0, 5.0]) };
         let ticks = first.into_iter().chain(inside).collect();
         Axis { low, high, scale: Scale::Log, ticks }
     }
@@ -106,5 +106,8 @@ mod tests {
         let short = Axis::of(Scale::Log, [12.0, 96.0].into_iter());
         let labels: Vec<&str> = short.ticks.iter().map(|tick| tick.1.as_str()).collect();
         assert_eq!(labels, ["20", "50", "100"]);
+        let low = Axis::of(Scale::Log, [0.17, 14.0].into_iter());
+        let labels: Vec<&str> = low.ticks.iter().map(|tick| tick.1.as_str()).collect();
+        assert_eq!(labels, ["0.2", "0.5", "1", "2", "5", "10"]);
     }
 }

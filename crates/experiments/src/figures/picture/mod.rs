@@ -16,8 +16,9 @@ pub use lines::Series;
 pub use svg::escaped;
 
 use super::view::{Views, views};
-use super::{Figure, Kind, Line, Scale};
+use super::{Figure, Kind, Line, Panel, Scale};
 use canvas::{Anchor, GREY, INK, Text};
+use std::collections::BTreeSet;
 
 /// Width of a picture in pixels.
 const WIDTH: f64 = 760.0;
@@ -41,15 +42,19 @@ const COLOURS: [&str; 9] = [
 /// Draws `figure` with `lines`, in which each panel finds its group. `note` is the last line.
 pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
     let mut picture = Picture::new(WIDTH, TITLE + PANEL * figure.panels.len() as f64 + NOTE);
-    let title = format!("Figure {}: {}", figure.number, figure.title);
-    picture.text(Text::at(14.0, 22.0, title).bold());
+    picture.text(Text::at(14.0, 22.0, figure.heading()).bold());
+    // A name has one colour and one mark in all panels, and in all figures with the same names.
+    let names: BTreeSet<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     for (at, panel) in figure.panels.iter().enumerate() {
         let top = TITLE + PANEL * at as f64;
         picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
         let shown: Vec<&Line> = lines.iter().filter(|line| line.group == panel.group).collect();
         match panel.kind {
             Kind::Lines { across, up, .. } | Kind::Against { across, up, .. } => {
-                draw_lines(&mut picture, top, views(panel, lines), (figure.x, across), up);
+                let other = Panel { group: panel.beside, ..*panel };
+                let shown = [views(panel, lines), views(&other, lines)];
+                draw_lines(&mut picture, top, shown, &names, (figure.x, across), up);
             }
             Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
         }
@@ -59,30 +64,34 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
     picture
 }
 
-/// Draws lines into the panel that begins at `top`. The horizontal axis has a label.
+/// Draws the first of the views into the panel that begins at `top`. The axes reach the values of both. The horizontal axis
+/// has a label. A series has the colour of its place
+/// among `names`.
 fn draw_lines(
     picture: &mut Picture,
     top: f64,
-    views: Views,
+    [views, other]: [Views; 2],
+    names: &[&str],
     (label, across): (&str, Scale),
     up: Scale,
 ) {
-    let line = |(style, view): (usize, super::view::View)| Series {
+    let line = |view: super::view::View| Series {
+        style: names.iter().position(|name| *name == view.name).unwrap_or(names.len()),
         name: view.name,
-        style,
         points: view.simulated,
         measured: view.measured,
     };
-    let series: Vec<Series> = views.lines.into_iter().enumerate().map(line).collect();
     let all = || {
-        series.iter().flat_map(|series| {
-            let points = series.points.iter().map(|point| (point.0, point.1));
-            points.chain(series.measured.iter().copied())
+        views.lines.iter().chain(&other.lines).flat_map(|view| {
+            let points = view.simulated.iter().map(|point| (point.0, point.1));
+            points.chain(view.measured.iter().copied())
         })
     };
     let horizontal = Axis::of(across, all().map(|point| point.0));
     let vertical = Axis::of(up, all().map(|point| point.1));
-    lines::draw(picture, top, &series, (label, &horizontal), (&views.label, &vertical));
+    let label_up = views.label.clone();
+    let series: Vec<Series> = views.lines.into_iter().map(line).collect();
+    lines::draw(picture, top, &series, (label, &horizontal), (&label_up, &vertical));
 }
 
 /// Draws a picture with one panel of lines. Each axis has a label.

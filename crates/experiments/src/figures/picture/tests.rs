@@ -1,6 +1,6 @@
 //! Tests whole pictures.
 
-use super::draw;
+use super::{draw, escaped};
 use crate::figures::tests::invented;
 use crate::figures::{Effort, PAPERS};
 
@@ -9,7 +9,7 @@ fn every_figure_is_drawn_with_all_its_series() {
     for figure in PAPERS.iter().flat_map(|paper| paper.figures) {
         let lines = invented(figure, Effort::Quick);
         let svg = draw(figure, &lines, "a note").to_svg();
-        assert!(svg.contains(figure.number) && svg.contains("a note"), "{svg}");
+        assert!(svg.contains(&escaped(&figure.heading())) && svg.contains("a note"), "{svg}");
         let shown = |group| figure.panels.iter().any(|panel| panel.group == group);
         for line in lines.iter().filter(|line| shown(line.group)) {
             assert!(svg.contains(&format!(">{}</text>", line.name)), "{}", line.name);

@@ -81,6 +81,10 @@ fn key(columns: &[&str; 8], order: &str) -> Key {
 /// Returns what was measured in `run`: the geometric mean of the throughputs and the mean of the rest, if there are several
 /// rows.
 pub(super) fn of(run: &Program) -> Option<Measured> {
+    // The measured program's remote warehouses were anywhere.
+    if run.remote != super::Remote::Anywhere {
+        return None;
+    }
     // The measured program placed warehouses by its loader's rule unless a distance was forced.
     if run.numa == "all" && run.placement != Placement::Loader {
         return None;

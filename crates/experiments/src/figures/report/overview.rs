@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::page::{class, head, verdicts};
+use crate::figures::figure::spoken;
 use crate::figures::picture::escaped;
 use crate::figures::{Effort, Verdict};
 use std::fmt::Write;
@@ -24,16 +25,16 @@ pub fn overview_html(outcomes: &[Outcome]) -> String {
         let folder = outcome.folder();
         let _ = writeln!(
             html,
-            "<h2><a href=\"{folder}/index.html\">{}, figure {}</a>: {}</h2>\n<p><small>{} of {} runs{}, commit \
-             {}</small></p>\n<a href=\"{folder}/index.html\"><img src=\"{folder}/figure.svg\" alt=\"figure {}\"></a>",
+            "<h2><a href=\"{folder}/index.html\">{}, {}</a>: {}</h2>\n<p><small>{} of {} runs{}, commit \
+             {}</small></p>\n<a href=\"{folder}/index.html\"><img src=\"{folder}/figure.svg\" alt=\"{}\"></a>",
             escaped(&outcome.paper),
-            escaped(&outcome.figure),
+            escaped(&spoken(&outcome.figure)),
             escaped(&outcome.title),
             outcome.measured,
             outcome.runs,
             outcome.effort.pick("", ", quick grid"),
             escaped(&outcome.commit),
-            escaped(&outcome.figure)
+            escaped(&spoken(&outcome.figure))
         );
         html.push_str(&verdicts(outcome));
     }

@@ -16,7 +16,7 @@ overflow-x:auto}small{color:#6c7684}svg,img{max-width:100%;height:auto}";
 /// Returns the page of a figure: picture, verdicts, values, settings and commands.
 pub fn page(done: &Regenerated) -> String {
     let (figure, outcome) = (done.figure, &done.outcome);
-    let title = format!("Figure {}: {}", figure.number, figure.title);
+    let title = figure.heading();
     let mut html = head(&title);
     let _ = writeln!(
         html,

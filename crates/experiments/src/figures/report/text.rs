@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use crate::figures::Verdict;
+use crate::figures::figure::spoken;
 
 /// Width of the text.
 const WIDTH: usize = 80;
@@ -14,8 +15,8 @@ pub fn headline(outcome: &Outcome) -> String {
     let later: usize = outcome.not_simulated.values().sum();
     let later = if later == 0 { String::new() } else { format!(", {later} not simulated yet") };
     format!(
-        "figure {}: {} hold, {} do not hold, {} not measured; {} of {} runs, {} steady{later}",
-        outcome.figure,
+        "{}: {} hold, {} do not hold, {} not measured; {} of {} runs, {} steady{later}",
+        spoken(&outcome.figure),
         of(Verdict::Holds),
         of(Verdict::Fails),
         of(Verdict::NotMeasured),
@@ -27,7 +28,7 @@ pub fn headline(outcome: &Outcome) -> String {
 
 /// Returns the verdicts on all statements.
 pub fn to_text(outcome: &Outcome) -> String {
-    let title = format!("{}, figure {} ({})", outcome.paper, outcome.figure, outcome.section);
+    let title = format!("{}, {} ({})", outcome.paper, spoken(&outcome.figure), outcome.section);
     let mut text = format!("{title}\n");
     text.push_str(&paragraph(&outcome.title, 0));
     for judged in &outcome.statements {

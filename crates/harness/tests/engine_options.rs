@@ -1,0 +1,129 @@
+//! Tests that options of the engine change what a simulated run costs, in the direction of their mechanism.
+
+use engine::{AccessOptions, Announcements, IndexPointers};
+use kilocore_harness::{
+    back_off::BackOff,
+    run::{Plan, run},
+};
+use machine::{Body, Core, Machine, Word, cold::Arc};
+use protocols::{Knob, LatchKind, ProtocolOptions, mechanisms::queue_latch::LatchNodes};
+use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
+use workloads::tpcc_accesses::{TpccAccesses, TpccAccessesOptions};
+
+/// Returns the commits of a short run with a warehouse for each of `cores` threads of the Superdome Flex, each at its
+/// worker's socket.
+fn commits(protocol: (&str, &str), access: AccessOptions, cores: usize) -> u64 {
+    let mut protocol_options = ProtocolOptions::default();
+    for pair in protocol.1.split_whitespace() {
+        let (name, value) = pair.split_once('=').expect("NAME=VALUE");
+        Knob::named(name).expect("an option").set(&mut protocol_options, value).expect("allowed");
+    }
+    let plan = Plan {
+        architecture: engine::registry::DEFAULT.to_owned(),
+        protocol: protocol.0.to_owned(),
+        protocol_options,
+        commits: None,
+        access,
+        cores,
+        warm_up_s: 0.000_2,
+        measured_s: 0.001,
+        growth: None,
+        repetitions: 1,
+        seed: 7,
+        record_history: false,
+        back_off: BackOff::default(),
+        arrivals: None,
+        load_threads: 1,
+        epoch_interval_s: 0.000_01,
+    };
+    let whole = MachineDescription::load("superdome-flex").expect("a built-in machine");
+    let used = Arc::new(whole.filled_by(cores as u64, 0));
+    let sockets = used.sockets.as_ref().expect("sockets");
+    let homes: Arc<[u16]> =
+        (0..cores as u64).map(|thread| sockets.socket_of_thread(thread) as u16).collect();
+    let make = |seed| {
+        let options = SimulatedOptions {
+            seed,
+            homes: Homes::ByNode,
+            sessions_at_home: true,
+            partition_nodes: Some(homes.clone()),
+            ..SimulatedOptions::default()
+        };
+        Simulated::new(used.clone(), options)
+    };
+    let options = TpccAccessesOptions {
+        warehouses: cores as u64,
+        full_schema: false,
+        inserts: false,
+        remote_lines: 0.0,
+        remote_payments: 0.0,
+        ..TpccAccessesOptions::default()
+    };
+    let workload = TpccAccesses::new(options).expect("good options");
+    let repetitions = run(&make, &workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
+    repetitions[0].total.commits()
+}
+
+#[test]
+fn rows_that_are_not_prefetched_cost_more() {
+    let with = |announcements| {
+        let access = AccessOptions { announcements, ..AccessOptions::default() };
+        commits(("SILO", ""), access, 8)
+    };
+    let (prefetched, ignored) = (with(Announcements::Prefetched), with(Announcements::Ignored));
+    assert!(20 * ignored < 19 * prefetched, "{ignored} and {prefetched}");
+}
+
+#[test]
+fn pointers_to_indexes_cost_more_if_they_are_shared() {
+    let with = |pointers| {
+        let access = AccessOptions { pointers, ..AccessOptions::default() };
+        commits(("SILO", ""), access, 64)
+    };
+    let (private, shared) = (with(IndexPointers::Private), with(IndexPointers::Shared));
+    let per_socket = with(IndexPointers::PerSocket);
+    assert!(private > per_socket && private > shared, "{private}, {per_socket}, {shared}");
+    // Under the narrow mix the pointers stay in the caches, so it hardly matters where they lie (4.3.2).
+    assert!(per_socket.abs_diff(shared) < private / 100, "{per_socket} and {shared}");
+}
+
+/// Returns the cycles after which cores of two sockets have each been in 50 sections under one latch, in turns.
+fn cycles_in_turns(kind: LatchKind) -> u64 {
+    let description = Arc::new(MachineDescription::load("superdome-flex").expect("built-in"));
+    let machine = Simulated::new(description, SimulatedOptions::default()).expect("memory");
+    let nodes = LatchNodes::of_kind::<Simulated>(machine.arena(), 57, kind).expect("memory");
+    let (line, word) = (<Simulated as Machine>::Line::default(), Word::new(0));
+    let latest = Word::new(0);
+    let bodies = (0..57).map(|at| -> Body<'_, Simulated> {
+        let (line, word, latest) = (&line, &word, &latest);
+        let latcher = nodes.latcher::<Simulated>(at);
+        Box::new(move |core| {
+            // The last core is on another socket. They are far apart in time, so they never meet.
+            if at == 0 || at == 56 {
+                core.compute(20_000 * (at as u64 / 56) + 1);
+                for _ in 0..50 {
+                    latcher.latch(core, line, word);
+                    latcher.unlatch(core, line, word);
+                    core.compute(40_000);
+                }
+                latest.poke(latest.peek().max(core.now()));
+            }
+        })
+    });
+    machine.run(bodies.collect(), vec![]).expect("can run");
+    latest.peek()
+}
+
+#[test]
+fn cores_that_take_turns_at_an_elided_latch_do_not_fetch_its_line_again() {
+    let (elided, mutex) = (cycles_in_turns(LatchKind::Elided), cycles_in_turns(LatchKind::Mutex));
+    // Each hand-over of a mutex's line between sockets takes more than 100 cycles.
+    assert!(elided + 50 * 100 < mutex, "{elided} and {mutex}");
+}
+
+#[test]
+fn an_elided_latch_saves_nothing_where_the_section_writes_to_its_line() {
+    let with = |latch: &str| commits(("WAIT_DIE", latch), AccessOptions::default(), 8);
+    let (elided, mutex) = (with("latch=elided"), with("latch=mutex"));
+    assert!(elided > 0 && elided < mutex, "{elided} and {mutex}");
+}
