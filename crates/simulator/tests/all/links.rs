@@ -354,7 +354,7 @@ fn built_in_machines_have_the_ways_that_were_measured() {
     for part in [
         "0-1-3 1-0-2",
         "0-controller.0-controller.1-4",
-        "12.5 GB/s each way",
+        "12.5 GB/s both ways together",
         "# [M] from a socket to one",
     ] {
         assert!(flex.contains(part), "{part}: {flex}");

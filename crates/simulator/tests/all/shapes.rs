@@ -125,10 +125,14 @@ fn memory_bandwidth_is_shared() {
 }
 
 /// Returns the rate, in GB/s, at which the threads of three sockets stream from the memory of a fourth one. If they
-/// `write`, each line also returns there.
-fn rate_of_three_sockets(write: bool) -> f64 {
+/// `write`, each line also returns there. `share` tells whether both directions of a link share its bandwidth.
+fn rate_of_three_sockets(write: bool, share: bool) -> f64 {
     const LINES: usize = 200;
-    let machine = machine("superdome-flex", Homes::ByNode);
+    let mut description = MachineDescription::load("superdome-flex").unwrap();
+    let sockets = description.sockets.as_mut().unwrap();
+    sockets.link.iter_mut().for_each(|link| link.directions_share = share);
+    let options = SimulatedOptions { homes: Homes::ByNode, ..SimulatedOptions::default() };
+    let machine = Simulated::new(Arc::new(description), options).unwrap();
     let cells = machine.arena().place::<[Cell; 168 * LINES]>(Place::Node(0)).unwrap();
     let body = |core: &kilocore_simulator::SimCore| {
         let Some(thread) = core.id().checked_sub(56) else { return };
@@ -147,11 +151,13 @@ fn rate_of_three_sockets(write: bool) -> f64 {
 #[test]
 fn a_socket_sends_no_more_than_its_links_allow() {
     // Two of the three thirds of the lines pass the same link of 16.2 GB/s, so 24.3 is the most.
-    let reading = rate_of_three_sockets(false);
+    let reading = rate_of_three_sockets(false, true);
     assert!((23.0..24.4).contains(&reading), "{reading} GB/s");
-    // Lines that return pass the links in the other direction. They only share the memory.
-    let writing = rate_of_three_sockets(true);
-    assert!((0.9..1.1).contains(&(writing / reading)), "{writing} GB/s of {reading}");
+    // Lines that return take their share of links, unless a link has its bandwidth in each direction.
+    let writing = rate_of_three_sockets(true, true);
+    assert!((0.4..0.6).contains(&(writing / reading)), "{writing} GB/s of {reading}");
+    let beside = rate_of_three_sockets(true, false);
+    assert!((0.9..1.1).contains(&(beside / reading)), "{beside} GB/s of {reading}");
 }
 
 #[test]
