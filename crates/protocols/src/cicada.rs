@@ -128,7 +128,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
         Worker {
             session,
             clock: LooseClock::new(session),
-            footprint: Footprint::new(Prewriter::new(&self.versions.latches, session)),
+            footprint: Footprint::new(Prewriter::new(&self.versions.latches, session, false)),
             collector: self.versions.collector(session),
             commits: 0,
             all_commits: 0,

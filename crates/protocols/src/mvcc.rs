@@ -20,8 +20,8 @@
 //! Deviations:
 //!
 //! - A record has one undecided prewrite, and a version can follow the newest one only. A write between two
-//!   versions is refused, as in the papers' code, so older versions need no `rts`. Of the writers that wait the
-//!   earliest goes first, as there.
+//!   versions is refused, as in the papers' code, so older versions need no `rts`. With
+//!   `waiting-writers=in-turn` the earliest of the writers that wait goes first, as there.
 //! - A read for update announces its write at once.
 //! - Read-only transactions are treated like all others, because reading at an older timestamp would not be strict.
 //!
@@ -53,6 +53,7 @@ pub struct MvccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     versions: Versions<M>,
     absences: AbsenceTimes<M>,
+    in_turn: bool,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
@@ -87,6 +88,10 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
         }
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["waiting-writers"]
+    }
+
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
@@ -96,12 +101,13 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             versions: Versions::new(arena, sessions)?,
             absences: AbsenceTimes::new(arena)?,
+            in_turn: options.writers_in_turn,
         })
     }
 
     fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.versions.latches, session),
+            prewrites: Prewriter::new(&self.versions.latches, session, self.in_turn),
             session,
             source: TimestampSource::new(session),
             collector: self.versions.collector(session),
@@ -166,7 +172,7 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
         own: &mut Own<'s, M>,
         writes: &WriteSet<'s, M, Times>,
     ) -> Result<u64, Abort> {
-        let Prewriter { timestamp, latcher } = &own.prewrites;
+        let Prewriter { timestamp, latcher, .. } = &own.prewrites;
         own.collector.reserve_all(core, latcher, *timestamp, writes)?;
         Ok(*timestamp)
     }

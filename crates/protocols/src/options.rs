@@ -38,6 +38,8 @@ pub struct ProtocolOptions {
     pub validation: Validation,
     /// Set if an optimistic read locks the record while it copies it.
     pub read_locks: bool,
+    /// Set if writers that wait for a record under timestamp ordering take turns by timestamp.
+    pub writers_in_turn: bool,
     /// Place of the locks of records.
     pub locks: LockPlacement,
     /// Number of buckets of all lock tables together; none for the usual number.
@@ -81,6 +83,7 @@ impl Default for ProtocolOptions {
             retrospective_locks: true,
             validation: Validation::Parallel,
             read_locks: false,
+            writers_in_turn: false,
             locks: LockPlacement::Record,
             lock_buckets: None,
             lock_form: LockForm::Counter,
@@ -454,6 +457,23 @@ pub const KNOBS: &[Knob] = &[
             Some(())
         },
         value: Some(|options| switched(options.read_locks)),
+    },
+    Knob {
+        name: "waiting-writers",
+        summary: "writers that wait for a record race for it, or take turns by timestamp (the codes of 2014 and 2022)",
+        allowed: "race, in-turn",
+        set: |options, value| {
+            options.writers_in_turn = match value {
+                "race" => false,
+                "in-turn" => true,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.writers_in_turn {
+            false => "race".to_owned(),
+            true => "in-turn".to_owned(),
+        }),
     },
     Knob {
         name: "locks",

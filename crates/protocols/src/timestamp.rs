@@ -15,7 +15,7 @@
 //! Deviations:
 //!
 //! - A record has one undecided prewrite instead of a list. A second one waits if it is later, and is refused if it
-//!   is earlier. Of those that wait the earliest goes first.
+//!   is earlier. With `waiting-writers=in-turn` the earliest of those that wait goes first.
 //! - A read for update announces its write at once.
 //! - No copy of the row is kept for repeated reads, because `rts` protects what was read. A repeated read returns
 //!   the same version or is refused.
@@ -44,6 +44,7 @@ pub struct TimestampRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
     latches: LatchNodes,
+    in_turn: bool,
 }
 
 /// Timestamps of a record, under a latch.
@@ -117,6 +118,10 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
         }
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["waiting-writers"]
+    }
+
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
@@ -126,12 +131,13 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             floor: TimestampFloor::new(arena)?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
+            in_turn: options.writers_in_turn,
         })
     }
 
     fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.latches, session),
+            prewrites: Prewriter::new(&self.latches, session, self.in_turn),
             source: TimestampSource::new(session),
             scanned: Vec::new(),
         }

@@ -174,6 +174,7 @@ fn program_options(build: &Build) -> ProtocolOptions {
         lock_form: LockForm::List,
         // OCC latches a record while it copies it.
         read_locks: true,
+        writers_in_turn: true,
         // A search for deadlocks after 1 us, and no wait beyond 1 ms.
         deadlock_search_ns: 1_000,
         lock_timeout_ns: Some(1_000_000),

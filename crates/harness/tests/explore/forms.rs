@@ -56,6 +56,8 @@ forms! {
  silo_bounded: "SILO" [("commit-locks", "bounded:26")];
     silo_hardly_patient: "SILO" [("commit-locks", "bounded:1")];
     tictoc_bounded: "TICTOC" [("commit-locks", "bounded:26")];
+    mvcc_in_turn: "MVCC" [("waiting-writers", "in-turn")];
+    timestamp_in_turn: "TIMESTAMP" [("waiting-writers", "in-turn")];
     occ_locks_reads: "OCC" [("read-locks", "on")];
     occ_locks_reads_bounded: "OCC" [("read-locks", "on"), ("commit-locks", "bounded:26")];
     occ_bounded: "OCC" [("commit-locks", "bounded:26")];

@@ -90,6 +90,11 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// As [`Protocol::declare`].
     fn declare(options: &ProtocolOptions) -> Declaration;
 
+    /// As [`Protocol::knobs`].
+    fn knobs() -> &'static [&'static str] {
+        &[]
+    }
+
     /// As [`Protocol::levels`].
     fn levels() -> &'static [Isolation] {
         &[Isolation::Serializable]
@@ -239,6 +244,10 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
 
     fn declare(options: &ProtocolOptions) -> Declaration {
         R::declare(options)
+    }
+
+    fn knobs() -> &'static [&'static str] {
+        R::knobs()
     }
 
     fn levels() -> &'static [Isolation] {
