@@ -9,9 +9,9 @@
 //! decides without undoing: the section that began first goes on. The word has three states:
 //!
 //! - 0: free, as the hardware sees it during an elided section, too;
-//! - [`ELIDED`]: a section is running. The hardware has written nothing, so setting and clearing this costs nothing;
-//! - [`CONTENDED`]: another session has conflicted and written to the word. The section has been aborted and runs again
-//!   with the latch held, which costs [`ABORT_CYCLES`] and a store at its end. Others wait for that store.
+//! - `ELIDED`: a section is running. The hardware has written nothing, so setting and clearing this costs nothing;
+//! - `CONTENDED`: another session has conflicted and written to the word. The section has been aborted and runs again
+//!   with the latch held, which costs `ABORT_CYCLES` and a store at its end. Others wait for that store.
 //!
 //! The words are read and changed between two operations of the core. Modelled cores run one after the other on one
 //! thread, so nothing comes between.
