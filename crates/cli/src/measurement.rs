@@ -28,7 +28,7 @@ pub struct Configuration {
     pub protocol: &'static str,
     /// Options of the protocol.
     pub protocol_options: ProtocolOptions,
-    /// How the engine executes accesses.
+    /// Options by which the engine executes accesses.
     pub access: AccessOptions,
     /// Number of workers, one per core.
     pub cores: usize,

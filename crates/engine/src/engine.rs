@@ -24,7 +24,7 @@ use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 pub struct EngineOptions {
     /// Options of the protocol.
     pub protocol: ProtocolOptions,
-    /// How accesses are executed.
+    /// Options by which accesses are executed.
     pub access: AccessOptions,
     /// Number of concurrent sessions, services included.
     pub sessions: usize,

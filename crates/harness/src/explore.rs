@@ -46,7 +46,7 @@ pub struct Exploration {
     pub mutant: Option<String>,
     /// The protocol's options.
     pub protocol_options: ProtocolOptions,
-    /// How the engine executes accesses.
+    /// Options by which the engine executes accesses.
     pub access: AccessOptions,
     /// Seed of the first schedule. The following seeds count up.
     pub first_seed: u64,

@@ -31,7 +31,7 @@ pub struct Plan {
     pub protocol: String,
     /// Options of the protocol.
     pub protocol_options: ProtocolOptions,
-    /// How the engine executes accesses.
+    /// Options by which the engine executes accesses.
     pub access: AccessOptions,
     /// Number of workers, one per core.
     pub cores: usize,

@@ -15,28 +15,28 @@ const COMPARISON_CYCLES: u64 = 6;
 /// clock` measures it.
 const CLOCK_CYCLES: u64 = 60;
 
-/// How a store executes accesses.
+/// Options by which a store executes accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AccessOptions {
-    /// How constant columns are read.
+    /// Way in which constant columns are read.
     pub constants: ConstantReads,
-    /// How much of a record an access copies.
+    /// Part of a record that an access copies.
     pub copies: Copies,
-    /// How an access finds the columns that it names.
+    /// Way in which an access finds the columns that it names.
     pub columns: ColumnLookup,
-    /// Where appended rows, copies and versions of records get their memory.
+    /// Source of memory for appended rows, copies and versions of records.
     pub rows: Allocator,
-    /// Where the protocol's entries for records get their memory.
+    /// Source of memory for the protocol's entries for records.
     pub entries: Allocator,
-    /// How often an access reads the clock.
+    /// Number of times that an access reads the clock.
     pub timing: Timing,
-    /// What happens to rows that a procedure announces.
+    /// Treatment of rows that a procedure announces.
     pub announcements: Announcements,
-    /// Where the pointers to indexes lie.
+    /// Place of the pointers to indexes.
     pub pointers: IndexPointers,
 }
 
-/// What happens to rows that a procedure announces before it accesses them (the fifth optimisation).
+/// Treatment of rows that a procedure announces before it accesses them (the fifth optimisation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Announcements {
     /// Their index entries and records are prefetched together, so that cache misses overlap.
@@ -46,7 +46,7 @@ pub enum Announcements {
     Ignored,
 }
 
-/// Where the pointers to indexes lie (section 4.3.2).
+/// Place of the pointers to indexes (section 4.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IndexPointers {
     /// In private memory of each session, which costs nothing.
@@ -58,7 +58,7 @@ pub enum IndexPointers {
     PerSocket,
 }
 
-/// How often an access through the protocol reads the clock, in a program that measures itself.
+/// Number of times that an access through the protocol reads the clock, in a program that measures itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Timing {
     /// Never.
@@ -97,7 +97,7 @@ pub fn nanoseconds(ticks: u64, ticks_per_ns: f64) -> u64 {
     (ticks as f64 / ticks_per_ns) as u64
 }
 
-/// Where memory comes from (the first optimisation).
+/// Source of memory (the first optimisation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Allocator {
     /// From chunks of the arena, which the session has taken in advance.
@@ -126,7 +126,7 @@ impl AccessOptions {
     }
 }
 
-/// How constant columns are read (the eighth optimisation). No transaction changes them, so no protocol is needed.
+/// Way in which constant columns are read (the eighth optimisation). No transaction changes them, so no protocol is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ConstantReads {
     /// Through the protocol, as all other columns.
@@ -136,7 +136,7 @@ pub enum ConstantReads {
     Bypass,
 }
 
-/// How much of a record an access copies.
+/// Part of a record that an access copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Copies {
     /// The columns that the access names.
@@ -148,7 +148,7 @@ pub enum Copies {
     Records,
 }
 
-/// How an access finds the columns that it names (the sixth optimisation).
+/// Way in which an access finds the columns that it names (the sixth optimisation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ColumnLookup {
     /// By their numbers, which are compiled into the procedure.

@@ -84,7 +84,7 @@ pub struct Shape<M: Machine> {
     schema: Arc<TableSchema>,
     role: Role,
     layout: RowLayout,
-    /// How accesses are executed.
+    /// Options by which accesses are executed.
     access: AccessOptions,
     /// Columns that are read without the protocol.
     uncontrolled: ColumnSet,

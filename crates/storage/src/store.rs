@@ -28,7 +28,7 @@ pub struct StoreOptions {
     pub keep_digests: bool,
     /// Words that the protocol keeps in each record.
     pub words: ProtocolWords,
-    /// How accesses are executed.
+    /// Options by which accesses are executed.
     pub access: AccessOptions,
 }
 

@@ -78,7 +78,7 @@ pub struct Line {
     pub name: String,
     /// Records with their places.
     pub points: Vec<(f64, RunRecord)>,
-    /// What was measured on real machines, with its places.
+    /// Measurements of real machines, each with its place in the figure.
     pub measured: Vec<(f64, Measured)>,
     /// First place of the series, to which speed-ups refer.
     pub first: f64,

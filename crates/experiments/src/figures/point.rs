@@ -3,7 +3,7 @@
 use super::{Measured, Program, Setting};
 use harness::run_record::{RunRecord, Settings};
 
-/// What is simulated at a place of a figure.
+/// The configuration that is simulated for one place of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Point {
     /// A run of `kilocore run` on the figure's machine.

@@ -15,7 +15,7 @@ const SPINS: CommitLocks = CommitLocks::Bounded { pauses: 26 };
 pub struct Build {
     /// Options of the protocol.
     pub protocol: ProtocolOptions,
-    /// How accesses are executed, apart from copies, which depend on the scheme.
+    /// Options by which accesses are executed, apart from copies, which depend on the scheme.
     pub access: AccessOptions,
     /// Options of the workload. The number of copies of the items is that of the sockets, or 1.
     pub workload: TpccAccessesOptions,

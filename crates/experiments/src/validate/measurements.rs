@@ -217,7 +217,7 @@ const NEEDED: [&str; 12] = [
 /// Column that a file may lack. It is then taken to be empty.
 const PLACEMENT: &str = "placement";
 
-/// What the column `numa` may say.
+/// Values that the column `numa` may have.
 const NUMA: [&str; 5] = ["all", "local", "1hop", "2hop", "remote"];
 
 /// Platforms that the rows have named so far.

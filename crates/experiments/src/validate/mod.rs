@@ -64,7 +64,7 @@ pub use simulate::Simulation;
 pub use thread_order::ThreadOrder;
 pub use work::Work;
 
-// What figures use beside.
+// Figures use these items too.
 pub(crate) use breakdown::{CARRIED as CARRIED_BREAKDOWN, MAPPING, Shares, shares_of};
 pub(crate) use measurements::CARRIED as CARRIED_THROUGHPUT;
 pub(crate) use simulate::one as simulate_one;

@@ -35,7 +35,7 @@ pub struct Outcome {
     pub work: Vec<Work>,
     /// Error of each platform without its own constant. Empty until all rows are done.
     pub left_out: Vec<LeftOut>,
-    /// What was assumed about the platforms' machines.
+    /// Assumptions about the platforms' machines.
     pub notes: Vec<String>,
     /// Every simulated row, in the order of the measurements.
     pub rows: Vec<Row>,

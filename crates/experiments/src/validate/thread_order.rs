@@ -24,7 +24,7 @@ pub struct ThreadOrder {
     pub first_socket: u64,
 }
 
-/// What the column `placement` may say.
+/// Values that the column `placement` may have.
 pub const ALLOWED: &str =
     "nothing, default, spreadN, htN-adjacent, os-order, packed, each also with -from-socketK";
 

@@ -74,7 +74,7 @@ const FAR: u64 = 180;
 /// Time at which all cores start.
 const START: u64 = 10_000;
 
-/// What a core does at the start of a test.
+/// The first step of a core in a test.
 #[derive(Clone, Copy)]
 enum Does {
     /// Reads an untouched line of this socket's memory.

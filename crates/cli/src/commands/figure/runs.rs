@@ -26,7 +26,7 @@ struct Run {
     way: Way,
 }
 
-/// How a run is simulated.
+/// Settings of the simulation of a run.
 enum Way {
     Setting(Setting, Box<Configuration>),
     Program(Program),

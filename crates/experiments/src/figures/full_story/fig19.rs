@@ -6,7 +6,7 @@ const SCHEMES: [&str; 8] = EIGHT;
 const FULL: &str = "full";
 const NARROW: &str = "narrow";
 
-/// What the figures of the full mix have in common.
+/// The parts that the figures of the full mix share.
 pub(super) const REMARKS: &[&str] = &[
     "These are runs of our TPC-C, with its indexes and all of its inserts, and with timestamps from the clock. They have no \
      measured values beside them: the measurements have no full mix.",

@@ -31,7 +31,7 @@ pub struct Platform {
     pub name: String,
     /// The whole machine.
     pub machine: Arc<MachineDescription>,
-    /// What was assumed about the machine, each in one line.
+    /// Assumptions about the machine, each in one line.
     pub notes: Vec<String>,
 }
 
