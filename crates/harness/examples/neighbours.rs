@@ -3,33 +3,13 @@
 //! SECONDS THREADS,... PROTOCOL...` prints one line of JSON for each configuration. `neighbours protocols` lists the
 //! protocols. `cargo xtask neighbours` runs this example.
 
-use kilocore_harness::{
-    back_off::BackOff,
-    run::{Plan, Repetition, run},
-};
+use kilocore_harness::run::{Plan, Repetition, run};
 use machine::{ArenaOptions, Native, NativeOptions, Word};
 use protocols::{ProtocolOptions, registry::declarations};
 use workloads::tpcc::{Tpcc, TpccOptions};
 
 fn measured(workload: &Tpcc, protocol: &str, threads: usize, seconds: f64) -> Repetition {
-    let plan = Plan {
-        architecture: engine::registry::DEFAULT.to_owned(),
-        protocol: protocol.to_owned(),
-        protocol_options: ProtocolOptions::default(),
-        commits: None,
-        access: Default::default(),
-        cores: threads,
-        warm_up_s: 0.2,
-        measured_s: seconds,
-        growth: None,
-        repetitions: 1,
-        seed: 1,
-        record_history: false,
-        back_off: BackOff::default(),
-        arrivals: None,
-        load_threads: 2,
-        epoch_interval_s: 0.04,
-    };
+    let plan = Plan { warm_up_s: 0.2, load_threads: 2, ..Plan::new(protocol, threads, seconds) };
     let make = |_| {
         let arena = ArenaOptions { reserve_bytes: 8 << 30, ..NativeOptions::default().arena };
         Native::new(NativeOptions { arena, ..NativeOptions::default() })

@@ -3,13 +3,11 @@
 
 use kilocore_harness::{
     assemble,
-    back_off::BackOff,
     engines::Engines,
     run::{Plan, run},
     run_record::{MachineKind, RunRecord},
 };
 use machine::{Native, NativeOptions, Word, cold::Arc};
-use protocols::ProtocolOptions;
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
@@ -27,25 +25,13 @@ fn main() {
     };
     let workload = Ycsb::new(options).expect("good options");
     let modelled = machine != "native";
+    let (warm_up_s, measured_s) = if modelled { (0.0002, 0.001) } else { (0.5, 1.0) };
+    let measured_s = arguments.get(6).map_or(measured_s, |s| s.parse().unwrap());
     let plan = Plan {
-        architecture: engine::registry::DEFAULT.to_owned(),
-        protocol: protocol.clone(),
-        protocol_options: ProtocolOptions::default(),
-        commits: None,
-        access: Default::default(),
-        cores: cores.parse().unwrap(),
-        warm_up_s: if modelled { 0.0002 } else { 0.5 },
-        measured_s: arguments
-            .get(6)
-            .map_or(if modelled { 0.001 } else { 1.0 }, |s| s.parse().unwrap()),
-        growth: None,
+        warm_up_s,
         repetitions: 3,
-        seed: 1,
-        record_history: false,
-        back_off: BackOff::default(),
-        arrivals: None,
         load_threads: 2,
-        epoch_interval_s: 0.04,
+        ..Plan::new(protocol, cores.parse().unwrap(), measured_s)
     };
     if modelled {
         let description = Arc::new(MachineDescription::load(machine).expect("a machine file"));

@@ -60,6 +60,31 @@ pub struct Plan {
     pub epoch_interval_s: f64,
 }
 
+impl Plan {
+    /// Returns a plan of one run of `protocol` with `cores` workers under the defaults: a closed loop, a warm-up and an
+    /// interval of `seconds` of the machine's time each, and no history.
+    pub fn new(protocol: &str, cores: usize, seconds: f64) -> Plan {
+        Plan {
+            architecture: engine::registry::DEFAULT.to_owned(),
+            protocol: protocol.to_owned(),
+            protocol_options: ProtocolOptions::default(),
+            access: AccessOptions::default(),
+            cores,
+            warm_up_s: seconds,
+            measured_s: seconds,
+            growth: None,
+            commits: None,
+            repetitions: 1,
+            seed: 1,
+            record_history: false,
+            back_off: BackOff::default(),
+            arrivals: None,
+            load_threads: 1,
+            epoch_interval_s: 0.04,
+        }
+    }
+}
+
 /// A run that ends when it is known to be steady. Its interval is doubled until then. Slices that were not yet steady
 /// count as warm-up ([`crate::steadiness`]). Later repetitions use the lengths found in the first one, and are
 /// skipped if all together would take too long. Closed loops only.

@@ -1,10 +1,7 @@
 //! Tests that options of the engine change what a simulated run costs, in the direction of their mechanism.
 
 use engine::{AccessOptions, Announcements, IndexPointers};
-use kilocore_harness::{
-    back_off::BackOff,
-    run::{Plan, run},
-};
+use kilocore_harness::run::{Plan, run};
 use machine::{Body, Core, Machine, Word, cold::Arc};
 use protocols::{Knob, LatchKind, ProtocolOptions, mechanisms::queue_latch::LatchNodes};
 use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
@@ -19,22 +16,12 @@ fn commits(protocol: (&str, &str), access: AccessOptions, cores: usize) -> u64 {
         Knob::named(name).expect("an option").set(&mut protocol_options, value).expect("allowed");
     }
     let plan = Plan {
-        architecture: engine::registry::DEFAULT.to_owned(),
-        protocol: protocol.0.to_owned(),
         protocol_options,
-        commits: None,
         access,
-        cores,
         warm_up_s: 0.000_2,
-        measured_s: 0.001,
-        growth: None,
-        repetitions: 1,
         seed: 7,
-        record_history: false,
-        back_off: BackOff::default(),
-        arrivals: None,
-        load_threads: 1,
         epoch_interval_s: 0.000_01,
+        ..Plan::new(protocol.0, cores, 0.001)
     };
     let whole = MachineDescription::load("superdome-flex").expect("a built-in machine");
     let used = Arc::new(whole.filled_by(cores as u64, 0));

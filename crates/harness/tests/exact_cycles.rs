@@ -2,10 +2,7 @@
 //! seed gives the same bits on any machine. A change of the model, a protocol, a workload or the loop shows here, and
 //! `cargo xtask cycles --bless` accepts it.
 
-use kilocore_harness::{
-    back_off::BackOff,
-    run::{Plan, run},
-};
+use kilocore_harness::run::{Plan, run};
 use machine::{Word, cold::Arc};
 use protocols::{ProtocolOptions, registry::declarations};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
@@ -28,22 +25,10 @@ fn protocols() -> Vec<&'static str> {
 /// Runs one configuration and returns its line.
 fn line<W: Workload>(name: &str, workload: &W, machine: &str, cores: usize, cc: &str) -> String {
     let plan = Plan {
-        architecture: engine::registry::DEFAULT.to_owned(),
-        protocol: cc.into(),
-        protocol_options: ProtocolOptions::default(),
-        commits: None,
-        access: Default::default(),
-        cores,
         warm_up_s: 0.000_1,
-        measured_s: 0.001,
-        growth: None,
-        repetitions: 1,
         seed: 7,
-        record_history: false,
-        back_off: BackOff::default(),
-        arrivals: None,
-        load_threads: 1,
         epoch_interval_s: 0.000_01,
+        ..Plan::new(cc, cores, 0.001)
     };
     let description = Arc::new(MachineDescription::load(machine).expect("a built-in machine"));
     let make = |seed| {

@@ -214,8 +214,8 @@ pub enum LatchKind {
     Spin,
     /// A queue in which each session waits at a line of its own (MCS).
     Queue,
-    /// One word, which a session only reads while no other session wants it (hardware lock elision). Natively it is a
-    /// mutex, because today's processors no longer elide.
+    /// One word, which a session only reads while no other session wants it (hardware lock elision). Only
+    /// for simulated machines, because today's processors no longer elide.
     Elided,
 }
 

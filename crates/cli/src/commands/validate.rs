@@ -123,7 +123,9 @@ pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
         }
         outcome => outcome.map_err(refused)?,
     };
-    write(asked, &outcome)?;
+    let outputs =
+        [(&asked.json, to_json as fn(&_) -> _), (&asked.csv, to_csv), (&asked.html, to_html)];
+    write(&outcome, &outputs, to_text)?;
     Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Good })
 }
 
@@ -142,16 +144,19 @@ fn earlier(asked: &ValidateArguments) -> Result<Option<Outcome>, Failure> {
     Outcome::from_json(&text).map(Some).map_err(bad)
 }
 
-/// Writes the outcome to the files that were named, and prints it if none of them is standard output.
-fn write(asked: &ValidateArguments, outcome: &Outcome) -> Result<(), Failure> {
-    let outputs = [
-        (&asked.json, to_json as fn(&Outcome) -> String),
-        (&asked.csv, to_csv),
-        (&asked.html, to_html),
-    ];
+/// A file that an option names, and the form of the outcome in it.
+type Output<'a, T> = (&'a Option<PathBuf>, fn(&T) -> String);
+
+/// Writes the outcome to the files that were named, each in its form, and prints it as text if none of them is standard
+/// output.
+fn write<T>(
+    outcome: &T,
+    outputs: &[Output<'_, T>],
+    to_text: fn(&T) -> String,
+) -> Result<(), Failure> {
     let mut printed = false;
     for (path, form) in outputs {
-        match path.as_deref() {
+        match path {
             Some(path) if is_stdout(path) => {
                 screen::say(&form(outcome))?;
                 printed = true;
@@ -160,10 +165,7 @@ fn write(asked: &ValidateArguments, outcome: &Outcome) -> Result<(), Failure> {
             None => {}
         }
     }
-    if !printed {
-        screen::say(&to_text(outcome))?;
-    }
-    Ok(())
+    if printed { Ok(()) } else { screen::say(&to_text(outcome)) }
 }
 
 fn refused(error: ValidateError) -> Failure {

@@ -1,6 +1,7 @@
 //! Defines statements of papers as checks of records, and their verdicts.
 
-use super::Data;
+use super::explanation::explanation;
+use super::{Data, Figure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -108,11 +109,14 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Numbers behind the verdict, or the reason why there is none.
     pub saw: String,
+    /// Reason why the statement does not hold. Empty if it holds, or if no reason is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub explanation: String,
 }
 
 impl Check {
-    /// Judges the statement.
-    pub fn judged(&self, data: &Data<'_>) -> Judged {
+    /// Judges the statement, which is one about `figure`.
+    pub fn judged(&self, figure: &Figure, data: &Data<'_>) -> Judged {
         let (verdict, saw) = match (self.judge)(data) {
             Ok(finding) if finding.holds() => (Verdict::Holds, finding.to_string()),
             Ok(finding) => (Verdict::Fails, finding.to_string()),
@@ -124,6 +128,10 @@ impl Check {
             ours: self.ours.to_owned(),
             verdict,
             saw,
+            explanation: match verdict {
+                Verdict::Fails => explanation(figure, self.statement),
+                Verdict::Holds | Verdict::NotMeasured => String::new(),
+            },
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | `view` | what a panel shows: values, ratios and differences, simulated and measured |
 //! | `data` | values of records by series and place |
 //! | `check` | statements and verdicts |
+//! | `explanation` | reasons why statements do not hold here |
 //! | `numbers` | comparisons of values that several statements use |
 //! | `picture` | figures as SVG and PNG |
 //! | `report` | verdicts as text, JSON, HTML and Markdown |
@@ -21,6 +22,7 @@
 mod abyss;
 mod check;
 mod data;
+mod explanation;
 mod figure;
 mod full_story;
 mod lengths;

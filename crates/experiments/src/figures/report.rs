@@ -94,7 +94,11 @@ impl Regenerated {
             not_simulated,
             measured: found().count(),
             steady: found().filter(|record| record.steady == Some(true)).count(),
-            statements: figure.checks.iter().map(|check| check.judged(&Data::of(&lines))).collect(),
+            statements: figure
+                .checks
+                .iter()
+                .map(|check| check.judged(figure, &Data::of(&lines)))
+                .collect(),
         };
         Regenerated { figure, effort, lines, outcome }
     }

@@ -1,7 +1,8 @@
 //! Describes one simulated run in the words of the command line.
 
+use engine::{ACCESS_KNOBS, AccessOptions};
 use harness::run_record::{RunRecord, Settings, settings};
-use protocols::{Knob, ProtocolOptions};
+use protocols::{KNOBS, Knob, ProtocolOptions};
 use workloads::Options;
 use workloads::registry::{Listed, Visitor, with_workload};
 
@@ -18,6 +19,8 @@ pub struct Setting {
     pub timestamps: &'static str,
     /// Options of the protocol: `NAME=VALUE`, separated by spaces.
     pub protocol_options: String,
+    /// Options of the engine's accesses: `NAME=VALUE`, separated by spaces.
+    pub access_options: String,
     /// Number of cores.
     pub cores: usize,
 }
@@ -36,6 +39,7 @@ impl Setting {
             protocol,
             timestamps: "atomic",
             protocol_options: String::new(),
+            access_options: String::new(),
             cores,
         }
     }
@@ -45,26 +49,28 @@ impl Setting {
         Setting { protocol_options: protocol_options.into(), ..self }
     }
 
+    /// Returns this run with options of the engine's accesses.
+    pub fn accessing(self, access_options: impl Into<String>) -> Setting {
+        Setting { access_options: access_options.into(), ..self }
+    }
+
     /// Returns this run with another source of timestamps.
     pub fn drawing(self, timestamps: &'static str) -> Setting {
         Setting { timestamps, ..self }
-    }
-
-    /// Returns names and values of the protocol's options that are not left as they are.
-    fn knobs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.protocol_options
-            .split_whitespace()
-            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
     }
 
     /// Returns the options of the protocol, or the reason why they are wrong.
     pub fn protocol_options(&self) -> Result<ProtocolOptions, String> {
         let timestamps = self.timestamps.parse()?;
         let mut options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
-        for (name, value) in self.knobs() {
-            let knob = Knob::named(name).ok_or_else(|| format!("no option is called {name}"))?;
-            knob.set(&mut options, value).map_err(|error| error.to_string())?;
-        }
+        set(KNOBS, &self.protocol_options, &mut options)?;
+        Ok(options)
+    }
+
+    /// Returns the options of the engine's accesses, or the reason why they are wrong.
+    pub fn access_options(&self) -> Result<AccessOptions, String> {
+        let mut options = AccessOptions::default();
+        set(ACCESS_KNOBS, &self.access_options, &mut options)?;
         Ok(options)
     }
 
@@ -81,22 +87,45 @@ impl Setting {
         if self.timestamps != "atomic" {
             line.push_str(&format!(" --timestamps {}", self.timestamps));
         }
-        for (name, value) in self.knobs() {
+        for (name, value) in pairs(&self.protocol_options) {
             line.push_str(&format!(" --cc-option {name}={value}"));
+        }
+        for (name, value) in pairs(&self.access_options) {
+            line.push_str(&format!(" --engine-option {name}={value}"));
         }
         format!("{line} --machine {machine} --cores {cores}")
     }
 
     /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload.
     pub fn is_of(&self, options: &Settings, record: &RunRecord) -> bool {
-        let shown = |name: &str| record.protocol_options.get(name).map(ToString::to_string);
+        let shown = |of: &Settings, name: &str| of.get(name).map(ToString::to_string);
+        let all_in = |of: &Settings, given| {
+            pairs(given).all(|(name, value)| shown(of, name).as_deref() == Some(value))
+        };
         record.workload == self.workload
             && record.protocol == self.protocol
             && record.cores == self.cores
             && record.workload_options == *options
-            && shown("timestamp_allocation").as_deref() == Some(self.timestamps)
-            && self.knobs().all(|(name, value)| shown(name).as_deref() == Some(value))
+            && shown(&record.protocol_options, "timestamp_allocation").as_deref()
+                == Some(self.timestamps)
+            && all_in(&record.protocol_options, &self.protocol_options)
+            && all_in(&record.architecture_options, &self.access_options)
     }
+}
+
+/// Returns names and values of options that are not left as they are.
+fn pairs(given: &str) -> impl Iterator<Item = (&str, &str)> {
+    given.split_whitespace().map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+}
+
+/// Changes the options that `given` names, or returns the reason why it is wrong.
+fn set<O>(knobs: &[Knob<O>], given: &str, options: &mut O) -> Result<(), String> {
+    for (name, value) in pairs(given) {
+        let knob = knobs.iter().find(|knob| knob.name == name);
+        let knob = knob.ok_or_else(|| format!("no option is called {name}"))?;
+        knob.set(options, value).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 /// Resolves a workload's options from their words.

@@ -36,10 +36,14 @@ fn spent(throughput: f64) -> RunRecord {
 /// Returns a record of `setting` with a throughput.
 fn record_of(setting: &Setting, throughput: f64) -> RunRecord {
     let mut protocol_options = BTreeMap::new();
-    for (name, value) in
-        setting.protocol_options.split_whitespace().filter_map(|p| p.split_once('='))
-    {
-        protocol_options.insert(name.to_owned(), Value::Text(value.to_owned()));
+    let mut architecture_options = BTreeMap::new();
+    for (given, settings) in [
+        (&setting.protocol_options, &mut protocol_options),
+        (&setting.access_options, &mut architecture_options),
+    ] {
+        for (name, value) in given.split_whitespace().filter_map(|p| p.split_once('=')) {
+            settings.insert(name.to_owned(), Value::Text(value.to_owned()));
+        }
     }
     let timestamps = Value::Text(setting.timestamps.to_owned());
     protocol_options.insert("timestamp_allocation".to_owned(), timestamps);
@@ -48,6 +52,7 @@ fn record_of(setting: &Setting, throughput: f64) -> RunRecord {
         workload_options: setting.workload_options().unwrap(),
         protocol: setting.protocol.to_owned(),
         protocol_options,
+        architecture_options,
         machine_kind: MachineKind::Simulated,
         cores: setting.cores,
         ..spent(throughput)
@@ -109,6 +114,8 @@ fn is_valid(figure: &Figure, setting: &Setting) {
     let options = setting.workload_options();
     assert!(options.is_ok(), "{what}: {options:?}");
     let options = setting.protocol_options();
+    assert!(options.is_ok(), "{what}: {options:?}");
+    let options = setting.access_options();
     assert!(options.is_ok(), "{what}: {options:?}");
     assert!((1..=description.cores()).contains(&setting.cores), "{what}");
 }
@@ -196,7 +203,8 @@ fn with_all_runs_every_check_has_a_verdict_unless_it_needs_other_hardware() {
     for figure in figures() {
         for effort in [Effort::Full, Effort::Quick] {
             let lines = invented(figure, effort);
-            for judged in figure.checks.iter().map(|check| check.judged(&Data::of(&lines))) {
+            for judged in figure.checks.iter().map(|check| check.judged(figure, &Data::of(&lines)))
+            {
                 let excused =
                     ["needs a real machine", "records have one category", "only the full grid has"];
                 let unable = excused.iter().any(|why| judged.saw.starts_with(why));
@@ -211,7 +219,7 @@ fn with_all_runs_every_check_has_a_verdict_unless_it_needs_other_hardware() {
 fn without_runs_nothing_is_judged() {
     for figure in figures() {
         for check in figure.checks {
-            assert_eq!(check.judged(&Data::of(&[])).verdict, Verdict::NotMeasured);
+            assert_eq!(check.judged(figure, &Data::of(&[])).verdict, Verdict::NotMeasured);
         }
     }
 }

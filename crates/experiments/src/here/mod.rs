@@ -11,9 +11,7 @@ mod tests;
 pub use report::{to_csv, to_json, to_text};
 
 use crate::validate::statistics::{median, quantile};
-use engine::AccessOptions;
 use harness::{
-    back_off::BackOff,
     engines::Engines,
     run::{HarnessError, Plan, Repetition, run},
 };
@@ -216,22 +214,9 @@ fn throughputs<M: Engines>(
     stop: &Word,
 ) -> Result<Option<Vec<f64>>, HarnessError> {
     let plan = Plan {
-        architecture: engine::registry::DEFAULT.to_owned(),
-        protocol: place.protocol.to_owned(),
-        protocol_options: ProtocolOptions::default(),
-        access: AccessOptions::default(),
-        cores: place.threads,
-        warm_up_s: seconds,
-        measured_s: seconds,
-        growth: None,
-        commits: None,
         repetitions,
         seed: options.seed,
-        record_history: false,
-        back_off: BackOff::default(),
-        arrivals: None,
-        load_threads: 1,
-        epoch_interval_s: 0.04,
+        ..Plan::new(place.protocol, place.threads, seconds)
     };
     let (_, settings) =
         WORKLOADS.into_iter().find(|(name, _)| *name == place.workload).expect("one of them");

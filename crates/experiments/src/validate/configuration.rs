@@ -110,22 +110,12 @@ impl Configuration {
                 ..workload(row, &build, used.memory_nodes() as u64)
             },
             plan: Plan {
-                architecture: engine::registry::DEFAULT.to_owned(),
-                protocol: row.scheme.clone(),
                 protocol_options,
-                commits: None,
                 access: access_options(row, &build),
-                cores: row.cores as usize,
-                warm_up_s: seconds,
-                measured_s: seconds,
                 growth: Some(options.effort.growth()),
-                repetitions: 1,
                 seed: options.seed,
-                record_history: false,
                 back_off,
-                arrivals: None,
-                load_threads: 1,
-                epoch_interval_s: 0.04,
+                ..Plan::new(&row.scheme, row.cores as usize, seconds)
             },
             machine: Arc::new(used),
             placement,

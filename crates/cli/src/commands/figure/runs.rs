@@ -8,6 +8,7 @@ use crate::interrupt;
 use crate::measurement::{Configuration, Evidence, Measured};
 use crate::origin::Origin;
 use crate::screen::Progress;
+use engine::AccessOptions;
 use experiments::figures::{Effort, Figure, Length, Point, Program, Setting, growth};
 use harness::back_off::BackOff;
 use harness::run_record::{RunRecord, settings};
@@ -158,8 +159,9 @@ fn distinct(folders: &[FigureFolder], lengths: Length) -> Result<Vec<Run>, Failu
                 Point::Program(program) => Way::Program(program.clone()),
                 Point::Setting(setting) => {
                     let choice = MachineChoice::load(machine)?;
-                    let options = setting.protocol_options().map_err(Failure::refused)?;
-                    let made = configuration(setting, &choice, options, lengths);
+                    let protocol = setting.protocol_options().map_err(Failure::refused)?;
+                    let access = setting.access_options().map_err(Failure::refused)?;
+                    let made = configuration(setting, &choice, (protocol, access), lengths);
                     Way::Setting(setting.clone(), Box::new(made))
                 }
             };
@@ -172,7 +174,7 @@ fn distinct(folders: &[FigureFolder], lengths: Length) -> Result<Vec<Run>, Failu
 fn configuration(
     setting: &Setting,
     machine: &MachineChoice,
-    protocol_options: ProtocolOptions,
+    (protocol_options, access): (ProtocolOptions, AccessOptions),
     lengths: Length,
 ) -> Configuration {
     let Length { effort, busy_s, seed } = lengths;
@@ -182,7 +184,7 @@ fn configuration(
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: setting.protocol,
         protocol_options,
-        access: Default::default(),
+        access,
         commits: None,
         small_pages: false,
         cores: setting.cores,

@@ -1,11 +1,9 @@
 //! Implements `kilocore validate --here`: compares the simulated machine with this computer.
 
-use super::ValidateArguments;
-use crate::destination::is_stdout;
+use super::{ValidateArguments, write};
 use crate::failure::{Ending, Failure};
 use crate::{interrupt, screen};
-use experiments::here::{HereOptions, HereOutcome, compare, to_csv, to_json, to_text};
-use harness::run_record::write_whole;
+use experiments::here::{HereOptions, compare, to_csv, to_json, to_text};
 use simulator::MachineDescription;
 use simulator::probe::{ProbeOptions, probe};
 
@@ -35,23 +33,6 @@ pub(super) fn compare_here(asked: &ValidateArguments) -> Result<Ending, Failure>
     let outcome = compare(&machine, &options, stop, &told);
     bar.finish_and_clear();
     let outcome = outcome.map_err(|error| Failure::refused(error.to_string()))?;
-    write(asked, &outcome)?;
+    write(&outcome, &[(&asked.json, to_json), (&asked.csv, to_csv)], to_text)?;
     Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Good })
-}
-
-/// Writes the outcome to the files that were named, and prints it if none of them is standard output.
-fn write(asked: &ValidateArguments, outcome: &HereOutcome) -> Result<(), Failure> {
-    let outputs = [(&asked.json, to_json as fn(&HereOutcome) -> String), (&asked.csv, to_csv)];
-    let mut printed = false;
-    for (path, form) in outputs {
-        match path.as_deref() {
-            Some(path) if is_stdout(path) => {
-                screen::say(&form(outcome))?;
-                printed = true;
-            }
-            Some(path) => write_whole(path, form(outcome).as_bytes())?,
-            None => {}
-        }
-    }
-    if printed { Ok(()) } else { screen::say(&to_text(outcome)) }
 }

@@ -22,14 +22,14 @@ fn line(name: &str, points: &[(f64, f64)]) -> Line {
 }
 
 fn verdict(figure: &Figure, check: usize, lines: &[Line]) -> Verdict {
-    figure.checks[check].judged(&Data::of(lines)).verdict
+    figure.checks[check].judged(figure, &Data::of(lines)).verdict
 }
 
 /// Asserts the verdict of a check with `good` and with `bad` records.
 fn both(figure: &Figure, check: usize, good: &[Line], bad: &[Line]) {
-    let saw = figure.checks[check].judged(&Data::of(good)).saw;
+    let saw = figure.checks[check].judged(figure, &Data::of(good)).saw;
     assert_eq!(verdict(figure, check, good), Verdict::Holds, "{} {check}: {saw}", figure.number);
-    let saw = figure.checks[check].judged(&Data::of(bad)).saw;
+    let saw = figure.checks[check].judged(figure, &Data::of(bad)).saw;
     assert_eq!(verdict(figure, check, bad), Verdict::Fails, "{} {check}: {saw}", figure.number);
 }
 

@@ -47,16 +47,16 @@ pub fn overview_markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "<!-- Written by `kilocore figure --index`. Do not edit it by hand. -->\n# Figures of papers\n\n",
     );
-    let counted = counts(outcomes).map(|(verdict, count)| format!("{count} {}", verdict.name()));
+    let [holding, failing, unmeasured] = counts(outcomes).map(|(_, count)| count);
     let all: usize = outcomes.iter().map(|outcome| outcome.statements.len()).sum();
     let _ = writeln!(
         text,
-        "The papers make {all} statements about these {} figures: {}. A statement that does not hold is a finding, \
+        "The papers make {all} statements about these {} figures: {holding} hold in our \
+         records, {failing} do not hold, and {unmeasured} were not measured. A statement that does not hold is a finding, \
          about the paper's system, ours or the model. A `(does not hold)` marks the part of a statement that fails. A quick figure's runs last \
          about a millisecond on many cores, and less if they are steady before. Thrashing that builds up later does not \
          show in them: look at how many runs are steady.\n",
-        outcomes.len(),
-        counted.join(", ")
+        outcomes.len()
     );
     text.push_str("| figure | runs | steady | holds | does not hold | not measured |\n");
     text.push_str("| --- | --- | --- | --- | --- | --- |\n");
@@ -101,9 +101,13 @@ fn section(outcome: &Outcome) -> String {
             true => String::new(),
             false => format!(" (ours: {})", judged.ours),
         };
+        let why = match judged.explanation.is_empty() {
+            true => String::new(),
+            false => format!(". **Why:** {}", judged.explanation),
+        };
         let _ = writeln!(
             text,
-            "| {} | {}{ours} | {} |",
+            "| {} | {}{ours} | {}{why} |",
             judged.verdict.name(),
             judged.statement,
             judged.saw

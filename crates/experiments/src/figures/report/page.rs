@@ -60,9 +60,13 @@ pub(super) fn verdicts(outcome: &super::Outcome) -> String {
             true => String::new(),
             false => format!("<br><small>thresholds of ours: {}</small>", escaped(&judged.ours)),
         };
+        let why = match judged.explanation.is_empty() {
+            true => String::new(),
+            false => format!("<br><b>Why:</b> {}", escaped(&judged.explanation)),
+        };
         let _ = writeln!(
             html,
-            "<tr><td class=\"{class}\">{}</td><td>{}{ours}</td><td>{}</td></tr>",
+            "<tr><td class=\"{class}\">{}</td><td>{}{ours}</td><td>{}{why}</td></tr>",
             judged.verdict.name(),
             escaped(&judged.statement),
             escaped(&judged.saw)

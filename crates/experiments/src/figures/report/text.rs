@@ -38,6 +38,9 @@ pub fn to_text(outcome: &Outcome) -> String {
             text.push_str(&paragraph(&format!("ours: {}", judged.ours), VERDICT));
         }
         text.push_str(&paragraph(&format!("saw: {}", judged.saw), VERDICT));
+        if !judged.explanation.is_empty() {
+            text.push_str(&paragraph(&format!("why: {}", judged.explanation), VERDICT));
+        }
     }
     text
 }
