@@ -33,28 +33,27 @@ fn measured(cores: usize, arrivals: Option<Arrivals>, measured_s: f64) -> RunRec
 }
 
 fn plan(protocol: &str, cores: usize, measured_s: f64) -> Plan {
-    Plan {
-        architecture: engine::registry::DEFAULT.to_owned(),
-        protocol: protocol.into(),
-        protocol_options: ProtocolOptions::default(),
-        commits: None,
-        access: Default::default(),
-        cores,
-        warm_up_s: 0.0,
-        measured_s,
-        growth: None,
-        repetitions: 1,
-        seed: 3,
-        record_history: false,
-        back_off: BackOff::default(),
-        arrivals: None,
-        load_threads: 1,
-        epoch_interval_s: 0.000_05,
-    }
+    let plan = Plan::new(protocol, cores, measured_s);
+    Plan { warm_up_s: 0.0, seed: 3, epoch_interval_s: 0.000_05, ..plan }
+}
+
+/// Returns the chip of the Abyss paper, with `access_cycles` cycles of instructions for an access to a record. With 0 of
+/// them transactions are short, so that a short run has many.
+fn chip(access_cycles: u64) -> Arc<MachineDescription> {
+    let mut graphite = MachineDescription::load("graphite").expect("a built-in machine");
+    graphite.core.record_access_cycles = access_cycles;
+    Arc::new(graphite)
 }
 
 fn recorded<W: Workload>(workload: &W, plan: &Plan) -> RunRecord {
-    let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
+    recorded_on(chip(0), workload, plan)
+}
+
+fn recorded_on<W: Workload>(
+    graphite: Arc<MachineDescription>,
+    workload: &W,
+    plan: &Plan,
+) -> RunRecord {
     let make = |seed| {
         let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
         Simulated::new(graphite.clone(), options)
@@ -205,6 +204,17 @@ fn further_seeds_take_the_lengths_of_the_first_as_long_as_they_may() {
 }
 
 #[test]
+fn an_access_to_a_record_costs_its_instructions_once() {
+    // An access reads a record for update and then writes it.
+    let options = YcsbOptions { records: 64, read_ratio: 0.0, ..YcsbOptions::default() };
+    let workload = Ycsb::new(YcsbOptions { read_modify_write: true, ..options }).expect("good");
+    let mean = |cycles| mean(&recorded_on(chip(cycles), &workload, &plan("NO_WAIT", 1, 0.01)));
+    // The chip runs at 1 GHz, and a transaction has 16 accesses.
+    let more = mean(1000) - mean(0);
+    assert!((more / 16_000.0 - 1.0).abs() < 0.05, "{more} ns");
+}
+
+#[test]
 fn a_run_that_is_too_short_says_so() {
     // The run is far shorter than the slowest transactions.
     let growth = growth(0.1, 0.0);
@@ -250,7 +260,7 @@ fn short_waits_for_locks_do_not_stop_all_progress() {
 fn disputed(back_off: BackOff, record_history: bool) -> (RunRecord, Option<String>) {
     let workload = Counters::new(CountersOptions::mixed()).expect("good options");
     let plan = Plan { back_off, record_history, ..plan("NO_WAIT", 16, 0.001) };
-    let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
+    let graphite = chip(0);
     let make = |_| Simulated::new(graphite.clone(), SimulatedOptions::default());
     let repetitions = run(&make, &workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
     let declared = assemble::declaration::<Simulated>(&plan).expect("it is listed");
@@ -291,7 +301,7 @@ fn transactions_that_were_put_aside_keep_the_law() {
 
 #[test]
 fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
-    let graphite = Arc::new(MachineDescription::load("graphite").expect("a built-in machine"));
+    let graphite = chip(0);
     let machine = Arc::new(Simulated::new(graphite, SimulatedOptions::default()).expect("room"));
     let options = EngineOptions {
         access: Default::default(),

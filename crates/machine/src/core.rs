@@ -150,6 +150,10 @@ pub trait Core {
     /// Charges for `cycles` cycles of computation.
     fn compute(&self, cycles: u64);
 
+    /// Charges for the instructions of one access to a record, apart from its operations on shared memory.
+    #[inline(always)]
+    fn compute_access(&self) {}
+
     /// Lets `ticks` pass. They are charged to the running category.
     fn pause(&self, ticks: u64);
 

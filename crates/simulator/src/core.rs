@@ -588,6 +588,11 @@ impl Core for SimCore {
         self.spend(cycles);
     }
 
+    #[inline(always)]
+    fn compute_access(&self) {
+        self.spend(self.world.model.record_access);
+    }
+
     fn pause(&self, ticks: u64) {
         self.clock.set(self.clock.get() + ticks);
         self.take_turn();

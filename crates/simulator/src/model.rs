@@ -112,6 +112,8 @@ pub(crate) struct Model {
     pub overlapped: u64,
     /// Bytes that a copy moves in a cycle.
     pub copy_bytes: u64,
+    /// Cycles of the instructions of an access to a record.
+    pub record_access: u64,
     /// Share of a miss, in 1/256, that a core waits for if it prefetches the line. It is 0 if cores ignore prefetches.
     pub prefetched: u64,
     /// Number of translations that a core's cache of them holds. It is 0 if translations cost nothing.
@@ -193,6 +195,7 @@ impl Model {
             tlb_entries: d.tlb.as_ref().map_or(0, |tlb| tlb.entries as usize),
             page_shift: d.page_bytes.ilog2(),
             copy_bytes: d.core.copy_bytes_per_cycle,
+            record_access: d.core.record_access_cycles,
             memory_line_time: d.line_time_256(bandwidth),
             cache_per_node: d.sockets.is_some(),
             exclusive_reads: shared_cache.exclusive_reads,
@@ -255,7 +258,7 @@ impl Model {
         }
     }
 
-    /// Returns the number of links that queue, each direction counted separately.
+    /// Returns the number of links that queue. A link counts once for each direction, even if its directions share a queue.
     pub(crate) fn links(&self) -> usize {
         match &self.space {
             Space::Mesh { .. } => 0,

@@ -18,7 +18,7 @@ pub(crate) struct Ways {
     hops: Box<[Hop]>,
     /// Place in `hops` at which each pair's way begins, row by row, and the end of the last way.
     begins: Box<[u32]>,
-    /// Number of links, each direction counted separately.
+    /// Number of links. A link counts once for each direction, even if its directions share a queue.
     pub links: usize,
 }
 

@@ -42,7 +42,8 @@
 //! # Ways between sockets
 //!
 //! A line that moves from one socket to another occupies each link on the way (`ways.rs`), in the direction of the move.
-//! The other direction is free meanwhile. Requests and acknowledgements are short and occupy nothing. A line comes from
+//! The other direction is free meanwhile, unless the machine file says that both share the bandwidth (`directions_share`).
+//! Requests and acknowledgements are short and occupy nothing. A line comes from
 //! where it is: from the memory or the shared cache of its home, from the socket of the core that has changed it, or, if
 //! it returns, from the socket that wrote it. If the machine file lists links, pairs of sockets can share them. So a socket
 //! that has all data can't send more than its own links carry, however many sockets ask.

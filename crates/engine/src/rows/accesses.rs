@@ -145,6 +145,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let appended =
             appended.get_or_insert_with(|| Appended::new(store.machine().arena(), *session));
         core.account(Category::Useful);
+        core.compute_access();
         let room = appended.append::<M>(core, row, store.system_memory());
         room.map_err(|_| Abort::because(AbortReason::OutOfMemory))
     }
@@ -167,6 +168,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         at: Sited<'s, M>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
+        self.rows.charge_access(&at.record);
         self.note_values(&at.record, &change);
         if self.sites.site(at.site).write(at.record, change)? {
             if change.state.is_some() || !change.columns.is_empty() {
@@ -184,6 +186,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         deltas: &[u8],
     ) -> Result<bool, Abort> {
+        self.rows.charge_access(&at.record);
         if self.sites.site(at.site).add(at.record, columns, deltas)? {
             self.note_write(at.record, None);
             return Ok(true);

@@ -17,6 +17,7 @@ impl<'s, M: Machine> Rows<'s, M> {
         }
         self.open = true;
         self.attempts += 1;
+        self.accessed = 0;
         if !self.unwatched
             && let Some(recorder) = &mut self.recorder
         {

@@ -92,6 +92,8 @@ pub(crate) struct Rows<'s, M: Machine> {
     refused_by: Option<TableId>,
     /// Rows that no key leads to. None before the first one.
     appended: Option<Appended>,
+    /// Identity of the record that was accessed last, on modelled machines.
+    accessed: usize,
     /// Buffer for the row that a scan has reached.
     scanned: Vec<u8>,
     /// Buffer for the values of one part of a row.
@@ -124,6 +126,7 @@ impl<'s, M: Machine> Rows<'s, M> {
             bare: false,
             refused_by: None,
             appended: None,
+            accessed: 0,
             scanned: Vec::new(),
             part: Vec::new(),
             whole: Vec::new(),
@@ -140,6 +143,19 @@ impl<'s, M: Machine> Rows<'s, M> {
     #[inline(always)]
     pub fn is_bare(&self) -> bool {
         self.bare
+    }
+
+    /// Charges for an access to `record`. Operations that follow each other on one record are one access.
+    #[inline(always)]
+    fn charge_access(&mut self, record: &Record<'s, M>) {
+        if !M::MODELLED {
+            return;
+        }
+        let before = std::mem::replace(&mut self.accessed, record.identity());
+        if before != record.identity() {
+            self.core.account(Category::Useful);
+            self.core.compute_access();
+        }
     }
 
     /// Dooms the attempt, because an access has failed. No further access of this attempt will be executed.
@@ -267,6 +283,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ) -> RowHead {
         let core = self.rows.core;
         core.account(Category::Useful);
+        self.rows.charge_access(&record);
         record.table().look_up(core, columns);
         record.copy_out(core, columns, out)
     }
@@ -280,6 +297,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
+        self.rows.charge_access(&at.record);
         match self.rows.recorder {
             None => self.sites.site(at.site).read(at.record, columns, intent, out),
             Some(_) => self.read_recorded(at, columns, intent, out),

@@ -131,8 +131,11 @@ impl<M: Machine> Prewriter<M> {
     }
 
     /// Takes back what the session has entered in the record, if it has. Called with the record
-    /// latched by a writer that does not write.
+    /// latched by a writer that does not write. Does nothing if writers take no turns.
     fn give_up_turn<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        if !self.in_turn {
+            return;
+        }
         let (line, words) = (record.line(), record.cc());
         if core.load_relaxed(line, words.successor()) == self.timestamp {
             core.store_relaxed(line, words.successor(), 0);
@@ -173,7 +176,7 @@ impl<M: Machine, C: Prewritten> Announces<M, C> for Prewriter<M> {
     }
 
     fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        if core.is_planted(faults::PREWRITE_FORGETS_SUCCESSOR) {
+        if !self.in_turn || core.is_planted(faults::PREWRITE_FORGETS_SUCCESSOR) {
             return self.clear(core, record);
         }
         self.latch(core, record);

@@ -69,6 +69,10 @@ pub struct CoreDescription {
     pub atomic_cycles: u64,
     /// Bytes that a copy within the first-level cache moves in a cycle.
     pub copy_bytes_per_cycle: u64,
+    /// Cycles of the instructions of one access to a record, apart from its operations on shared memory and its copies. The
+    /// operations that follow on the same record are part of the access.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub record_access_cycles: u64,
     /// Throughput of a core with 1, 2, ... threads on it, as a multiple of one thread's.
     pub smt_throughput: Vec<f64>,
 }
@@ -188,14 +192,14 @@ pub struct WholeMachine {
 }
 
 /// Description of equal links between sockets, or between sockets and what lies between them. A link carries
-/// `bandwidth_gbps` in each direction at the same time. The texts in the lists are explained in
+/// `bandwidth_gbps` in each direction at the same time, or in both together (`directions_share`). The texts in the lists are explained in
 /// `crates/simulator/src/description/link.rs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkDescription {
     /// Name in reports.
     pub name: String,
-    /// Bandwidth of one link in each direction, in GB/s.
+    /// Bandwidth of one link, in GB/s.
     pub bandwidth_gbps: f64,
     /// Set if both directions together have that bandwidth.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -87,6 +87,8 @@ impl MachineDescription {
         figure("atomic on an owned line", cycles, "atomic_cycles");
         let bytes = format!("{} bytes a cycle", core.copy_bytes_per_cycle);
         figure("copying", bytes, "copy_bytes_per_cycle");
+        let cycles = format!("{} cycles", core.record_access_cycles);
+        figure("instructions of an access to a record", cycles, "record_access_cycles");
         let throughput = format!("{:?} of one thread", core.smt_throughput);
         figure("SMT throughput", throughput, "smt_throughput");
         if let Some(tlb) = &self.tlb {

@@ -104,6 +104,7 @@ impl Measuring {
             store_buffer_lines: STORE_BUFFER_LINES,
             atomic_cycles: self.cycles(memory::atomic_ns(attempts)).saturating_sub(latencies.l1),
             copy_bytes_per_cycle: memory::copy_bytes_per_cycle(mhz, attempts),
+            record_access_cycles: 0,
             smt_throughput: self.smt_throughput(),
         };
         self.notes.push(format!("a store buffer of {STORE_BUFFER_LINES} lines is assumed"));
