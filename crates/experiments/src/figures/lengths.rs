@@ -20,9 +20,11 @@ pub fn growth(effort: Effort, setting: &Setting, busy_s: Option<f64>) -> (f64, G
     let together_s = f64::INFINITY;
     let (first_s, most_s, rule) = match effort {
         Effort::Full => (0.004 * (64.0 / cores).max(1.0), 4.0, Rule::default()),
-        // Caches keep filling during a run of any length, so quick runs end at a larger drift.
+        // Caches keep filling during a run of any length, so quick runs end at a larger drift. Where most cores wait,
+        // throughput can seem steady for some transactions of each core before it falls.
         Effort::Quick => {
-            let rule = Rule { commits: 500, drift: TOLERANCE, ..Rule::default() };
+            let commits = 100 * setting.cores.max(5) as u64;
+            let rule = Rule { commits, drift: TOLERANCE, ..Rule::default() };
             ((0.2 / cores).clamp(0.004, 0.08), 0.4, rule)
         }
     };
