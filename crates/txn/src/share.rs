@@ -37,7 +37,26 @@ impl Share {
 
     /// Returns true if `key` of a table with this rule belongs to the owner.
     pub fn has(&self, rule: Partitioning, key: u64) -> bool {
-        rule.of(key).is_none_or(|partition| partition % self.owners == self.owner)
+        self.is_whole()
+            || rule.of(key).is_none_or(|partition| partition % self.owners == self.owner)
+    }
+
+    /// Returns the number of the owner of `key`, of as many owners as there are with this one. Returns none if all owners
+    /// have the key.
+    pub fn owner_of(&self, rule: Partitioning, key: u64) -> Option<usize> {
+        rule.of(key).map(|partition| (partition % self.owners) as usize)
+    }
+
+    /// Returns the owner's keys among `0..count`, each with the number of its slot, in the order of the slots. Only
+    /// `slots` are considered.
+    pub fn keys(
+        self,
+        rule: Partitioning,
+        count: u64,
+        slots: std::ops::Range<u64>,
+    ) -> impl Iterator<Item = (u64, u64)> {
+        let keys = slots.map(move |slot| (slot, self.key(rule, slot)));
+        keys.filter(move |(_, key)| *key < count && self.has(rule, *key))
     }
 
     /// Returns the number of the owner's partitions.
