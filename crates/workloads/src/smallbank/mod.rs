@@ -250,6 +250,7 @@ impl Listed for SmallBank {
         "a bank's deposits, checks and payments, among which write skew can happen";
     const SOURCE: &'static str =
         "Alomari, Cahill, Fekete, Roehm, ICDE 2008; mix and amounts of H-Store's version";
+    const PARTITIONED_BY: Option<&'static str> = Some("partitions");
     const EXAMPLES: &'static [&'static str] =
         &["--cc SILO --accounts 18000 --hot-accounts 1000 --hot-share 0.9"];
 
