@@ -128,6 +128,7 @@ fn options() -> EngineOptions {
         access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 2,
+        partitions: 1,
         record_history: false,
         record_values: false,
         purge_batch: 64,

@@ -272,6 +272,10 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// protocol that exist for comparison, because each copy costs the build seconds.
     const ONE_COPY: bool = false;
 
+    /// False if the protocol does nothing to isolate transactions. It then [promises](Declaration::isolation) nothing by
+    /// itself, and transactions are isolated only under an architecture that isolates them.
+    const ISOLATES: bool = true;
+
     /// Number of blocks of memory that the protocol needs for each record that a transaction accesses, and gives back at
     /// its end: an entry in the record's list of locks, or the head and the columns of a copy. Sessions have them ready;
     /// what they cost otherwise is charged where `storage::AccessOptions::entries` asks for it.

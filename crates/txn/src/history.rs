@@ -272,6 +272,24 @@ pub struct LoadedTable {
 }
 
 impl LoadedTable {
+    /// Adds the rows of another part of the same table. Rows that both parts have count once.
+    pub fn add(&mut self, other: LoadedTable) {
+        self.extents.extend(other.extents);
+        self.extents.sort_unstable();
+        let extents = std::mem::take(&mut self.extents);
+        for (first, last) in extents {
+            match self.extents.last_mut() {
+                Some(before) if first <= before.1.saturating_add(1) => {
+                    before.1 = before.1.max(last)
+                }
+                _ => self.extents.push((first, last)),
+            }
+        }
+        self.spelled.extend(other.spelled);
+        self.spelled.sort_unstable();
+        self.spelled.dedup();
+    }
+
     /// Returns true if `key` had a row.
     pub fn contains(&self, key: u64) -> bool {
         let behind = self.extents.partition_point(|(first, _)| *first <= key);
