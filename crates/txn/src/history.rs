@@ -357,6 +357,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_table_add_up() {
+        let part = |extents: &[(u64, u64)], spelled: &[&str]| LoadedTable {
+            table: TableId(0),
+            extents: extents.to_vec(),
+            spelled: spelled.iter().map(|key| key.as_bytes().to_vec()).collect(),
+        };
+        let mut whole = part(&[(0, 0), (4, 4), (9, u64::MAX)], &["b", "d"]);
+        whole.add(part(&[(1, 1), (3, 5), (8, 8)], &["a", "d"]));
+        let expected = part(&[(0, 1), (3, 5), (8, u64::MAX)], &["a", "b", "d"]);
+        assert_eq!(whole, expected);
+    }
+
+    #[test]
     fn digests_tell_rows_apart() {
         let rows: [&[u8]; 8] =
             [b"", b"\0", b"\0\0", b"abcdefgh", b"abcdefgi", b"abcdefgh\0", b"hgfedcba", &[0; 8]];
