@@ -170,7 +170,7 @@ pub struct Txn<'a> {
     /// Set if the transaction is declared to write nothing.
     pub read_only: bool,
     /// Partitions of all keys that the transaction may access, in any order and with repetitions; empty for all
-    /// partitions. Only protocols that [lock partitions](Protocol::locks_partitions) use it.
+    /// partitions. Only protocols that [lock partitions](Protocol::locks_partitions), and architectures that do, use it.
     pub partitions: &'a [u64],
 }
 
