@@ -54,7 +54,8 @@ impl<M: Machine> Protocol<M> for NoCc {
     #[inline]
     fn begin<'s>(&'s self, _: &M::Core, _: &mut WriteSet<'s, M, ()>, _: Txn<'_>) {}
 
-    #[inline]
+    // Two architectures call this, and a hint alone is then not followed.
+    #[inline(always)]
     fn read<'s>(
         &'s self,
         core: &M::Core,
