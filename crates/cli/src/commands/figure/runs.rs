@@ -188,6 +188,7 @@ fn configuration(
         protocol: setting.protocol,
         protocol_options,
         access,
+        partitions: None,
         commits: None,
         small_pages: false,
         cores: setting.cores,
