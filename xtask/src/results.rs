@@ -37,10 +37,10 @@ fn simulated_ycsb() -> Vec<Measurement> {
     // Contended runs settle slowly because easy transactions commit first. They have a longer warm-up. Each
     // configuration is run three times.
     let settings = [
-        ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.0002 --seconds 0.001"),
-        ("half-theta0", "--theta 0 --read-ratio 0.5 --warm-up 0.0002 --seconds 0.001"),
-        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.01 --seconds 0.005"),
-        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.01 --seconds 0.005"),
+        ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.0008 --seconds 0.004"),
+        ("half-theta0", "--theta 0 --read-ratio 0.5 --warm-up 0.0008 --seconds 0.004"),
+        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.02 --seconds 0.01"),
+        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.02 --seconds 0.01"),
     ];
     let measured = settings.map(|(name, setting)| {
         let command = format!(

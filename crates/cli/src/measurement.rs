@@ -1,6 +1,6 @@
 //! Measures, certifies and records one configuration.
 
-use crate::arguments::{Facts, MachineChoice};
+use crate::arguments::{Facts, MachineChoice, architecture_arguments};
 use crate::failure::Failure;
 use crate::load::Moment;
 use crate::origin::Origin;
@@ -30,6 +30,9 @@ pub struct Configuration {
     pub protocol_options: ProtocolOptions,
     /// Options by which the engine executes accesses.
     pub access: AccessOptions,
+    /// Number of owners, for an architecture that stores partitions apart. None for as many as the workload has
+    /// partitions.
+    pub partitions: Option<u64>,
     /// Number of workers, one per core.
     pub cores: usize,
     /// Length of the warm-up, in seconds.
@@ -166,7 +169,7 @@ impl Configuration {
         let kind = self.machine.kind();
         let mut record =
             assemble::record(blank, kind, &plan, &declaration, &repetitions, certificate);
-        fit_partitions(&mut record, workload);
+        self.fit_partitions(&mut record, workload);
         record.broken_law = broken_law.clone().map(|(seed, law)| BrokenLaw { seed, law });
         record.commits_by_procedure =
             assemble::commits_by_procedure(workload.kinds(), &repetitions);
@@ -190,7 +193,7 @@ impl Configuration {
         let mut expected = self.blank(facts, origin);
         self.describe_evidence(&mut expected);
         expected.protocol_options = assemble::protocol_settings(&plan);
-        fit_partitions(&mut expected, workload);
+        self.fit_partitions(&mut expected, workload);
         let lengths = |r: &RunRecord| {
             r.adapted.is_some()
                 || plan.commits.is_some()
@@ -249,6 +252,7 @@ impl Configuration {
             protocol_options: self.protocol_options.clone(),
             commits: self.commits,
             access: self.access,
+            partitions: self.partitions,
             cores: self.cores,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
@@ -286,6 +290,22 @@ impl Configuration {
         }
     }
 
+    /// Records the number of partitions where the workload decides it, and the number of owners where partitions are
+    /// stored apart.
+    fn fit_partitions<W: Workload>(&self, record: &mut RunRecord, workload: &W) {
+        let all = workload.schema().partitions();
+        if let Some(partitions) = record.protocol_options.get_mut("partitions")
+            && *partitions == Setting::Text("workload".into())
+        {
+            *partitions = Setting::Text(all.to_string());
+        }
+        let declared = engine::registry::declaration(&self.architecture);
+        if declared.is_ok_and(|architecture| architecture.sites.is_none()) {
+            let owners = Setting::Integer(self.partitions.unwrap_or(all));
+            record.architecture_options.insert("partitions".to_owned(), owners);
+        }
+    }
+
     /// Records whether the measured run was itself recorded, because recording slows a native run down.
     fn describe_evidence(&self, blank: &mut RunRecord) {
         let history = match self.evidence {
@@ -302,6 +322,7 @@ impl Configuration {
     fn command_line(&self, facts: &Facts, seed: u64) -> String {
         let mut options = protocol_arguments(&self.protocol_options);
         options.push_str(&access_arguments(&self.access));
+        options.push_str(&architecture_arguments(&self.architecture, self.partitions));
         if self.small_pages {
             options.push_str(" --pages small");
         }
@@ -333,15 +354,6 @@ impl Configuration {
                 _ => "",
             }
         )
-    }
-}
-
-/// Replaces the number of partitions by the workload's number, where the workload decides it.
-fn fit_partitions<W: Workload>(record: &mut RunRecord, workload: &W) {
-    if let Some(partitions) = record.protocol_options.get_mut("partitions")
-        && *partitions == Setting::Text("workload".into())
-    {
-        *partitions = Setting::Text(workload.schema().partitions().to_string());
     }
 }
 

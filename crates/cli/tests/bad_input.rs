@@ -33,6 +33,25 @@ fn numbers_of_cores() {
 }
 
 #[test]
+fn architectures_and_partitions() {
+    refused("run ycsb --architecture serial", &["'serial'", "partitioned_serial"]);
+    refused("run ycsb --arch partitioned_serial --partitions 0", &["--partitions is 0;", "1 to"]);
+    let words = "run tpcc --arch partitioned_serial --partitions 0";
+    refused(words, &["'0'", "--partitions", "from 1"]);
+    let words = "run tpcc --arch partitioned_serial --warehouses 2 --partitions 3 --cores 1";
+    refused(words, &["partitions is 3;", "1 to 2"]);
+    let words = "run tpcc --partitions 2";
+    refused(words, &["--partitions 2", "shared_everything does not", "partitioned_serial"]);
+    let cannot = &["ranges cannot be partitioned", "tpcc (--warehouses)", "ycsb (--partitions)"];
+    refused("run ranges --arch partitioned_serial", cannot);
+    refused("explore ranges --arch partitioned_serial", cannot);
+    let pair = &["SILO cannot run under partitioned_serial", "supported there: NO_CC"];
+    refused("run ycsb --arch partitioned_serial --cc NO_CC,SILO", pair);
+    refused("explore ycsb --arch partitioned_serial --cc SILO", pair);
+    refused("run ycsb --arch several_sites --cc SILO,MVCC", &["several_sites: MVCC cannot"]);
+}
+
+#[test]
 fn options_of_the_engine_and_the_end_of_a_run() {
     let words = "run ycsb --engine-option copies=rows";
     refused(words, &["--engine-option copies is rows;", "columns, records"]);

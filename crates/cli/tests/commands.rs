@@ -252,6 +252,34 @@ fn a_comparison_leaves_a_page_and_its_records() {
     assert!(page.contains("TICTOC"));
 }
 
+/// Returns the entry of a list that has the name.
+fn named<'j>(list: &'j serde_json::Value, name: &str) -> &'j serde_json::Value {
+    let entries = list.as_array().expect("a list");
+    entries.iter().find(|entry| entry["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// Under partitioned serial execution NO_CC is strictly serializable, natively and simulated, and the records say so.
+#[test]
+fn partitioned_serial_execution_is_certified() {
+    let words = "--architecture partitioned_serial --certify --seconds 0.002 --warm-up 0 --json -";
+    let ycsb = "run ycsb --multi-partition-share 0.5 --records 400 --read-ratio 0.5 --cores 2";
+    let tpcc = "run tpcc --warehouses 3 --items 100 --machine graphite --cores 4";
+    for (run, partitions) in [(ycsb, 4), (tpcc, 2)] {
+        let all = format!("{run} --partitions {partitions} {words}");
+        let output = kilocore(all.split_whitespace());
+        let records: serde_json::Value = serde_json::from_str(&text(&output)).unwrap();
+        let record = &records.as_array().map_or(&records, |all| &all[0]);
+        assert_eq!(record["protocol"], "NO_CC", "{record}");
+        assert_eq!(record["architecture"], "partitioned_serial");
+        assert_eq!(record["protocol_options"]["isolation"], "serializable");
+        assert_eq!(record["architecture_options"]["partitions"], partitions);
+        let certificate = &record["certificate"];
+        assert_eq!(certificate["strict"], "pass", "{certificate}");
+        assert_eq!(certificate["promised"]["strict"], true);
+        assert_eq!(record["aborts"], serde_json::json!({}));
+    }
+}
+
 #[test]
 fn lists_name_everything() {
     let list = text(&kilocore(["list"]));
@@ -264,6 +292,15 @@ fn lists_name_everything() {
     let silo = protocols.iter().find(|protocol| protocol["name"] == "SILO").expect("is there");
     // The record has the TID word and the state of the row.
     assert!(protocols.len() >= 6 && silo["bytes_per_record"] == 16, "{silo}");
+    let serial = named(&json["architectures"], "partitioned_serial");
+    let no_cc = named(&serial["protocols"], "NO_CC");
+    assert!(no_cc["isolation"] == "serializable" && no_cc["strict"] == true, "{no_cc}");
+    let silo = named(&serial["protocols"], "SILO");
+    assert!(silo["refused"].as_str().is_some_and(|why| why.contains("supported there: NO_CC")));
+    let one_line = list.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains("NO_CC is strictly serializable here. Not the others: "), "{list}");
+    assert_eq!(named(&json["workloads"], "tpcc")["partitioned_by"], "warehouses");
+    assert!(named(&json["workloads"], "ranges")["partitioned_by"].is_null());
     assert!(text(&kilocore(["machines", "list"])).contains("superdome-flex"));
     assert!(text(&kilocore(["machines", "show", "graphite"])).contains("1000 MHz"));
     let power = text(&kilocore(["machines", "show", "power9"]));

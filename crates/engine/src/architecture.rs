@@ -1,11 +1,11 @@
 //! The interface of an architecture. An architecture decides which core executes an access, and how cores are
 //! synchronized physically.
 
-use crate::{EngineOptions, rows::Sites, site::LocalSite};
+use crate::{EngineError, EngineOptions, rows::Sites, site::LocalSite};
 use machine::{Machine, Service, cold::Arc};
 use protocols::Protocol;
-use storage::{Store, StoreError};
-use txn::TableId;
+use storage::Store;
+use txn::{ColumnSet, TableId};
 
 /// Description of an architecture: its name, a summary, its source, and the number of its sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +16,12 @@ pub struct ArchitectureDeclaration {
     pub summary: &'static str,
     /// Paper and section.
     pub source: &'static str,
-    /// Number of sites that a transaction has. More than one is possible only under protocols that allow it
-    /// ([`protocols::Declaration::one_site`]).
-    pub sites: usize,
+    /// Number of sites that a transaction has, or none if it has one for each of its partitions. More than one is possible
+    /// only under protocols that allow it ([`protocols::Declaration::one_site`]).
+    pub sites: Option<usize>,
+    /// Set if the architecture isolates transactions itself. Then only protocols that do not isolate them run under it
+    /// ([`Protocol::ISOLATES`]), and the pair promises strict serializability.
+    pub isolates: bool,
 }
 
 /// An architecture under protocol `P`. It has owners of data, and it decides which of their sites executes an
@@ -29,11 +32,17 @@ pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
     /// Description, for listings and for the check that the protocol allows this number of sites.
     const DECLARED: &'static ArchitectureDeclaration;
 
+    /// False for protocols that [`crate::pair`] refuses for their type. Then no engine of this pair is compiled.
+    const SUPPORTED: bool = true;
+
+    /// True if [`DirectSites`] gives access to sites, so that native loops compiled for the pair are worth their time.
+    const DIRECT: bool;
+
     /// The sites of one session.
     type Sites<'s>: DirectSites<'s, M, P>;
 
     /// Makes the owners, without tables.
-    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError>;
+    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError>;
 
     /// Returns the stores of all owners. Each store has every table.
     fn stores(&self) -> impl Iterator<Item = &Store<M>>;
@@ -52,4 +61,16 @@ pub(crate) trait DirectSites<'s, M: Machine, P: Protocol<M>>: Sites<'s, M> {
 
     /// Returns the only site of every transaction, if there is only one and the core can access it directly.
     fn only(&mut self) -> Option<&mut LocalSite<'s, M, P>>;
+
+    /// Returns the only site that takes part in the running attempt, if there is only one and the core can access it
+    /// directly.
+    fn alone(&mut self) -> Option<&mut LocalSite<'s, M, P>>;
+
+    /// Prefetches the memory that accesses to `columns` of these rows will touch.
+    #[inline(always)]
+    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+        if let Some(site) = self.alone() {
+            site.prefetch(table, keys, columns);
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use crate::{
     architecture::Architecture,
     log::{CommitSink, Log, SinkError},
+    pair::pair,
     rows::Rows,
     session::{Session, SessionOf},
 };
@@ -28,6 +29,9 @@ pub struct EngineOptions {
     pub access: AccessOptions,
     /// Number of concurrent sessions, services included.
     pub sessions: usize,
+    /// Number of owners of data, for an architecture that stores partitions apart: partition `p` of a table belongs to
+    /// owner `p mod partitions`. At least 1.
+    pub partitions: u64,
     /// Set to record histories, for certificates.
     pub record_history: bool,
     /// Set to record the values of rows in histories too. Every recorded read then reads all columns.
@@ -54,6 +58,22 @@ pub enum EngineError {
         /// Reason why it supports only one site.
         reason: &'static str,
     },
+    /// The architecture isolates transactions itself, and so does the protocol.
+    Isolates {
+        /// Name of the architecture.
+        architecture: &'static str,
+        /// Name of the protocol.
+        protocol: &'static str,
+        /// Names of the protocols that the architecture supports.
+        supported: Vec<&'static str>,
+    },
+    /// The number of partitions is not possible.
+    Partitions {
+        /// The given number.
+        given: u64,
+        /// The largest possible number.
+        most: u64,
+    },
     /// An error of a table.
     Store(StoreError),
 }
@@ -66,6 +86,17 @@ impl fmt::Display for EngineError {
             EngineError::Isolation(error) => error.fmt(f),
             EngineError::OneSite { protocol, reason } => {
                 write!(f, "{protocol} cannot have transactions on several sites: {reason}")
+            }
+            EngineError::Isolates { architecture, protocol, supported } => {
+                let supported = supported.join(", ");
+                write!(
+                    f,
+                    "{protocol} cannot run under {architecture}, which isolates transactions itself; \
+                     supported there: {supported}"
+                )
+            }
+            EngineError::Partitions { given, most } => {
+                write!(f, "partitions is {given}; allowed: 1 to {most}")
             }
             EngineError::Store(error) => error.fmt(f),
         }
@@ -203,10 +234,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
     /// Makes an engine without tables. Fails if `options` ask for something that the protocol cannot give.
     pub(crate) fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
         P::check_isolation(&options.protocol)?;
-        let Declaration { name: protocol, one_site, .. } = P::declare(&options.protocol);
-        if let Some(reason) = one_site.filter(|_| A::DECLARED.sites > 1) {
-            return Err(EngineError::OneSite { protocol, reason });
-        }
+        pair(A::DECLARED, P::declare(&options.protocol))?;
         let architecture = A::create(machine, options)?;
         let (options, protocol) = (options.clone(), std::marker::PhantomData);
         Ok(EngineOf { architecture, options, log: OnceLock::new(), protocol })
@@ -215,7 +243,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
     /// See [`Engine::epoch_of`].
     fn epoch_in(commit_timestamp: u64) -> Option<u64> {
         // With several sites each site has its own epochs, so a timestamp has no common epoch.
-        P::epoch_of(commit_timestamp).filter(|_| A::DECLARED.sites == 1)
+        P::epoch_of(commit_timestamp).filter(|_| A::DECLARED.sites == Some(1))
     }
 
     /// Returns the store of the first owner.
@@ -235,11 +263,10 @@ fn load<M: Machine>(
 ) -> Result<(), EngineError> {
     for store in stores {
         store.create_tables(&data.schema(), |table| data.rows(table))?;
-        let mut loader = StoreLoader::new(store, threads);
-        data.load(&mut loader);
-        loader.finish()?;
     }
-    Ok(())
+    let mut loader = StoreLoader::of_stores(stores.to_vec(), threads);
+    data.load(&mut loader);
+    Ok(loader.finish()?)
 }
 
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M, P, A> {
@@ -275,8 +302,17 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     }
 
     fn loaded(&self) -> Vec<LoadedTable> {
-        // Every owner is loaded with all rows, so the first one suffices.
-        self.store().tables().filter_map(Table::loaded).collect()
+        let tables = |store: &Store<M>| -> Vec<LoadedTable> {
+            store.tables().filter_map(Table::loaded).collect()
+        };
+        let mut all = tables(self.store());
+        // Owners of a share have different rows. Otherwise every owner is loaded with all rows.
+        for store in self.architecture.stores().skip(1).filter(|store| !store.share().is_whole()) {
+            for (whole, share) in all.iter_mut().zip(tables(store)) {
+                whole.add(share);
+            }
+        }
+        all
     }
 
     fn table_names(&self) -> Vec<(TableId, String)> {
@@ -315,7 +351,8 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     }
 
     fn declaration(&self) -> Declaration {
-        P::declare(&self.options.protocol)
+        let declared = P::declare(&self.options.protocol);
+        pair(A::DECLARED, declared).expect("the pair was checked when the engine was made")
     }
 
     fn epoch_of(&self, commit_timestamp: u64) -> Option<u64> {
@@ -326,7 +363,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> TypedEngine<M> for EngineOf<M, P, A> {
     // Builds with debug assertions use one loop for all protocols. Tests are built often and need not be fast.
     // CI runs the loops of the release build.
-    const LOOPS: bool = !P::ONE_COPY && A::DECLARED.sites == 1 && !cfg!(debug_assertions);
+    const LOOPS: bool = !P::ONE_COPY && A::DIRECT && !cfg!(debug_assertions);
     type Session<'s> = SessionOf<'s, M, P, A>;
 
     fn typed_session<'s>(&'s self, core: &'s M::Core, session: usize) -> SessionOf<'s, M, P, A> {

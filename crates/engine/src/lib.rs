@@ -15,6 +15,8 @@ mod engine;
 mod log;
 mod options;
 mod owner;
+mod pair;
+mod partitioned_serial;
 mod record_copy;
 pub mod registry;
 mod rows;
@@ -27,6 +29,7 @@ pub use architecture::ArchitectureDeclaration;
 pub use engine::{Dataset, Engine, EngineError, EngineOptions, TypedEngine};
 pub use log::{Commit, CommitSink, LoggedWrite, SinkError, Ticket};
 pub use options::ACCESS_KNOBS;
+pub use pair::pair;
 pub use session::{RowVisit, Session, Start, Walk};
 pub use storage::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,

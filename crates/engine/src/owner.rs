@@ -4,6 +4,7 @@ use crate::EngineOptions;
 use machine::{Machine, Service, cold::Arc};
 use protocols::{Protocol, mechanisms::timestamp_allocator::TimestampAllocator};
 use storage::{ProtocolWords, Store, StoreError, StoreOptions};
+use txn::Share;
 
 /// A store and its protocol. The store is made for the protocol: its records hold the protocol's words.
 pub(crate) struct Owner<M: Machine, P: Protocol<M>> {
@@ -14,10 +15,20 @@ pub(crate) struct Owner<M: Machine, P: Protocol<M>> {
 }
 
 impl<M: Machine, P: Protocol<M>> Owner<M, P> {
-    /// Makes an owner without tables.
+    /// Makes an owner of all rows, without tables.
     pub fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
+        Owner::of_share(machine, options, Share::WHOLE, options.sessions)
+    }
+
+    /// Makes an owner of a share of the rows, without tables. At most `pins` sessions use the owner at the same time.
+    pub fn of_share(
+        machine: &Arc<M>,
+        options: &EngineOptions,
+        share: Share,
+        pins: usize,
+    ) -> Result<Self, StoreError> {
         let store_options = StoreOptions {
-            sessions: options.sessions,
+            sessions: pins,
             keep_versions: options.record_history,
             keep_digests: options.record_values,
             words: ProtocolWords::of::<P::Words>(),
@@ -27,7 +38,7 @@ impl<M: Machine, P: Protocol<M>> Owner<M, P> {
         Ok(Owner {
             protocol: P::create(arena, &options.protocol, options.sessions)?,
             allocator: TimestampAllocator::new(arena, timestamps, options.sessions)?,
-            store: Store::new(machine.clone(), store_options)?,
+            store: Store::new(machine.clone(), store_options)?.with_share(share),
         })
     }
 

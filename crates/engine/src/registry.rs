@@ -4,14 +4,21 @@
 //! hardware, compiled here once for all programs. [`create`] makes engines on any machine.
 
 use crate::{
-    architecture::ArchitectureDeclaration,
+    architecture::{Architecture, ArchitectureDeclaration},
     engine::{Engine, EngineError, EngineOf, EngineOptions, TypedEngine},
+    pair::pair,
 };
 use machine::{Machine, Native, cold::Arc};
 use protocols::{
     Protocol, ProtocolOptions,
     registry::{Visitor, with_protocol},
 };
+
+/// Returns the description of the architecture `name`.
+pub fn declaration(name: &str) -> Result<ArchitectureDeclaration, EngineError> {
+    let found = declarations().into_iter().find(|declared| declared.name == name);
+    found.ok_or_else(|| EngineError::UnknownArchitecture(name.to_owned()))
+}
 
 /// Architecture to use if the caller names none.
 pub const DEFAULT: &str = "shared_everything";
@@ -37,11 +44,17 @@ macro_rules! registry {
             fn visit<P: Protocol<M>>(self) -> Self::Output {
                 $(
                     if crate::$module::DECLARATION.name == self.architecture {
-                        let engine = EngineOf::<M, P, crate::$module::$architecture<M, P>>::create(
-                            self.machine,
-                            self.options,
-                        )?;
-                        return Ok(Arc::new(engine));
+                        // An engine of a pair that is not supported is not compiled either.
+                        if const { supported::<M, P, crate::$module::$architecture<M, P>>() } {
+                            return create_engine::<M, P, crate::$module::$architecture<M, P>>(
+                                self.machine,
+                                self.options,
+                            );
+                        }
+                        return Err(refused::<M, P>(
+                            &crate::$module::DECLARATION,
+                            &self.options.protocol,
+                        ));
                     }
                 )*
                 Err(EngineError::UnknownArchitecture(self.architecture.to_owned()))
@@ -54,7 +67,10 @@ macro_rules! registry {
             fn visit<P: Protocol<M>>(self) -> Self::Output {
                 $(
                     if crate::$module::DECLARATION.name == self.architecture {
-                        return Ok(self.visitor.visit::<EngineOf<M, P, crate::$module::$architecture<M, P>>>());
+                        if const { supported::<M, P, crate::$module::$architecture<M, P>>() } {
+                            return Ok(self.visitor.visit::<EngineOf<M, P, crate::$module::$architecture<M, P>>>());
+                        }
+                        return Err(refused::<M, P>(&crate::$module::DECLARATION, self.options));
                     }
                 )*
                 Err(EngineError::UnknownArchitecture(self.architecture.to_owned()))
@@ -67,6 +83,26 @@ macro_rules! registry {
 registry! {
     shared_everything::SharedEverything,
     several_sites::SeveralSites,
+    partitioned_serial::PartitionedSerial,
+}
+
+const fn supported<M: Machine, P: Protocol<M>, A: Architecture<M, P>>() -> bool {
+    A::SUPPORTED
+}
+
+fn create_engine<M: Machine, P: Protocol<M>, A: Architecture<M, P>>(
+    machine: &Arc<M>,
+    options: &EngineOptions,
+) -> Result<Arc<dyn Engine<M>>, EngineError> {
+    Ok(Arc::new(EngineOf::<M, P, A>::create(machine, options)?))
+}
+
+/// Returns why protocol `P` does not run under an architecture whose type does not support it.
+fn refused<M: Machine, P: Protocol<M>>(
+    architecture: &ArchitectureDeclaration,
+    options: &ProtocolOptions,
+) -> EngineError {
+    pair(architecture, P::declare(options)).expect_err("the types and the declarations agree")
 }
 
 /// Parameters of an engine that is to be made.
@@ -79,6 +115,7 @@ struct Creation<'c, M: Machine> {
 /// An engine type that is to be visited.
 struct Typed<'c, V> {
     architecture: &'c str,
+    options: &'c ProtocolOptions,
     visitor: V,
 }
 
@@ -114,6 +151,6 @@ pub fn with_engine<M: Machine, V: EngineVisitor<M>>(
     options: &ProtocolOptions,
     visitor: V,
 ) -> Result<V::Output, EngineError> {
-    with_protocol(protocol, options, Typed { architecture, visitor })
+    with_protocol(protocol, options, Typed { architecture, options, visitor })
         .unwrap_or_else(|_| Err(EngineError::UnknownProtocol(protocol.to_owned())))
 }

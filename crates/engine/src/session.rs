@@ -18,7 +18,8 @@ pub struct Start<'a> {
     /// Set if the transaction is declared to write nothing.
     pub read_only: bool,
     /// Partitions of all keys that the attempt can access, in any order and with repetitions. Empty if it can
-    /// access all keys. They have an effect only if the protocol [locks partitions](Session::locks_partitions).
+    /// access all keys. They have an effect only if the protocol or the architecture
+    /// [locks partitions](Session::locks_partitions).
     pub partitions: &'a [u64],
 }
 
@@ -37,7 +38,7 @@ pub trait Session: Access {
     /// Begins an attempt. The previous attempt must have ended.
     fn begin(&mut self, start: Start<'_>);
 
-    /// Returns true if the protocol locks partitions, so that [`Start::partitions`] has an effect.
+    /// Returns true if the protocol or the architecture locks partitions, so that [`Start::partitions`] has an effect.
     fn locks_partitions(&self) -> bool;
 
     /// Commits the attempt. On failure it rolls the attempt back and returns the reason.
@@ -111,8 +112,10 @@ pub struct SessionOf<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
 
 impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, A> {
     pub(crate) fn new(rows: Rows<'s, M>, mut sites: A::Sites<'s>) -> Self {
+        let latches_partitions = sites.latches_partitions();
         let site = sites.site(0);
-        let (locks_partitions, adds_at_commit) = (site.locks_partitions(), site.adds_at_commit());
+        let locks_partitions = latches_partitions || site.locks_partitions();
+        let adds_at_commit = site.adds_at_commit();
         SessionOf { rows, sites, locks_partitions, adds_at_commit }
     }
 
@@ -349,9 +352,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
 
     #[inline]
     fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
-        if let Some(site) = self.sites.only() {
-            site.prefetch(table, keys, columns);
-        }
+        self.sites.prefetch(table, keys, columns);
     }
 
     fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
@@ -383,7 +384,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
     #[inline]
     fn commit(&mut self) -> Result<(), Abort> {
         if self.may_be_short()
-            && let Some(site) = self.sites.only()
+            && let Some(site) = self.sites.alone()
         {
             let timestamp = match site.protocol().prepare() {
                 Ok(prepared) => prepared.least,
@@ -396,6 +397,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
             let mut log = CommitLog { version: self.rows.version(), writes: None };
             site.protocol().commit(timestamp, &mut log);
             site.leave_directly();
+            self.sites.exit();
             self.rows.committed_barely();
             return Ok(());
         }

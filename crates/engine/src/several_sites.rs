@@ -10,7 +10,7 @@
 //! Rows of a table without order are spread over the owners by their keys. A table in key order has one owner.
 
 use crate::{
-    EngineOptions,
+    EngineError, EngineOptions,
     architecture::{Architecture, ArchitectureDeclaration, DirectSites},
     owner::Owner,
     rows::Sites,
@@ -18,15 +18,16 @@ use crate::{
 };
 use machine::{Machine, Service, cold::Arc};
 use protocols::Protocol;
-use storage::{Store, StoreError};
-use txn::{Key, TableId};
+use storage::Store;
+use txn::{Abort, Key, KeyRange, TableId};
 
 /// Description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
     name: "several_sites",
     summary: "three owners of data, each an engine of its own; transactions commit at all of them in two phases",
     source: "after hardware islands (Porobic 2016, chapter 3), without their messages",
-    sites: OWNERS,
+    sites: Some(OWNERS),
+    isolates: false,
 };
 
 /// Number of owners of data.
@@ -40,9 +41,10 @@ pub(crate) struct SeveralSites<M: Machine, P: Protocol<M>> {
 
 impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SeveralSites<M, P> {
     const DECLARED: &'static ArchitectureDeclaration = &DECLARATION;
+    const DIRECT: bool = false;
     type Sites<'s> = AllSites<'s, M, P>;
 
-    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
+    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
         let owners =
             (0..OWNERS).map(|_| Owner::create(machine, options)).collect::<Result<_, _>>()?;
         Ok(SeveralSites { owners, options: options.clone() })
@@ -75,18 +77,18 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for AllSites<'s, M, P> {
         OWNERS
     }
 
-    fn of_key(&self, table: TableId, key: Key<'_>) -> usize {
+    fn of_key(&self, table: TableId, key: Key<'_>) -> Result<usize, Abort> {
         if self.0[0].table(table).schema().index.is_ordered() {
-            return self.of_table(table);
+            return Ok(owner_of(table, 0));
         }
-        match key {
+        Ok(match key {
             Key::Number(number) => owner_of(table, number),
             Key::Bytes(bytes) => owner_of(table, bytes.iter().map(|byte| u64::from(*byte)).sum()),
-        }
+        })
     }
 
-    fn of_table(&self, table: TableId) -> usize {
-        owner_of(table, 0)
+    fn of_range(&self, table: TableId, _: KeyRange) -> Result<Option<usize>, Abort> {
+        Ok(Some(owner_of(table, 0)))
     }
 
     fn site(&mut self, at: usize) -> &mut dyn Site<'s, M> {
@@ -106,6 +108,11 @@ impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for AllSites<'s, M, P
 
     #[inline(always)]
     fn only(&mut self) -> Option<&mut LocalSite<'s, M, P>> {
+        None
+    }
+
+    #[inline(always)]
+    fn alone(&mut self) -> Option<&mut LocalSite<'s, M, P>> {
         None
     }
 }

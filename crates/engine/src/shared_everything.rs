@@ -2,7 +2,7 @@
 //! by atomics (Trireme 3.1; the architecture of DBx1000). One owner has all data, so each session has one site.
 
 use crate::{
-    EngineOptions,
+    EngineError, EngineOptions,
     architecture::{Architecture, ArchitectureDeclaration, DirectSites},
     owner::Owner,
     rows::Sites,
@@ -10,15 +10,16 @@ use crate::{
 };
 use machine::{Machine, Service, cold::Arc};
 use protocols::Protocol;
-use storage::{Store, StoreError};
-use txn::{Key, TableId};
+use storage::Store;
+use txn::{Abort, Key, KeyRange, TableId};
 
 /// Description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
     name: "shared_everything",
     summary: "each transaction stays on its core, which touches all records itself",
     source: "Trireme 3.1; the architecture of DBx1000",
-    sites: 1,
+    sites: Some(1),
+    isolates: false,
 };
 
 /// The one owner.
@@ -29,9 +30,10 @@ pub(crate) struct SharedEverything<M: Machine, P: Protocol<M>> {
 
 impl<M: Machine, P: Protocol<M>> Architecture<M, P> for SharedEverything<M, P> {
     const DECLARED: &'static ArchitectureDeclaration = &DECLARATION;
+    const DIRECT: bool = true;
     type Sites<'s> = OneSite<'s, M, P>;
 
-    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
+    fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
         Ok(SharedEverything { owner: Owner::create(machine, options)?, options: options.clone() })
     }
 
@@ -56,12 +58,12 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for OneSite<'s, M, P> {
         1
     }
 
-    fn of_key(&self, _: TableId, _: Key<'_>) -> usize {
-        0
+    fn of_key(&self, _: TableId, _: Key<'_>) -> Result<usize, Abort> {
+        Ok(0)
     }
 
-    fn of_table(&self, _: TableId) -> usize {
-        0
+    fn of_range(&self, _: TableId, _: KeyRange) -> Result<Option<usize>, Abort> {
+        Ok(Some(0))
     }
 
     fn site(&mut self, _: usize) -> &mut dyn Site<'s, M> {
@@ -81,6 +83,11 @@ impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for OneSite<'s, M, P>
 
     #[inline(always)]
     fn only(&mut self) -> Option<&mut LocalSite<'s, M, P>> {
+        Some(&mut self.0)
+    }
+
+    #[inline(always)]
+    fn alone(&mut self) -> Option<&mut LocalSite<'s, M, P>> {
         Some(&mut self.0)
     }
 }

@@ -73,6 +73,7 @@ fn with_each(test: impl Fn(&mut dyn Session)) {
                 protocol: protocol.clone(),
                 access,
                 sessions: 1,
+                partitions: 1,
                 record_history: false,
                 record_values: false,
                 purge_batch: 4,

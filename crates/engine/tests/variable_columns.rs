@@ -55,6 +55,7 @@ fn with_each_protocol(commit_updates: bool, test: impl Fn(&mut dyn Session)) {
             access: Default::default(),
             protocol: protocol.clone(),
             sessions: 1,
+            partitions: 1,
             record_history: false,
             record_values: false,
             purge_batch: 4,

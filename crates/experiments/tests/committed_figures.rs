@@ -1,8 +1,9 @@
-//! Checks that the committed verdicts of figures are what the committed records give.
+//! Checks that the committed verdicts of figures are what the committed records give, and that statements which do not
+//! hold have an explanation.
 
 use harness::run_record::read_json;
-use kilocore_experiments::figures::PAPERS;
 use kilocore_experiments::figures::report::{Outcome, Regenerated, overview_markdown};
+use kilocore_experiments::figures::{PAPERS, Verdict};
 use std::fs;
 use std::path::Path;
 
@@ -18,6 +19,12 @@ fn the_committed_verdicts_are_what_the_committed_records_give() {
         let done = Regenerated::of(figure, committed.effort, &records, &committed.command);
         let renew = "run `kilocore figure --index results/figures`";
         assert!(done.outcome == committed, "{} differs: {renew}", folder.display());
+        for judged in committed.statements.iter().filter(|judged| judged.verdict == Verdict::Fails)
+        {
+            let name = figure.folder();
+            let lacks = "has no explanation in data/explanations.toml";
+            assert!(!judged.explanation.is_empty(), "{name}: {} {lacks}", judged.statement);
+        }
         let svg = fs::read_to_string(folder.join("figure.svg")).unwrap();
         assert!(
             svg == done.picture().to_svg(),

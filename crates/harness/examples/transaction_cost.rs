@@ -33,6 +33,7 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
             access: Default::default(),
             protocol: ProtocolOptions { partitions, ..ProtocolOptions::default() },
             sessions: 2,
+            partitions: 1,
             record_history: false,
             record_values: false,
             purge_batch: 64,

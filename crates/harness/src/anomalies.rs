@@ -101,6 +101,7 @@ pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
             access: Default::default(),
             protocol: fitted(&search.protocol_options, &Rows),
             sessions: search.anomaly.transactions() + 1,
+            partitions: 1,
             record_history: true,
             record_values: true,
             purge_batch: 1,

@@ -17,11 +17,14 @@ use protocols::{Declaration, Isolation, KNOBS, registry};
 use std::collections::BTreeMap;
 use txn::AbortReason;
 
-/// Returns the declaration of the protocol of `plan`, with the plan's options.
+/// Returns the declaration of the protocol of `plan` with the plan's options, under the plan's architecture. Returns none
+/// if there is no such protocol or architecture, or if one does not run under the other.
 pub fn declaration<M: Machine>(plan: &Plan) -> Option<Declaration> {
-    registry::declarations::<M>(&plan.protocol_options)
+    let declared = registry::declarations::<M>(&plan.protocol_options)
         .into_iter()
-        .find(|declaration| declaration.name == plan.protocol)
+        .find(|declaration| declaration.name == plan.protocol)?;
+    let architecture = engine::registry::declaration(&plan.architecture).ok()?;
+    engine::pair(&architecture, declared).ok()
 }
 
 /// Returns a protocol's promises as requirements of the checker.

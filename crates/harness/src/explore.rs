@@ -48,6 +48,9 @@ pub struct Exploration {
     pub protocol_options: ProtocolOptions,
     /// Options by which the engine executes accesses.
     pub access: AccessOptions,
+    /// Number of owners, for an architecture that stores partitions apart. None for as many as the workload of each
+    /// schedule has partitions.
+    pub partitions: Option<u64>,
     /// Seed of the first schedule. The following seeds count up.
     pub first_seed: u64,
     /// Number of schedules to run.
@@ -74,6 +77,7 @@ impl Default for Exploration {
             mutant: None,
             protocol_options: ProtocolOptions::default(),
             access: AccessOptions::default(),
+            partitions: None,
             first_seed: 1,
             schedules: 1000,
             workers: 3,

@@ -33,6 +33,9 @@ pub struct Plan {
     pub protocol_options: ProtocolOptions,
     /// Options by which the engine executes accesses.
     pub access: AccessOptions,
+    /// Number of owners, for an architecture that stores partitions apart. None for as many as the workload has
+    /// partitions.
+    pub partitions: Option<u64>,
     /// Number of workers, one per core.
     pub cores: usize,
     /// Warm-up before the measured interval, in seconds of the machine's time.
@@ -69,6 +72,7 @@ impl Plan {
             protocol: protocol.to_owned(),
             protocol_options: ProtocolOptions::default(),
             access: AccessOptions::default(),
+            partitions: None,
             cores,
             warm_up_s: seconds,
             measured_s: seconds,
@@ -312,6 +316,7 @@ impl<M: Engines> Job<'_, M> {
             access: self.plan.access,
             protocol: fitted(&self.plan.protocol_options, self.workload),
             sessions: self.plan.cores + 1,
+            partitions: owners(self.plan.partitions, self.workload)?,
             record_history: self.plan.record_history,
             record_values: self.plan.record_history,
             purge_batch: 64,
@@ -321,6 +326,16 @@ impl<M: Engines> Job<'_, M> {
         let engine = M::engine(&self.plan.architecture, &self.plan.protocol, machine, &options)?;
         engine.load(self.workload, self.plan.load_threads)?;
         Ok(engine)
+    }
+}
+
+/// Returns the number of owners for an architecture that stores partitions apart. It is at most the number of partitions
+/// of the workload, and as many if none is given.
+pub(crate) fn owners(given: Option<u64>, data: &dyn Dataset) -> Result<u64, EngineError> {
+    let most = data.schema().partitions();
+    match given {
+        Some(given) if !(1..=most).contains(&given) => Err(EngineError::Partitions { given, most }),
+        _ => Ok(given.unwrap_or(most)),
     }
 }
 

@@ -307,6 +307,7 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
         access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 8,
+        partitions: 1,
         record_history: false,
         record_values: false,
         purge_batch: 64,

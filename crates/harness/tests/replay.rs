@@ -94,6 +94,15 @@ fn several_sites() {
     }
 }
 
+/// A log of transactions that nothing but the latches of their partitions isolates.
+#[test]
+fn partitioned_serial() {
+    let serial = |schedules| exploration("partitioned_serial", "NO_CC", schedules);
+    passes(&Counters::varied, &serial(300));
+    passes(&SmallBank::varied, &serial(300));
+    passes(&Ranges::varied, &serial(200));
+}
+
 /// Tests forms of protocols that write, or keep their writes, in a different way.
 #[test]
 fn forms() {
@@ -128,6 +137,7 @@ fn options() -> EngineOptions {
         access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 2,
+        partitions: 1,
         record_history: false,
         record_values: false,
         purge_batch: 64,

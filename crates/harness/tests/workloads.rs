@@ -12,7 +12,7 @@ use machine::{Explored, Native, NativeOptions, OutOfMemory, Word, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
 use std::thread;
-use txn::Workload;
+use txn::{AbortReason, Workload};
 use workloads::{
     IndexChoice, Options,
     micro::{
@@ -82,42 +82,61 @@ fn whatever_is_listed_keeps_its_law() {
     });
 }
 
+/// Name of an architecture, and of a protocol that runs under it.
+type Pair<'p> = (&'p str, &'p str);
+
+/// The pair in which the architecture isolates transactions.
+const SERIAL: Pair<'static> = ("partitioned_serial", "NO_CC");
+
+fn shared(protocol: &str) -> Pair<'_> {
+    (engine::registry::DEFAULT, protocol)
+}
+
+/// Certifies runs under every protocol that promises anything, and under the architecture that does.
 fn certified<W: Workload>(workload: &W) {
-    let graphite = MachineDescription::load("graphite").expect("a built-in machine");
-    let graphite = Arc::new(graphite);
-    for protocol in protocols() {
-        let native = |_| Native::new(NativeOptions::default());
-        // On a busy computer, two threads that wait for each other may get nothing done in a short time.
-        let lengths = [0.02, 0.2, 2.0];
-        let committed = lengths.iter().any(|s| certified_on(&native, workload, protocol, 2, *s));
-        assert!(committed, "{protocol} commits nothing");
-        let simulated = |seed| {
-            let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
-            Simulated::new(graphite.clone(), options)
-        };
-        let committed = certified_on(&simulated, workload, protocol, 16, 0.000_3);
-        assert!(committed, "{protocol} commits nothing");
+    for pair in protocols().into_iter().map(shared).chain([SERIAL]) {
+        certified_under(pair, workload);
     }
 }
 
-fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> Plan {
+/// Certifies a native run and a simulated one.
+fn certified_under<W: Workload>(pair: Pair<'_>, workload: &W) {
+    let graphite = MachineDescription::load("graphite").expect("a built-in machine");
+    let graphite = Arc::new(graphite);
+    let native = |_| Native::new(NativeOptions::default());
+    // On a busy computer, two threads that wait for each other may get nothing done in a short time.
+    let lengths = [0.02, 0.2, 2.0];
+    let committed = lengths.iter().any(|s| certified_on(&native, workload, pair, 2, *s));
+    assert!(committed, "{pair:?} commits nothing");
+    let simulated = |seed| {
+        let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
+        Simulated::new(graphite.clone(), options)
+    };
+    // One transaction at a time in each partition takes longer.
+    let lengths = [0.000_3, 0.003];
+    let committed = lengths.iter().any(|s| certified_on(&simulated, workload, pair, 16, *s));
+    assert!(committed, "{pair:?} commits nothing");
+}
+
+fn plan((architecture, protocol): Pair<'_>, cores: usize, measured_s: f64, record: bool) -> Plan {
     Plan {
-        architecture: engine::registry::DEFAULT.to_owned(),
+        architecture: architecture.to_owned(),
         protocol: protocol.into(),
         protocol_options: ProtocolOptions::default(),
         commits: None,
         access: Default::default(),
+        partitions: None,
         cores,
         warm_up_s: measured_s / 10.0,
         measured_s,
         growth: None,
         repetitions: 1,
         seed: 11,
-        record_history,
+        record_history: record,
         back_off: BackOff::default(),
         arrivals: None,
         load_threads: 1,
-        epoch_interval_s: if record_history { measured_s / 10.0 } else { 0.000_05 },
+        epoch_interval_s: if record { measured_s / 10.0 } else { 0.000_05 },
     }
 }
 
@@ -125,20 +144,24 @@ fn plan(protocol: &str, cores: usize, measured_s: f64, record_history: bool) -> 
 fn certified_on<M: Engines, W: Workload>(
     make: &dyn Fn(u64) -> Result<M, OutOfMemory>,
     workload: &W,
-    protocol: &str,
+    pair: Pair<'_>,
     cores: usize,
     measured_s: f64,
 ) -> bool {
-    let plan = plan(protocol, cores, measured_s, true);
+    let plan = plan(pair, cores, measured_s, true);
     let repetitions = run(make, workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
     let certificate = certify(&repetitions).expect("the history was recorded");
     let promised = promised(&declaration::<M>(&plan).expect("it is listed"));
     // Under a weaker promise, write skew may break the law, and it does.
     if promised.serializable {
-        assert_eq!(repetitions[0].broken_law, None, "{protocol}");
+        assert_eq!(repetitions[0].broken_law, None, "{pair:?}");
     }
-    assert!(certificate.satisfies(promised), "{protocol}: {:?}", certificate.counterexample);
-    repetitions[0].total.commits() > 0
+    assert!(certificate.satisfies(promised), "{pair:?}: {:?}", certificate.counterexample);
+    let total = &repetitions[0].total;
+    for reason in AbortReason::ALL.into_iter().filter(|reason| *reason != AbortReason::User) {
+        assert!(pair != SERIAL || total.aborted_for(reason) == 0, "{reason}");
+    }
+    total.commits() > 0
 }
 
 #[test]
@@ -150,6 +173,7 @@ fn smallbank_is_kept_from_skewing() {
         withdrawals: 0.5,
         least_balance: 0,
         most_balance: 5000,
+        partitions: 4,
         ..SmallBankOptions::default()
     };
     for audit in [false, true] {
@@ -225,7 +249,7 @@ fn a_long_reader_bounds_what_versions_take() {
     let graphite = Arc::new(graphite);
     for protocol in protocols() {
         let measured = |measured_s: f64| {
-            let plan = plan(protocol, 8, measured_s, false);
+            let plan = plan(shared(protocol), 8, measured_s, false);
             let make = |seed| {
                 let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
                 Simulated::new(graphite.clone(), options)
@@ -270,6 +294,30 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
     certified(&KeyValue::new(pairs).expect("good options"));
 }
 
+/// Transactions of several partitions, among transactions of one.
+#[test]
+fn partitions_are_isolated_by_their_latches_alone() {
+    let ycsb = YcsbOptions {
+        records: 400,
+        partitions: 8,
+        multi_partition_share: 0.4,
+        partitions_per_transaction: 3,
+        read_ratio: 0.5,
+        theta: 0.8,
+        ..YcsbOptions::default()
+    };
+    for local_partition in [true, false] {
+        let options = YcsbOptions { local_partition, ..ycsb.clone() };
+        certified_under(SERIAL, &Ycsb::new(options).expect("good options"));
+    }
+    let scans = YcsbOptions { scan_ratio: 0.2, scan_length: 20, ..ycsb };
+    certified_under(SERIAL, &Ycsb::new(scans).expect("good options"));
+    let counters = CountersOptions { partitions: 5, ..CountersOptions::mixed() };
+    certified_under(SERIAL, &Counters::new(counters).expect("good options"));
+    let narrow = TpccOptions { warehouses: 4, items: 100, mix: Mix::NARROW, ..Default::default() };
+    certified_under(SERIAL, &Tpcc::new(narrow).expect("good options"));
+}
+
 #[test]
 fn tpcc_keeps_its_consistency_conditions() {
     let options = TpccOptions {
@@ -300,7 +348,7 @@ fn a_law_that_a_run_broke_is_told() {
             let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
             Simulated::new(graphite.clone(), options)
         };
-        let plan = plan(protocol, 16, 0.000_3, true);
+        let plan = plan(shared(protocol), 16, 0.000_3, true);
         let repetitions = run(&make, &workload, &plan, &Word::new(0), &mut |_| {});
         repetitions.expect("can run").remove(0).broken_law
     };

@@ -400,6 +400,8 @@ impl From<EngineError> for Error {
             EngineError::UnknownProtocol(_)
             | EngineError::UnknownArchitecture(_)
             | EngineError::OneSite { .. }
+            | EngineError::Isolates { .. }
+            | EngineError::Partitions { .. }
             | EngineError::Isolation(_) => unreachable!("options are checked before: {error}"),
         }
     }

@@ -125,6 +125,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
         access: Default::default(),
         protocol,
         sessions: options.max_sessions,
+        partitions: 1,
         record_history: false,
         record_values: false,
         purge_batch: 64,

@@ -170,7 +170,7 @@ pub struct Txn<'a> {
     /// Set if the transaction is declared to write nothing.
     pub read_only: bool,
     /// Partitions of all keys that the transaction may access, in any order and with repetitions; empty for all
-    /// partitions. Only protocols that [lock partitions](Protocol::locks_partitions) use it.
+    /// partitions. Only protocols that [lock partitions](Protocol::locks_partitions), and architectures that do, use it.
     pub partitions: &'a [u64],
 }
 
@@ -271,6 +271,10 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// True if natively one copy of the loop serves all workloads, which then make virtual calls. For forms of a
     /// protocol that exist for comparison, because each copy costs the build seconds.
     const ONE_COPY: bool = false;
+
+    /// False if the protocol does nothing to isolate transactions. It then [promises](Declaration::isolation) nothing by
+    /// itself, and transactions are isolated only under an architecture that isolates them.
+    const ISOLATES: bool = true;
 
     /// Number of blocks of memory that the protocol needs for each record that a transaction accesses, and gives back at
     /// its end: an entry in the record's list of locks, or the head and the columns of a copy. Sessions have them ready;

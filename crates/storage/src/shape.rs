@@ -17,7 +17,9 @@ use machine::{
     cold::{Arc, OnceLock},
 };
 use std::{any::TypeId, marker::PhantomData};
-use txn::{ColumnSet, Digest, KeyKind, Payload, RowLayout, TableId, TableSchema};
+use txn::{
+    ColumnSet, Digest, KeyKind, Partitioning, Payload, RowLayout, Share, TableId, TableSchema,
+};
 
 /// Words that a protocol keeps in each record of one store: how many bytes, and of which type.
 #[derive(Clone, Debug)]
@@ -68,14 +70,46 @@ pub(crate) enum Role {
 
 /// Rows `0..count` that exist by rule at consecutive slots, on modelled machines only. A row that was never touched
 /// costs nothing, because untouched memory already holds a present row.
+#[derive(Clone)]
 pub(crate) struct Dense {
-    /// Offset of the slot of row 0.
+    /// Offset of slot 0, which is row 0 unless the store has a share of the rows.
     pub first: u64,
     pub count: u64,
-    /// Bytes of all slots: `count * stride`.
+    /// Rule of the table and share of its rows that exist, if not all of them do.
+    pub share: Option<(Partitioning, Share)>,
+    /// Bytes of all slots.
     pub bytes: u64,
     /// Bytes of one slot.
     pub stride: u64,
+}
+
+impl Dense {
+    /// Returns the offset of the slot of row `key`, if it exists by rule.
+    #[inline(always)]
+    pub fn offset_of(&self, key: u64) -> Option<u64> {
+        if key >= self.count {
+            return None;
+        }
+        let slot = match self.share {
+            None => key,
+            Some((rule, share)) if share.has(rule, key) => share.slot(rule, key),
+            Some(_) => return None,
+        };
+        Some(self.first + slot * self.stride)
+    }
+
+    /// Returns the key of a slot, or none if the slot is empty.
+    #[inline(always)]
+    pub fn key_of(&self, slot: u64) -> Option<u64> {
+        let Some((rule, share)) = self.share else { return Some(slot) };
+        let key = share.key(rule, slot);
+        (key < self.count && share.has(rule, key)).then_some(key)
+    }
+
+    /// Returns the number of slots.
+    pub fn slots(&self) -> u64 {
+        self.bytes / self.stride
+    }
 }
 
 /// Layout of the records of one kind.
@@ -435,7 +469,7 @@ impl<M: Machine> Shape<M> {
     pub(crate) fn dense_key(&self, address: *const u8) -> Option<u64> {
         let dense = self.dense()?;
         let distance = self.arena.offset_of(address).wrapping_sub(dense.first);
-        (distance < dense.bytes).then(|| distance / dense.stride)
+        if distance < dense.bytes { dense.key_of(distance / dense.stride) } else { None }
     }
 
     /// Makes rows exist by rule from here on. Must be called at most once.

@@ -10,8 +10,8 @@ use machine::{
 };
 use std::fmt;
 use txn::{
-    ColumnSet, Key, Payload, Schema, SchemaError, TableId, TableSchema, check_tables,
-    indexed_columns,
+    ColumnSet, Key, Partitioning, Payload, Schema, SchemaError, Share, TableId, TableSchema,
+    check_tables, indexed_columns,
 };
 
 /// Largest number of tables of a store, also of tables that have been dropped since.
@@ -105,6 +105,8 @@ pub struct Store<M: Machine> {
     /// Memory that is taken block by block. None if all memory is the arena's.
     system_memory: Option<SystemMemory<M>>,
     options: StoreOptions,
+    /// The keys that the store has.
+    share: Share,
 }
 
 impl<M: Machine> Store<M> {
@@ -117,16 +119,30 @@ impl<M: Machine> Store<M> {
             Allocator::Arena => None,
             Allocator::Malloc => Some(SystemMemory::new(machine.arena(), options.words.bytes())?),
         };
-        Ok(Store { machine, tables, epochs, values, system_memory, options })
+        let share = Share::WHOLE;
+        Ok(Store { machine, tables, epochs, values, system_memory, options, share })
     }
 
-    /// Returns the bytes that `rows` rows of `schema` need, index included.
+    /// Returns the same store, without tables so far, for a share of the keys. Its tables are sized for the share and
+    /// loaded with it. Tables that are in all partitions become constant, because each owner has a copy of them.
+    pub fn with_share(self, share: Share) -> Self {
+        assert!(self.tables().next().is_none(), "a store gets its share before its tables");
+        Store { share, ..self }
+    }
+
+    /// Returns the keys that the store has.
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
+    /// Returns the bytes that the store's share of `rows` rows of `schema` needs, index included.
     pub fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64 {
+        let rows = self.share.rows(schema.partitioning, rows);
         Table::<M>::bytes_for(schema, rows, &self.options.extras())
     }
 
-    /// Makes the tables of `schema`. Each table is sized for the number of rows that `rows` returns for it. If the
-    /// tables are too large, this function returns an error before it allocates anything.
+    /// Makes the tables of `schema`. Each table is sized for the store's share of the number of rows that `rows` returns
+    /// for it. If the tables are too large, this function returns an error before it allocates anything.
     pub fn create_tables(
         &self,
         schema: &Schema,
@@ -175,10 +191,15 @@ impl<M: Machine> Store<M> {
     fn make_table(
         &self,
         id: TableId,
-        schema: TableSchema,
+        mut schema: TableSchema,
         rows: u64,
         indexed: ColumnSet,
     ) -> Result<(), StoreError> {
+        let rows = self.share.rows(schema.partitioning, rows);
+        let is_replicated = matches!(schema.partitioning, Partitioning::Replicated { .. });
+        if is_replicated && !self.share.is_whole() {
+            schema.constant = ColumnSet::first(schema.columns.len());
+        }
         let Some(cell) = self.tables.get(id.0 as usize) else {
             let message = format!(
                 "table {:?}: at most {MAX_TABLES} tables, dropped ones included",

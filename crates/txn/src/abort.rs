@@ -33,7 +33,8 @@ pub enum AbortReason {
     /// The table's index has no place for the key, because it was made for certain keys only.
     KeyOutsideIndex,
     /// The transaction was to change something that the table's schema declares constant: a constant column, or the
-    /// set of rows of a table that has constant columns.
+    /// set of rows of a table that has constant columns. Where partitions are stored apart, tables that are in all of them
+    /// are constant.
     ConstantData,
     /// The procedure asked for the rollback (TPC-C's 1 % of NewOrder, or a closure's error).
     User,

@@ -272,6 +272,24 @@ pub struct LoadedTable {
 }
 
 impl LoadedTable {
+    /// Adds the rows of another part of the same table. Rows that both parts have count once.
+    pub fn add(&mut self, other: LoadedTable) {
+        self.extents.extend(other.extents);
+        self.extents.sort_unstable();
+        let extents = std::mem::take(&mut self.extents);
+        for (first, last) in extents {
+            match self.extents.last_mut() {
+                Some(before) if first <= before.1.saturating_add(1) => {
+                    before.1 = before.1.max(last)
+                }
+                _ => self.extents.push((first, last)),
+            }
+        }
+        self.spelled.extend(other.spelled);
+        self.spelled.sort_unstable();
+        self.spelled.dedup();
+    }
+
     /// Returns true if `key` had a row.
     pub fn contains(&self, key: u64) -> bool {
         let behind = self.extents.partition_point(|(first, _)| *first <= key);
@@ -336,6 +354,19 @@ mod tests {
             let expected = there.into_iter().filter(|key| range.contains(*key));
             assert!(loaded.within(range).eq(expected), "{first} to {last}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_table_add_up() {
+        let part = |extents: &[(u64, u64)], spelled: &[&str]| LoadedTable {
+            table: TableId(0),
+            extents: extents.to_vec(),
+            spelled: spelled.iter().map(|key| key.as_bytes().to_vec()).collect(),
+        };
+        let mut whole = part(&[(0, 0), (4, 4), (9, u64::MAX)], &["b", "d"]);
+        whole.add(part(&[(1, 1), (3, 5), (8, 8)], &["a", "d"]));
+        let expected = part(&[(0, 1), (3, 5), (8, u64::MAX)], &["a", "b", "d"]);
+        assert_eq!(whole, expected);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod procedure;
 mod range;
 mod schema;
 mod secondary;
+mod share;
 mod spelling;
 
 pub use abort::{Abort, AbortReason};
@@ -39,4 +40,5 @@ pub use schema::{
     SchemaError, TableId, TableSchema,
 };
 pub use secondary::{ENTRY, IndexedColumn, SecondaryIndex, check_tables, indexed_columns};
+pub use share::Share;
 pub use spelling::Spellings;

@@ -31,7 +31,8 @@ pub enum Partitioning {
         partitions: u64,
     },
     /// Every key in every partition, for a small table that is hardly ever written. A transaction that has any
-    /// partition may read the table. A transaction that writes it needs all partitions.
+    /// partition may read the table. A transaction that writes it needs all partitions. Where partitions are stored
+    /// apart, each has a copy of the table, and the table is constant.
     Replicated {
         /// Number of copies of the rows, at least 1. They follow each other, and each is read by an equal share of the
         /// workers.

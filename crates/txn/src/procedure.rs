@@ -80,8 +80,8 @@ pub trait Client: Clone + Send {
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort>;
 
     /// Adds the partitions (see [`crate::Partitioning`]) of all keys that the drawn procedure may access to `out`,
-    /// in any order. Adds nothing if the procedure may access any partition. Only protocols that lock partitions
-    /// call this method. They abort a transaction that accesses another partition.
+    /// in any order. Adds nothing if the procedure may access any partition. This is asked only where the protocol
+    /// or the architecture locks partitions. A transaction that accesses another partition aborts there.
     fn partitions(&self, out: &mut Vec<u64>) {
         let _ = out;
     }

@@ -106,6 +106,7 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
         access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 3,
+        partitions: 1,
         record_history: false,
         record_values: false,
         purge_batch: 64,

@@ -19,6 +19,8 @@ pub trait Listed: Workload + Sized {
     const SOURCE: &'static str;
     /// Example options for useful runs, including options of the command.
     const EXAMPLES: &'static [&'static str];
+    /// Option that sets the number of partitions, if the workload can be partitioned.
+    const PARTITIONED_BY: Option<&'static str> = None;
     /// Description of its exploration, if it can be explored.
     const EXPLORED: Option<Explored> = None;
 
@@ -50,6 +52,8 @@ pub struct Declaration {
     pub presets: &'static [Bundle],
     /// See [`Options::SWITCHES`].
     pub switches: &'static [Bundle],
+    /// See [`Listed::PARTITIONED_BY`].
+    pub partitioned_by: Option<&'static str>,
     /// See [`Listed::EXPLORED`].
     pub explored: Option<Explored>,
 }
@@ -64,6 +68,7 @@ impl Declaration {
             options: W::Options::OPTIONS.iter().map(|option| option as _).collect(),
             presets: W::Options::PRESETS,
             switches: W::Options::SWITCHES,
+            partitioned_by: W::PARTITIONED_BY,
             explored: W::EXPLORED,
         }
     }

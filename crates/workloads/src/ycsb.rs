@@ -72,6 +72,7 @@ impl Listed for Ycsb {
         "independent reads, updates, inserts and scans of one table; YCSB's A to F are presets";
     const SOURCE: &'static str =
         "Cooper et al., SoCC 2010; as transactions: Staring into the Abyss, 3.3";
+    const PARTITIONED_BY: Option<&'static str> = Some("partitions");
     const EXAMPLES: &'static [&'static str] =
         &["--cc SILO --records 1M --theta 0.6 --read-ratio 0.5", "--preset e --records 100k"];
 

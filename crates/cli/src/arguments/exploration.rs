@@ -5,7 +5,7 @@ use super::workload::{capitalised, chosen};
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind,
 };
-use workloads::registry::{declaration, declarations};
+use workloads::registry::{Declaration, declaration, declarations};
 use workloads::variation::{Explored, Form};
 
 /// A workload for exploration, which is small and varied by the schedule's seed.
@@ -19,6 +19,13 @@ pub struct ExploreCommand {
     pub form: Option<Form>,
     /// Options of the command.
     pub asked: ExploreArguments,
+}
+
+impl ExploreCommand {
+    /// Returns the declaration of the workload.
+    pub fn declared(&self) -> Declaration {
+        declaration(self.workload).expect("the command line knows the registry's workloads alone")
+    }
 }
 
 /// Returns the workloads that are explored.

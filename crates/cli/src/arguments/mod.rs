@@ -1,5 +1,6 @@
 //! Defines and parses the command line. Errors are reported in one line.
 
+mod architectures;
 mod exploration;
 mod machine;
 mod numbers;
@@ -8,14 +9,15 @@ mod output;
 mod protocols;
 mod workload;
 
+pub use architectures::{
+    architecture_arguments, check_partitioned, declarations_under, owners, protocols_under,
+};
 pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};
 pub use numbers::{check_seeds, seconds, whole};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
-pub use protocols::{
-    access_options, declarations, heeding, protocol_options, protocols_at, protocols_under,
-};
+pub use protocols::{access_options, declarations, heeding, protocol_options, protocols_at};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
 
 use crate::failure::{Ending, Failure};

@@ -1,21 +1,12 @@
 //! Defines the options of commands. The options of workloads are declared by the workloads.
 
+use super::architectures::{architecture, partitions};
 use super::numbers::{count, rate, seconds, seconds_or_none, whole};
-use crate::suggestion;
 use clap::Args;
-use engine::registry::{DEFAULT, declarations};
+use engine::registry::DEFAULT;
 use harness::back_off::{BackOff, NotABackOff};
 use harness::explore::Script;
 use std::path::PathBuf;
-
-/// Parses an architecture's name.
-fn architecture(text: &str) -> Result<String, String> {
-    let known: Vec<_> = declarations().into_iter().map(|declaration| declaration.name).collect();
-    match known.contains(&text) {
-        true => Ok(text.to_owned()),
-        false => Err(suggestion::unknown("architecture", text, &known)),
-    }
-}
 
 /// Parses a rule for aborted transactions.
 fn back_off(text: &str) -> Result<BackOff, String> {
@@ -30,8 +21,12 @@ pub struct RunArguments {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "all")]
     pub cc: Vec<String>,
     /// Architecture, which decides who executes an access; kilocore list names them all
-    #[arg(long, value_name = "NAME", default_value = DEFAULT, value_parser = architecture)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT, visible_alias = "arch", value_parser = architecture)]
     pub architecture: String,
+    /// Number of owners of data, if the architecture stores partitions apart: owner P mod N has partition P [default: as
+    /// many as the workload has partitions]
+    #[arg(long, value_name = "N", value_parser = partitions)]
+    pub partitions: Option<String>,
     /// Numbers of cores, separated by commas [default: all natively, 64 simulated]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
     pub cores: Vec<u64>,
@@ -201,7 +196,7 @@ pub struct ExploreArguments {
     #[arg(long, value_name = "NAME", conflicts_with = "cc")]
     pub mutant: Option<String>,
     /// Architecture, which decides who executes an access; kilocore list names them all
-    #[arg(long, value_name = "NAME", default_value = DEFAULT, value_parser = architecture)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT, visible_alias = "arch", value_parser = architecture)]
     pub architecture: String,
     /// Schedules for each
     #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]

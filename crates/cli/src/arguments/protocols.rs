@@ -3,8 +3,7 @@
 use super::MachineChoice;
 use crate::failure::Failure;
 use crate::suggestion;
-use engine::registry::declarations as architectures;
-use engine::{ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration, EngineError};
+use engine::{ACCESS_KNOBS, AccessOptions};
 use machine::Native;
 use protocols::{
     Declaration, Isolation, IsolationError, KNOBS, Knob, LatchKind, ProtocolOptions,
@@ -58,29 +57,6 @@ pub fn protocols_at(
         names.retain(|name| *name != protocol);
     }
     Ok((names, isolation))
-}
-
-/// Returns those of `names` that the architecture supports. Fails if a protocol `asked` for by name is not supported.
-pub fn protocols_under(
-    architecture: &str,
-    asked: &[String],
-    mut names: Vec<&'static str>,
-) -> Result<Vec<&'static str>, Failure> {
-    let several = |d: &ArchitectureDeclaration| d.name == architecture && d.sites > 1;
-    if !architectures().iter().any(several) {
-        return Ok(names);
-    }
-    for declaration in declarations(&ProtocolOptions::default()) {
-        let Declaration { name: protocol, one_site: Some(reason), .. } = declaration else {
-            continue;
-        };
-        if asked.iter().any(|name| name.eq_ignore_ascii_case(protocol)) {
-            let error = EngineError::OneSite { protocol, reason };
-            return Err(Failure::refused(format!("--architecture {architecture}: {error}")));
-        }
-        names.retain(|name| *name != protocol);
-    }
-    Ok(names)
 }
 
 /// Returns the protocol options that `--timestamps` and `--cc-option` request. Fails if one of `machines` does not

@@ -75,6 +75,11 @@ impl<C> WorkloadCommand<C> {
         &self.command
     }
 
+    /// Returns the declaration of the workload.
+    pub fn declared(&self) -> Declaration {
+        declaration(self.name).expect("the command line knows the registry's workloads alone")
+    }
+
     /// Creates the workload and performs `task` with it.
     pub fn perform<T: Task>(&self, defaults: Defaults, task: T) -> Result<T::Output, Failure> {
         match with_workload(self.name, Performance { asked: self, defaults, task }) {
@@ -167,7 +172,12 @@ impl<C: Args> Subcommand for WorkloadCommand<C> {
                 .args(declared.switches.iter().map(switch));
             let about = capitalised(declared.summary);
             let after_help = after_help(&declared);
-            command.subcommand(C::augment_args(workload).about(about).after_help(after_help))
+            // Where a workload has an option of the same name, the command's option is left out.
+            let own = |name: &str| declared.options.iter().any(|option| option.word() == name);
+            let others = C::augment_args(Command::new(declared.name));
+            let others = others.get_arguments().filter(|other| !own(other.get_id().as_str()));
+            let workload = workload.args(others.cloned());
+            command.subcommand(workload.about(about).after_help(after_help))
         })
     }
 

@@ -5,7 +5,8 @@ mod histories;
 mod tracing;
 
 use crate::arguments::{
-    ExploreCommand, access_options, check_seeds, protocol_options, protocols_at, protocols_under,
+    ExploreCommand, access_options, check_partitioned, check_seeds, declarations_under,
+    protocol_options, protocols_at, protocols_under,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{access_arguments, protocol_arguments};
@@ -118,6 +119,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let asked = &command.asked;
     let (names, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let names = protocols_under(&asked.architecture, &asked.cc, names)?;
+    check_partitioned(&asked.architecture, &command.declared())?;
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
@@ -160,7 +162,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         }
         return Ok(wanted);
     }
-    let declarations = crate::arguments::declarations(&protocol_options);
+    let declarations = declarations_under(&asked.architecture, &protocol_options);
     let promises_nothing =
         |name: &str| declarations.iter().any(|d| d.name == name && d.isolation == Isolation::None);
     let subject = |name: &'static str| Subject {

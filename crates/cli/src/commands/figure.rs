@@ -33,7 +33,7 @@ pub struct FigureArguments {
     /// A coarse grid and short runs, about two minutes for a figure
     #[arg(long)]
     pub quick: bool,
-    /// The most busy time of a run, in core seconds [default: 8; quick: 2]
+    /// The most busy time of a run, in core seconds [default: 8, on graphite 40; quick: a quarter; of the measured program 12, quick 0.5]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub busy: Option<f64>,
     /// Directory with a directory for each figure. Figures that exist there are refused, except with --resume or

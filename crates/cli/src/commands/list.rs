@@ -4,7 +4,7 @@ use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
-use engine::{ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration};
+use engine::{ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration, EngineError, pair};
 use machine::Native;
 use protocols::faults;
 use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
@@ -24,14 +24,7 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
         text.push_str(&format!("{title}\n{}\n", entries(rows, width)));
     };
     let protocols = protocols().map(|(d, weaker, bytes)| {
-        let promise = match (d.isolation, d.strict) {
-            (Isolation::Serializable, true) => "strictly serializable",
-            (Isolation::Serializable, false) => "serializable, not strict",
-            (Isolation::Snapshot, true) => "snapshot isolation, of the latest snapshot",
-            (Isolation::Snapshot, false) => "snapshot isolation",
-            (Isolation::ReadCommitted, _) => "read committed",
-            (Isolation::None, _) => "promises nothing",
-        };
+        let promise = promise(&d);
         let weaker: String = weaker.iter().map(|level| format!("; or {level}")).collect();
         let text = format!("{promise}{weaker}; {bytes} B. {} [{}]", sentence(d.summary), d.source);
         [d.name.to_owned(), text]
@@ -62,9 +55,13 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     });
     section("Workloads", workloads.collect());
     let architectures = engine::registry::declarations().into_iter();
-    let row =
-        |d: ArchitectureDeclaration| [d.name.to_owned(), format!("{} [{}]", d.summary, d.source)];
-    section("Architectures", architectures.map(row).collect());
+    let row = |d: ArchitectureDeclaration| {
+        let text = format!("{} [{}]. {}", d.summary, d.source, pairs_of(&d));
+        [d.name.to_owned(), text]
+    };
+    section("Architectures (--architecture), and what runs under them", {
+        architectures.map(row).collect()
+    });
     let simulated = named_machines().split_off(1).join(", ");
     let machines = ["native".to_owned(), "the machine at hand".to_owned()];
     let machines = vec![machines, ["simulated".to_owned(), simulated]];
@@ -80,6 +77,77 @@ pub fn list(as_json: bool) -> Result<Ending, Failure> {
     screen::say(text.trim_end_matches('\n'))?;
     screen::say("\n")?;
     Ok(Ending::Good)
+}
+
+/// Returns what is promised to transactions.
+fn promise(declared: &Declaration) -> &'static str {
+    match (declared.isolation, declared.strict) {
+        (Isolation::Serializable, true) => "strictly serializable",
+        (Isolation::Serializable, false) => "serializable, not strict",
+        (Isolation::Snapshot, true) => "snapshot isolation, of the latest snapshot",
+        (Isolation::Snapshot, false) => "snapshot isolation",
+        (Isolation::ReadCommitted, _) => "read committed",
+        (Isolation::None, _) => "promises nothing",
+    }
+}
+
+/// Returns sentences that say which protocols run under an architecture, which of them promise something else there, and
+/// why the others do not run.
+fn pairs_of(architecture: &ArchitectureDeclaration) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut supported = Vec::new();
+    for alone in declarations(&ProtocolOptions::default()) {
+        match pair(architecture, alone) {
+            Ok(declared) => {
+                if declared != alone {
+                    texts.push(format!("{} is {} here", declared.name, promise(&declared)));
+                }
+                supported.push(declared.name);
+            }
+            Err(error) => {
+                let reason = reason(&error);
+                match refused.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, names)) => names.push(alone.name),
+                    None => refused.push((reason, vec![alone.name])),
+                }
+            }
+        }
+    }
+    let runs = match refused.is_empty() {
+        true => "All protocols run".to_owned(),
+        false => format!("Runs {}", supported.join(", ")),
+    };
+    texts.insert(0, runs);
+    let one_reason = refused.len() == 1;
+    texts.extend(refused.into_iter().map(|(why, names)| match one_reason {
+        true => format!("Not the others: {why}"),
+        false => format!("Not {}: {why}", names.join(", ")),
+    }));
+    texts.iter().map(|text| sentence(text)).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns why a pair is refused, without the names of the pair.
+fn reason(error: &EngineError) -> String {
+    match error {
+        EngineError::OneSite { reason, .. } => (*reason).to_owned(),
+        EngineError::Isolates { .. } => {
+            "the architecture isolates transactions itself, and so do they".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+fn json_pairs(architecture: &ArchitectureDeclaration) -> Vec<serde_json::Value> {
+    let protocols = declarations(&ProtocolOptions::default()).into_iter();
+    let of_pair = |alone: Declaration| match pair(architecture, alone) {
+        Ok(declared) => json!({
+            "name": declared.name, "isolation": declared.isolation.to_string(),
+            "strict": declared.strict,
+        }),
+        Err(error) => json!({ "name": alone.name, "refused": error.to_string() }),
+    };
+    protocols.map(of_pair).collect()
 }
 
 /// Returns each protocol's declaration, the further isolation levels that it can give, and the number of bytes that a
@@ -113,11 +181,19 @@ fn json() -> serde_json::Value {
         })
     });
     let workloads = workloads().into_iter().map(|workload| {
-        json!({ "name": workload.name, "summary": workload.summary, "source": workload.source })
+        json!({
+            "name": workload.name, "summary": workload.summary, "source": workload.source,
+            "partitioned_by": workload.partitioned_by,
+        })
     });
     let architectures = engine::registry::declarations().into_iter();
     let architectures = architectures
-        .map(|d| json!({ "name": d.name, "summary": d.summary, "source": d.source, "sites": d.sites }))
+        .map(|d| {
+            json!({
+                "name": d.name, "summary": d.summary, "source": d.source, "sites": d.sites,
+                "protocols": json_pairs(&d),
+            })
+        })
         .collect::<Vec<_>>();
     let mutants = faults::all().map(|planted| {
         json!({

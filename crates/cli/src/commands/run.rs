@@ -2,7 +2,7 @@
 
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, access_options,
-    check_seeds, protocol_options, protocols_at, protocols_under,
+    check_seeds, owners, protocol_options, protocols_at, protocols_under,
 };
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
@@ -25,6 +25,8 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let machine = MachineChoice::load(&asked.machine)?;
     let (protocols, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let protocols = protocols_under(&asked.architecture, &asked.cc, protocols)?;
+    let partitions =
+        owners(&asked.architecture, &workload.declared(), asked.partitions.as_deref())?;
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
@@ -63,6 +65,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 protocol,
                 protocol_options: protocol_options.clone(),
                 access,
+                partitions,
                 cores,
                 warm_up_s: asked.warm_up.unwrap_or(length.warm_up_s),
                 measured_s: asked.seconds.unwrap_or(length.measured_s),

@@ -41,10 +41,11 @@ pub(super) fn own_settings(record: &RunRecord) -> String {
     of(record).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether all data of the run are one partition and the protocol locks partitions.
+/// Returns whether all data of the run are one partition and the protocol or the architecture locks partitions.
 pub(super) fn is_one_partition(record: &RunRecord) -> bool {
     record.protocol_options.contains_key("older-at-partition")
         && record.protocol_options.get("partitions") == Some(&Setting::Text("1".into()))
+        || record.architecture_options.get("partitions") == Some(&Setting::Integer(1))
 }
 
 /// Returns the settings of a group's protocols, for the notes below its table.

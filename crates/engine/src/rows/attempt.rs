@@ -1,7 +1,7 @@
 //! The life of an attempt: begin, prepare at every site, commit at every site, or abort at every site.
 
 use super::{Rows, Work};
-use crate::Start;
+use crate::{Start, site::Site};
 use machine::{Category, Core, Machine};
 use protocols::{CommitLog, faults};
 use txn::Abort;
@@ -52,13 +52,21 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.rows.begin();
         let mut txn = self.rows.txn(start);
         let own_ages = self.rows.core.is_planted(faults::SITES_DRAW_THEIR_OWN_AGES);
-        for at in 0..self.sites.count() {
-            let site = self.sites.site(at);
+        self.sites.enter(&txn);
+        for at in 0..self.sites.taking_part() {
+            let site = self.part(at);
             site.begin(txn);
             // The first site draws a timestamp if the protocol needs one. All other sites use the same
             // timestamp.
             txn.age = txn.age.or(site.age()).filter(|_| !own_ages);
         }
+    }
+
+    /// Returns a site that takes part in the running attempt. `at` counts these sites.
+    #[inline]
+    pub(super) fn part(&mut self, at: usize) -> &mut dyn Site<'s, M> {
+        let number = self.sites.part(at);
+        self.sites.site(number)
     }
 
     /// Runs one access of an attempt that is still alive. A failed access dooms the attempt.
@@ -84,19 +92,19 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ///
     /// Validating each site before the next one is prepared would not suffice: it would permit write skew.
     fn prepare(&mut self) -> Result<u64, Abort> {
-        let count = self.sites.count();
+        let count = self.sites.taking_part();
         if count == 1 {
-            return Ok(self.sites.site(0).prepare()?.least);
+            return Ok(self.part(0).prepare()?.least);
         }
         let mut votes = Vec::with_capacity(count);
         for at in 0..count {
-            votes.push(self.sites.site(at).prepare()?);
+            votes.push(self.part(at).prepare()?);
         }
         let agreed = votes.iter().map(|vote| vote.least).max().unwrap_or(0);
         let confirms = !self.rows.core.is_planted(faults::VOTES_UNCONFIRMED);
         for (at, vote) in votes.iter().enumerate() {
             if confirms && vote.needs_confirmation(agreed) {
-                self.sites.site(at).confirm(agreed)?;
+                self.part(at).confirm(agreed)?;
             }
         }
         Ok(agreed)
@@ -104,6 +112,13 @@ impl<'s, M: Machine> Work<'_, 's, M> {
 
     /// Commits the attempt. On failure it rolls the attempt back and returns the reason.
     pub fn commit(&mut self) -> Result<(), Abort> {
+        let committed = self.commit_at_sites();
+        self.sites.exit();
+        committed
+    }
+
+    /// Does the work of [`Work::commit`], except that the attempt stays inside what [`Sites::enter`] has begun.
+    pub(super) fn commit_at_sites(&mut self) -> Result<(), Abort> {
         assert!(self.rows.open, "commit outside a transaction");
         let core = self.rows.core;
         let prepared = match self.rows.doomed {
@@ -121,16 +136,20 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
         };
         let numbers_late = core.is_planted(faults::NUMBERED_AFTER_RELEASE);
+        if core.is_planted(faults::LATCHES_RELEASED_EARLY) {
+            self.sites.exit();
+        }
         self.gather_images();
         self.settle_values(timestamp);
         if !numbers_late {
             self.rows.log(timestamp);
         }
         let (version, id) = (self.rows.version(), self.rows.id());
-        for at in 0..self.sites.count() {
+        for at in 0..self.sites.taking_part() {
             let writes = self.rows.recorder.as_mut().map(|recorder| recorder.writes());
             let mut log = CommitLog { version, writes };
-            self.sites.site(at).commit(timestamp, &mut log);
+            let number = self.sites.part(at);
+            self.sites.site(number).commit(timestamp, &mut log);
         }
         if numbers_late {
             self.rows.log(timestamp);
@@ -148,6 +167,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     pub fn rollback(&mut self) {
         assert!(self.rows.open, "rollback outside a transaction");
         self.abort();
+        if !self.rows.core.is_planted(faults::LATCHES_KEPT_AFTER_ROLLBACK) {
+            self.sites.exit();
+        }
     }
 
     /// Rolls the attempt back as [`Work::rollback`] does. Returns `Ok` only if everything that the attempt has
@@ -159,13 +181,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             None => self.prepare().map(|_| ()),
         };
         self.abort();
+        self.sites.exit();
         checked
     }
 
     fn abort(&mut self) {
         self.drop_values();
-        for at in 0..self.sites.count() {
-            self.sites.site(at).abort();
+        for at in 0..self.sites.taking_part() {
+            self.part(at).abort();
         }
         if let Some(recorder) = &mut self.rows.recorder {
             recorder.rolled_back();
@@ -179,8 +202,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     fn end(&mut self) {
-        for at in 0..self.sites.count() {
-            self.sites.site(at).leave();
+        for at in 0..self.sites.taking_part() {
+            self.part(at).leave();
         }
         if let Some(logger) = &mut self.rows.logger {
             logger.end();

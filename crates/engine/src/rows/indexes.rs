@@ -176,13 +176,13 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         match range {
             Keys::Numbers(range) => {
                 let ends = (range.first(), range.last());
-                self.scan_rows(index, ends, direction, ENTRY, |work, _, entry| {
+                self.scan_rows(index, ends, direction, ENTRY, |work, _, _, entry| {
                     work.visit_entry(index, entry, (columns, &mut row), visit)
                 })
             }
             Keys::Bytes(range) => {
                 let ends = self.byte_ends(index, range);
-                self.scan_rows(index, ends, direction, ENTRY, |work, _, entry| {
+                self.scan_rows(index, ends, direction, ENTRY, |work, _, _, entry| {
                     work.visit_entry(index, entry, (columns, &mut row), visit)
                 })
             }

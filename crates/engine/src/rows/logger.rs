@@ -111,8 +111,9 @@ impl<M: Machine> Work<'_, '_, M> {
     pub(super) fn gather_images(&mut self) {
         let Some(logger) = &mut self.rows.logger else { return };
         let core = self.rows.core;
-        for at in 0..self.sites.count() {
-            self.sites.site(at).images(&mut |image| logger.add(core, &image));
+        for at in 0..self.sites.taking_part() {
+            let number = self.sites.part(at);
+            self.sites.site(number).images(&mut |image| logger.add(core, &image));
         }
     }
 }

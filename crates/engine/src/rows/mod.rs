@@ -9,7 +9,8 @@
 //! - `added.rs`: columns that were added to a table.
 //! - `hot_columns.rs`: rows in two parts.
 //! - `indexes.rs`: secondary indexes.
-//! - `scans.rs`: ranges. `tree_key.rs`: the two kinds of keys that ranges are of.
+//! - `scans.rs`: ranges. `merged_scans.rs`: ranges at several sites. `tree_key.rs`: the two kinds of keys that ranges
+//!   are of.
 //! - `retirement.rs`: removes absent records from their indexes. `purge_queue.rs`: the candidates for that.
 //! - `attempt.rs`: begin, commit and the end of an attempt.
 //! - `recorder.rs`: the history.
@@ -26,6 +27,7 @@ mod attempt;
 mod hot_columns;
 mod indexes;
 mod logger;
+mod merged_scans;
 mod purge_queue;
 mod recorder;
 mod retirement;
@@ -45,7 +47,9 @@ use protocols::{Txn, faults};
 use purge_queue::PurgeQueue;
 use recorder::Recorder;
 use storage::{Appended, Record, RowHead, RowState, Store, Table};
-use txn::{Abort, ColumnSet, Digest, Intent, Key, TableId, TxnId, Version, WorkerHistory};
+use txn::{
+    Abort, ColumnSet, Digest, Intent, Key, KeyRange, TableId, TxnId, Version, WorkerHistory,
+};
 use values::ValueStates;
 
 /// The sites that a session's transactions can access, and the choice of the site that executes an access. This
@@ -54,14 +58,44 @@ pub(crate) trait Sites<'s, M: Machine> {
     /// Returns the number of sites.
     fn count(&self) -> usize;
 
-    /// Returns the number of the site that has the row `key` of `table`.
-    fn of_key(&self, table: TableId, key: Key<'_>) -> usize;
+    /// Decides which sites take part in the attempt that is about to begin, and waits until it can begin there.
+    fn enter(&mut self, txn: &Txn<'_>) {
+        let _ = txn;
+    }
 
-    /// Returns the number of the site that has all rows of `table`, which must be in key order.
-    fn of_table(&self, table: TableId) -> usize;
+    /// Ends what [`Sites::enter`] has begun. The attempt has ended at all its sites. Does nothing the second time.
+    fn exit(&mut self) {}
+
+    /// Returns the number of sites that take part in the running attempt.
+    fn taking_part(&self) -> usize {
+        self.count()
+    }
+
+    /// Returns the number of a site that takes part in the running attempt. `at` counts these sites.
+    fn part(&self, at: usize) -> usize {
+        at
+    }
+
+    /// Returns the number of the site that has the row `key` of `table`. Fails if that site does not take part in the
+    /// running attempt.
+    fn of_key(&self, table: TableId, key: Key<'_>) -> Result<usize, Abort>;
+
+    /// Returns the number of the site that has all rows of `table` with keys in `keys`. Returns none if several sites have such rows. Fails if one of them does not take part in the running attempt.
+    fn of_range(&self, table: TableId, keys: KeyRange) -> Result<Option<usize>, Abort>;
 
     /// Returns site number `at`.
     fn site(&mut self, at: usize) -> &mut dyn Site<'s, M>;
+
+    /// Returns false if the session has done nothing at site number `at` so far.
+    fn is_used(&self, at: usize) -> bool {
+        let _ = at;
+        true
+    }
+
+    /// Returns true if attempts must declare their partitions, whatever the protocol is.
+    fn latches_partitions(&self) -> bool {
+        false
+    }
 
     /// Returns the transaction's priority, if the protocol decides conflicts by age.
     fn age(&self) -> Option<u64>;
@@ -236,7 +270,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     /// Returns the record of `key` and the data to find it again. Makes the record if there is none.
     #[inline(always)]
     fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<(Sited<'s, M>, Found), Abort> {
-        let site = self.sites.of_key(table, key);
+        let site = self.sites.of_key(table, key)?;
         let Located { record, name, made } = self.sites.site(site).locate(table, key)?;
         let found = Found { site, table, name };
         if made {

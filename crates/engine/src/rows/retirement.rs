@@ -1,7 +1,7 @@
 //! Removes absent records from their indexes, in separate transactions.
 
 use super::{Found, Sited, Work};
-use crate::Start;
+use crate::{Start, site::Site};
 use machine::Machine;
 use storage::RowState;
 use txn::{Abort, AbortReason, ColumnSet, Intent, TableId};
@@ -34,24 +34,27 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     pub fn forget_table(&mut self, table: TableId) {
         assert!(!self.rows.open, "a table is forgotten between transactions");
         self.rows.purge.forget_table(table);
-        for at in 0..self.sites.count() {
-            self.sites.site(at).forget_table(table);
-        }
+        self.each_site(|site| site.forget_table(table));
     }
 
     /// Does the work of [`Work::purge_some`], and gives all free memory to the sessions that need it.
     pub fn reclaim(&mut self) {
         self.purge_some();
         // After two more epochs no transaction can reach the records that were retired just now.
-        for at in 0..self.sites.count() {
-            self.sites.site(at).advance();
-        }
+        self.each_site(|site| site.advance());
         self.give_back(0);
     }
 
     pub(super) fn give_back(&mut self, keep: usize) {
+        self.each_site(|site| site.give_back(keep));
+    }
+
+    /// Calls `act` with each site at which the session has done anything.
+    pub(super) fn each_site(&mut self, mut act: impl FnMut(&mut dyn Site<'s, M>)) {
         for at in 0..self.sites.count() {
-            self.sites.site(at).give_back(keep);
+            if self.sites.is_used(at) {
+                act(self.sites.site(at));
+            }
         }
     }
 
@@ -63,9 +66,12 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.begin(Start { attempt: 0, read_only: false, partitions });
         match self.mark_retired(row) {
             Ok(Some(at)) => {
-                self.commit()?;
-                let emptied = self.sites.site(*site).unlink(*table, name, at.record);
-                if emptied { self.drop_empty_leaf(row) } else { Ok(()) }
+                let committed = self.commit_at_sites();
+                // The record leaves its index before other sessions can enter the partition.
+                let unlink = |()| self.sites.site(*site).unlink(*table, name, at.record);
+                let emptied = committed.map(unlink);
+                self.sites.exit();
+                if emptied? { self.drop_empty_leaf(row) } else { Ok(()) }
             }
             Ok(None) => {
                 self.rollback();

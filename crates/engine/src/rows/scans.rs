@@ -22,22 +22,22 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
-        let (home, at) = (self.table(table), (self.sites.of_table(table), table));
+        let home = self.table(table);
         let own = columns.and(added::own_columns(home));
         match range {
             Keys::Numbers(range) => {
                 let ends = (range.first(), range.last());
-                self.scan_rows(table, ends, direction, own, |work, key, row| {
-                    work.visit_scanned(at, Key::Number(key), columns, row, visit)
+                self.scan_rows(table, ends, direction, own, |work, site, key, row| {
+                    work.visit_scanned((site, table), Key::Number(key), columns, row, visit)
                 })
             }
             Keys::Bytes(range) => {
                 let ends = self.byte_ends(table, range);
                 let mut buffer = Table::<M>::key_buffer();
-                self.scan_rows(table, ends, direction, own, |work, key, row| {
+                self.scan_rows(table, ends, direction, own, |work, site, key, row| {
                     let key = home.shape().bytes_of(key, &mut buffer);
                     work.rows.core.copied(key.len());
-                    work.visit_scanned(at, Key::Bytes(key), columns, row, visit)
+                    work.visit_scanned((site, table), Key::Bytes(key), columns, row, visit)
                 })
             }
         }
@@ -55,14 +55,14 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     }
 
     /// Scans the keys between `ends`, and records the scan if the run is recorded. `visit` also gets access to
-    /// the session.
+    /// the session, and the number of the row's site.
     pub(super) fn scan_rows<K: ScannedKey>(
         &mut self,
         table: TableId,
         ends: (K, K),
         direction: Direction,
         columns: ColumnSet,
-        visit: impl FnMut(&mut Self, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
+        visit: impl FnMut(&mut Self, usize, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(), Abort> {
         let (own, home) = (self.rows.version(), self.table(table));
         if let Some(recorder) = &mut self.rows.recorder {
@@ -71,7 +71,13 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let mut row = std::mem::take(&mut self.rows.scanned);
         row.clear();
         row.resize(home.layout().held_bytes(columns), 0);
-        let covered = self.visit_rows(table, ends, direction, (columns, &mut row), visit);
+        let covered = match self.sites.of_range(table, K::approached(ends)) {
+            Ok(Some(site)) => {
+                self.visit_rows((site, table), ends, direction, (columns, &mut row), visit)
+            }
+            Ok(None) => self.visit_merged_rows(table, ends, direction, (columns, &mut row), visit),
+            Err(abort) => Err(abort),
+        };
         self.rows.scanned = row;
         let covered = covered?;
         if let Some(recorder) = &mut self.rows.recorder {
@@ -80,18 +86,17 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(())
     }
 
-    /// Reads the records between `ends`, leaf by leaf. Returns the ends of the range that was covered, which is
+    /// Reads the records between `ends`, which are all at one site, leaf by leaf. Returns the ends of the range that was covered, which is
     /// shorter if `visit` breaks.
     fn visit_rows<K: ScannedKey>(
         &mut self,
-        table: TableId,
+        (site, table): (usize, TableId),
         ends: (K, K),
         direction: Direction,
         (columns, row): (ColumnSet, &mut [u8]),
-        mut visit: impl FnMut(&mut Self, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
+        mut visit: impl FnMut(&mut Self, usize, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(K, K), Abort> {
         let (core, home) = (self.rows.core, self.table(table));
-        let site = self.sites.of_table(table);
         self.sites.site(site).approach(home.schema(), K::approached(ends))?;
         let (forward, width) = (direction == Direction::Forward, home.width::<K>());
         let mut at = if forward { ends.0 } else { ends.1 };
@@ -114,7 +119,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 let head =
                     self.read_controlled(Sited { site, record }, columns, Intent::Read, row)?;
                 core.account(Category::Useful);
-                if head.state.is_present() && visit(self, key, row)?.is_break() {
+                if head.state.is_present() && visit(self, site, key, row)?.is_break() {
                     return Ok(if forward { (ends.0, key) } else { (key, ends.1) });
                 }
             }

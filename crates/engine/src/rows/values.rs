@@ -196,7 +196,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let core = self.rows.core;
         let mut states = std::mem::take(&mut self.rows.values);
         let before = states.replaced.len();
-        for at in 0..self.sites.count() {
+        for at in 0..self.sites.taking_part() {
+            let at = self.sites.part(at);
             let site = self.sites.site(at);
             let values = site.values();
             site.images(&mut |image| states.noted(core, (at, values), &image));
@@ -235,8 +236,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             return;
         }
         let early = self.rows.core.is_planted(faults::VALUES_RETIRED_TOO_EARLY);
-        for at in 0..if early { 0 } else { self.sites.count() } {
-            self.sites.site(at).forbid_beginning_before(self.rows.values.replaced_at);
+        let replaced_at = self.rows.values.replaced_at;
+        if !early {
+            self.each_site(|site| site.forbid_beginning_before(replaced_at));
         }
         for (site, word) in replaced.drain(..) {
             self.sites.site(site).retire_value(word);

@@ -24,6 +24,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         visit: &mut RowVisit<'_>,
     ) -> Result<Option<Walk>, Abort> {
         let (core, home, Walk { site, piece }) = (self.rows.core, self.table(table), walk);
+        self.sites.of_range(table, KeyRange::ALL)?;
         self.sites.site(*site).approach(home.schema(), KeyRange::ALL)?;
         core.account(Category::Index);
         let (mut met, mut bytes) = (Vec::<(MetKey, Record<'s, M>)>::new(), Vec::new());
@@ -44,9 +45,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 MetKey::Number(number) => Key::Number(number),
                 MetKey::Bytes(to) => Key::Bytes(&bytes[std::mem::replace(&mut from, to)..to]),
             };
-            // Every owner is loaded with all rows. The row belongs to another site, so this copy does not
-            // count.
-            if self.sites.of_key(table, key) != *site {
+            // An owner can be loaded with copies of rows that belong to another site. They do not count.
+            if self.sites.of_key(table, key)? != *site {
                 continue;
             }
             if let (Some(recorder), Key::Bytes(key)) = (&mut self.rows.recorder, key) {

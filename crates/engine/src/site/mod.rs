@@ -188,7 +188,8 @@ struct SiteData<'s, M: Machine> {
     store: &'s Store<M>,
     allocator: &'s TimestampAllocator<M>,
     source: TimestampSource,
-    session: usize,
+    /// Number under which the session pins epochs of the owner.
+    pin: usize,
     /// The session's slots of each table, by table number.
     spaces: Vec<Option<Space>>,
     /// The session's slots for values outside records.
@@ -237,12 +238,18 @@ impl<'s, M: Machine> SiteData<'s, M> {
 impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     /// Makes the site of `owner` for session number `session`, which `core` uses.
     pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, session: usize) -> Self {
+        LocalSite::pinning(owner, core, session, session)
+    }
+
+    /// Makes a site as [`LocalSite::new`] does. The session pins epochs of the owner under the number `pin`, while no
+    /// other session does.
+    pub fn pinning(owner: &'s Owner<M, P>, core: &'s M::Core, session: usize, pin: usize) -> Self {
         let data = SiteData {
             core,
             store: owner.store(),
             allocator: owner.allocator(),
             source: TimestampSource::new(session),
-            session,
+            pin,
             spaces: Vec::new(),
             value_space: ValueSpace::default(),
         };
@@ -257,7 +264,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     /// Implements [`Site::begin`].
     #[inline(always)]
     pub fn begin_directly(&mut self, txn: Txn<'_>) {
-        self.data.store.epochs().pin(self.data.core, self.data.session);
+        self.data.store.epochs().pin(self.data.core, self.data.pin);
         self.copy.forget();
         self.protocol.begin(txn);
     }
@@ -265,7 +272,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     /// Implements [`Site::leave`].
     #[inline(always)]
     pub fn leave_directly(&mut self) {
-        self.data.store.epochs().unpin(self.data.core, self.data.session);
+        self.data.store.epochs().unpin(self.data.core, self.data.pin);
     }
 
     /// Returns the protocol, for [`BoundProtocol::prepare`] and [`BoundProtocol::commit`].

@@ -152,7 +152,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         let core = self.core;
         // The path to the leaf must stay valid while it is followed. The transaction that retired the record is
         // over and has unpinned, so this session pins again.
-        self.store.epochs().pin(core, self.session);
+        self.store.epochs().pin(core, self.pin);
         let unlinked = home.unlink_from_leaf(core, (key, &record), |guard| {
             protocol.retire(record, Some(guard));
         });
@@ -160,7 +160,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
             self.give_up(home, record);
         }
         let emptied = home.empty_leaf_of(core, key).is_some();
-        self.store.epochs().unpin(core, self.session);
+        self.store.epochs().unpin(core, self.pin);
         emptied
     }
 

@@ -14,7 +14,7 @@ use crate::{
     erased::{ErasedWorkload, Identity},
     law,
     measure::WorkerReport,
-    run::{HarnessError, fitted},
+    run::{HarnessError, fitted, owners},
     timeline::{Meter, Timeline},
 };
 use checker::Requirements;
@@ -78,6 +78,7 @@ impl Judgement<'_> {
             access: exploration.access,
             protocol: fitted(&exploration.protocol_options, self.workload),
             sessions: exploration.workers + 1,
+            partitions: owners(exploration.partitions, self.workload)?,
             record_history: self.is_recorded(),
             record_values: self.is_recorded() && self.seed / 16 % 4 != 3,
             purge_batch: if self.retires() { 1 } else { usize::MAX },

@@ -50,6 +50,10 @@ bugs! {
     write_left_out, "a write that it did not install";
     votes_unconfirmed;
     sites_draw_their_own_ages;
+    latches_released_early, within 1000;
+    latched_as_declared [Stuck(Deadlock(_))], within 1000;
+    partition_left_unlatched, within 1000;
+    latches_kept_after_rollback [Stuck(Deadlock(_))], within 1000;
 
     no_wait_never_upgrades;
     update_without_upgrade;

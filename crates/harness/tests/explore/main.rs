@@ -7,6 +7,7 @@ mod forms;
 mod known_bugs;
 mod levels;
 mod old_failures;
+mod partitioned_serial;
 mod scripted;
 mod several_sites;
 mod stories;

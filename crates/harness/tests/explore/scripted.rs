@@ -43,6 +43,7 @@ fn delete_between(fault: Option<Fault>) -> (Option<AbortReason>, History) {
         access: Default::default(),
         protocol: ProtocolOptions::default(),
         sessions: 3,
+        partitions: 1,
         record_history: true,
         record_values: true,
         purge_batch: 1,

@@ -82,6 +82,7 @@ fn the_others_are_refused_with_the_reason() {
             access: Default::default(),
             protocol: ProtocolOptions::default(),
             sessions: 2,
+            partitions: 1,
             record_history: false,
             record_values: false,
             purge_batch: 1,

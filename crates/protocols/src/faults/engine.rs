@@ -54,4 +54,18 @@ planted! {
     OldestOrProgress:
     "each site of a transaction decides by a timestamp of its own who is older: the oldest dies at a site that takes it \
      for younger, or two transactions wait for each other at two sites";
+
+    LATCHES_RELEASED_EARLY = "latches_released_early" in "NO_CC" under "partitioned_serial" on "counters",
+    CertificateOrLaw:
+    "a transaction releases the latches of its partitions before it installs its writes";
+
+    LATCHED_AS_DECLARED = "latched_as_declared" in "NO_CC" under "partitioned_serial" on "counters", Progress:
+    "partitions are latched in the order in which a transaction declares them, not in ascending order";
+
+    PARTITION_LEFT_UNLATCHED = "partition_left_unlatched" in "NO_CC" under "partitioned_serial" on "counters", CertificateOrLaw:
+    "a transaction runs before it has latched the last of its partitions, and nothing checks its accesses there";
+
+    LATCHES_KEPT_AFTER_ROLLBACK = "latches_kept_after_rollback" in "NO_CC" under "partitioned_serial" on "smallbank",
+    Progress:
+    "a transaction that is rolled back keeps the latches of its partitions";
 }

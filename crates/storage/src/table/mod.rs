@@ -27,7 +27,7 @@ use machine::{
     Arena, Machine, OutOfMemory, Place, SettledRange,
     cold::{Arc, Mutex, OnceLock},
 };
-use txn::{ColumnSet, IndexKind, KeyKind, MAX_COLUMNS, RowLayout, TableId, TableSchema};
+use txn::{ColumnSet, IndexKind, KeyKind, MAX_COLUMNS, RowLayout, Share, TableId, TableSchema};
 
 /// Number of slots that a session takes from the arena at a time, unless records are very long.
 const SLOTS_PER_CHUNK: u64 = 64;
@@ -350,15 +350,13 @@ impl<M: Machine> Table<M> {
     /// Returns the record of `key`, if the index has one.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
-        if let Some(dense) = self.shape.dense()
-            && key < dense.count
-        {
+        if let Some(offset) = self.shape.dense().and_then(|dense| dense.offset_of(key)) {
             match &self.index {
                 Index::Hash(index) => index.touch(core, key),
                 Index::Perfect(index) => index.touch(core, key),
                 _ => self.without_hash(),
             }
-            return Some(self.record_at(dense.first + key * self.stride()));
+            return Some(self.record_at(offset));
         }
         let offset = match &self.index {
             Index::Hash(index) => index.find(core, key, |o| self.record_at(o).has_key(core, key)),
@@ -517,10 +515,9 @@ impl<M: Machine> Table<M> {
     #[inline(always)]
     pub fn guess(&self, core: &M::Core, key: u64) -> Option<Record<'_, M>> {
         if M::MODELLED
-            && let Some(dense) = self.shape.dense()
-            && key < dense.count
+            && let Some(offset) = self.shape.dense().and_then(|dense| dense.offset_of(key))
         {
-            return Some(self.record_at(dense.first + key * self.stride()));
+            return Some(self.record_at(offset));
         }
         match &self.index {
             Index::Hash(index) => index.guess(core, key).map(|offset| self.record_at(offset)),
@@ -529,23 +526,27 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// Makes rows `0..count` exist by rule, at consecutive slots. Returns the offset of the first one. Only on modelled
-    /// machines, once, before anything is inserted.
-    pub(crate) fn make_dense(&self, count: u64) -> Result<u64, OutOfMemory> {
+    /// Makes the rows of `share` among `0..count` exist by rule, at consecutive slots. Returns the offset of the first
+    /// one. Only on modelled machines, once, before anything is inserted.
+    pub(crate) fn make_dense(&self, share: Share, count: u64) -> Result<u64, OutOfMemory> {
         self.must_have_place_for(count);
-        let bytes = count * self.stride();
+        let rule = self.schema().partitioning;
+        let all = share.slots(rule, count);
+        let bytes = all * self.stride();
         let slots = self.arena().allocate(bytes.max(1), 64, Place::Any)?;
         if bytes <= MOSTLY_TOUCHED {
             self.arena().prefer_huge_pages(slots, bytes);
         }
         let stride = self.stride();
         if M::MODELLED && bytes != 0 {
-            self.arena().stand_for(slots, count, stride, self.shape.modelled_stride());
+            self.arena().stand_for(slots, all, stride, self.shape.modelled_stride());
         }
-        self.shape.set_dense(Dense { first: slots, count, bytes, stride });
+        let share = (!share.is_whole()).then_some((rule, share));
+        let dense = Dense { first: slots, count, share, bytes, stride };
+        self.shape.set_dense(dense.clone());
         if let Some(parts) = self.hot_columns() {
             let first = slots + parts.distance();
-            parts.behind().set_dense(Dense { first, count, bytes, stride });
+            parts.behind().set_dense(Dense { first, ..dense });
         }
         Ok(slots)
     }
@@ -573,7 +574,7 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// Takes consecutive slots for `count` records.
+    /// Takes `count` consecutive slots.
     pub(crate) fn take_extent(&self, count: u64) -> Result<u64, OutOfMemory> {
         self.arena().allocate((count * self.stride()).max(1), 64, Place::Any)
     }
@@ -641,7 +642,7 @@ impl<M: Machine> Table<M> {
 
     /// Sets the columns of a row that exists by rule. No other thread runs.
     pub(crate) fn fill_dense(&self, key: u64, row: &[u8]) {
-        let dense = self.shape.dense().expect("loaded densely before");
-        self.record_at(dense.first + key * self.stride()).fill(row);
+        let offset = self.shape.dense().and_then(|dense| dense.offset_of(key));
+        self.record_at(offset.expect("loaded densely before")).fill(row);
     }
 }

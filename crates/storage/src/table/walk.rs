@@ -22,7 +22,7 @@ pub struct Piece(At);
 enum At {
     #[default]
     Start,
-    /// The row by rule with this key.
+    /// The slot with this number, of rows by rule.
     Dense(u64),
     /// The bucket of this hash, or the word of a direct-addressed index with this number.
     Index(u64),
@@ -66,11 +66,13 @@ impl<M: Machine> Table<M> {
         visit: &mut dyn FnMut(Key<'_>, Record<'s, M>),
     ) -> Option<At> {
         let Some(dense) = self.shape().dense() else { return Some(At::Index(0)) };
-        let end = first.saturating_add(LOT).min(dense.count);
-        for key in first..end {
-            visit(Key::Number(key), self.record_at(dense.first + key * self.stride()));
+        let end = first.saturating_add(LOT).min(dense.slots());
+        for slot in first..end {
+            if let Some(key) = dense.key_of(slot) {
+                visit(Key::Number(key), self.record_at(dense.first + slot * self.stride()));
+            }
         }
-        Some(if end < dense.count { At::Dense(end) } else { At::Index(0) })
+        Some(if end < dense.slots() { At::Dense(end) } else { At::Index(0) })
     }
 
     fn walk_index<'s>(

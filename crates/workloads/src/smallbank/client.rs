@@ -232,6 +232,20 @@ impl Client for SmallBankClient {
         }
     }
 
+    fn partitions(&self, out: &mut Vec<u64>) {
+        let [first, second] = self.customers;
+        out.push(first % self.options.partitions);
+        match self.drawn {
+            Drawn::Balance => {}
+            Drawn::Amalgamate | Drawn::SendPayment => out.push(second % self.options.partitions),
+            Drawn::DepositChecking | Drawn::TransactSavings(_) | Drawn::WriteCheck => {
+                if self.options.audit {
+                    out.push(self.ledger_row % self.options.partitions);
+                }
+            }
+        }
+    }
+
     fn read_only(&self) -> bool {
         self.drawn == Drawn::Balance
     }

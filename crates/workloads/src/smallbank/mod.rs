@@ -43,8 +43,8 @@ use crate::registry::Listed;
 use crate::stream::mix;
 use crate::variation::explored;
 use txn::{
-    Abort, Access, Column, ColumnSet, ColumnType, Conservation, Intent, Loader, Schema, TableId,
-    TableSchema, Workload,
+    Abort, Access, Column, ColumnSet, ColumnType, Conservation, Intent, Loader, Partitioning,
+    Schema, TableId, TableSchema, Workload,
 };
 
 /// Customers' names, by customer.
@@ -64,6 +64,9 @@ const NAME_BYTES: usize = 64;
 
 /// Number of rows of the ledger. Workers beyond this number share rows.
 const LEDGER_ROWS: u64 = 64;
+
+/// Largest number of partitions.
+const MAX_PARTITIONS: u64 = 65_536;
 
 /// Largest initial balance. With it, the sum of four billion customers' money stays exact.
 const MAX_BALANCE: u64 = 1_000_000_000;
@@ -98,6 +101,8 @@ pub struct SmallBankOptions {
     pub audit: bool,
     /// Index by which rows are found.
     pub index: IndexChoice,
+    /// Number of partitions. The partition is the customer, or the row of the ledger, modulo this number.
+    pub partitions: u64,
 }
 
 impl Default for SmallBankOptions {
@@ -116,6 +121,7 @@ impl Default for SmallBankOptions {
             most_balance: 5_000_000,
             audit: false,
             index: IndexChoice::Hash,
+            partitions: 1,
         }
     }
 }
@@ -149,11 +155,13 @@ impl Options for SmallBankOptions {
             &mut o.audit
         }),
         option("index", "How rows are found: hash, perfect, btree, rbtree", |o| &mut o.index),
+        option("partitions", "Partitions, by customer modulo their number", |o| &mut o.partitions),
     ];
 
     fn validate(&self) -> Result<(), OptionError> {
         // A payment needs two customers, both in the hot spot or both outside.
         options::integer("accounts", self.accounts, 2, options::MAX_ROWS)?;
+        options::integer("partitions", self.partitions, 1, self.accounts.min(MAX_PARTITIONS))?;
         options::ratio("hot-share", self.hot_share)?;
         if self.hot_share > 0.0 {
             let outside = if self.hot_share < 1.0 { 2 } else { 0 };
@@ -242,6 +250,7 @@ impl Listed for SmallBank {
         "a bank's deposits, checks and payments, among which write skew can happen";
     const SOURCE: &'static str =
         "Alomari, Cahill, Fekete, Roehm, ICDE 2008; mix and amounts of H-Store's version";
+    const PARTITIONED_BY: Option<&'static str> = Some("partitions");
     const EXAMPLES: &'static [&'static str] =
         &["--cc SILO --accounts 18000 --hot-accounts 1000 --hot-share 0.9"];
 
@@ -271,7 +280,9 @@ impl Workload for SmallBank {
         if self.options.audit {
             tables.push(table("ledger", "added", ColumnType::I64));
         }
+        let rule = Partitioning::Modulo { partitions: self.options.partitions };
         let indexed = |(at, table): (usize, TableSchema)| {
+            let table = table.partitioned(rule);
             self.options.index.of(table, self.rows(TableId(at as u16)))
         };
         Schema { tables: tables.into_iter().enumerate().map(indexed).collect() }
@@ -348,6 +359,7 @@ mod tests {
     #[test]
     fn a_bad_option_is_named_with_its_value_and_what_is_allowed() {
         assert!(error(|o| o.accounts = 1).starts_with("accounts is 1; allowed: 2 to "));
+        assert_eq!(error(|o| o.partitions = 11), "partitions is 11; allowed: 1 to 10");
         assert_eq!(error(|o| o.hot_share = 1.5), "hot-share is 1.5; allowed: 0 to 1");
         let told = error(|o| (o.hot_share, o.hot_accounts) = (0.5, 9));
         assert!(told.starts_with("hot-accounts is 9; allowed: 2 to accounts (10)"), "{told}");

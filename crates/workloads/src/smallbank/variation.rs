@@ -20,6 +20,7 @@ impl SmallBank {
             most_balance: if seed.is_multiple_of(5) { 600 } else { 3000 },
             audit: !seed.is_multiple_of(7),
             index: IndexChoice::varied(seed),
+            partitions: if (seed / 32).is_multiple_of(2) { 1 } else { 2 },
             ..SmallBankOptions::default()
         };
         // If all customers are in the hot spot, there are none outside.

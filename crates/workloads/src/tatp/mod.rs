@@ -122,6 +122,7 @@ impl Listed for Tatp {
     const SUMMARY: &'static str =
         "TATP: seven transactions of a mobile network's register, many of which find nothing";
     const SOURCE: &'static str = "TATP description 1.0, 2009; Hardware Islands, 4.5";
+    const PARTITIONED_BY: Option<&'static str> = Some("partitions");
     const EXAMPLES: &'static [&'static str] = &["--cc SILO --subscribers 100k"];
 
     explored! {

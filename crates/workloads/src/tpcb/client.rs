@@ -14,6 +14,8 @@ pub struct TpcbClient {
     worker: u64,
     /// Number of account updates drawn so far.
     drawn: u64,
+    /// Number of account updates drawn so far at the tellers of each branch.
+    of_branches: Vec<u64>,
     teller: u64,
     account: u64,
     amount: i64,
@@ -27,6 +29,7 @@ impl TpcbClient {
             stream: Stream::of_worker(seed, worker),
             worker: worker as u64,
             drawn: 0,
+            of_branches: vec![0; options.branches as usize],
             teller: 0,
             account: 0,
             amount: 0,
@@ -62,6 +65,7 @@ impl Client for TpcbClient {
         self.drawn += 1;
         self.teller = stream.below(options.branches * TELLERS_OF_BRANCH);
         let home = self.teller / TELLERS_OF_BRANCH;
+        self.of_branches[home as usize] += 1;
         let remote = stream.unit() < options.remote && options.branches > 1;
         let branch = if remote {
             let other = stream.below(options.branches - 1);
@@ -83,11 +87,17 @@ impl Client for TpcbClient {
         for (place, word) in row.as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *place = word.to_le_bytes();
         }
-        let key = law::history_key(self.worker, self.drawn - 1);
+        let number = self.of_branches[branch as usize] - 1;
+        let key = law::history_key(self.worker, (branch, self.options.branches), number);
         let inserted = access.insert(HISTORY, key.into(), &row)?;
         assert!(inserted, "row {key} of the history is there before its transaction");
         increase(access, TELLERS, self.teller, BALANCE, amount)?;
         increase(access, BRANCHES, branch, BALANCE, amount)?;
         Ok(())
+    }
+
+    fn partitions(&self, out: &mut Vec<u64>) {
+        out.push(self.teller / TELLERS_OF_BRANCH);
+        out.push(self.account / self.options.accounts);
     }
 }

@@ -9,13 +9,15 @@ use txn::{Abort, Access, ColumnSet, Intent, TableId};
 /// Number of workers whose rows are searched.
 const MAX_WORKERS: u64 = 4096;
 
-/// Number of consecutive rows of a worker that can be missing. Their account updates were given up, for
+/// Number of consecutive rows of a worker at a branch that can be missing. Their account updates were given up, for
 /// example because memory had run out.
 const MOST_GIVEN_UP: u64 = 16;
 
-/// Returns the key of the row that account update number `number` (from 0) of `worker` inserts.
-pub(super) fn history_key(worker: u64, number: u64) -> u64 {
-    worker << 40 | number
+/// Returns the key of the row that a worker's account update number `number` (from 0) at a teller of `branch` inserts.
+/// The key modulo the number of branches is the branch, so the history of a branch is in its partition.
+pub(super) fn history_key(worker: u64, (branch, branches): (u64, u64), number: u64) -> u64 {
+    let of_worker = (1 << 40) / branches * branches;
+    worker * of_worker + number * branches + branch
 }
 
 /// Reads all tables and returns a description of the broken law, if any. `tables` are the tables with
@@ -30,23 +32,25 @@ pub(super) fn check(
     let mut sums = BTreeMap::new();
     for worker in 0..MAX_WORKERS {
         let before = found;
-        let (mut number, mut given_up) = (0, 0);
-        while given_up < MOST_GIVEN_UP {
-            let row = history(access, history_key(worker, number))?;
-            number += 1;
-            let Some([teller, branch, account, amount]) = row else {
-                given_up += 1;
-                continue;
-            };
-            given_up = 0;
-            if branch >= branches || teller / TELLERS_OF_BRANCH != branch {
-                return Ok(Err(format!("the history has teller {teller} at branch {branch}")));
+        for home in 0..branches {
+            let (mut number, mut given_up) = (0, 0);
+            while given_up < MOST_GIVEN_UP {
+                let row = history(access, history_key(worker, (home, branches), number))?;
+                number += 1;
+                let Some([teller, branch, account, amount]) = row else {
+                    given_up += 1;
+                    continue;
+                };
+                given_up = 0;
+                if branch != home || teller / TELLERS_OF_BRANCH != branch {
+                    return Ok(Err(format!("the history has teller {teller} at branch {branch}")));
+                }
+                for place in [(ACCOUNTS, account), (TELLERS, teller), (BRANCHES, branch)] {
+                    let sum = sums.entry(place).or_insert(0i64);
+                    *sum = sum.wrapping_add(amount as i64);
+                }
+                found += 1;
             }
-            for place in [(ACCOUNTS, account), (TELLERS, teller), (BRANCHES, branch)] {
-                let sum = sums.entry(place).or_insert(0i64);
-                *sum = sum.wrapping_add(amount as i64);
-            }
-            found += 1;
         }
         if found == before && found >= committed {
             break;

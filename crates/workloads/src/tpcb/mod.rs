@@ -18,6 +18,8 @@
 //!   update an account of another branch.
 //! - Atomicity of a transaction is tested by the law instead of clause 2's scripts. There is no durability.
 //!
+//! A branch with its tellers, its accounts and its history is a partition.
+//!
 //! The law is stronger than the consistency conditions of clause 2.3.2. Each single balance must be the sum
 //! of its amounts in the history, and the history must have a row for each commit.
 
@@ -32,12 +34,13 @@ use crate::options::{self, OptionError, OptionOf, Options, option};
 use crate::registry::Listed;
 use crate::variation::explored;
 use txn::{
-    Column, ColumnSet, ColumnType, Conservation, Loader, Schema, TableId, TableSchema, Workload,
+    Column, ColumnSet, ColumnType, Conservation, Loader, Partitioning, Schema, TableId,
+    TableSchema, Workload,
 };
 
 /// Accounts: branch × accounts of a branch + account.
 pub const ACCOUNTS: TableId = TableId(0);
-/// The history: worker × 2^40 + number of the transaction.
+/// The history: about worker × 2^40 + number of the worker's transaction at the branch × branches + branch.
 pub const HISTORY: TableId = TableId(1);
 /// Tellers: branch × 10 + teller.
 pub const TELLERS: TableId = TableId(2);
@@ -129,6 +132,7 @@ impl Listed for Tpcb {
         "TPC-B: an account, a teller and a branch get an amount, the history a row";
     const SOURCE: &'static str =
         "TPC-B 2.0, 1994; Hardware Islands, 3.5.1; In-memory OLTP: Revisited, 5.1";
+    const PARTITIONED_BY: Option<&'static str> = Some("branches");
     const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT --branches 24 --remote 0.15"];
 
     explored! {
@@ -168,9 +172,18 @@ impl Workload for Tpcb {
             balance("tellers"),
             balance("branches"),
         ];
-        let indexed = |(at, table): (usize, TableSchema)| match TableId(at as u16) {
-            HISTORY => table,
-            id => self.options.index.of(table, self.rows(id)),
+        let partitions = self.options.branches;
+        let of_branch = |divisor| Partitioning::Quotient { divisor, partitions };
+        let indexed = |(at, table): (usize, TableSchema)| {
+            let (id, options) = (TableId(at as u16), &self.options);
+            let rule = match id {
+                ACCOUNTS => of_branch(options.accounts),
+                TELLERS => of_branch(TELLERS_OF_BRANCH),
+                BRANCHES => of_branch(1),
+                _ => Partitioning::Modulo { partitions },
+            };
+            let table = table.partitioned(rule);
+            if id == HISTORY { table } else { options.index.of(table, self.rows(id)) }
         };
         Schema { tables: tables.into_iter().enumerate().map(indexed).collect() }
     }

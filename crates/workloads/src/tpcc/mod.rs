@@ -115,6 +115,7 @@ impl Listed for Tpcc {
         "TPC-C: five transactions on the nine tables of a wholesale supplier";
     const SOURCE: &'static str =
         "TPC-C 5.11, 2010; Staring into the Abyss, 5.6; The Full Story of 1000 Cores";
+    const PARTITIONED_BY: Option<&'static str> = Some("warehouses");
     const EXAMPLES: &'static [&'static str] = &["--cc SILO,TICTOC --warehouses 4 --mix narrow"];
 
     explored! {

@@ -87,6 +87,7 @@ impl Listed for TpccAccesses {
         "a stand-in for the accesses of TPC-C's orders and payments: no TPC-C";
     const SOURCE: &'static str =
         "the narrow mix of The Full Story of 1000 Cores; TPC-C itself is not this";
+    const PARTITIONED_BY: Option<&'static str> = Some("warehouses");
     const EXAMPLES: &'static [&'static str] =
         &["--machine superdome-flex --cores 1,56 --warehouses 4"];
 

@@ -59,7 +59,8 @@ fn an_update_is_four_accesses_in_the_order_of_tables() {
     let mut store = Store::loaded(&workload, Mistake::None);
     store.record_events = true;
     let mut client = workload.client(0, 1, 4);
-    for number in 0..100 {
+    let mut numbers = [0; 16];
+    for _ in 0..100 {
         client.next();
         store.commit(&mut client);
         let mut touched = Vec::new();
@@ -74,14 +75,23 @@ fn an_update_is_four_accesses_in_the_order_of_tables() {
                 other => panic!("{other:?}"),
             }
         }
-        let branch = client.teller() / 10;
+        let (branch, branches) = (client.teller() / 10, workload.options().branches);
+        let number = numbers[branch as usize];
+        numbers[branch as usize] += 1;
         let rows = [
             (ACCOUNTS, client.account()),
-            (HISTORY, number),
+            (HISTORY, number * branches + branch),
             (TELLERS, client.teller()),
             (BRANCHES, branch),
         ];
         assert_eq!(touched, rows);
+        // All of these rows are in the partitions that the transaction declares.
+        let (mut declared, schema) = (Vec::new(), workload.schema());
+        client.partitions(&mut declared);
+        for (table, key) in rows {
+            let of = schema.tables[usize::from(table.0)].partitioning.of(key);
+            assert!(of.is_some_and(|of| declared.contains(&of)), "{table:?} {key}");
+        }
     }
 }
 

@@ -15,6 +15,8 @@ use harness::run_record::{RunRecord, settings};
 use machine::Word;
 use machine::cold::Mutex;
 use protocols::ProtocolOptions;
+use simulator::MachineDescription;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use workloads::Options;
@@ -158,10 +160,10 @@ fn distinct(folders: &[FigureFolder], lengths: Length) -> Result<Vec<Run>, Failu
             let way = match &point {
                 Point::Program(program) => Way::Program(program.clone()),
                 Point::Setting(setting) => {
-                    let choice = MachineChoice::load(machine)?;
+                    let description = MachineDescription::load(machine)?;
                     let protocol = setting.protocol_options().map_err(Failure::refused)?;
                     let access = setting.access_options().map_err(Failure::refused)?;
-                    let made = configuration(setting, &choice, (protocol, access), lengths);
+                    let made = configuration(setting, description, (protocol, access), lengths);
                     Way::Setting(setting.clone(), Box::new(made))
                 }
             };
@@ -173,18 +175,20 @@ fn distinct(folders: &[FigureFolder], lengths: Length) -> Result<Vec<Run>, Failu
 
 fn configuration(
     setting: &Setting,
-    machine: &MachineChoice,
+    machine: MachineDescription,
     (protocol_options, access): (ProtocolOptions, AccessOptions),
     lengths: Length,
 ) -> Configuration {
     let Length { effort, busy_s, seed } = lengths;
-    let (measured_s, growth) = growth(effort, setting, busy_s);
+    let (measured_s, growth) = growth(effort, setting, &machine, busy_s);
+    let given = machine.name.clone();
     Configuration {
-        machine: machine.clone(),
+        machine: MachineChoice::Simulated { description: Arc::new(machine), given },
         architecture: engine::registry::DEFAULT.to_owned(),
         protocol: setting.protocol,
         protocol_options,
         access,
+        partitions: None,
         commits: None,
         small_pages: false,
         cores: setting.cores,

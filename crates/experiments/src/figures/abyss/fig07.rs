@@ -8,7 +8,7 @@ fn series(effort: Effort, theta: &str) -> Vec<Series> {
         effort.pick(&[1, 64, 128, 256, 384, 512, 640, 800, 1024][..], &[1, 64, 256, 1024][..]);
     let options = format!("--records 20M --theta {theta} --read-ratio 0.5");
     let point = |name: &'static str, cores: usize| {
-        let setting = Setting::new("ycsb", options.clone(), "TIMESTAMP", cores);
+        let setting = scheme("ycsb", options.clone(), "TIMESTAMP", cores);
         (cores as f64, setting.drawing(name))
     };
     let line = |name: &&'static str| Series {

@@ -2,7 +2,10 @@
 //! Pavlo, Devadas, Stonebraker; VLDB 2014).
 //!
 //! The machine is the paper's chip. NO_WAIT keeps its locks as lists under a latch, as the other two schemes of
-//! two-phase locking do (section 4.1). Everything else of a scheme is as usual.
+//! two-phase locking do (section 4.1). TIMESTAMP and OCC copy whole records (section 5.1). Everything else
+//! of a scheme is as usual. In particular, writers that wait under TIMESTAMP and MVCC race. In the papers' code the one with
+//! the earliest timestamp goes first. With that (`waiting-writers=in-turn`) both collapse on YCSB with theta 0.6, from 7.2
+//! and 6.3 to 0.8 and 1.0 M/s on 1024 cores, which the paper does not show.
 
 mod fig03;
 mod fig04;
@@ -78,6 +81,9 @@ const ORDERED: [&str; 3] = ["TIMESTAMP", "MVCC", "OCC"];
 
 const CORES: &str = "Cores";
 
+/// TIMESTAMP and OCC copy each record that they read (section 5.1).
+const COPIES: &str = "copies=records";
+
 const BY_CORES: Kind =
     Kind::Lines { y: Measure::Throughput, across: Scale::Linear, up: Scale::Linear };
 
@@ -100,14 +106,18 @@ fn up_to_1024(effort: Effort) -> &'static [usize] {
 }
 
 /// Returns the run of a scheme as the paper implements it.
-fn scheme(
+pub(super) fn scheme(
     workload: &'static str,
     options: impl Into<String>,
     name: &'static str,
     cores: usize,
 ) -> Setting {
     let setting = Setting::new(workload, options, name, cores);
-    if name == "NO_WAIT" { setting.with("lock-form=list") } else { setting }
+    match name {
+        "NO_WAIT" => setting.with("lock-form=list"),
+        "TIMESTAMP" | "OCC" => setting.accessing(COPIES),
+        _ => setting,
+    }
 }
 
 /// Returns a series for each scheme, with a point for each number of cores.

@@ -1,6 +1,7 @@
 //! Figure 2: the original program, on the Graphite target and on the Superdome Flex.
 
 use super::*;
+use crate::figures::abyss::scheme;
 
 /// Schemes of the original program.
 pub(super) const SIX: [&str; 6] = ["DL_DETECT", "HSTORE", "MVCC", "NO_WAIT", "OCC", "WAIT_DIE"];
@@ -38,7 +39,7 @@ fn earlier(warehouses: u64, cores: &[usize]) -> Vec<Series> {
             .iter()
             .map(|&cores| {
                 let options = format!("--warehouses {warehouses} --mix narrow {sizes}");
-                (cores as f64, Setting::new("tpcc", options, name, cores))
+                (cores as f64, scheme("tpcc", options, name, cores))
             })
             .map(Point::placed)
             .collect(),

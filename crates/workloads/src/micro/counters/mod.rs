@@ -311,6 +311,7 @@ impl Listed for Counters {
     const SUMMARY: &'static str =
         "increments, transfers, sums and moves under laws that a wrong protocol breaks";
     const SOURCE: &'static str = "ours; it is what the explorer runs";
+    const PARTITIONED_BY: Option<&'static str> = Some("partitions");
     const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT --counters 64 --transfers 0.5"];
 
     explored! {

@@ -198,6 +198,7 @@ impl Listed for HotCold {
     const NAME: &'static str = "hot-cold";
     const SUMMARY: &'static str = "ten records, some of a hot set, some of other partitions";
     const SOURCE: &'static str = "Trireme (VLDB 2017), 4 and 5.1";
+    const PARTITIONED_BY: Option<&'static str> = Some("partitions");
     const EXAMPLES: &'static [&'static str] = &["--cc NO_WAIT,SILO --updates"];
 
     explored! {

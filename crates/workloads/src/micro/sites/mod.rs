@@ -147,6 +147,7 @@ impl Listed for Sites {
     const NAME: &'static str = "sites";
     const SUMMARY: &'static str = "N rows of one site, or one of it and the others of all sites";
     const SOURCE: &'static str = "Hardware Islands, 3.2.2 and 3.4.3";
+    const PARTITIONED_BY: Option<&'static str> = Some("sites");
     const EXAMPLES: &'static [&'static str] = &["--cc SILO --sites 24 --multisite 0.2 --updates"];
 
     explored! {
