@@ -1,4 +1,4 @@
-//! Which protocols run under which architecture, and what a pair promises.
+//! The pairs of a protocol and an architecture: those that are supported, and what each promises.
 
 use crate::{ArchitectureDeclaration, EngineError};
 use machine::Native;
@@ -70,7 +70,7 @@ mod tests {
         assert!(told.ends_with(&format!("supported there: {}", bare().join(", "))), "{told}");
     }
 
-    /// What is declared to users must agree with what is compiled.
+    /// A protocol's declaration for users must agree with its type, which decides about the compiled pairs.
     #[test]
     fn protocols_that_promise_nothing_are_those_that_do_not_isolate() {
         struct Isolates;

@@ -51,7 +51,7 @@ pub struct Worker<'s, M: Machine> {
     timestamp: u64,
     /// The declared partitions, ascending; empty for all partitions.
     declared: Vec<usize>,
-    /// Why the attempt did not start; none if it did.
+    /// Reason for which the attempt did not start; none if it did.
     refused: Option<Abort>,
 }
 

@@ -48,7 +48,7 @@ pub struct ProtocolOptions {
     pub lock_form: LockForm,
     /// Kind of the latches over lists of requests.
     pub latch: LatchKind,
-    /// When a record is locked for a write.
+    /// Time at which a record is locked for a write.
     pub write_locks: WriteLocks,
     /// Share of a transaction's accesses, in percent, after which its writes are no longer retired.
     pub retire_percent: u64,
@@ -219,12 +219,12 @@ pub enum LatchKind {
     Elided,
 }
 
-/// When a record is locked for a write.
+/// Time at which a record is locked for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteLocks {
-    /// When the write is made.
+    /// The record is locked when the write is made.
     Access,
-    /// When the transaction commits. Until then the record is locked only as it was read (PCC: Wang and Kimura,
+    /// The record is locked when the transaction commits. Until then it is locked only as it was read (PCC: Wang and Kimura,
     /// Trireme 5.1).
     Commit,
 }

@@ -1,4 +1,4 @@
-//! Where the lines of a record's body are.
+//! The places of the lines of a record's body.
 //!
 //! A body's lines have no entries of their own in the directory. The entry of the line that heads the record holds this
 //! state for them. It distinguishes six groups of lines, because a core seldom moves a whole body at once: one access

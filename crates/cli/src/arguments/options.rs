@@ -155,7 +155,7 @@ pub struct CompareArguments {
     pub engine_option: Vec<String>,
 }
 
-/// Which anomalies `explore --anomalies` looks for, where and how long.
+/// Options of `explore --anomalies`: the anomalies to look for, the place, and the length of the search.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Anomalies")]
 pub struct AnomaliesArguments {

@@ -83,7 +83,7 @@ pub struct Program {
     pub remote_pct: (u64, u64),
     /// Sockets of the warehouses: of their loader, as in the released program, or of their worker.
     pub placement: Placement,
-    /// Which warehouses remote accesses go to.
+    /// The warehouses that remote accesses go to.
     pub remote: Remote,
     /// Number of threads of the measurement to show beside the run, if it is another number. It makes sense for values by
     /// thread and for ratios.

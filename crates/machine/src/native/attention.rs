@@ -18,7 +18,7 @@
 //! | `ASKED` | the same | a waker that has found no sleeper many times: to `LEAVING` |
 //! | `LEAVING` | the same | no thread is counted: to `UNASKED`. A thread is counted, or a sleeper: to `ASKED` |
 //!
-//! Why no sleeper misses a change: there are two cases for the waker.
+//! No sleeper misses a change. There are two cases for the waker.
 //!
 //! - It reads any state but `UNASKED`. Then it executes its barrier, and Dekker's argument holds directly.
 //! - It reads `UNASKED`. The sleeper relies on an `ASKED` that follows a barrier for all threads. The waker's
@@ -26,7 +26,7 @@
 //!   before that read. So the barrier has made the change visible, and the sleeper, which reads the word
 //!   afterwards, sees it.
 //!
-//! Why a sleeper can rely on `ASKED`: the sleeper is counted, executes a barrier, and then reads the state. The
+//! A sleeper can rely on `ASKED`: the sleeper is counted, executes a barrier, and then reads the state. The
 //! thread that leaves writes `LEAVING`, executes a barrier, and then reads the count. By Dekker's argument at
 //! least one of the two sees the other's write.
 //!

@@ -30,7 +30,7 @@ type Record<'s, M> = RecordRef<'s, M, Validity>;
 enum Placement<'s, M: Machine> {
     /// The version is in its place.
     Placed {
-        /// When the version before it began.
+        /// Timestamp at which the version before it began.
         before: u64,
         /// The head that the write found, and the state that it leaves.
         outcome: (RowHead, RowState),
