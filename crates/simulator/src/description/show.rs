@@ -2,7 +2,7 @@
 
 use super::check::value_line;
 use super::{LinkDescription, MachineDescription, MeshDescription, SocketsDescription};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// Maximum number of ways that are listed for the same kinds of links.
 const MOST_WAYS: usize = 4;
@@ -74,23 +74,18 @@ impl MachineDescription {
     /// Lists the figures of a core and of its private caches.
     fn list_core(&self, list: &mut Listing<'_>) {
         let core = &self.core;
-        let mut figure = |name: &str, value: String, key: &str| {
-            list.figures(name, value, &[&format!("core.{key}")]);
+        let mut figure = |name: &str, number: &dyn Display, unit: &str, key: &str| {
+            list.figures(name, format!("{number} {unit}"), &[&format!("core.{key}")]);
         };
-        let lines = format!("{} lines", core.memory_parallelism);
-        figure("memory parallelism", lines, "memory_parallelism");
-        let lines = format!("{} lines at a time", core.prefetched_lines);
-        figure("prefetched", lines, "prefetched_lines");
-        let lines = format!("{} lines", core.store_buffer_lines);
-        figure("store buffer", lines, "store_buffer_lines");
-        let cycles = format!("{} cycles", core.atomic_cycles);
-        figure("atomic on an owned line", cycles, "atomic_cycles");
-        let bytes = format!("{} bytes a cycle", core.copy_bytes_per_cycle);
-        figure("copying", bytes, "copy_bytes_per_cycle");
-        let cycles = format!("{} cycles", core.record_access_cycles);
-        figure("instructions of an access to a record", cycles, "record_access_cycles");
-        let throughput = format!("{:?} of one thread", core.smt_throughput);
-        figure("SMT throughput", throughput, "smt_throughput");
+        figure("memory parallelism", &core.memory_parallelism, "lines", "memory_parallelism");
+        figure("prefetched", &core.prefetched_lines, "lines at a time", "prefetched_lines");
+        figure("store buffer", &core.store_buffer_lines, "lines", "store_buffer_lines");
+        figure("atomic on an owned line", &core.atomic_cycles, "cycles", "atomic_cycles");
+        figure("copying", &core.copy_bytes_per_cycle, "bytes a cycle", "copy_bytes_per_cycle");
+        let access = "instructions of an access to a record";
+        figure(access, &core.record_access_cycles, "cycles", "record_access_cycles");
+        let throughput = format!("{:?}", core.smt_throughput);
+        figure("SMT throughput", &throughput, "of one thread", "smt_throughput");
         if let Some(tlb) = &self.tlb {
             let pages = format!("{} pages of {} bytes", tlb.entries, self.page_bytes);
             list.figures("TLB", pages, &["tlb.entries"]);
