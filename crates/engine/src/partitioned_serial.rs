@@ -9,7 +9,7 @@
 //!
 //! - A transaction that declares nothing gets all partitions.
 //! - An access to a partition that was not declared aborts the transaction for good
-//!   ([`AbortReason::UndeclaredPartition`]). Writes are buffered until commit, so nothing of it remains.
+//!   ([`txn::AbortReason::UndeclaredPartition`]). Writes are buffered until commit, so nothing of it remains.
 //! - Rows that are in all partitions ([`txn::Partitioning::Replicated`]) are loaded into each owner, and are constant. A
 //!   transaction reads the copy of the partition that it declares first.
 //! - A range can lie in several partitions. Then a scan merges the rows of their owners by key.
@@ -27,7 +27,7 @@ use crate::{
     EngineError, EngineOptions,
     architecture::{Architecture, ArchitectureDeclaration, DirectSites},
     owner::Owner,
-    rows::Sites,
+    rows::{Place, Sites},
     site::{LocalSite, Site},
 };
 use machine::{Category, Core, Machine, Service, cold::Arc};
@@ -36,7 +36,7 @@ use protocols::{
     mechanisms::critical_section::{CriticalSection, Entrance},
 };
 use storage::{Store, Table, key_digest};
-use txn::{Abort, AbortReason, ColumnSet, Key, KeyRange, Share, TableId};
+use txn::{ColumnSet, Key, KeyRange, Share, TableId};
 
 /// Description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
@@ -124,10 +124,6 @@ pub(crate) struct PartitionSites<'s, M: Machine, P: Protocol<M>> {
 struct PartitionSite<'s, M: Machine, P: Protocol<M>> {
     site: LocalSite<'s, M, P>,
     entrance: Entrance<'s, M>,
-}
-
-fn undeclared() -> Abort {
-    Abort::because(AbortReason::UndeclaredPartition)
 }
 
 impl<'s, M: Machine, P: Protocol<M>> PartitionSites<'s, M, P> {
@@ -229,15 +225,15 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for PartitionSites<'s, M, P> {
         self.entered[at]
     }
 
-    fn of_key(&self, table: TableId, key: Key<'_>) -> Result<usize, Abort> {
+    fn of_key(&self, table: TableId, key: Key<'_>) -> Option<usize> {
         let number = match key {
             Key::Number(number) => number,
             Key::Bytes(bytes) => key_digest(bytes),
         };
-        self.entered_owner(self.table(table), number).ok_or_else(undeclared)
+        self.entered_owner(self.table(table), number)
     }
 
-    fn of_range(&self, table: TableId, keys: KeyRange) -> Result<Option<usize>, Abort> {
+    fn of_range(&self, table: TableId, keys: KeyRange) -> Place {
         let (mut one, mut several) = (None, false);
         let declared = self.table(table).schema().partitioning.all_of_range(keys, |partition| {
             let owner = self.owner_of(partition);
@@ -246,9 +242,9 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for PartitionSites<'s, M, P> {
             self.has_entered(owner)
         });
         match (declared, several) {
-            (false, _) => Err(undeclared()),
-            (true, true) => Ok(None),
-            (true, false) => Ok(Some(one.unwrap_or(self.home))),
+            (false, _) => Place::Undeclared,
+            (true, true) => Place::Several,
+            (true, false) => Place::One(one.unwrap_or(self.home)),
         }
     }
 

@@ -13,13 +13,13 @@ use crate::{
     EngineError, EngineOptions,
     architecture::{Architecture, ArchitectureDeclaration, DirectSites},
     owner::Owner,
-    rows::Sites,
+    rows::{Place, Sites},
     site::{LocalSite, Site},
 };
 use machine::{Machine, Service, cold::Arc};
 use protocols::Protocol;
 use storage::Store;
-use txn::{Abort, Key, KeyRange, TableId};
+use txn::{Key, KeyRange, TableId};
 
 /// Description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
@@ -77,18 +77,18 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for AllSites<'s, M, P> {
         OWNERS
     }
 
-    fn of_key(&self, table: TableId, key: Key<'_>) -> Result<usize, Abort> {
+    fn of_key(&self, table: TableId, key: Key<'_>) -> Option<usize> {
         if self.0[0].table(table).schema().index.is_ordered() {
-            return Ok(owner_of(table, 0));
+            return Some(owner_of(table, 0));
         }
-        Ok(match key {
+        Some(match key {
             Key::Number(number) => owner_of(table, number),
             Key::Bytes(bytes) => owner_of(table, bytes.iter().map(|byte| u64::from(*byte)).sum()),
         })
     }
 
-    fn of_range(&self, table: TableId, _: KeyRange) -> Result<Option<usize>, Abort> {
-        Ok(Some(owner_of(table, 0)))
+    fn of_range(&self, table: TableId, _: KeyRange) -> Place {
+        Place::One(owner_of(table, 0))
     }
 
     fn site(&mut self, at: usize) -> &mut dyn Site<'s, M> {

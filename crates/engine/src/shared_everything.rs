@@ -5,13 +5,13 @@ use crate::{
     EngineError, EngineOptions,
     architecture::{Architecture, ArchitectureDeclaration, DirectSites},
     owner::Owner,
-    rows::Sites,
+    rows::{Place, Sites},
     site::{LocalSite, Site},
 };
 use machine::{Machine, Service, cold::Arc};
 use protocols::Protocol;
 use storage::Store;
-use txn::{Abort, Key, KeyRange, TableId};
+use txn::{Key, KeyRange, TableId};
 
 /// Description that `kilocore list` prints.
 pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration {
@@ -58,12 +58,12 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for OneSite<'s, M, P> {
         1
     }
 
-    fn of_key(&self, _: TableId, _: Key<'_>) -> Result<usize, Abort> {
-        Ok(0)
+    fn of_key(&self, _: TableId, _: Key<'_>) -> Option<usize> {
+        Some(0)
     }
 
-    fn of_range(&self, _: TableId, _: KeyRange) -> Result<Option<usize>, Abort> {
-        Ok(Some(0))
+    fn of_range(&self, _: TableId, _: KeyRange) -> Place {
+        Place::One(0)
     }
 
     fn site(&mut self, _: usize) -> &mut dyn Site<'s, M> {

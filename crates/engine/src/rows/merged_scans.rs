@@ -4,12 +4,12 @@
 //! that ends first. Then it reads the next leaves where they have ended.
 
 use super::{Sited, Work, tree_key::ScannedKey};
-use machine::{Category, Core, Machine};
+use machine::Machine;
 use std::ops::ControlFlow;
 use storage::{Absence, LeafRows, Record, Table};
-use txn::{Abort, ColumnSet, Direction, Intent, TableId};
+use txn::{Abort, ColumnSet, Direction, TableId};
 
-/// What a scan meets at a key.
+/// An item that a scan meets at a key.
 enum Met<'s, M: Machine> {
     /// A record, and the number of its site.
     Record(usize, Record<'s, M>),
@@ -34,7 +34,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         (columns, row): (ColumnSet, &mut [u8]),
         mut visit: impl FnMut(&mut Self, usize, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(K, K), Abort> {
-        let (core, home) = (self.rows.core, self.table(table));
+        let home = self.table(table);
         let forward = direction == Direction::Forward;
         let mut at = if forward { ends.0 } else { ends.1 };
         let mut cursors = self.cursors(table, ends, at)?;
@@ -52,13 +52,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             for (key, met) in in_order(&cursors, within, direction) {
                 match met {
                     Met::Record(site, record) => {
-                        if let Some(recorder) = &mut self.rows.recorder {
-                            key.met(home, record.history_key(core), recorder);
-                        }
                         let at = Sited { site, record };
-                        let head = self.read_controlled(at, columns, Intent::Read, row)?;
-                        core.account(Category::Useful);
-                        if head.state.is_present() && visit(self, site, key, row)?.is_break() {
+                        if self.visit_row(at, key, (columns, row), &mut visit)?.is_break() {
                             return Ok(if forward { (ends.0, key) } else { (key, ends.1) });
                         }
                     }

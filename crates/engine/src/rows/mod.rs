@@ -48,7 +48,8 @@ use purge_queue::PurgeQueue;
 use recorder::Recorder;
 use storage::{Appended, Record, RowHead, RowState, Store, Table};
 use txn::{
-    Abort, ColumnSet, Digest, Intent, Key, KeyRange, TableId, TxnId, Version, WorkerHistory,
+    Abort, AbortReason, ColumnSet, Digest, Intent, Key, KeyRange, TableId, TxnId, Version,
+    WorkerHistory,
 };
 use values::ValueStates;
 
@@ -76,12 +77,11 @@ pub(crate) trait Sites<'s, M: Machine> {
         at
     }
 
-    /// Returns the number of the site that has the row `key` of `table`. Fails if that site does not take part in the
-    /// running attempt.
-    fn of_key(&self, table: TableId, key: Key<'_>) -> Result<usize, Abort>;
+    /// Returns the number of the site that has the row `key` of `table`, if that site takes part in the running attempt.
+    fn of_key(&self, table: TableId, key: Key<'_>) -> Option<usize>;
 
-    /// Returns the number of the site that has all rows of `table` with keys in `keys`. Returns none if several sites have such rows. Fails if one of them does not take part in the running attempt.
-    fn of_range(&self, table: TableId, keys: KeyRange) -> Result<Option<usize>, Abort>;
+    /// Returns the place of the rows of `table` with keys in `keys`.
+    fn of_range(&self, table: TableId, keys: KeyRange) -> Place;
 
     /// Returns site number `at`.
     fn site(&mut self, at: usize) -> &mut dyn Site<'s, M>;
@@ -99,6 +99,22 @@ pub(crate) trait Sites<'s, M: Machine> {
 
     /// Returns the transaction's priority, if the protocol decides conflicts by age.
     fn age(&self) -> Option<u64>;
+}
+
+/// The sites that have the rows of a range.
+pub(crate) enum Place {
+    /// The site with this number.
+    One(usize),
+    /// Several sites, which all take part in the running attempt.
+    Several,
+    /// Sites of which one does not take part in the running attempt.
+    Undeclared,
+}
+
+/// Returns the abort of an attempt that accesses a site in which it does not take part.
+#[cold]
+fn undeclared() -> Abort {
+    Abort::because(AbortReason::UndeclaredPartition)
 }
 
 /// State of a session apart from its sites.
@@ -270,7 +286,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     /// Returns the record of `key` and the data to find it again. Makes the record if there is none.
     #[inline(always)]
     fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<(Sited<'s, M>, Found), Abort> {
-        let site = self.sites.of_key(table, key)?;
+        let site = self.sites.of_key(table, key).ok_or_else(undeclared)?;
         let Located { record, name, made } = self.sites.site(site).locate(table, key)?;
         let found = Found { site, table, name };
         if made {

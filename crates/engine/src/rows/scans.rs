@@ -3,7 +3,7 @@
 //! A scan reads leaf after leaf. It announces each leaf to the protocol before it reads the leaf, so that the
 //! protocol can prevent phantoms.
 
-use super::{Sited, Work, added, recorder::Recorder, tree_key::ScannedKey};
+use super::{Place, Sited, Work, added, recorder::Recorder, tree_key::ScannedKey, undeclared};
 use machine::{Category, Core, Machine};
 use std::ops::{ControlFlow, RangeInclusive};
 use storage::{Absence, ByteKey, LeafRows, Table};
@@ -72,11 +72,13 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         row.clear();
         row.resize(home.layout().held_bytes(columns), 0);
         let covered = match self.sites.of_range(table, K::approached(ends)) {
-            Ok(Some(site)) => {
+            Place::One(site) => {
                 self.visit_rows((site, table), ends, direction, (columns, &mut row), visit)
             }
-            Ok(None) => self.visit_merged_rows(table, ends, direction, (columns, &mut row), visit),
-            Err(abort) => Err(abort),
+            Place::Several => {
+                self.visit_merged_rows(table, ends, direction, (columns, &mut row), visit)
+            }
+            Place::Undeclared => Err(undeclared()),
         };
         self.rows.scanned = row;
         let covered = covered?;
@@ -86,8 +88,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(())
     }
 
-    /// Reads the records between `ends`, which are all at one site, leaf by leaf. Returns the ends of the range that was covered, which is
-    /// shorter if `visit` breaks.
+    /// Reads the records between `ends`, which are all at one site, leaf by leaf. Returns the ends of the range that was
+    /// covered, which is shorter if `visit` breaks.
     fn visit_rows<K: ScannedKey>(
         &mut self,
         (site, table): (usize, TableId),
@@ -96,7 +98,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         (columns, row): (ColumnSet, &mut [u8]),
         mut visit: impl FnMut(&mut Self, usize, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
     ) -> Result<(K, K), Abort> {
-        let (core, home) = (self.rows.core, self.table(table));
+        let home = self.table(table);
         self.sites.site(site).approach(home.schema(), K::approached(ends))?;
         let (forward, width) = (direction == Direction::Forward, home.width::<K>());
         let mut at = if forward { ends.0 } else { ends.1 };
@@ -114,12 +116,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 }
                 if let Some(recorder) = &mut self.rows.recorder {
                     passed_over.up_to(Some(key), home, recorder);
-                    key.met(home, record.history_key(core), recorder);
                 }
-                let head =
-                    self.read_controlled(Sited { site, record }, columns, Intent::Read, row)?;
-                core.account(Category::Useful);
-                if head.state.is_present() && visit(self, site, key, row)?.is_break() {
+                let at = Sited { site, record };
+                if self.visit_row(at, key, (columns, row), &mut visit)?.is_break() {
                     return Ok(if forward { (ends.0, key) } else { (key, ends.1) });
                 }
             }
@@ -134,6 +133,33 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 false => first.before(width),
             };
             at = beyond.expect("there are keys between a leaf and the end of the range");
+        }
+    }
+}
+
+impl<'s, M: Machine> Work<'_, 's, M> {
+    /// Reads a record that a scan has reached, and calls `visit` if the record is present.
+    #[inline(always)]
+    pub(super) fn visit_row<K: ScannedKey>(
+        &mut self,
+        at: Sited<'s, M>,
+        key: K,
+        (columns, row): (ColumnSet, &mut [u8]),
+        visit: &mut impl FnMut(&mut Self, usize, K, &[u8]) -> Result<ControlFlow<()>, Abort>,
+    ) -> Result<ControlFlow<()>, Abort> {
+        let core = self.rows.core;
+        if let Some(recorder) = &mut self.rows.recorder {
+            key.met(
+                self.rows.store.table(at.record.table().id()),
+                at.record.history_key(core),
+                recorder,
+            );
+        }
+        let head = self.read_controlled(at, columns, Intent::Read, row)?;
+        core.account(Category::Useful);
+        match head.state.is_present() {
+            true => visit(self, at.site, key, row),
+            false => Ok(ControlFlow::Continue(())),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Walks through all rows of a table, piece by piece, with one transaction for each piece. A fuzzy checkpoint
 //! is made of walks.
 
-use super::{Sited, Work};
+use super::{Place, Sited, Work, undeclared};
 use crate::session::{RowVisit, Walk};
 use machine::{Category, Core, Machine};
 use std::ops::ControlFlow;
@@ -24,7 +24,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         visit: &mut RowVisit<'_>,
     ) -> Result<Option<Walk>, Abort> {
         let (core, home, Walk { site, piece }) = (self.rows.core, self.table(table), walk);
-        self.sites.of_range(table, KeyRange::ALL)?;
+        if let Place::Undeclared = self.sites.of_range(table, KeyRange::ALL) {
+            return Err(undeclared());
+        }
         self.sites.site(*site).approach(home.schema(), KeyRange::ALL)?;
         core.account(Category::Index);
         let (mut met, mut bytes) = (Vec::<(MetKey, Record<'s, M>)>::new(), Vec::new());
@@ -46,7 +48,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 MetKey::Bytes(to) => Key::Bytes(&bytes[std::mem::replace(&mut from, to)..to]),
             };
             // An owner can be loaded with copies of rows that belong to another site. They do not count.
-            if self.sites.of_key(table, key)? != *site {
+            if self.sites.of_key(table, key) != Some(*site) {
                 continue;
             }
             if let (Some(recorder), Key::Bytes(key)) = (&mut self.rows.recorder, key) {
