@@ -30,7 +30,8 @@ pub trait Core {
     /// State that the machine keeps per cache line.
     type Line: Line;
 
-    /// Returns the number of this core among the cores of the run. Workers come first, then services.
+    /// Returns the number of this core among the cores of the run. Workers come first, then services. If cores have
+    /// several fibers, each fiber has a number of its own.
     fn id(&self) -> usize;
 
     /// Reads `word` with acquire order: later operations stay after it.
@@ -163,6 +164,11 @@ pub trait Core {
         self.pause(ticks);
     }
 
+    /// Lets another fiber of this core run, if one is ready. It does nothing on a core with one fiber
+    /// ([`Machine::run_fibers`]).
+    #[inline(always)]
+    fn switch_fiber(&self) {}
+
     /// Returns the clock in ticks. The clock never runs backward along a causal chain.
     fn now(&self) -> u64;
 
@@ -283,6 +289,20 @@ pub trait Machine: Send + Sync + Sized + 'static {
     /// in a body propagates to the caller, after the other bodies have ended if they can.
     fn run<'a>(
         &self,
+        workers: Vec<Body<'a, Self>>,
+        services: Vec<Service<'a, Self>>,
+    ) -> Result<(), RunError> {
+        self.run_fibers(1, workers, services)
+    }
+
+    /// Runs bodies as [`Machine::run`] does, `fibers` of them on each core: bodies 0 to `fibers - 1` on the first
+    /// core, and so on. The bodies of one core are its fibers. Each has a [`Core`] with a number of its own.
+    ///
+    /// One fiber of a core runs at a time. It runs until it waits, pauses, backs off, ends, or calls
+    /// [`Core::switch_fiber`]. Then the next fiber runs that can go on.
+    fn run_fibers<'a>(
+        &self,
+        fibers: usize,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError>;

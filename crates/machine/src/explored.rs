@@ -30,7 +30,7 @@ use crate::{
     fiber::{PooledStack, StackPool},
 };
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use scheduler::{Scheduler, Stop};
+use scheduler::{Crews, Scheduler, Stop};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -232,8 +232,9 @@ impl Machine for Explored {
         core::TICKS_PER_SECOND
     }
 
-    fn run<'a>(
+    fn run_fibers<'a>(
         &self,
+        fibers: usize,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
@@ -244,8 +245,8 @@ impl Machine for Explored {
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let names = services.iter().map(|s| s.name).collect();
         let given = self.given.lock().take();
-        let scheduler =
-            Scheduler::start(&self.options, run, &self.arena, workers.len(), names, given);
+        let crews = Crews::of(workers.len(), fibers);
+        let scheduler = Scheduler::start(&self.options, run, &self.arena, crews, names, given);
         let scheduler = Rc::new(scheduler);
         scheduler.advance_clock(self.clock.load(Ordering::Relaxed));
         let mut cores = Cores {

@@ -19,7 +19,6 @@ pub mod cold;
 mod core;
 #[cfg(feature = "explored")]
 mod explored;
-#[cfg(feature = "explored")]
 pub mod fiber;
 mod lines_moved;
 mod native;

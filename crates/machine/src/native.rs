@@ -11,6 +11,7 @@ mod attention;
 mod attention_model;
 mod barrier;
 mod clock;
+mod crew;
 mod parking;
 mod strangers;
 mod waiting;
@@ -20,9 +21,11 @@ use crate::{
     TimedOut, Word,
     cold::{Arc, Condvar, Mutex},
 };
-use clock::{fenced_timestamp_counter, timestamp_counter, timestamp_counter_hz};
+use clock::{duration_of, fenced_timestamp_counter, timestamp_counter, timestamp_counter_hz};
+use crew::{Awaited, Handle, Yielded};
 use parking::Aim;
 use std::{
+    any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::atomic::{Ordering, fence},
     time::{Duration, Instant},
@@ -101,23 +104,25 @@ impl Machine for Native {
         timestamp_counter_hz()
     }
 
-    fn run<'a>(
+    fn run_fibers<'a>(
         &self,
+        fibers: usize,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
         let count = workers.len();
-        let crowded = count > Native::available_cores();
-        let workers_left = &WorkersLeft { count: Mutex::new(count), none: Condvar::new() };
+        let threads = count.div_ceil(fibers.max(1));
+        let crowded = threads > Native::available_cores();
+        let workers_left = &WorkersLeft { count: Mutex::new(threads), none: Condvar::new() };
+        let core = |id| NativeCore { crowded, ..self.core(id) };
+        let mut bodies = workers.into_iter().enumerate().map(|(id, body)| (core(id), body));
         let panic = std::thread::scope(|scope| {
-            let threads: Vec<_> = workers
-                .into_iter()
-                .enumerate()
-                .map(|(id, body)| {
+            let threads: Vec<_> = (0..threads)
+                .map(|thread| {
+                    let bodies: Vec<_> = bodies.by_ref().take(fibers.max(1)).collect();
                     scope.spawn(move || {
-                        self.pin_to(id);
-                        let core = NativeCore { crowded, ..self.core(id) };
-                        let ended = catch_unwind(AssertUnwindSafe(|| body(&core)));
+                        self.pin_to(thread);
+                        let ended = work(bodies);
                         workers_left.one_ended();
                         ended
                     })
@@ -126,7 +131,7 @@ impl Machine for Native {
             for (i, service) in services.into_iter().enumerate() {
                 scope.spawn(move || {
                     let core = self.core(count + i);
-                    let interval = core.time_of(service.interval_ticks).max(SHORTEST_INTERVAL);
+                    let interval = duration_of(service.interval_ticks).max(SHORTEST_INTERVAL);
                     let mut next = Instant::now() + interval;
                     while workers_left.any_at(next) {
                         (service.tick)(&core);
@@ -143,6 +148,17 @@ impl Machine for Native {
             Some(payload) => resume_unwind(payload),
             None => Ok(()),
         }
+    }
+}
+
+/// Runs the bodies of one thread, with their cores.
+fn work(mut bodies: Vec<(NativeCore, Body<'_, Native>)>) -> Result<(), Box<dyn Any + Send>> {
+    match bodies.len() {
+        1 => {
+            let (core, body) = bodies.remove(0);
+            catch_unwind(AssertUnwindSafe(|| body(&core)))
+        }
+        _ => crew::run(bodies),
     }
 }
 
@@ -185,6 +201,8 @@ pub struct NativeCore {
     patience: Patience,
     /// Set if there are more workers than processors. A spinning worker then keeps another one from running.
     crowded: bool,
+    /// Handle by which this core lets the other fibers of its thread run.
+    fiber: Handle,
 }
 
 /// Pauses of at least this length sleep, except for their last part.
@@ -207,9 +225,22 @@ impl NativeCore {
             breakdown: Breakdown::new(breakdown),
             patience: Patience::at_first(),
             crowded: false,
+            fiber: Handle::default(),
         };
         core.breakdown.restart(core.now());
         core
+    }
+}
+
+impl NativeCore {
+    /// Lets the other fibers of the thread run until the clock reaches `deadline`.
+    fn pause_as_fiber(&self, deadline: u64) {
+        loop {
+            self.fiber.switch(Yielded::Waiting(Awaited { word: None, deadline }));
+            if self.now() >= deadline {
+                return;
+            }
+        }
     }
 }
 
@@ -368,7 +399,10 @@ impl Core for NativeCore {
 
     fn pause(&self, ticks: u64) {
         let start = self.now();
-        let time = self.time_of(ticks);
+        if self.fiber.is_fiber() {
+            return self.pause_as_fiber(start.saturating_add(ticks));
+        }
+        let time = duration_of(ticks);
         if time >= LONG_PAUSE {
             // A thread without work does not need its processor, so it sleeps.
             std::thread::sleep(time - TIMERS_ARE_LATE);
@@ -379,12 +413,19 @@ impl Core for NativeCore {
     }
 
     fn back_off(&self, ticks: u64) {
-        let time = self.time_of(ticks);
-        if time >= if self.crowded { LONG_BACK_OFF_IN_A_CROWD } else { LONG_BACK_OFF } {
+        let time = duration_of(ticks);
+        if self.fiber.is_fiber() {
+            self.pause(ticks);
+        } else if time >= if self.crowded { LONG_BACK_OFF_IN_A_CROWD } else { LONG_BACK_OFF } {
             std::thread::sleep(time);
         } else {
             self.pause(ticks);
         }
+    }
+
+    #[inline]
+    fn switch_fiber(&self) {
+        self.fiber.switch(Yielded::Ready);
     }
 
     #[inline(always)]

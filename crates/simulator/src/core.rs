@@ -420,6 +420,45 @@ impl SimCore {
         self.ahead.set(self.clock.get() + self.world.lookahead);
     }
 
+    /// Becomes the fiber that its modelled core executes, in its turn. The result ends that when it drops.
+    pub(crate) fn join_crew(&self) -> impl Drop {
+        struct Turn<'a>(&'a SimCore);
+        impl Drop for Turn<'_> {
+            fn drop(&mut self) {
+                self.0.leave_crew();
+            }
+        }
+        self.enter_crew();
+        Turn(self)
+    }
+
+    /// Lets the modelled core execute other fibers of the crew from now on.
+    fn leave_crew(&self) {
+        if let Some(crews) = &self.world.crews
+            && let Some(key) =
+                crews.leave(usize::from(self.id), self.clock.get(), &self.world.queue)
+        {
+            self.world.limit.set(self.world.limit.get().min(key));
+        }
+    }
+
+    /// Waits until the modelled core executes this fiber.
+    fn enter_crew(&self) {
+        let Some(crews) = self.world.crews.as_ref().filter(|_| !self.world.ending.get()) else {
+            return;
+        };
+        match crews.enter(usize::from(self.id), self.clock.get()) {
+            Some(time) => self.clock.set(time),
+            None => {
+                let before = self.account(Category::Wait);
+                self.suspend(IDLE);
+                self.catch_up();
+                self.account(before);
+            }
+        }
+        self.resumed();
+    }
+
     #[cold]
     #[inline(never)]
     fn park(
@@ -439,8 +478,10 @@ impl SimCore {
             self.world.waiting.park(usize::from(self.id), offset, now);
             // A deadline beyond the latest key never comes.
             let until = if deadline > LATEST { IDLE } else { key(deadline, usize::from(self.id)) };
+            self.leave_crew();
             self.suspend(until);
             self.catch_up();
+            self.enter_crew();
             if self.world.waiting.give_up(usize::from(self.id)) {
                 return Err(TimedOut);
             }
@@ -594,8 +635,20 @@ impl Core for SimCore {
     }
 
     fn pause(&self, ticks: u64) {
+        self.leave_crew();
         self.clock.set(self.clock.get() + ticks);
         self.take_turn();
+        self.enter_crew();
+    }
+
+    fn switch_fiber(&self) {
+        let Some(crews) = &self.world.crews else { return };
+        // A fiber that was woken before now has to run to become ready.
+        self.take_turn();
+        if crews.others_are_ready(usize::from(self.id)) {
+            self.leave_crew();
+            self.enter_crew();
+        }
     }
 
     #[inline(always)]

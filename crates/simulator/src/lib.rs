@@ -27,6 +27,7 @@
 mod body;
 mod cache;
 mod core;
+mod crews;
 mod description;
 mod line;
 mod model;

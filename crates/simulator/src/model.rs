@@ -145,18 +145,20 @@ pub(crate) struct Model {
 }
 
 impl Model {
+    /// Makes the model of a run with `workers` workers, of which `fibers` share a core each.
     pub(crate) fn new(
         description: &MachineDescription,
-        workers: usize,
+        (workers, fibers): (usize, usize),
         services: usize,
         homes: Homes,
     ) -> Model {
-        let d = description;
-        let (space, nodes, mut seats) = match (&d.mesh, &d.sockets) {
-            (Some(mesh), _) => seats_on_tiles(mesh, workers),
-            (None, Some(_)) => seats_on_sockets(d, workers, homes),
+        let (d, cores) = (description, workers.div_ceil(fibers));
+        let (space, nodes, seats) = match (&d.mesh, &d.sockets) {
+            (Some(mesh), _) => seats_on_tiles(mesh, cores),
+            (None, Some(_)) => seats_on_sockets(d, cores, homes),
             (None, None) => unreachable!("a description that was checked has one of them"),
         };
+        let mut seats = shared(seats, workers, fibers);
         seat_services(&mut seats, services, nodes);
         let l2 = d.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let lookup = l2.max(d.l1.latency_cycles);
@@ -361,6 +363,12 @@ fn memory_of(d: &MachineDescription, searched: u64) -> (u64, f64, u64) {
     }
 }
 
+/// Returns the seats of `workers` workers, of which `fibers` share each of the given seats.
+fn shared(seats: Vec<Seat>, workers: usize, fibers: usize) -> Vec<Seat> {
+    let each = seats.into_iter().flat_map(|seat| std::iter::repeat_n(seat, fibers));
+    each.take(workers).collect()
+}
+
 /// Seats services on cores of their own, beside the workers' cores, so that housekeeping does not disturb
 /// measurements.
 fn seat_services(seats: &mut Vec<Seat>, services: usize, nodes: u32) {
@@ -438,7 +446,7 @@ mod tests {
     #[test]
     fn tiles_are_a_mesh_away_from_each_other() {
         let graphite = MachineDescription::load("graphite").unwrap();
-        let model = Model::new(&graphite, 1024, 1, Homes::Interleaved);
+        let model = Model::new(&graphite, (1024, 1), 1, Homes::Interleaved);
         assert_eq!((model.nodes, model.seats.len()), (1024, 1025));
         assert_eq!(model.one_way(0, 1023), 124);
         assert_eq!(model.one_way(33, 34), 2);
@@ -446,18 +454,18 @@ mod tests {
         assert_eq!(model.mean_trip, 42);
         assert_eq!(model.farthest(0, 1 << 31), 124);
         for tiles in [1, 5, 37, 64] {
-            let some = Model::new(&graphite, tiles, 0, Homes::Interleaved);
+            let some = Model::new(&graphite, (tiles, 1), 0, Homes::Interleaved);
             let trips = (0..some.nodes).flat_map(|a| (0..some.nodes).map(move |b| (a, b)));
             assert_eq!(some.all_trips(), trips.map(|(a, b)| some.one_way(a, b)).sum::<u64>());
         }
-        let small = Model::new(&graphite, 4, 0, Homes::Interleaved);
+        let small = Model::new(&graphite, (4, 1), 0, Homes::Interleaved);
         assert_eq!((small.nodes, small.one_way(0, 3)), (4, 4));
     }
 
     #[test]
     fn sockets_are_filled_two_threads_a_core() {
         let flex = MachineDescription::load("superdome-flex").unwrap();
-        let model = Model::new(&flex, 1568, 0, Homes::Interleaved);
+        let model = Model::new(&flex, (1568, 1), 0, Homes::Interleaved);
         assert_eq!(model.nodes, 28);
         assert_eq!(
             (model.seats[1].physical, model.seats[55].node, model.seats[56].node),
@@ -467,7 +475,7 @@ mod tests {
         assert_eq!(model.lookahead, 0);
         // (382.7 - 97) ns at 2.5 GHz, half of it each way.
         assert_eq!(model.one_way(0, 27), 357);
-        let one = Model::new(&flex, 1, 0, Homes::Interleaved);
+        let one = Model::new(&flex, (1, 1), 0, Homes::Interleaved);
         assert_eq!((one.nodes, one.seats[0].slowdown, one.lookahead), (1, 256, 54));
     }
 }

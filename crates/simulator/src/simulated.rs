@@ -6,6 +6,7 @@
 
 use crate::{
     core::SimCore,
+    crews::Crews,
     description::MachineDescription,
     line::{LATEST_BUSY, SimLine},
     model::{Homes, Model},
@@ -160,14 +161,15 @@ impl Machine for Simulated {
         self.description.ticks_per_second()
     }
 
-    fn run<'a>(
+    fn run_fibers<'a>(
         &self,
+        fibers: usize,
         bodies: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
-        let workers = bodies.len();
+        let (workers, fibers) = (bodies.len(), fibers.max(1));
         let total = workers + services.len();
-        let available = self.description.cores().min(MAX_CORES);
+        let available = (self.description.cores() * fibers).min(MAX_CORES);
         if workers > available || total > MAX_CORES {
             return Err(RunError::TooManyCores { asked: total, available });
         }
@@ -181,10 +183,13 @@ impl Machine for Simulated {
             )));
         }
         past.runs += 1;
-        let model = Model::new(&self.description, workers, services.len(), self.options.homes);
+        let (seated, homes) = ((workers, fibers), self.options.homes);
+        let model = Model::new(&self.description, seated, services.len(), homes);
         let hz = self.description.ticks_per_second();
-        let world = World::new(model, self.arena.clone(), past.fills, hz, self.options.lookahead)
-            .map_err(|e| RunError::System(format!("the modelled caches: {e}")))?;
+        let mut world =
+            World::new(model, self.arena.clone(), past.fills, hz, self.options.lookahead)
+                .map_err(|e| RunError::System(format!("the modelled caches: {e}")))?;
+        world.crews = Crews::of(workers, fibers);
         let world = Rc::new(world);
         world.counter.set(past.counter);
         let chance = |i: usize| shuffle(self.options.seed ^ shuffle(past.runs << 32 | i as u64));
@@ -198,20 +203,14 @@ impl Machine for Simulated {
         for core in &cores {
             let stack = stacks.take().map_err(|e| RunError::System(format!("a stack: {e}")))?;
             let fiber = match bodies.next() {
-                Some(body) => fiber(stack, core, move |core| body(core)),
+                Some(body) => fiber(stack, core, move |core| {
+                    let _turn = core.join_crew();
+                    body(core);
+                }),
                 None => {
                     let service = services.next().expect("as many cores as bodies and services");
                     let world = &*world;
-                    fiber(stack, core, move |core| {
-                        loop {
-                            core.sleep(service.interval_ticks);
-                            let last = world.closing.get();
-                            (service.tick)(core);
-                            if last {
-                                break;
-                            }
-                        }
-                    })
+                    fiber(stack, core, move |core| serve(core, &service, world))
                 }
             };
             fibers.push(fiber);
@@ -236,6 +235,18 @@ impl Machine for Simulated {
 
     fn lines_moved(&self) -> Option<LinesMoved> {
         Some(self.past.lock().moved)
+    }
+}
+
+/// Calls `service` again and again until the last worker has ended, and once more after that.
+fn serve(core: &SimCore, service: &Service<'_, Simulated>, world: &World) {
+    loop {
+        core.sleep(service.interval_ticks);
+        let last = world.closing.get();
+        (service.tick)(core);
+        if last {
+            break;
+        }
     }
 }
 

@@ -63,6 +63,7 @@
 use crate::{
     body::{BodyState, Whereabouts},
     cache::{PrivateCaches, behind, identity},
+    crews::Crews,
     line::{EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS, WRITTEN, next_version},
     model::{Model, Seat},
     queue::{Tournament, time_of},
@@ -173,6 +174,8 @@ pub(crate) struct World {
     start: usize,
     pub queue: Tournament,
     pub waiting: Waiting,
+    /// Fibers that share a core, if cores have several.
+    pub crews: Option<Crews>,
     /// Smallest key of all cores except the running one. The running core may go on without a switch up to this key.
     pub limit: Cell<u64>,
     /// Number of cycles by which a core may run ahead of its turn on lines that it holds.
@@ -226,6 +229,7 @@ impl World {
             breakdowns: (0..cores).map(|_| Stopwatch(Breakdown::new(true))).collect(),
             queue: Tournament::new(cores),
             waiting: Waiting::new(cores),
+            crews: None,
             limit: Cell::new(0),
             lookahead: if lookahead { model.lookahead } else { 0 },
             l1: caches(model.l1_lines)?,

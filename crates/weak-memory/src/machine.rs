@@ -165,8 +165,10 @@ impl Machine for WeakMemory {
         1_000_000_000
     }
 
-    fn run<'a>(
+    /// Every fiber gets a thread of its own, because a memory model has no use for cores with several fibers.
+    fn run_fibers<'a>(
         &self,
+        _: usize,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {

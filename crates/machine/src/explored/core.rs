@@ -315,6 +315,15 @@ impl Core for ExploredCore {
         scheduler.advance_clock(end);
     }
 
+    /// Lets the scheduler choose another fiber of the same core.
+    fn switch_fiber(&self) {
+        let scheduler = &*self.scheduler;
+        if !scheduler.tearing_down() && scheduler.switch_fiber(self.id) {
+            self.step();
+            self.hand_over();
+        }
+    }
+
     /// Reads the clock. It is a step, because the result depends on what other cores did before.
     fn now(&self) -> u64 {
         self.step();

@@ -5,8 +5,10 @@
 //! Only when the horizon is reached is a decision made, so most steps cost one comparison.
 
 mod choice;
+mod crews;
 mod news;
 
+pub(super) use self::crews::Crews;
 use self::news::{News, Writers};
 use super::{
     ExploredOptions, Payload, Schedule, Switch, Trace,
@@ -71,6 +73,7 @@ const LONGEST_BACK_OFF: u64 = 4096;
 pub(super) struct Scheduler {
     cores: Vec<ScheduledCore>,
     workers: usize,
+    crews: Crews,
     services: Vec<&'static str>,
     /// Number of cores that have not ended.
     alive: Cell<usize>,
@@ -120,10 +123,11 @@ impl Scheduler {
         options: &ExploredOptions,
         run: u64,
         arena: &Arena,
-        workers: usize,
+        crews: Crews,
         services: Vec<&'static str>,
         given: Option<Vec<Switch>>,
     ) -> Scheduler {
+        let workers = crews.workers();
         let random = Random::seeded(options.seed, run);
         let stretch = random.below(LONGEST_STRETCH + 1);
         let service_pace = 3 + random.below(6);
@@ -155,6 +159,7 @@ impl Scheduler {
             news: News::default(),
             cores,
             workers,
+            crews,
             services,
             random,
             schedule: options.schedule,
@@ -268,6 +273,7 @@ impl Scheduler {
     /// Blocks core `id` until the word is written or the deadline has passed.
     pub fn block(&self, id: usize, word: &Word, value: u64, deadline: u64) {
         let core = &self.cores[id];
+        self.crews.leave(id);
         core.state.set(State::Blocked);
         core.address.set(std::ptr::from_ref(word).addr());
         // Cores that have written before have not ended this wait.
@@ -290,6 +296,7 @@ impl Scheduler {
 
     /// Notes that core `id` backs off for `ticks`. Other cores go first.
     pub fn step_back(&self, id: usize, ticks: u64) {
+        self.crews.leave(id);
         if let Some(list) = &self.list {
             list.gave_way.set(true);
         }
@@ -305,6 +312,20 @@ impl Scheduler {
             }
             Schedule::Pct { .. } => self.fall_to_the_bottom(id),
         }
+    }
+
+    /// Notes that core `id` lets other fibers of its crew run. Returns false if it has none.
+    pub fn switch_fiber(&self, id: usize) -> bool {
+        if let Some(list) = self.list.as_ref().filter(|_| self.crews.has_several()) {
+            list.gave_way.set(true);
+        }
+        self.crews.leave(id);
+        self.crews.has_several()
+    }
+
+    /// Returns true if core `id` can execute an operation now.
+    fn is_ready(&self, id: usize) -> bool {
+        self.cores[id].state.get() == State::Ready && self.crews.allows(id)
     }
 
     fn fall_to_the_bottom(&self, id: usize) {
@@ -325,6 +346,7 @@ impl Scheduler {
 
     /// Notes that core `id` has ended.
     pub fn end(&self, id: usize) {
+        self.crews.leave(id);
         self.cores[id].state.set(State::Ended);
         self.alive.set(self.alive.get() - 1);
         if id < self.workers {

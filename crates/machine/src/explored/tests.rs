@@ -1,6 +1,7 @@
 //! Tests of what the explorer must find and what it must not find.
 
 mod endings;
+mod fibers;
 mod following;
 
 use super::*;

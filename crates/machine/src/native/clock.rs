@@ -1,5 +1,6 @@
 //! The clock of native cores: the time-stamp counter if there is one.
 
+use crate::NEVER;
 use std::{
     sync::OnceLock,
     time::{Duration, Instant},
@@ -36,6 +37,20 @@ pub(super) fn fenced_timestamp_counter() -> u64 {
 pub(super) fn timestamp_counter() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Converts `ticks` of the clock into a duration.
+pub(super) fn duration_of(ticks: u64) -> Duration {
+    let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(timestamp_counter_hz());
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// Returns the time that is left until the clock reaches `deadline`.
+pub(super) fn time_until(deadline: u64) -> Duration {
+    match deadline {
+        NEVER => Duration::MAX,
+        _ => duration_of(deadline.saturating_sub(timestamp_counter())),
+    }
 }
 
 /// Returns the number of ticks of the time-stamp counter per second. It is measured once against the system's

@@ -59,8 +59,8 @@ impl Aim {
 const GUARDED: Duration = Duration::from_millis(100);
 const UNGUARDED: Duration = Duration::from_millis(1);
 
-fn place(word: &Word) -> &'static AtomicU32 {
-    let spread = (std::ptr::from_ref(word).addr() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+fn place(word: *const Word) -> &'static AtomicU32 {
+    let spread = (word.addr() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     &BY_ADDRESS.0[(spread >> (64 - PLACES_LOG2)) as usize]
 }
 
@@ -129,6 +129,81 @@ fn wake_sleepers(word: &Word) {
     // SAFETY: the key is the address of a word of this process, on which nothing else parks. Neither closure
     // panics or parks.
     unsafe { unpark_filter(std::ptr::from_ref(word).addr(), choose, token) };
+    if CREWS.load(Ordering::Relaxed) != 0 {
+        wake_crews(word);
+    }
+}
+
+/// Wakes the threads whose fibers wait for `word` among others.
+fn wake_crews(word: &Word) {
+    let choose = |ParkToken(list): ParkToken| {
+        // SAFETY: the token of a crew is the address of its list. The list outlives the crew's time in the queue,
+        // which is locked while this closure runs.
+        let list = unsafe { &*std::ptr::with_exposed_provenance::<&[Seen]>(list) };
+        let waits = list.iter().any(|(other, _)| std::ptr::eq(*other, word));
+        if waits { FilterOp::Unpark } else { FilterOp::Skip }
+    };
+    // SAFETY: the key is the address of a static of this module, on which only crews park. Neither closure panics or
+    // parks.
+    unsafe { unpark_filter(crews_key(), choose, |_: UnparkResult| DEFAULT_UNPARK_TOKEN) };
+}
+
+/// A word and the value that a waiting fiber has seen in it.
+type Seen = (*const Word, u64);
+
+/// Number of threads that sleep in [`sleep_for_any`], or are about to. It is the place where they park, too.
+static CREWS: AtomicU32 = AtomicU32::new(0);
+
+fn crews_key() -> usize {
+    std::ptr::from_ref(&CREWS).addr()
+}
+
+/// Sleeps while all of `words` hold the values that were seen, until the thread is woken, or for `longest`. For a thread
+/// with several fibers. A thread can park in one queue only, so all such threads park in one. A waker that finds a count
+/// for its word looks there too.
+///
+/// # Safety
+/// The words must stay valid during the call.
+pub(super) unsafe fn sleep_for_any(words: &[Seen], longest: Duration) {
+    let counted = Counted::of(words);
+    let most = if counted.guarded { GUARDED } else { UNGUARDED };
+    let until = Instant::now() + most.min(longest);
+    let unchanged = || {
+        words.iter().all(|(word, seen)| {
+            // SAFETY: the caller says that the words stay valid.
+            let word = unsafe { &**word };
+            word.atomic().load(Ordering::Acquire) == *seen
+        })
+    };
+    let token = ParkToken(std::ptr::from_ref(&words).expose_provenance());
+    // SAFETY: as in `wake_crews`. The closures neither panic nor park nor wake.
+    unsafe { park(crews_key(), unchanged, || (), |_, _| (), token, Some(until)) };
+}
+
+/// Counts of the words for which the fibers of one thread wait. They last as long as this value.
+struct Counted<'a> {
+    words: &'a [Seen],
+    guarded: bool,
+}
+
+impl<'a> Counted<'a> {
+    fn of(words: &'a [Seen]) -> Counted<'a> {
+        CREWS.fetch_add(1, Ordering::Relaxed);
+        words.iter().for_each(|(word, _)| {
+            place(*word).fetch_add(1, Ordering::Relaxed);
+        });
+        Counted { words, guarded: ATTENTION.enter() }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.words.iter().for_each(|(word, _)| {
+            place(*word).fetch_sub(1, Ordering::Relaxed);
+        });
+        CREWS.fetch_sub(1, Ordering::Relaxed);
+        ATTENTION.exit();
+    }
 }
 
 /// A thread that is going to sleep until a word changes. It is counted for as long as this value lives.

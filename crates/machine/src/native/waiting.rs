@@ -17,6 +17,8 @@
 
 use super::{
     NativeCore,
+    clock::time_until,
+    crew::{Awaited, Yielded},
     parking::{Aim, Sleeper},
     strangers,
 };
@@ -114,6 +116,11 @@ impl NativeCore {
         condition: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut> {
         let before = self.account(Category::Wait);
+        if self.fiber.is_fiber() {
+            let result = self.wait_as_fiber(&wait, condition);
+            self.account(before);
+            return result;
+        }
         let result = match self.watch(&wait, self.patience.looks.get(), condition) {
             Ok((looks, value)) => {
                 self.patience.rewarded(looks);
@@ -197,7 +204,7 @@ impl NativeCore {
                 sleeper = Some(Sleeper::of(wait.word));
                 continue;
             };
-            let until = Instant::now() + sleeper.longest().min(self.time_left(wait.deadline));
+            let until = Instant::now() + sleeper.longest().min(time_until(wait.deadline));
             sleeper.sleep(value, wait.aim, Some(until));
             // Another thread can have overtaken a thread that was woken to acquire the word. That thread will
             // soon release it, so this one spins first.
@@ -211,17 +218,23 @@ impl NativeCore {
         deadline != NEVER && self.now() >= deadline
     }
 
-    fn time_left(&self, deadline: u64) -> Duration {
-        match deadline {
-            NEVER => Duration::MAX,
-            _ => self.time_of(deadline.saturating_sub(self.now())),
+    /// Lets the other fibers of the thread run until `condition` does not hold for the word any more.
+    fn wait_as_fiber(
+        &self,
+        wait: &Wait<'_>,
+        condition: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        loop {
+            let value = wait.word.atomic().load(Ordering::Acquire);
+            if !condition(value) {
+                return Ok(value);
+            }
+            if self.is_past(wait.deadline) {
+                return Err(TimedOut);
+            }
+            let word = Some((std::ptr::from_ref(wait.word), value));
+            self.fiber.switch(Yielded::Waiting(Awaited { word, deadline: wait.deadline }));
         }
-    }
-
-    /// Converts `ticks` of the clock into a duration.
-    pub(super) fn time_of(&self, ticks: u64) -> Duration {
-        let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_second());
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 

@@ -13,6 +13,14 @@ impl Scheduler {
     /// Chooses the next core, or returns `None` if the run stops. `running` is the core that is running and can
     /// continue or has just blocked.
     pub fn choose(&self, running: Option<usize>) -> Option<usize> {
+        let next = self.choose_core(running);
+        if let Some(id) = next {
+            self.crews.enter(id);
+        }
+        next
+    }
+
+    fn choose_core(&self, running: Option<usize>) -> Option<usize> {
         if self.alive.get() == 0 {
             self.stopped.set(Some(Stop::Done));
             return None;
@@ -99,7 +107,7 @@ impl Scheduler {
         let Some(core) = self.cores.get(id) else { return false };
         list.idled.set(core.state.get() != State::Ready);
         match core.state.get() {
-            State::Ready => {}
+            State::Ready => return self.crews.allows(id),
             State::Asleep => {
                 core.last_tick.set(self.workers_alive.get() == 0);
                 self.begin_tick(core);
@@ -119,7 +127,7 @@ impl Scheduler {
         let first = core.map_or(0, |core| core + 1);
         let workers = (0..self.workers).map(|turn| (first + turn) % self.workers);
         let mut all = workers.chain(self.workers..self.cores.len());
-        all.find(|&id| self.cores[id].state.get() == State::Ready)
+        all.find(|&id| self.is_ready(id))
     }
 
     /// Makes the cores ready whose deadline has passed.
@@ -192,7 +200,7 @@ impl Scheduler {
     }
 
     fn select(&self, running: Option<usize>) -> Option<usize> {
-        let ready = |id: usize| self.cores[id].state.get() == State::Ready;
+        let ready = |id: usize| self.is_ready(id);
         let all = 0..self.cores.len();
         match self.schedule {
             Schedule::Random => {

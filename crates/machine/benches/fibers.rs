@@ -1,0 +1,58 @@
+//! Measures what cores pay for each other natively: a switch between two fibers of a thread, and a round trip of a word
+//! between two fibers and between two threads. Prints nanoseconds, the least of some rounds.
+
+use kilocore_machine::{Body, Core, Machine, Native, NativeCore, NativeOptions, Place, Word};
+use std::{sync::Mutex, time::Instant};
+
+const STEPS: u64 = 1_000_000;
+const ROUNDS: usize = 7;
+
+/// A word on lines of its own.
+#[repr(C, align(128))]
+struct Lonely(Word);
+
+// SAFETY: zeros are a word that holds 0.
+unsafe impl kilocore_machine::Zeroed for Lonely {}
+
+/// Returns the least time of a step of the first body in nanoseconds. `fibers` of the two bodies share a thread.
+fn least(machine: &Native, fibers: usize, act: impl Fn(&NativeCore) + Sync) -> f64 {
+    let round = || {
+        let time = Mutex::new(0.0);
+        let bodies = (0..2).map(|worker| -> Body<'_, Native> {
+            let (time, act) = (&time, &act);
+            Box::new(move |core| {
+                let begun = Instant::now();
+                (1..=STEPS).for_each(|_| act(core));
+                if worker == 0 {
+                    *time.lock().expect("no panic") = begun.elapsed().as_secs_f64();
+                }
+            })
+        });
+        machine.run_fibers(fibers, bodies.collect(), vec![]).expect("it ends");
+        time.into_inner().expect("no panic") * 1e9 / STEPS as f64
+    };
+    (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    let machine = Native::new(NativeOptions::default()).expect("address space");
+    let there = least(&machine, 2, |core| core.switch_fiber()) / 2.0;
+    println!("{there:.1} ns for a switch between two fibers");
+    for (fibers, who) in [(2, "fibers of a thread"), (1, "threads")] {
+        let words = machine.arena().place::<[Lonely; 2]>(Place::Any).expect("memory");
+        // The first body asks and waits for the answer. The second one waits for the question and answers.
+        let trip = least(&machine, fibers, |core| {
+            let (own, other) = (&words[core.id()].0, &words[1 - core.id()].0);
+            let base = core.load(&(), own);
+            if core.id() == 1 {
+                core.wait_while(&(), other, |value| value == base);
+            }
+            core.store(&(), own, base + 1);
+            core.wake(&(), own);
+            if core.id() == 0 {
+                core.wait_while(&(), other, |value| value == base);
+            }
+        });
+        println!("{trip:.0} ns for a round trip between two {who}");
+    }
+}

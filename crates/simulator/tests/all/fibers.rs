@@ -1,0 +1,154 @@
+//! Several fibers on a modelled core.
+
+use kilocore_simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
+use machine::{Body, Core, Machine, Place, RunError, Service, Word, cold::Arc};
+use std::cell::RefCell;
+
+fn graphite() -> Simulated {
+    let description = MachineDescription::load("graphite").expect("it is built in");
+    Simulated::new(Arc::new(description), SimulatedOptions::default()).expect("memory")
+}
+
+/// A word on a line of its own.
+#[repr(C, align(64))]
+struct Lonely {
+    line: SimLine,
+    word: Word,
+}
+
+// SAFETY: zeros are an untouched line and a word that holds 0.
+unsafe impl machine::Zeroed for Lonely {}
+
+fn body<'a>(act: impl FnOnce(&SimCore) + Send + 'a) -> Body<'a, Simulated> {
+    Box::new(act)
+}
+
+/// Returns the time at which the last of `workers` workers ends that compute for 1000 cycles, pause for as long and do
+/// so ten times.
+fn ended_at(workers: usize, fibers: usize) -> u64 {
+    let machine = graphite();
+    let work = || {
+        body(|core| {
+            for _ in 0..10 {
+                core.compute(1000);
+                core.pause(1000);
+            }
+        })
+    };
+    machine.run_fibers(fibers, (0..workers).map(|_| work()).collect(), vec![]).expect("it ends");
+    machine.clock()
+}
+
+#[test]
+fn a_core_computes_for_one_fiber_while_another_one_pauses() {
+    let (alone, two, four) = (ended_at(1, 1), ended_at(2, 2), ended_at(4, 4));
+    // One fiber computes half of the time. Two fill the core, and four need twice that time.
+    assert!((20_000..21_500).contains(&alone), "{alone}");
+    assert!((20_000..23_500).contains(&two), "{two}");
+    assert!((40_000..44_000).contains(&four), "{four}");
+    assert!(ended_at(4, 1) < 21_500, "four cores do not disturb each other");
+}
+
+#[test]
+fn fibers_of_a_core_wait_for_each_other_and_for_other_cores() {
+    let machine = graphite();
+    let arrived = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let ids = RefCell::new(Vec::new());
+    struct Seen<'a>(&'a RefCell<Vec<usize>>);
+    // SAFETY: all modelled cores run on one thread.
+    unsafe impl Send for Seen<'_> {}
+    let bodies = (0..6).map(|_| {
+        let seen = Seen(&ids);
+        let arrived = &arrived;
+        body(move |core| {
+            let seen = seen;
+            core.fetch_add(&arrived.line, &arrived.word, 1);
+            core.wait_while(&arrived.line, &arrived.word, |value| value < 6);
+            seen.0.borrow_mut().push(core.id());
+        })
+    });
+    machine.run_fibers(3, bodies.collect(), vec![]).expect("it ends");
+    let mut ids = ids.into_inner();
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn fibers_share_the_caches_of_their_core() {
+    let machine = graphite();
+    let shared = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let times = std::sync::Mutex::new(Vec::new());
+    let bodies = (0..2).map(|_| {
+        body(|core| {
+            let begun = core.now();
+            core.load(&shared.line, &shared.word);
+            times.lock().expect("no panic").push(core.now() - begun);
+        })
+    });
+    machine.run_fibers(2, bodies.collect(), vec![]).expect("it ends");
+    let times = times.into_inner().expect("no panic");
+    assert!(
+        times[0] > 50 && times[1] <= 5,
+        "the second fiber finds the line in the cache: {times:?}"
+    );
+}
+
+#[test]
+fn a_fiber_that_lets_others_run_goes_on_when_they_wait() {
+    let order = std::sync::Mutex::new(Vec::new());
+    let bodies = (0..2).map(|_| {
+        body(|core| {
+            // Cores start at different times. Both fibers have started when the first one lets the other one run.
+            core.compute(2000);
+            for step in 0..3 {
+                order.lock().expect("no panic").push((core.id(), step));
+                core.compute(10);
+                core.switch_fiber();
+            }
+        })
+    });
+    graphite().run_fibers(2, bodies.collect(), vec![]).expect("it ends");
+    let order = order.into_inner().expect("no panic");
+    let first = order[0].0;
+    let turns =
+        [(first, 0), (1 - first, 0), (first, 1), (1 - first, 1), (first, 2), (1 - first, 2)];
+    assert_eq!(order, turns);
+}
+
+#[test]
+fn a_deadlock_of_fibers_is_reported_and_a_panic_reaches_the_caller() {
+    let machine = graphite();
+    let word = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let stuck = || {
+        body(|core| {
+            core.wait_while(&word.line, &word.word, |value| value == 0);
+        })
+    };
+    let outcome = machine.run_fibers(2, vec![stuck(), stuck()], vec![]);
+    assert!(matches!(outcome, Err(RunError::Deadlock(who)) if who.len() == 2));
+    let bodies = vec![body(|_| panic!("on purpose")), body(|core| core.compute(10))];
+    let run = || graphite().run_fibers(2, bodies, vec![]);
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    assert_eq!(*caught.unwrap_err().downcast::<&str>().expect("a text"), "on purpose");
+}
+
+#[test]
+fn services_run_beside_fibers_and_more_fibers_than_fit_are_refused() {
+    let machine = graphite();
+    let ticks = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let service = Service {
+        name: "count",
+        interval_ticks: 100,
+        tick: Box::new(|core: &SimCore| {
+            core.fetch_add(&ticks.line, &ticks.word, 1);
+        }),
+    };
+    let wait = || {
+        body(|core| {
+            core.wait_while(&ticks.line, &ticks.word, |value| value < 5);
+        })
+    };
+    machine.run_fibers(2, vec![wait(), wait(), wait()], vec![service]).expect("it ends");
+    let many = (0..1024 * 5).map(|_| body(|_| ())).collect();
+    assert!(matches!(machine.run_fibers(5, many, vec![]), Err(RunError::TooManyCores { .. })));
+}
