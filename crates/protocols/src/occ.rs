@@ -18,6 +18,9 @@
 //!
 //! Options:
 //!
+//! - `read-locks`, for comparison: a record is latched while it is copied, and a commit latches the records that were read
+//!   together with those to be written, in one order (the program of *The Full Story of 1000 Cores*). Otherwise a reader's
+//!   latch would look like a change to those that validate.
 //! - `validation=central`, for comparison: the whole commit runs in one critical section (Kung and Robinson,
 //!   section 4, serial validation; Abyss 4.3 began with it). Then only readers find a record latched, and they wait
 //!   until the row is complete.
@@ -26,7 +29,7 @@
 //!
 //! - A record has one version. So a read of the past is refused instead of answered, as in the papers' simulation.
 //! - Scanned ranges are validated as in SILO.
-//! - Only records to be written are latched, not those read.
+//! - By default only records to be written are latched, not those read.
 //! - Serial validation compares the version of each record read. The paper compares the write set of every
 //!   transaction since the start. The result is the same.
 //! - A new record for an absent key carries no timestamp, so an absence can be later than the start. Validation
@@ -163,7 +166,10 @@ impl<M: Machine> Rules<M> for OccRules<M> {
         } else if let Some(entrance) = &mut own.entrance {
             entrance.enter(core);
         }
-        sets.lock_writes(core, self.commit_locks, |_| ())?;
+        match self.read_locks {
+            false => sets.lock_writes(core, self.commit_locks, |_| ())?,
+            true => sets.lock_all(core, self.commit_locks)?,
+        }
         // The serialization point: after all latches are acquired, before anything is validated.
         core.fence();
         let end = self.allocator.draw(core, &mut own.source);

@@ -36,7 +36,7 @@ pub struct ProtocolOptions {
     pub retrospective_locks: bool,
     /// Place of the validation of an optimistic transaction that draws timestamps.
     pub validation: Validation,
-    /// Set if an optimistic read locks the record while it copies it.
+    /// Set if an optimistic read locks the record while it copies it, and a commit locks all records that were read.
     pub read_locks: bool,
     /// Set if writers that wait for a record under timestamp ordering take turns by timestamp.
     pub writers_in_turn: bool,
@@ -450,7 +450,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "read-locks",
-        summary: "lock a record while it is copied, or repeat a copy that was disturbed (the codes of 2014 and 2022: on)",
+        summary: "lock a record while it is copied and while its reader validates, or neither (the code of 2022: on)",
         allowed: "off, on",
         set: |options, value| {
             options.read_locks = switch(value)?;

@@ -23,6 +23,7 @@
 
 use super::{
     node_set::NodeSet,
+    record_set::RecordSet,
     tid_word::{self, TidRecord},
     write_set::{WriteSet, write_through},
 };
@@ -214,7 +215,9 @@ pub struct Footprint<'s, M: Machine, C> {
     pub leaves: NodeSet<'s, M, C>,
     /// The write set.
     pub writes: WriteSet<'s, M, C>,
-    /// Number of locked records. They are the first ones of the write set, and no others.
+    /// The records of both sets, if reads are locked too ([`Footprint::lock_all`]). Otherwise empty.
+    all: RecordSet<'s, M, C, ()>,
+    /// Number of locked records. They are the first ones of `all`, or of the write set if `all` is empty, and no others.
     locked: usize,
 }
 
@@ -224,6 +227,7 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
             reads: Vec::new(),
             leaves: NodeSet::default(),
             writes: WriteSet::default(),
+            all: RecordSet::default(),
             locked: 0,
         }
     }
@@ -245,12 +249,34 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         Ok(())
     }
 
+    /// Locks the records that were read together with the write set, as [`Footprint::lock_writes`] does, and in one order.
+    /// Then no other transaction can change them, and another transaction's lock never stands for a change.
+    #[cold]
+    pub fn lock_all(&mut self, core: &M::Core, commit_locks: CommitLocks) -> Result<(), Abort> {
+        let read = self.reads.iter().map(|read| read.record);
+        for record in self.writes.records().chain(read) {
+            if self.all.find(&record).is_none() {
+                self.all.push(record, ());
+            }
+        }
+        if commit_locks.sorts() {
+            self.all.sort();
+        }
+        for at in 0..self.all.len() {
+            tid_word::lock(core, &self.all.get(at).0, commit_locks)?;
+            self.locked = at + 1;
+        }
+        (0..self.writes.len()).try_for_each(|at| self.writes.check_presence(core, at))
+    }
+
     /// Returns whether the version that was read is still the newest, and no other transaction has locked it.
     #[inline]
     pub fn is_current(&self, core: &M::Core, read: &Observed<'s, M, C>) -> bool {
         let now = core.load(read.record.line(), read.record.cc().word());
         let is_locked = now & C::LOCKED != 0 && !core.is_planted(faults::SILO_WITHOUT_LOCK_CHECK);
-        now & !C::LOCKED == read.word && !(is_locked && self.writes.find(&read.record).is_none())
+        let is_own =
+            || self.writes.find(&read.record).is_some() || self.all.find(&read.record).is_some();
+        now & !C::LOCKED == read.word && (!is_locked || is_own())
     }
 
     /// Checks that everything that was read is current. Call with the write set locked.
@@ -282,32 +308,55 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         for record in self.writes.records() {
             core.store(record.line(), record.cc().word(), word);
         }
-        self.wake(core, self.writes.len());
-    }
-
-    /// Wakes the sessions that wait for one of the first `count` records. Called once all of them are unlocked, because
-    /// a woken session can need several.
-    #[inline]
-    fn wake(&self, core: &M::Core, count: usize) {
-        let written = self.writes.records().take(count);
-        core.wake_each(written.map(|record| (record.line(), record.cc().word())));
+        if self.all.is_empty() {
+            return wake(core, self.writes.records());
+        }
+        let read = self.all.iter().map(|(record, _)| record);
+        unlock(core, read.filter(|record| self.writes.find(record).is_none()));
+        wake(core, self.all.iter().map(|(record, _)| record));
     }
 
     fn unlock(&mut self, core: &M::Core) {
-        for record in self.writes.records().take(self.locked) {
-            let (line, word) = (record.line(), record.cc().word());
-            let held = core.load_relaxed(line, word);
-            core.store(line, word, held & !C::LOCKED);
+        if self.all.is_empty() {
+            let locked = || self.writes.records().take(self.locked);
+            unlock(core, locked());
+            return wake(core, locked());
         }
-        self.wake(core, self.locked);
+        let locked = || self.all.iter().map(|(record, _)| record).take(self.locked);
+        unlock(core, locked());
+        wake(core, locked());
     }
 
     fn clear(&mut self) {
         self.locked = 0;
+        self.all.clear();
         self.reads.clear();
         self.leaves.clear();
         self.writes.clear();
     }
+}
+
+/// Unlocks records without a change.
+#[inline]
+fn unlock<'s, M: Machine, C: TidRecord>(
+    core: &M::Core,
+    records: impl Iterator<Item = RecordRef<'s, M, C>>,
+) {
+    for record in records {
+        let (line, word) = (record.line(), record.cc().word());
+        let held = core.load_relaxed(line, word);
+        core.store(line, word, held & !C::LOCKED);
+    }
+}
+
+/// Wakes the sessions that wait for one of `records`. Called once all of them are unlocked, because a woken session can
+/// need several.
+#[inline]
+fn wake<'s, M: Machine, C: TidRecord>(
+    core: &M::Core,
+    records: impl Iterator<Item = RecordRef<'s, M, C>>,
+) {
+    core.wake_each(records.map(|record| (record.line(), record.cc().word())));
 }
 
 /// State of a session.
