@@ -31,10 +31,12 @@ pub struct Configuration {
     /// Options by which the engine executes accesses.
     pub access: AccessOptions,
     /// Number of owners, for an architecture that stores partitions apart. None for as many as the workload has
-    /// partitions.
+    /// partitions, and at most one for each core.
     pub partitions: Option<u64>,
-    /// Number of workers, one per core.
+    /// Number of cores.
     pub cores: usize,
+    /// Number of workers on each core.
+    pub fibers: usize,
     /// Length of the warm-up, in seconds.
     pub warm_up_s: f64,
     /// Length of the measured interval, in seconds.
@@ -254,6 +256,7 @@ impl Configuration {
             access: self.access,
             partitions: self.partitions,
             cores: self.cores,
+            fibers: self.fibers,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
             growth: self.growth,
@@ -273,6 +276,10 @@ impl Configuration {
         if let Some(commits) = self.commits {
             let stop = Setting::Integer(commits);
             architecture_options.insert("commits-of-first-worker".to_owned(), stop);
+        }
+        if self.fibers > 1 {
+            let fibers = Setting::Integer(self.fibers as u64);
+            architecture_options.insert("fibers".to_owned(), fibers);
         }
         if self.small_pages {
             architecture_options.insert("pages".to_owned(), Setting::Text("small".to_owned()));
@@ -301,7 +308,8 @@ impl Configuration {
         }
         let declared = engine::registry::declaration(&self.architecture);
         if declared.is_ok_and(|architecture| architecture.sites.is_none()) {
-            let owners = Setting::Integer(self.partitions.unwrap_or(all));
+            let usual = all.min(self.cores as u64);
+            let owners = Setting::Integer(self.partitions.unwrap_or(usual));
             record.architecture_options.insert("partitions".to_owned(), owners);
         }
     }
@@ -323,6 +331,9 @@ impl Configuration {
         let mut options = protocol_arguments(&self.protocol_options);
         options.push_str(&access_arguments(&self.access));
         options.push_str(&architecture_arguments(&self.architecture, self.partitions));
+        if self.fibers > 1 {
+            options.push_str(&format!(" --fibers {}", self.fibers));
+        }
         if self.small_pages {
             options.push_str(" --pages small");
         }

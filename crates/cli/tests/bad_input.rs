@@ -39,7 +39,11 @@ fn architectures_and_partitions() {
     let words = "run tpcc --arch partitioned_serial --partitions 0";
     refused(words, &["'0'", "--partitions", "from 1"]);
     let words = "run tpcc --arch partitioned_serial --warehouses 2 --partitions 3 --cores 1";
-    refused(words, &["partitions is 3;", "1 to 2"]);
+    refused(words, &["--partitions is 3;", "1 to 1, the number of cores"]);
+    refused(&words.replace("--cores 1", "--cores 4 --machine graphite"), &["is 3;", "1 to 2"]);
+    refused("run ycsb --fibers 0", &["'0'", "--fibers", "1 to 256"]);
+    let words = "run ycsb --machine graphite --cores 1024 --fibers 4";
+    refused(words, &["--fibers is 4;", "1024 simulated cores", "1 to 3", "4095 workers"]);
     let words = "run tpcc --partitions 2";
     refused(words, &["--partitions 2", "shared_everything does not", "partitioned_serial"]);
     let cannot = &["ranges cannot be partitioned", "tpcc (--warehouses)", "ycsb (--partitions)"];

@@ -258,13 +258,33 @@ fn named<'j>(list: &'j serde_json::Value, name: &str) -> &'j serde_json::Value {
     entries.iter().find(|entry| entry["name"] == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
+/// Several workers share each core as fibers, natively and simulated, and the record says so.
+#[test]
+fn fibers_are_certified() {
+    let words = "--cc NO_WAIT,SILO,DL_DETECT --fibers 3 --certify --warm-up 0 --json -";
+    let ycsb = "run ycsb --records 200 --read-ratio 0.5 --theta 0.8 --cores 2 --seconds 0.01";
+    let tpcc = "run tpcc --warehouses 2 --items 100 --machine graphite --cores 4 --seconds 0.002";
+    for run in [ycsb, tpcc] {
+        let output = kilocore(format!("{run} {words}").split_whitespace());
+        let records: serde_json::Value = serde_json::from_str(&text(&output)).unwrap();
+        let records = records.as_array().unwrap();
+        assert_eq!(records.len(), 3);
+        for record in records {
+            assert_eq!(record["architecture_options"]["fibers"], 3, "{record}");
+            assert_eq!(record["certificate"]["strict"], "pass", "{record}");
+            assert!(record["commits"].as_u64().unwrap() > 0, "{record}");
+        }
+    }
+}
+
 /// Under partitioned serial execution NO_CC is strictly serializable, natively and simulated, and the records say so.
 #[test]
 fn partitioned_serial_execution_is_certified() {
     let words = "--architecture partitioned_serial --certify --seconds 0.002 --warm-up 0 --json -";
     let ycsb = "run ycsb --multi-partition-share 0.5 --records 400 --read-ratio 0.5 --cores 2";
     let tpcc = "run tpcc --warehouses 3 --items 100 --machine graphite --cores 4";
-    for (run, partitions) in [(ycsb, 4), (tpcc, 2)] {
+    // The tables of YCSB have four partitions, and each core has an owner.
+    for (run, partitions, owners) in [(ycsb, 4, 2), (tpcc, 2, 2)] {
         let all = format!("{run} --partitions {partitions} {words}");
         let output = kilocore(all.split_whitespace());
         let records: serde_json::Value = serde_json::from_str(&text(&output)).unwrap();
@@ -272,7 +292,7 @@ fn partitioned_serial_execution_is_certified() {
         assert_eq!(record["protocol"], "NO_CC", "{record}");
         assert_eq!(record["architecture"], "partitioned_serial");
         assert_eq!(record["protocol_options"]["isolation"], "serializable");
-        assert_eq!(record["architecture_options"]["partitions"], partitions);
+        assert_eq!(record["architecture_options"]["partitions"], owners);
         let certificate = &record["certificate"];
         assert_eq!(certificate["strict"], "pass", "{certificate}");
         assert_eq!(certificate["promised"]["strict"], true);

@@ -139,6 +139,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             }
         }
         session.maintain();
+        core.switch_fiber();
     }
     let ended = core.now();
     aside.drain().for_each(|intended| plan.meter.given_up(intended, ended, true));

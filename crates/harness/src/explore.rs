@@ -57,6 +57,9 @@ pub struct Exploration {
     pub schedules: u64,
     /// Number of workers.
     pub workers: usize,
+    /// Number of workers that share a core as fibers. The scheduler then switches between them only where one waits or lets
+    /// others run.
+    pub fibers: usize,
     /// Number of procedures of each worker.
     pub procedures: u64,
     /// Number of steps after which a schedule counts as a livelock.
@@ -81,6 +84,7 @@ impl Default for Exploration {
             first_seed: 1,
             schedules: 1000,
             workers: 3,
+            fibers: 1,
             procedures: 4,
             step_limit: 2_000_000,
             demand_strict: false,

@@ -76,8 +76,8 @@ impl<M: Machine> Measurement<'_, M> {
     pub fn run(&self, worker_loop: &WorkerLoop<'_, M>) -> Result<Repetition, HarnessError> {
         let timeline = self.timeline();
         let gate = self.machine.arena().place::<Gate<M>>(Place::Any)?;
-        let outcomes = Mutex::new(Vec::with_capacity(self.plan.cores));
-        let bodies = (0..self.plan.cores)
+        let outcomes = Mutex::new(Vec::with_capacity(self.plan.workers()));
+        let bodies = (0..self.plan.workers())
             .map(|worker| -> Body<'_, M> {
                 let (timeline, gate, outcomes) = (&timeline, &*gate, &outcomes);
                 Box::new(move |core| {
@@ -89,7 +89,7 @@ impl<M: Machine> Measurement<'_, M> {
         let (started, operations) = (Instant::now(), self.machine.operations());
         let moved_before = self.machine.lines_moved().unwrap_or_default();
         let used_before = self.machine.arena().used();
-        self.machine.run(bodies, self.services_of(&timeline))?;
+        self.machine.run_fibers(self.plan.fibers, bodies, self.services_of(&timeline))?;
         let wall_s = started.elapsed().as_secs_f64();
         let executed = self.machine.operations().map(|now| now - operations.unwrap_or(0));
         let moved = self.machine.lines_moved().map(|now| now - moved_before);
@@ -109,7 +109,7 @@ impl<M: Machine> Measurement<'_, M> {
             most_busy_ticks: self.ticks(growth.most_busy_s),
             rule: growth.rule,
         });
-        let timeline = Timeline::new(one_each.then_some(self.plan.cores), growth, M::MODELLED);
+        let timeline = Timeline::new(one_each.then_some(self.plan.workers()), growth, M::MODELLED);
         timeline.ending_at(self.plan.commits)
     }
 
@@ -128,12 +128,12 @@ impl<M: Machine> Measurement<'_, M> {
         let (plan, seed) = (self.plan, self.seed);
         let interval = Cell::new(Interval { begin: 0, end: 0 });
         let length = || {
-            let begun = if M::MODELLED { 0 } else { gate.open(core, plan.cores) };
+            let begun = if M::MODELLED { 0 } else { gate.open(core, plan.workers()) };
             let begin = begun + self.ticks(plan.warm_up_s);
             interval.set(Interval { begin, end: begin + self.ticks(plan.measured_s) });
             Length::Until(interval.get())
         };
-        let identity = Identity { worker, workers: plan.cores, seed, chosen: None };
+        let identity = Identity { worker, workers: plan.workers(), seed, chosen: None };
         let hz = self.machine.clock_hz();
         let plan = Loop::<&mut dyn Watcher> {
             back_off: plan.back_off,
@@ -141,7 +141,7 @@ impl<M: Machine> Measurement<'_, M> {
             stop: if plan.commits.is_some() { timeline.reached() } else { self.stop },
             arrivals: plan
                 .arrivals
-                .map(|arrivals| ArrivalTimes::new(arrivals, worker, plan.cores, seed, hz)),
+                .map(|arrivals| ArrivalTimes::new(arrivals, worker, plan.workers(), seed, hz)),
             watcher: &mut (),
             meter: Meter::new(timeline),
         };

@@ -34,10 +34,12 @@ pub struct Plan {
     /// Options by which the engine executes accesses.
     pub access: AccessOptions,
     /// Number of owners, for an architecture that stores partitions apart. None for as many as the workload has
-    /// partitions.
+    /// partitions, and at most one for each core.
     pub partitions: Option<u64>,
-    /// Number of workers, one per core.
+    /// Number of cores.
     pub cores: usize,
+    /// Number of workers on each core. They share it as fibers ([`Machine::run_fibers`]).
+    pub fibers: usize,
     /// Warm-up before the measured interval, in seconds of the machine's time.
     pub warm_up_s: f64,
     /// Length of the measured interval, in seconds of the machine's time.
@@ -64,7 +66,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns a plan of one run of `protocol` with `cores` workers under the defaults: a closed loop, a warm-up and an
+    /// Returns a plan of one run of `protocol` with a worker on each of `cores` cores under the defaults: a closed loop, a warm-up and an
     /// interval of `seconds` of the machine's time each, and no history.
     pub fn new(protocol: &str, cores: usize, seconds: f64) -> Plan {
         Plan {
@@ -74,6 +76,7 @@ impl Plan {
             access: AccessOptions::default(),
             partitions: None,
             cores,
+            fibers: 1,
             warm_up_s: seconds,
             measured_s: seconds,
             growth: None,
@@ -86,6 +89,11 @@ impl Plan {
             load_threads: 1,
             epoch_interval_s: 0.04,
         }
+    }
+
+    /// Returns the number of workers on all cores.
+    pub fn workers(&self) -> usize {
+        self.cores * self.fibers
     }
 }
 
@@ -315,8 +323,11 @@ impl<M: Engines> Job<'_, M> {
         let options = EngineOptions {
             access: self.plan.access,
             protocol: fitted(&self.plan.protocol_options, self.workload),
-            sessions: self.plan.cores + 1,
-            partitions: owners(self.plan.partitions, self.workload)?,
+            sessions: self.plan.workers() + 1,
+            partitions: match self.plan.partitions {
+                None => owners(None, self.workload)?.min(self.plan.cores as u64),
+                given => owners(given, self.workload)?,
+            },
             record_history: self.plan.record_history,
             record_values: self.plan.record_history,
             purge_batch: 64,

@@ -127,6 +127,7 @@ fn plan((architecture, protocol): Pair<'_>, cores: usize, measured_s: f64, recor
         access: Default::default(),
         partitions: None,
         cores,
+        fibers: 1,
         warm_up_s: measured_s / 10.0,
         measured_s,
         growth: None,

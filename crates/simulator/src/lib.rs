@@ -49,4 +49,5 @@ pub use description::{
 };
 pub use line::SimLine;
 pub use model::Homes;
+pub use queue::MAX_CORES;
 pub use simulated::{Simulated, SimulatedOptions};

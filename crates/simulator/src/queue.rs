@@ -17,8 +17,8 @@ use std::cell::Cell;
 
 /// Number of bits of a key that hold the core's number.
 pub(crate) const CORE_BITS: u32 = 12;
-/// Largest number of cores of a run.
-pub(crate) const MAX_CORES: usize = 1 << CORE_BITS;
+/// Largest number of cores of a run, services included. If cores have several fibers, each counts.
+pub const MAX_CORES: usize = 1 << CORE_BITS;
 /// Key of a core that has nothing to do. It is greater than all other keys.
 pub(crate) const IDLE: u64 = u64::MAX;
 

@@ -94,6 +94,17 @@ pub fn owners(
     whole(text).map(Some).map_err(|error| Failure::refused(format!("--partitions {text}: {error}")))
 }
 
+/// Fails if there are more owners than cores.
+pub fn check_owners(owners: Option<u64>, cores: &[usize]) -> Result<(), Failure> {
+    let (Some(owners), Some(&least)) = (owners, cores.iter().min()) else { return Ok(()) };
+    match owners <= least as u64 {
+        true => Ok(()),
+        false => Err(Failure::refused(format!(
+            "--partitions is {owners}; allowed: 1 to {least}, the number of cores"
+        ))),
+    }
+}
+
 /// Returns the arguments that name an architecture and its number of owners, with a space in front of each. There are
 /// none for the defaults.
 pub fn architecture_arguments(architecture: &str, partitions: Option<u64>) -> String {

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::{host, suggestion};
 use harness::run_record::MachineKind;
 use machine::{Native, cold::Arc};
-use simulator::{DescriptionError, MachineDescription, builtin_names};
+use simulator::{DescriptionError, MAX_CORES, MachineDescription, builtin_names};
 
 /// Machine on which a run happens.
 #[derive(Clone, Debug)]
@@ -109,6 +109,21 @@ impl MachineChoice {
             Some(n) => Err(Failure::refused(format!(
                 "--cores is {n}; allowed: 1 to {most}, which machine {} has",
                 self.name()
+            ))),
+        }
+    }
+}
+
+impl MachineChoice {
+    /// Refuses numbers of fibers with which a simulated machine would have too many workers.
+    pub fn check_fibers(&self, fibers: u64, cores: &[usize]) -> Result<(), Failure> {
+        let most = MAX_CORES as u64 - 1;
+        let too_many = |cores: &&usize| **cores as u64 * fibers > most;
+        match cores.iter().find(too_many).filter(|_| self.kind() == MachineKind::Simulated) {
+            None => Ok(()),
+            Some(cores) => Err(Failure::refused(format!(
+                "--fibers is {fibers}; allowed on {cores} simulated cores: 1 to {}, {most} workers in all",
+                most / *cores as u64
             ))),
         }
     }

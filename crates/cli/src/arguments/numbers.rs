@@ -26,6 +26,14 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses a number of fibers of a core.
+pub fn fibers(text: &str) -> Result<u64, String> {
+    match whole(text) {
+        Ok(n) if (1..=MOST_FIBERS).contains(&n) => Ok(n),
+        _ => Err(format!("allowed: whole numbers from 1 to {MOST_FIBERS}")),
+    }
+}
+
 /// Parses a length of time in seconds that can't be zero.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -50,6 +58,9 @@ pub fn rate(text: &str) -> Result<f64, String> {
         _ => Err("allowed: 0.001 to 1e12 a second, such as 200k".into()),
     }
 }
+
+/// Maximum number of fibers of a core. Each has a stack, and a session in every epoch's list.
+const MOST_FIBERS: u64 = 256;
 
 /// Maximum length of time, eleven days. A longer one is most likely a typing error.
 const MOST_SECONDS: f64 = 1e6;

@@ -1,7 +1,7 @@
 //! Defines the options of commands. The options of workloads are declared by the workloads.
 
 use super::architectures::{architecture, partitions};
-use super::numbers::{count, rate, seconds, seconds_or_none, whole};
+use super::numbers::{count, fibers, rate, seconds, seconds_or_none, whole};
 use clap::Args;
 use engine::registry::DEFAULT;
 use harness::back_off::{BackOff, NotABackOff};
@@ -24,9 +24,12 @@ pub struct RunArguments {
     #[arg(long, value_name = "NAME", default_value = DEFAULT, visible_alias = "arch", value_parser = architecture)]
     pub architecture: String,
     /// Number of owners of data, if the architecture stores partitions apart: owner P mod N has partition P [default: as
-    /// many as the workload has partitions]
+    /// many as the workload has partitions, at most one for each core]
     #[arg(long, value_name = "N", value_parser = partitions)]
     pub partitions: Option<String>,
+    /// Number of workers on each core: fibers, of which another one runs while one waits
+    #[arg(long, value_name = "N", default_value = "1", value_parser = fibers)]
+    pub fibers: u64,
     /// Numbers of cores, separated by commas [default: all natively, 64 simulated]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
     pub cores: Vec<u64>,
@@ -207,6 +210,9 @@ pub struct ExploreArguments {
     /// Workers of a schedule
     #[arg(long, value_name = "N", default_value = "3", value_parser = count)]
     pub workers: u64,
+    /// Workers that share a core as fibers
+    #[arg(long, value_name = "N", default_value = "1", value_parser = fibers)]
+    pub fibers: u64,
     /// Procedures of each worker
     #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
     pub procedures: u64,

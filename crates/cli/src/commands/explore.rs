@@ -136,6 +136,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         first_seed: asked.seed,
         schedules: asked.schedules,
         workers: asked.workers as usize,
+        fibers: asked.fibers as usize,
         procedures: asked.procedures,
         ..Exploration::default()
     };
@@ -206,6 +207,9 @@ fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
     let mut replay = format!("kilocore explore {workload} {what} {which}");
     if subject.exploration.workers != default.workers {
         replay.push_str(&format!(" --workers {}", asked.workers));
+    }
+    if subject.exploration.fibers != default.fibers {
+        replay.push_str(&format!(" --fibers {}", asked.fibers));
     }
     if subject.exploration.procedures != default.procedures {
         replay.push_str(&format!(" --procedures {}", asked.procedures));

@@ -2,7 +2,7 @@
 
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, access_options,
-    check_seeds, owners, protocol_options, protocols_at, protocols_under,
+    check_owners, check_seeds, owners, protocol_options, protocols_at, protocols_under,
 };
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
@@ -42,6 +42,8 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         true => vec![default_cores],
         false => asked.cores.iter().map(|&n| n as usize).collect(),
     };
+    machine.check_fibers(asked.fibers, &cores)?;
+    check_owners(partitions, &cores)?;
     if asked.back_off.puts_aside() && asked.arrivals.is_some() {
         return Err(Failure::refused(
             "--back-off aside: a worker attempts the next transaction meanwhile, but with --arrivals it waits for that one to arrive; allowed with --arrivals: wait"
@@ -67,6 +69,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 access,
                 partitions,
                 cores,
+                fibers: asked.fibers as usize,
                 warm_up_s: asked.warm_up.unwrap_or(length.warm_up_s),
                 measured_s: asked.seconds.unwrap_or(length.measured_s),
                 growth: length.growth,

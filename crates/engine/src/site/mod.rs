@@ -368,12 +368,13 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if home.shape().access().announcements == Announcements::Ignored {
             return;
         }
-        // Prefetches all buckets first, and then what they point to. A single key was part of a list in an
-        // earlier call, so its bucket is cached already.
+        // Prefetches all buckets first, and then what they point to. Other fibers of the core run while they are on their
+        // way. A single key was part of a list in an earlier call, so its bucket is cached already.
         if keys.len() > 1 {
             for key in keys {
                 home.prefetch_bucket(core, *key);
             }
+            core.switch_fiber();
         }
         for key in keys {
             let Some(record) = home.guess(core, *key) else { continue };
@@ -391,6 +392,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         }
         if home.indirect_columns().intersects(columns) {
             self.prefetch_values(home, keys, columns);
+        }
+        if keys.len() > 1 {
+            core.switch_fiber();
         }
     }
 

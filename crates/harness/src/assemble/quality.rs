@@ -45,7 +45,7 @@ pub(super) fn fill(record: &mut RunRecord, plan: &Plan, repetitions: &[Repetitio
     let survival = Survival::new(&latencies(repetitions), &in_flight, &entered);
     record.latency_ns = latency(&survival, ns);
     if plan.arrivals.is_none() && !plan.back_off.puts_aside() {
-        record.littles_law = littles_law(plan.cores, repetitions, &survival);
+        record.littles_law = littles_law(plan.workers(), repetitions, &survival);
     }
     let judged: Vec<&Steadiness> =
         repetitions.iter().filter_map(|r| r.steadiness.as_ref()).collect();

@@ -220,7 +220,9 @@ impl Judgement<'_> {
         if let Some(switches) = self.how.switches {
             machine.follow(switches.to_vec());
         }
-        let ended = catch_unwind(AssertUnwindSafe(|| machine.run(bodies, engine.services())));
+        let fibers = self.exploration.fibers;
+        let run = || machine.run_fibers(fibers, bodies, engine.services());
+        let ended = catch_unwind(AssertUnwindSafe(run));
         if let Some(notes) = self.how.notes {
             *notes.steps.lock() = machine.trace();
             *notes.switches.lock() = machine.switches();

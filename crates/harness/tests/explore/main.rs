@@ -3,6 +3,7 @@
 
 mod accesses;
 mod every_protocol;
+mod fibers;
 mod forms;
 mod known_bugs;
 mod levels;

@@ -189,6 +189,7 @@ fn configuration(
         protocol_options,
         access,
         partitions: None,
+        fibers: 1,
         commits: None,
         small_pages: false,
         cores: setting.cores,
