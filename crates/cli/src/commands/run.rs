@@ -34,14 +34,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let access = access_options(&asked.engine_option)?;
     machine.check_cores(&asked.cores)?;
     check_seeds(asked.seed, ("--repeat", asked.repeat))?;
-    let default_cores = match machine.kind() {
-        MachineKind::Native => machine.cores(),
-        _ => machine.cores().min(64),
-    };
-    let cores = match asked.cores.is_empty() {
-        true => vec![default_cores],
-        false => asked.cores.iter().map(|&n| n as usize).collect(),
-    };
+    let cores = numbers_of_cores(asked, &machine);
     machine.check_fibers(asked.fibers, &cores)?;
     check_owners(partitions, &cores)?;
     if asked.back_off.puts_aside() && asked.arrivals.is_some() {
@@ -92,6 +85,18 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         )));
     }
     workload.perform(Defaults::Usual, Job { asked, configurations })
+}
+
+/// Returns the numbers of cores that were asked for, or the usual one.
+fn numbers_of_cores(asked: &RunArguments, machine: &MachineChoice) -> Vec<usize> {
+    let usual = match machine.kind() {
+        MachineKind::Native => machine.cores(),
+        _ => machine.cores().min(64),
+    };
+    match asked.cores.is_empty() {
+        true => vec![usual],
+        false => asked.cores.iter().map(|&n| n as usize).collect(),
+    }
 }
 
 /// Returns whether native tables should have small pages. Fails on a simulated machine, whose file names its pages.
