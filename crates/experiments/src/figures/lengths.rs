@@ -7,7 +7,7 @@ use simulator::MachineDescription;
 
 /// Returns by how much longer runs on `machine` are than on today's machines. A transaction on the chip, whose cores are
 /// simple, takes that much longer.
-fn slowness(machine: &MachineDescription) -> f64 {
+pub fn slowness(machine: &MachineDescription) -> f64 {
     if machine.core.record_access_cycles == 0 { 1.0 } else { 5.0 }
 }
 

@@ -37,7 +37,7 @@ mod view;
 pub use check::{Check, Finding, Judged, Judgement, Missing, Verdict};
 pub use data::{Data, Line, Measure};
 pub use figure::{Comparison, Effort, Figure, Kind, Panel, Place, Scale, Series};
-pub use lengths::growth;
+pub use lengths::{growth, slowness};
 pub use point::Point;
 pub use program::{Length, Measured, Program, Remote, fitted_work, work_cycles_of};
 pub use setting::Setting;

@@ -3,6 +3,7 @@
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
 use engine::AccessOptions;
+use experiments::figures::slowness;
 use harness::back_off::BackOff;
 use harness::run::Growth;
 use harness::run_record::MachineKind;
@@ -16,7 +17,8 @@ const REPEATED: usize = 16;
 /// Number of seeds of a simulated configuration, if there is time for them.
 const SEEDS: usize = 3;
 
-/// Minimum length of a simulated run, in modelled seconds summed over the cores.
+/// Minimum length of a simulated run, in modelled seconds summed over the cores. This length and those below are of a machine
+/// whose cores are as fast as today's. They are longer on a chip of simple cores.
 const FIRST: f64 = 0.5;
 
 /// Maximum busy time of a simulated run, in modelled seconds summed over the cores. The host takes about as long.
@@ -91,7 +93,11 @@ pub fn simulated_configuration(
     cores: usize,
     quick: bool,
 ) -> Configuration {
-    let core_seconds = |n: f64| n / cores as f64;
+    let slowness = match machine {
+        MachineChoice::Simulated { description, .. } => slowness(description),
+        MachineChoice::Native => 1.0,
+    };
+    let core_seconds = |n: f64| slowness * n / cores as f64;
     let first_s = match quick {
         true => core_seconds(0.05).clamp(0.0005, 0.02),
         false => core_seconds(FIRST).clamp(0.001, 0.03),
@@ -114,7 +120,7 @@ pub fn simulated_configuration(
         cores,
         warm_up_s: 0.0,
         measured_s: first_s,
-        growth: Some(Growth { most_s: 0.2, most_busy_s, together_s, rule }),
+        growth: Some(Growth { most_s: 0.2, most_busy_s: slowness * most_busy_s, together_s, rule }),
         repetitions: SEEDS,
         seed: 1,
         breakdown: false,
