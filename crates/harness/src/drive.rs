@@ -7,7 +7,7 @@ use crate::measure::{Interval, WorkerReport};
 use crate::timeline::Meter;
 use engine::{Session, Start};
 use machine::{Category, Core, Word};
-use txn::{Abort, AbortReason, Client};
+use txn::{Abort, AbortReason, Client, Planned};
 
 /// Duration of a worker's loop.
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +90,8 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     mut plan: Loop<'_, W>,
 ) -> WorkerReport {
     let mut report = WorkerReport::default();
-    let declares = session.locks_partitions();
-    let mut partitions = Vec::new();
+    let (declares, plans) = (session.locks_partitions(), session.plans());
+    let (mut partitions, mut accesses) = (Vec::new(), Vec::new());
     let begun = core.now();
     if let Length::Until(interval) = length {
         plan.meter.open(interval);
@@ -124,7 +124,11 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             partitions.clear();
             client.partitions(&mut partitions);
         }
-        let drawn = Drawn { partitions: &partitions, intended };
+        if plans {
+            accesses.clear();
+            client.plan(&mut accesses);
+        }
+        let drawn = Drawn { partitions: &partitions, plan: &accesses, intended };
         let outcome = transact(core, session, client, drawn, &mut plan, &mut report);
         if let Some(Waiting { client: other, .. }) = &mut resumed {
             std::mem::swap(client, other);
@@ -222,6 +226,8 @@ impl Pace {
 struct Drawn<'a> {
     /// Partitions that the procedure declares, for a protocol that locks them.
     partitions: &'a [u64],
+    /// Accesses that the procedure plans, for a protocol that plans them.
+    plan: &'a [Planned],
     /// Intended begin of the procedure.
     intended: u64,
 }
@@ -245,13 +251,15 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     core: &C,
     session: &mut S,
     client: &mut L,
-    Drawn { partitions, intended }: Drawn<'_>,
+    drawn: Drawn<'_>,
     plan: &mut Loop<'_, W>,
     report: &mut WorkerReport,
 ) -> Outcome {
+    let Drawn { partitions, plan: accesses, intended } = drawn;
     let mut attempt = 0;
     loop {
-        session.begin(Start { attempt, read_only: client.read_only(), partitions });
+        let read_only = client.read_only();
+        session.begin(Start { attempt, read_only, partitions, plan: accesses });
         plan.watcher.began(session.priority());
         let result = match client.run(session) {
             Ok(()) => session.commit(),

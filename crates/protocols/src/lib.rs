@@ -17,6 +17,7 @@ pub mod no_cc;
 pub mod no_wait;
 pub mod occ;
 mod options;
+pub mod ordered_2pl;
 pub mod plor;
 mod protocol;
 pub mod registry;
