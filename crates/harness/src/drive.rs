@@ -90,8 +90,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     mut plan: Loop<'_, W>,
 ) -> WorkerReport {
     let mut report = WorkerReport::default();
-    let (declares, plans) = (session.locks_partitions(), session.plans());
-    let (mut partitions, mut accesses) = (Vec::new(), Vec::new());
+    let mut declared = Declared::to(session);
     let begun = core.now();
     if let Length::Until(interval) = length {
         plan.meter.open(interval);
@@ -120,15 +119,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
                 }
             }
         };
-        if declares {
-            partitions.clear();
-            client.partitions(&mut partitions);
-        }
-        if plans {
-            accesses.clear();
-            client.plan(&mut accesses);
-        }
-        let drawn = Drawn { partitions: &partitions, plan: &accesses, intended };
+        let drawn = declared.of(client, intended);
         let outcome = transact(core, session, client, drawn, &mut plan, &mut report);
         if let Some(Waiting { client: other, .. }) = &mut resumed {
             std::mem::swap(client, other);
@@ -218,6 +209,36 @@ impl Pace {
         }
         self.drawn += 1;
         Some(intended)
+    }
+}
+
+/// What drawn procedures declare before they run.
+struct Declared {
+    locks_partitions: bool,
+    plans: bool,
+    partitions: Vec<u64>,
+    plan: Vec<Planned>,
+}
+
+impl Declared {
+    /// Creates the declarations that have an effect in `session`.
+    fn to<S: Session + ?Sized>(session: &S) -> Declared {
+        let (locks_partitions, plans) = (session.locks_partitions(), session.plans());
+        Declared { locks_partitions, plans, partitions: Vec::new(), plan: Vec::new() }
+    }
+
+    /// Asks `client` for the declarations of the procedure that it has drawn.
+    #[inline(always)]
+    fn of<L: Client>(&mut self, client: &L, intended: u64) -> Drawn<'_> {
+        if self.locks_partitions {
+            self.partitions.clear();
+            client.partitions(&mut self.partitions);
+        }
+        if self.plans {
+            self.plan.clear();
+            client.plan(&mut self.plan);
+        }
+        Drawn { partitions: &self.partitions, plan: &self.plan, intended }
     }
 }
 

@@ -61,6 +61,7 @@ pub type Ordered2pl<M> = TwoPhaseLocking<PlannedLocks<M>>;
 /// Locks that are waited for before a transaction runs, and not afterwards.
 pub struct PlannedLocks<M: Machine> {
     sessions: SharedSessions<M>,
+    descends: bool,
 }
 
 /// State of a session.
@@ -84,7 +85,7 @@ impl<M: Machine> Policy<M> for Wait {
     const MEETS_ALL: bool = false;
 
     fn refuses(&self) -> Option<AbortReason> {
-        (*self == Wait::Never).then_some(AbortReason::LockConflict)
+        (*self == Wait::Never).then_some(CONFLICT)
     }
 
     fn meets(&mut self, _: &M::Core, _: &SharedSession<M>, _: u64) {}
@@ -99,8 +100,8 @@ impl<M: Machine> Policy<M> for Wait {
     }
 }
 
-/// Reason of the abort of a session that is called away. No session is.
-const CALLED: AbortReason = AbortReason::LockConflict;
+/// Reason of the abort of a transaction that must not wait.
+const CONFLICT: AbortReason = AbortReason::LockConflict;
 
 impl<M: Machine> Locks<M> for PlannedLocks<M> {
     const ENTRY_BLOCKS: u64 = 1;
@@ -120,12 +121,21 @@ impl<M: Machine> Locks<M> for PlannedLocks<M> {
         }
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["plan-order"]
+    }
+
     fn create(
         arena: &Arc<Arena>,
-        _: &ProtocolOptions,
+        options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
-        Ok(PlannedLocks { sessions: SharedSessions::new(arena, sessions)? })
+        let sessions = SharedSessions::new(arena, sessions)?;
+        Ok(PlannedLocks { sessions, descends: options.plan_descends })
+    }
+
+    fn plans_descending(&self) -> bool {
+        self.descends
     }
 
     fn owner(&self, session: usize) -> Owner<M> {
@@ -154,7 +164,11 @@ impl<M: Machine> Locks<M> for PlannedLocks<M> {
         mode: Mode,
     ) -> Result<Held, Abort> {
         let Owner { claims, session, wait } = owner;
-        claims.acquire(core, record, *session, mode, wait, CALLED).map_err(Abort::because)
+        // Without this look, those that are going to be refused would keep the latch from the lock's owner.
+        if *wait == Wait::Never && mode == Mode::Exclusive && claims.seems_taken(core, record) {
+            return Err(Abort::because(CONFLICT));
+        }
+        claims.acquire(core, record, *session, mode, wait, CONFLICT).map_err(Abort::because)
     }
 
     fn upgrade(
@@ -168,7 +182,7 @@ impl<M: Machine> Locks<M> for PlannedLocks<M> {
             return Ok(());
         }
         let Owner { claims, session, .. } = owner;
-        let upgraded = claims.upgrade(core, record, *session, held, &mut Wait::Never, CALLED);
+        let upgraded = claims.upgrade(core, record, *session, held, &mut Wait::Never, CONFLICT);
         upgraded.map_err(Abort::because)
     }
 

@@ -34,9 +34,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         Ok(())
     }
 
-    /// Announces an access to a record, or to one part of a row with hot columns.
+    /// Announces an access to a record, or to one part of a row with hot columns. The instructions of the access are
+    /// charged when it is made.
     pub(super) fn plan_record(&mut self, at: Sited<'s, M>, intent: Intent) {
-        self.rows.charge_access(&at.record);
         self.sites.site(at.site).plan(at.record, intent);
     }
 

@@ -50,6 +50,7 @@ forms! {
     bamboo_retires_half: "BAMBOO" [("retire", "50")];
     bamboo_retires_everything: "BAMBOO" [("retire", "100")];
     plor_at_commit: "PLOR" [("write-locks", "commit")];
+    ordered_2pl_descending: "ORDERED_2PL" [("plan-order", "descending")];
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
     cicada_regulated: "CICADA" [("contention-regulation", "1ms")];

@@ -75,6 +75,10 @@ bugs! {
     plor_spares_readers [Stuck(Deadlock(_))];
     plor_reads_exclusive;
     plor_commits_wounded;
+    ordered_as_planned [Stuck(Deadlock(_))];
+    ordered_by_key_alone [Stuck(Deadlock(_))];
+    ordered_waits_while_running [Stuck(Deadlock(_))];
+    ordered_trusts_plans;
     two_version_uncertified;
     hstore_takes_from_running;
     hstore_never_goes_first [Stuck(Deadlock(_))];

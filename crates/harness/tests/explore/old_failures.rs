@@ -41,6 +41,7 @@ long_queues! {
     long_queues_of_wound_wait: "WOUND_WAIT";
     long_queues_of_bamboo: "BAMBOO";
     long_queues_of_plor: "PLOR";
+    long_queues_of_ordered_2pl: "ORDERED_2PL";
     long_queues_of_hstore: "HSTORE";
 }
 

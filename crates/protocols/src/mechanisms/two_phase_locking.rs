@@ -20,7 +20,7 @@
 //! absent keys are made, when the transaction holds nothing.
 //!
 //! **Read committed** (degree 2 of Gray, Lorie, Putzolu and Traiger 1976): read locks are released
-//! as soon as the row is copied, and ranges are not locked. Reads for update, and so inserts and
+//! as soon as the row is copied, so they are not planned, and ranges are not locked. Reads for update, and so inserts and
 //! deletes, lock as usual.
 
 use super::{record_set::RecordSet, write_set::WriteSet};
@@ -101,6 +101,11 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
 
     /// Begins an attempt.
     fn begin(&self, core: &M::Core, owner: &mut Self::Owner, txn: Txn<'_>);
+
+    /// Returns true if planned locks are acquired in descending order of the records' names.
+    fn plans_descending(&self) -> bool {
+        false
+    }
 
     /// Called when all planned locks are held and the transaction is about to run.
     fn planned(&self, core: &M::Core, owner: &mut Self::Owner) {
@@ -389,7 +394,10 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         record: RecordRef<'s, M, L::Words>,
         intent: Intent,
     ) {
-        worker.planned.push((record, mode_for(intent)));
+        // At read committed a read lock is released at once, so it is not worth acquiring ahead.
+        if !self.short_reads || intent == Intent::Update {
+            worker.planned.push((record, mode_for(intent)));
+        }
     }
 
     fn follow_plan<'s>(
@@ -398,11 +406,16 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         worker: &mut Worker<'s, M, L>,
     ) -> Result<(), Abort> {
         let mut planned = std::mem::take(&mut worker.planned);
+        let is_shared = |mode: Mode| mode == Mode::Shared;
         if core.is_planted(faults::ORDERED_BY_KEY_ALONE) {
-            planned.sort_by_key(|(record, mode)| (record.key(core), *mode == Mode::Shared));
+            planned.sort_by_key(|(record, mode)| (record.key(core), is_shared(*mode)));
         } else if !core.is_planted(faults::ORDERED_AS_PLANNED) {
-            // The exclusive mode sorts first, so a record is locked in its strongest mode first.
-            planned.sort_unstable_by_key(|(record, mode)| (record.name(), *mode == Mode::Shared));
+            // The exclusive mode sorts first, so a record is locked in its strongest mode.
+            planned.sort_unstable_by_key(|(record, mode)| (record.name(), is_shared(*mode)));
+            planned.dedup_by_key(|(record, _)| record.name());
+        }
+        if self.locks.plans_descending() {
+            planned.reverse();
         }
         let mut locks = planned.iter();
         let locked = locks.try_for_each(|(record, mode)| self.lock(core, worker, *record, *mode));
