@@ -685,7 +685,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "reordering",
-        summary: "a transaction commits before others of its batch that overwrite what it read (Aria 4.2)",
+        summary: "a transaction commits before others of its batch that overwrite what it read (Aria)",
         allowed: "off, on",
         set: |options, value| {
             options.reordering = switch(value)?;

@@ -8,6 +8,7 @@
 
 use crate::{
     Declaration, Isolation, Protocol, ProtocolOptions,
+    aria::Aria,
     bamboo::Bamboo,
     cicada::Cicada,
     dl_detect::{DlDetect, DlDetectVersions},
@@ -211,4 +212,5 @@ registry! { M:
     Silo = "SILO": Silo,
     TicToc = "TICTOC": TicToc<M>,
     Mocc = "MOCC": Mocc<M>,
+    Aria = "ARIA": Aria<M>,
 }

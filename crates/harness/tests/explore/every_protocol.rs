@@ -51,6 +51,7 @@ every_protocol! {
     silo: "SILO",
     tictoc: "TICTOC",
     mocc: "MOCC",
+    aria: "ARIA",
 }
 
 every_protocol! {

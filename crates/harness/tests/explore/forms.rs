@@ -51,6 +51,7 @@ forms! {
     bamboo_retires_everything: "BAMBOO" [("retire", "100")];
     plor_at_commit: "PLOR" [("write-locks", "commit")];
     ordered_2pl_descending: "ORDERED_2PL" [("plan-order", "descending")];
+    aria_in_order: "ARIA" [("reordering", "off")];
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
     cicada_regulated: "CICADA" [("contention-regulation", "1ms")];

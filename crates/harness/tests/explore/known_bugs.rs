@@ -116,6 +116,12 @@ bugs! {
     occ_validates_outside;
     tictoc_extends_locked;
     validation_skipped;
+    aria_ignores_reads;
+    aria_commits_contested;
+    aria_decides_early;
+    aria_ends_early;
+    aria_ignores_fresh;
+    aria_stays [Stuck(Deadlock(_))];
     mocc_trusts_locks;
     mocc_waits_out_of_order [Stuck(Deadlock(_))];
 

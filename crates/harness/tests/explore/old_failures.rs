@@ -43,6 +43,7 @@ long_queues! {
     long_queues_of_plor: "PLOR";
     long_queues_of_ordered_2pl: "ORDERED_2PL";
     long_queues_of_hstore: "HSTORE";
+    long_queues_of_aria: "ARIA";
 }
 
 /// The record of a deleted row had left its index, and a record created later for the same key began at timestamp
