@@ -4,8 +4,11 @@ use crate::{exploration, options, passes, set};
 use kilocore_harness::explore::Exploration;
 use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
+use workloads::micro::hot_cold::HotCold;
 use workloads::micro::ranges::Ranges;
+use workloads::micro::sites::Sites;
 use workloads::smallbank::SmallBank;
+use workloads::tpcb::Tpcb;
 use workloads::ycsb::Ycsb;
 
 /// Tests each form of a protocol on counters and on ranges.
@@ -131,6 +134,24 @@ fn out_of_order(knobs: &[(&str, &str)]) {
 /// There are no deadlocks, so there must be no victims.
 fn in_order(knobs: &[(&str, &str)]) {
     assert_eq!(passes(&Counters::varied_in_order, &search(knobs)).aborts, 0);
+}
+
+/// A transaction whose plan names all that it accesses never aborts, whereas NO_WAIT aborts on the same schedules.
+#[test]
+fn complete_plans_never_abort() {
+    let asked = |protocol, knobs| Exploration { workers: 4, ..exploration(protocol, knobs, 1000) };
+    let aborts = |asked: &Exploration| {
+        [
+            passes(&HotCold::varied, asked),
+            passes(&Sites::varied, asked),
+            passes(&Tpcb::varied, asked),
+        ]
+        .map(|outcome| outcome.aborts)
+    };
+    for order in ["ascending", "descending"] {
+        assert_eq!(aborts(&asked("ORDERED_2PL", &[("plan-order", order)])), [0, 0, 0], "{order}");
+    }
+    assert!(!aborts(&asked("NO_WAIT", &[])).contains(&0));
 }
 
 /// Tests partition locks, at which an older transaction waits for the owner or aborts.

@@ -42,7 +42,7 @@ planted! {
     "SILO that locks its writes in their own order, as bounded waiting allows, waits without a bound",
     given { commit_locks: Some(CommitLocks::Bounded { pauses: 26 }) };
 
-    ARIA_IGNORES_READS = "aria_ignores_reads" in "ARIA" on "smallbank", CertificateOrLaw:
+    ARIA_IGNORES_READS = "aria_ignores_reads" in "ARIA" on "ranges", CertificateOrLaw:
     "ARIA in which a member commits although one before it writes what it has read";
 
     ARIA_COMMITS_CONTESTED = "aria_commits_contested" in "ARIA" on "ycsb", CertificateOrLaw:
