@@ -16,6 +16,9 @@ use txn::{Abort, ColumnSet, Intent, KeyRange, TableId, TableSchema};
 /// guards must belong to the owner's store. Others cause a panic.
 pub(crate) trait SessionProtocol<'s, M: Machine> {
     fn locks_partitions(&self) -> bool;
+    fn plans(&self) -> bool;
+    fn plan(&mut self, record: Record<'s, M>, intent: Intent);
+    fn follow_plan(&mut self) -> Result<(), Abort>;
     fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort>;
     fn read(
         &mut self,
@@ -174,6 +177,19 @@ impl<'s, M: Machine, P: Protocol<M>> BoundProtocol<'s, M, P> {
 impl<'s, M: Machine, P: Protocol<M>> SessionProtocol<'s, M> for BoundProtocol<'s, M, P> {
     fn locks_partitions(&self) -> bool {
         self.protocol.locks_partitions()
+    }
+
+    fn plans(&self) -> bool {
+        P::PLANS
+    }
+
+    fn plan(&mut self, record: Record<'s, M>, intent: Intent) {
+        let record = self.own(record);
+        self.protocol.plan(self.core, &mut self.worker, record, intent);
+    }
+
+    fn follow_plan(&mut self) -> Result<(), Abort> {
+        self.protocol.follow_plan(self.core, &mut self.worker)
     }
 
     fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort> {

@@ -8,7 +8,9 @@ use crate::{
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
 use storage::Piece;
-use txn::{Abort, Access, ColumnSet, Direction, Intent, Key, Keys, TableId, Visit, WorkerHistory};
+use txn::{
+    Abort, Access, ColumnSet, Direction, Intent, Key, Keys, Planned, TableId, Visit, WorkerHistory,
+};
 
 /// Parameters with which an attempt starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,9 @@ pub struct Start<'a> {
     /// access all keys. They have an effect only if the protocol or the architecture
     /// [locks partitions](Session::locks_partitions).
     pub partitions: &'a [u64],
+    /// Accesses that the attempt will make, as far as they are known, in any order and with repetitions. They have an
+    /// effect only if the protocol [plans accesses](Session::plans).
+    pub plan: &'a [Planned],
 }
 
 /// Progress of a walk through a table. A walk begins with the default.
@@ -40,6 +45,9 @@ pub trait Session: Access {
 
     /// Returns true if the protocol or the architecture locks partitions, so that [`Start::partitions`] has an effect.
     fn locks_partitions(&self) -> bool;
+
+    /// Returns true if the protocol plans accesses, so that [`Start::plan`] has an effect.
+    fn plans(&self) -> bool;
 
     /// Commits the attempt. On failure it rolls the attempt back and returns the reason.
     fn commit(&mut self) -> Result<(), Abort>;
@@ -376,6 +384,9 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
             Some(site) if !M::MODELLED => {
                 self.rows.begin();
                 site.begin_directly(self.rows.txn(start));
+                if const { P::PLANS } {
+                    self.work().plan(start.plan);
+                }
             }
             _ => self.work().begin(start),
         }
@@ -414,6 +425,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
 
     fn locks_partitions(&self) -> bool {
         self.locks_partitions
+    }
+
+    fn plans(&self) -> bool {
+        P::PLANS
     }
 
     fn in_transaction(&self) -> bool {

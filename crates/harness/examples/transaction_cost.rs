@@ -47,16 +47,19 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
         let engine: &E = engine.downcast_ref().expect("the engine of that protocol");
         let mut session = engine.typed_session(&core, 0);
         let mut client = self.workload.client(0, 1, 1);
-        let mut partitions = Vec::new();
+        let (mut partitions, mut plan) = (Vec::new(), Vec::new());
         let mut committed = 0;
         for _ in 0..self.transactions {
             client.next();
             partitions.clear();
             client.partitions(&mut partitions);
+            plan.clear();
+            client.plan(&mut plan);
             session.begin(Start {
                 attempt: 0,
                 read_only: client.read_only(),
                 partitions: &partitions,
+                plan: &plan,
             });
             match client.run(&mut session) {
                 Ok(()) => {

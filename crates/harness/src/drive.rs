@@ -7,7 +7,7 @@ use crate::measure::{Interval, WorkerReport};
 use crate::timeline::Meter;
 use engine::{Session, Start};
 use machine::{Category, Core, Word};
-use txn::{Abort, AbortReason, Client};
+use txn::{Abort, AbortReason, Client, Planned};
 
 /// Duration of a worker's loop.
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +90,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     mut plan: Loop<'_, W>,
 ) -> WorkerReport {
     let mut report = WorkerReport::default();
-    let declares = session.locks_partitions();
-    let mut partitions = Vec::new();
+    let mut declared = Declared::to(session);
     let begun = core.now();
     if let Length::Until(interval) = length {
         plan.meter.open(interval);
@@ -120,11 +119,7 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
                 }
             }
         };
-        if declares {
-            partitions.clear();
-            client.partitions(&mut partitions);
-        }
-        let drawn = Drawn { partitions: &partitions, intended };
+        let drawn = declared.of(client, intended);
         let outcome = transact(core, session, client, drawn, &mut plan, &mut report);
         if let Some(Waiting { client: other, .. }) = &mut resumed {
             std::mem::swap(client, other);
@@ -218,11 +213,43 @@ impl Pace {
     }
 }
 
+/// What drawn procedures declare before they run.
+struct Declared {
+    locks_partitions: bool,
+    plans: bool,
+    partitions: Vec<u64>,
+    plan: Vec<Planned>,
+}
+
+impl Declared {
+    /// Creates the declarations that have an effect in `session`.
+    fn to<S: Session + ?Sized>(session: &S) -> Declared {
+        let (locks_partitions, plans) = (session.locks_partitions(), session.plans());
+        Declared { locks_partitions, plans, partitions: Vec::new(), plan: Vec::new() }
+    }
+
+    /// Asks `client` for the declarations of the procedure that it has drawn.
+    #[inline(always)]
+    fn of<L: Client>(&mut self, client: &L, intended: u64) -> Drawn<'_> {
+        if self.locks_partitions {
+            self.partitions.clear();
+            client.partitions(&mut self.partitions);
+        }
+        if self.plans {
+            self.plan.clear();
+            client.plan(&mut self.plan);
+        }
+        Drawn { partitions: &self.partitions, plan: &self.plan, intended }
+    }
+}
+
 /// A procedure that was drawn.
 #[derive(Clone, Copy)]
 struct Drawn<'a> {
     /// Partitions that the procedure declares, for a protocol that locks them.
     partitions: &'a [u64],
+    /// Accesses that the procedure plans, for a protocol that plans them.
+    plan: &'a [Planned],
     /// Intended begin of the procedure.
     intended: u64,
 }
@@ -246,13 +273,15 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     core: &C,
     session: &mut S,
     client: &mut L,
-    Drawn { partitions, intended }: Drawn<'_>,
+    drawn: Drawn<'_>,
     plan: &mut Loop<'_, W>,
     report: &mut WorkerReport,
 ) -> Outcome {
+    let Drawn { partitions, plan: accesses, intended } = drawn;
     let mut attempt = 0;
     loop {
-        session.begin(Start { attempt, read_only: client.read_only(), partitions });
+        let read_only = client.read_only();
+        session.begin(Start { attempt, read_only, partitions, plan: accesses });
         plan.watcher.began(session.priority());
         let result = match client.run(session) {
             Ok(()) => session.commit(),

@@ -11,7 +11,7 @@ use crate::{
 };
 use engine::{Dataset, Session};
 use machine::Machine;
-use txn::{Abort, Access, Client, Conservation, Workload};
+use txn::{Abort, Access, Client, Conservation, Planned, Workload};
 
 /// Identity of a worker in a run.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,10 @@ impl<C: Client> Client for Choosing<'_, C> {
 
     fn partitions(&self, out: &mut Vec<u64>) {
         self.client.partitions(out);
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        self.client.plan(out);
     }
 
     fn read_only(&self) -> bool {

@@ -109,7 +109,14 @@ fn transact<'s, P: Protocol<Native>>(
     protocol.begin(
         core,
         worker,
-        Txn { id: TxnId::new(0, 1), age: None, attempt: 0, read_only: false, partitions: &[] },
+        Txn {
+            id: TxnId::new(0, 1),
+            age: None,
+            attempt: 0,
+            read_only: false,
+            partitions: &[],
+            planned: false,
+        },
     );
     for number in 0..ACCESSES {
         draws.random = draws.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -4,6 +4,7 @@
 //! several protocols share is in [`mechanisms`]. Outside a protocol's own file, only [`registry`] and the planted bugs
 //! in [`faults`] name protocols.
 
+pub mod aria;
 pub mod bamboo;
 pub mod cicada;
 pub mod dl_detect;
@@ -17,6 +18,7 @@ pub mod no_cc;
 pub mod no_wait;
 pub mod occ;
 mod options;
+pub mod ordered_2pl;
 pub mod plor;
 mod protocol;
 pub mod registry;

@@ -65,6 +65,10 @@ pub struct ProtocolOptions {
     pub partitions: Option<u64>,
     /// Behaviour of a transaction that is older than the owner of a partition.
     pub older_at_partition: OlderAtPartition,
+    /// Set if planned locks are acquired in descending order of the records' names (ORDERED_2PL).
+    pub plan_descends: bool,
+    /// Set if ARIA may commit a transaction before others of its batch whose writes it has not read.
+    pub reordering: bool,
 }
 
 impl Default for ProtocolOptions {
@@ -95,6 +99,8 @@ impl Default for ProtocolOptions {
             contention_regulation_ns: None,
             partitions: None,
             older_at_partition: OlderAtPartition::GoesFirst,
+            plan_descends: false,
+            reordering: true,
         }
     }
 }
@@ -660,6 +666,33 @@ pub const KNOBS: &[Knob] = &[
             OlderAtPartition::Aborts => "aborts".to_owned(),
         }),
     },
+    Knob {
+        name: "plan-order",
+        summary: "order of the records' names in which planned locks are acquired",
+        allowed: "ascending, descending",
+        set: |options, value| {
+            options.plan_descends = match value {
+                "ascending" => false,
+                "descending" => true,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.plan_descends {
+            false => "ascending".to_owned(),
+            true => "descending".to_owned(),
+        }),
+    },
+    Knob {
+        name: "reordering",
+        summary: "a transaction commits before others of its batch that overwrite what it read (Aria)",
+        allowed: "off, on",
+        set: |options, value| {
+            options.reordering = switch(value)?;
+            Some(())
+        },
+        value: Some(|options| switched(options.reordering)),
+    },
 ];
 
 /// Parses `off` or `on`.
@@ -716,6 +749,8 @@ mod tests {
             ("contention-regulation", ["off", "5ms"]),
             ("partitions", ["workload", "16"]),
             ("older-at-partition", ["goes-first", "aborts"]),
+            ("plan-order", ["ascending", "descending"]),
+            ("reordering", ["off", "on"]),
             ("deadlock-search", ["100ns", "7us"]),
             ("lock-timeout", ["off", "1ms"]),
         ] {

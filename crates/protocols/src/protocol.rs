@@ -172,6 +172,8 @@ pub struct Txn<'a> {
     /// Partitions of all keys that the transaction may access, in any order and with repetitions; empty for all
     /// partitions. Only protocols that [lock partitions](Protocol::locks_partitions), and architectures that do, use it.
     pub partitions: &'a [u64],
+    /// Set if the transaction has declared accesses. A protocol that [plans](Protocol::PLANS) them is told of them next.
+    pub planned: bool,
 }
 
 impl Txn<'_> {
@@ -281,6 +283,10 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// what they cost otherwise is charged where `storage::AccessOptions::entries` asks for it.
     const ENTRY_BLOCKS: u64 = 0;
 
+    /// True if the protocol plans accesses: it wants to know the records that a transaction will access before the
+    /// transaction runs ([`Protocol::plan`]).
+    const PLANS: bool = false;
+
     /// True if each write leaves the version before it in memory, so that an update needs memory that is kept.
     const KEEPS_VERSIONS: bool = false;
 
@@ -352,6 +358,30 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// the transaction will access.
     fn locks_partitions(&self) -> bool {
         false
+    }
+
+    /// Announces that the transaction is going to access `record`. Called between [`Protocol::begin`] and
+    /// [`Protocol::follow_plan`], in any order. A record can be announced more than once. The record can retire before the
+    /// plan is followed. Called only if [`Protocol::PLANS`] is true.
+    fn plan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        record: RecordRef<'s, M, Self::Words>,
+        intent: Intent,
+    ) {
+        let _ = (core, worker, record, intent);
+    }
+
+    /// Prepares the announced accesses, before the transaction runs. Called exactly if [`Txn::planned`] is set, unless
+    /// looking up the records has failed.
+    fn follow_plan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+    ) -> Result<(), Abort> {
+        let _ = (core, worker);
+        Ok(())
     }
 
     /// Called before every access looks up its key, and before every scan looks up its first leaf.

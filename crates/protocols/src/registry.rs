@@ -8,6 +8,7 @@
 
 use crate::{
     Declaration, Isolation, Protocol, ProtocolOptions,
+    aria::Aria,
     bamboo::Bamboo,
     cicada::Cicada,
     dl_detect::{DlDetect, DlDetectVersions},
@@ -18,6 +19,7 @@ use crate::{
     no_cc::NoCc,
     no_wait::{NoWait, NoWaitAtCommit, NoWaitListed, NoWaitTabled},
     occ::Occ,
+    ordered_2pl::Ordered2pl,
     plor::Plor,
     silo::Silo,
     snapshot::Snapshot,
@@ -197,6 +199,7 @@ registry! { M:
     WoundWait = "WOUND_WAIT": WoundWait<M>,
     Bamboo = "BAMBOO": Bamboo<M>,
     Plor = "PLOR": Plor<M>,
+    Ordered2pl = "ORDERED_2PL": Ordered2pl<M>,
     TwoVersionNoWait = "2V_NO_WAIT": TwoVersionNoWait,
     Timestamp = "TIMESTAMP": Timestamp<M>,
     Mvcc = "MVCC": Mvcc<M>,
@@ -209,4 +212,5 @@ registry! { M:
     Silo = "SILO": Silo,
     TicToc = "TICTOC": TicToc<M>,
     Mocc = "MOCC": Mocc<M>,
+    Aria = "ARIA": Aria<M>,
 }

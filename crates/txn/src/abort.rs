@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AbortReason {
     /// A lock was held in a conflicting mode, and the protocol does not wait for it (NO_WAIT, or an optimistic
-    /// protocol at commit).
+    /// protocol at commit). Under ARIA, a transaction before this one in the batch has written the same record.
     LockConflict,
     /// The requester was younger than a conflicting holder (WAIT_DIE).
     Died,

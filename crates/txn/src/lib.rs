@@ -12,6 +12,7 @@ mod key;
 mod layout;
 mod packed;
 mod partitioning;
+mod plan;
 mod procedure;
 mod range;
 mod schema;
@@ -30,6 +31,7 @@ pub use key::{Key, Keys, OwnedKey, OwnedKeys};
 pub use layout::{ColumnSpan, RowLayout};
 pub use packed::{Fields, push_variable, variable};
 pub use partitioning::Partitioning;
+pub use plan::Planned;
 pub use procedure::{Client, Conservation, Loader, Workload};
 pub use range::{
     ByteRange, Direction, KeyRange, ReversedByteRange, ReversedRange, byte_key_after,

@@ -1,6 +1,6 @@
 //! Workloads as the engine sees them: a schema, a loader, and clients that draw procedures.
 
-use crate::{Abort, Access, Key, Schema, TableId};
+use crate::{Abort, Access, Key, Planned, Schema, TableId};
 
 /// Fills tables before a run. Nothing else runs at that time, so nothing is locked.
 pub trait Loader {
@@ -83,6 +83,13 @@ pub trait Client: Clone + Send {
     /// in any order. Adds nothing if the procedure may access any partition. This is asked only where the protocol
     /// or the architecture locks partitions. A transaction that accesses another partition aborts there.
     fn partitions(&self, out: &mut Vec<u64>) {
+        let _ = out;
+    }
+
+    /// Adds the accesses of the drawn procedure that are known before it runs to `out`, in any order and with
+    /// repetitions. A procedure can make further accesses, and need not make these. Adds nothing if no access is known.
+    /// This is asked only where the protocol plans accesses. Retries keep the plan.
+    fn plan(&self, out: &mut Vec<Planned>) {
         let _ = out;
     }
 

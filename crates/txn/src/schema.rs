@@ -75,6 +75,9 @@ impl ColumnSet {
     /// No column.
     pub const NONE: ColumnSet = ColumnSet(0);
 
+    /// Every column, however many there are.
+    pub const EVERY: ColumnSet = ColumnSet(u64::MAX);
+
     /// Returns the set of column number `index` alone.
     #[inline]
     pub const fn one(index: usize) -> ColumnSet {

@@ -60,6 +60,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             // timestamp.
             txn.age = txn.age.or(site.age()).filter(|_| !own_ages);
         }
+        self.plan(start.plan);
     }
 
     /// Returns a site that takes part in the running attempt. `at` counts these sites.

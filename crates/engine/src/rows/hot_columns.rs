@@ -45,6 +45,18 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         found
     }
 
+    /// Announces to the protocol that the attempt is going to access `columns`: one part, or both.
+    pub(super) fn plan_row(&mut self, at: Sited<'s, M>, columns: ColumnSet, intent: Intent) {
+        let columns = columns.and(at.record.table().row_layout().all());
+        let second = second_of(at, columns);
+        if second.as_ref().is_none_or(|(.., hot)| *hot != columns) {
+            self.plan_record(at, intent);
+        }
+        if let Some((_, second, _)) = second {
+            self.plan_record(second, intent);
+        }
+    }
+
     /// Writes columns of one part or of both.
     pub(super) fn write_row(
         &mut self,

@@ -11,6 +11,7 @@
 //! - `indexes.rs`: secondary indexes.
 //! - `scans.rs`: ranges. `merged_scans.rs`: ranges at several sites. `tree_key.rs`: the two kinds of keys that ranges
 //!   are of.
+//! - `plans.rs`: accesses that are announced before the transaction runs.
 //! - `retirement.rs`: removes absent records from their indexes. `purge_queue.rs`: the candidates for that.
 //! - `attempt.rs`: begin, commit and the end of an attempt.
 //! - `recorder.rs`: the history.
@@ -28,6 +29,7 @@ mod hot_columns;
 mod indexes;
 mod logger;
 mod merged_scans;
+mod plans;
 mod purge_queue;
 mod recorder;
 mod retirement;
@@ -246,8 +248,9 @@ impl<'s, M: Machine> Rows<'s, M> {
     /// Returns the description of the attempt that has just begun, for its sites.
     #[inline(always)]
     pub fn txn<'a>(&self, start: Start<'a>) -> Txn<'a> {
-        let Start { attempt, read_only, partitions } = start;
-        Txn { id: self.id(), age: None, attempt, read_only, partitions }
+        let Start { attempt, read_only, partitions, plan } = start;
+        let planned = !plan.is_empty();
+        Txn { id: self.id(), age: None, attempt, read_only, partitions, planned }
     }
 
     #[inline]

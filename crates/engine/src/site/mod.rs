@@ -82,6 +82,15 @@ pub(crate) trait Site<'s, M: Machine> {
     /// Returns true if the protocol locks partitions.
     fn locks_partitions(&self) -> bool;
 
+    /// Returns true if the protocol plans accesses: [`Protocol::PLANS`].
+    fn plans(&self) -> bool;
+
+    /// Announces an access that the transaction is going to make: [`Protocol::plan`].
+    fn plan(&mut self, record: Record<'s, M>, intent: Intent);
+
+    /// Prepares the announced accesses: [`Protocol::follow_plan`].
+    fn follow_plan(&mut self) -> Result<(), Abort>;
+
     /// Returns true if additions are kept until commit and read nothing.
     fn adds_at_commit(&self) -> bool;
 
@@ -466,6 +475,19 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
 
     fn locks_partitions(&self) -> bool {
         SessionProtocol::locks_partitions(&self.protocol)
+    }
+
+    fn plans(&self) -> bool {
+        SessionProtocol::plans(&self.protocol)
+    }
+
+    fn plan(&mut self, record: Record<'s, M>, intent: Intent) {
+        SessionProtocol::plan(&mut self.protocol, record, intent);
+    }
+
+    fn follow_plan(&mut self) -> Result<(), Abort> {
+        self.data.core.account(Category::ConcurrencyControl);
+        SessionProtocol::follow_plan(&mut self.protocol)
     }
 
     fn adds_at_commit(&self) -> bool {

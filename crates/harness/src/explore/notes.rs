@@ -256,6 +256,10 @@ impl Session for Watched<'_, '_> {
         self.session.locks_partitions()
     }
 
+    fn plans(&self) -> bool {
+        self.session.plans()
+    }
+
     fn commit(&mut self) -> Result<(), Abort> {
         let from = self.core.moment();
         let done = self.session.commit();

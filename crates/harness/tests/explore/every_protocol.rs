@@ -39,6 +39,7 @@ every_protocol! {
     wound_wait: "WOUND_WAIT",
     bamboo: "BAMBOO",
     plor: "PLOR",
+    ordered_2pl: "ORDERED_2PL",
     two_version_no_wait: "2V_NO_WAIT",
     timestamp: "TIMESTAMP",
     mvcc: "MVCC",
@@ -50,6 +51,7 @@ every_protocol! {
     silo: "SILO",
     tictoc: "TICTOC",
     mocc: "MOCC",
+    aria: "ARIA",
 }
 
 every_protocol! {

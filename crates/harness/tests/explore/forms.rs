@@ -4,7 +4,9 @@ use crate::{exploration, options, passes, set};
 use kilocore_harness::explore::Exploration;
 use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
+use workloads::micro::hot_cold::HotCold;
 use workloads::micro::ranges::Ranges;
+use workloads::micro::sites::Sites;
 use workloads::smallbank::SmallBank;
 use workloads::ycsb::Ycsb;
 
@@ -50,6 +52,8 @@ forms! {
     bamboo_retires_half: "BAMBOO" [("retire", "50")];
     bamboo_retires_everything: "BAMBOO" [("retire", "100")];
     plor_at_commit: "PLOR" [("write-locks", "commit")];
+    ordered_2pl_descending: "ORDERED_2PL" [("plan-order", "descending")];
+    aria_in_order: "ARIA" [("reordering", "off")];
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
     cicada_regulated: "CICADA" [("contention-regulation", "1ms")];
@@ -129,6 +133,22 @@ fn out_of_order(knobs: &[(&str, &str)]) {
 /// There are no deadlocks, so there must be no victims.
 fn in_order(knobs: &[(&str, &str)]) {
     assert_eq!(passes(&Counters::varied_in_order, &search(knobs)).aborts, 0);
+}
+
+/// Returns the number of aborts on workloads whose plans are complete, and which never run out of memory.
+fn aborts_of_planned(protocol: &str, knobs: &[(&str, &str)]) -> [u64; 2] {
+    let asked = Exploration { workers: 4, ..exploration(protocol, knobs, 1000) };
+    let outcomes = [passes(&HotCold::varied, &asked), passes(&Sites::varied, &asked)];
+    outcomes.map(|outcome| outcome.aborts)
+}
+
+/// A transaction whose plan names all that it accesses never aborts, whereas NO_WAIT aborts on the same schedules.
+#[test]
+fn complete_plans_never_abort() {
+    for order in ["ascending", "descending"] {
+        assert_eq!(aborts_of_planned("ORDERED_2PL", &[("plan-order", order)]), [0; 2], "{order}");
+    }
+    assert!(!aborts_of_planned("NO_WAIT", &[]).contains(&0));
 }
 
 /// Tests partition locks, at which an older transaction waits for the owner or aborts.

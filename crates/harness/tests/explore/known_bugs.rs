@@ -75,6 +75,10 @@ bugs! {
     plor_spares_readers [Stuck(Deadlock(_))];
     plor_reads_exclusive;
     plor_commits_wounded;
+    ordered_as_planned [Stuck(Deadlock(_))];
+    ordered_by_key_alone [Stuck(Deadlock(_))];
+    ordered_waits_while_running [Stuck(Deadlock(_))];
+    ordered_trusts_plans;
     two_version_uncertified;
     hstore_takes_from_running;
     hstore_never_goes_first [Stuck(Deadlock(_))];
@@ -112,6 +116,12 @@ bugs! {
     occ_validates_outside;
     tictoc_extends_locked;
     validation_skipped;
+    aria_ignores_reads;
+    aria_commits_contested;
+    aria_decides_early;
+    aria_ends_early;
+    aria_ignores_fresh;
+    aria_stays [Stuck(Deadlock(_))];
     mocc_trusts_locks;
     mocc_waits_out_of_order [Stuck(Deadlock(_))];
 

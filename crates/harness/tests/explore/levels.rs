@@ -35,6 +35,7 @@ weaker! {
     wait_die: "WAIT_DIE", ReadCommitted;
     wound_wait: "WOUND_WAIT", ReadCommitted;
     plor: "PLOR", ReadCommitted;
+    ordered_2pl: "ORDERED_2PL", ReadCommitted;
     two_version_no_wait: "2V_NO_WAIT", ReadCommitted;
     snapshot: "SNAPSHOT", Snapshot;
     hekaton_snapshot: "HEKATON", Snapshot;

@@ -41,7 +41,9 @@ long_queues! {
     long_queues_of_wound_wait: "WOUND_WAIT";
     long_queues_of_bamboo: "BAMBOO";
     long_queues_of_plor: "PLOR";
+    long_queues_of_ordered_2pl: "ORDERED_2PL";
     long_queues_of_hstore: "HSTORE";
+    long_queues_of_aria: "ARIA";
 }
 
 /// The record of a deleted row had left its index, and a record created later for the same key began at timestamp

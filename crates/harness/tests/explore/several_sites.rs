@@ -54,6 +54,7 @@ macro_rules! across_sites {
 across_sites! {
     no_wait: "NO_WAIT",
     wait_die: "WAIT_DIE",
+    ordered_2pl: "ORDERED_2PL",
     two_version_no_wait: "2V_NO_WAIT",
     timestamp: "TIMESTAMP",
     occ: "OCC",

@@ -79,6 +79,19 @@ planted! {
     PLOR_COMMITS_WOUNDED = "plor_commits_wounded" in "PLOR" on "counters", CertificateOrLaw:
     "PLOR commits whether it has been wounded or not, unless it was while it waited";
 
+    ORDERED_AS_PLANNED = "ordered_as_planned" in "ORDERED_2PL" on "counters", Progress:
+    "ORDERED_2PL that locks what is planned in the order of the plan";
+
+    ORDERED_BY_KEY_ALONE = "ordered_by_key_alone" in "ORDERED_2PL" on "smallbank", Progress:
+    "ORDERED_2PL that orders locks by key and forgets the table, so rows with the same key in two tables are locked in \
+     the order of the plan";
+
+    ORDERED_WAITS_WHILE_RUNNING = "ordered_waits_while_running" in "ORDERED_2PL" on "counters", Progress:
+    "ORDERED_2PL that waits for locks outside its plan too";
+
+    ORDERED_TRUSTS_PLANS = "ordered_trusts_plans" in "ORDERED_2PL" on "counters", CertificateOrLaw:
+    "ORDERED_2PL that writes under the shared lock what was planned as a read";
+
     TWO_VERSION_UNCERTIFIED = "two_version_uncertified" in "2V_NO_WAIT" on "counters", Certificate:
     "2V_NO_WAIT installs its writes without certifying that no reader is left";
 

@@ -42,6 +42,24 @@ planted! {
     "SILO that locks its writes in their own order, as bounded waiting allows, waits without a bound",
     given { commit_locks: Some(CommitLocks::Bounded { pauses: 26 }) };
 
+    ARIA_IGNORES_READS = "aria_ignores_reads" in "ARIA" on "ranges", CertificateOrLaw:
+    "ARIA in which a member commits although one before it writes what it has read";
+
+    ARIA_COMMITS_CONTESTED = "aria_commits_contested" in "ARIA" on "ycsb", CertificateOrLaw:
+    "ARIA in which two members of a batch commit writes of the same record";
+
+    ARIA_DECIDES_EARLY = "aria_decides_early" in "ARIA" on "counters", CertificateOrLaw:
+    "ARIA in which a member decides before all others have reserved";
+
+    ARIA_ENDS_EARLY = "aria_ends_early" in "ARIA" on "counters", CertificateOrLaw:
+    "ARIA in which a member ends its part in the batch before it has installed its writes";
+
+    ARIA_IGNORES_FRESH = "aria_ignores_fresh" in "ARIA" on "ranges", CertificateOrLaw:
+    "ARIA's scans ask only the records that they have met, not those that were made behind them";
+
+    ARIA_STAYS = "aria_stays" in "ARIA" on "counters", Progress:
+    "ARIA in which a transaction that is rolled back stays in its batch";
+
     PHANTOM_BY_RETURNED_KEYS = "phantom_by_returned_keys" in "SILO" on "ranges", CertificateOrLaw:
     "SILO validates the rows that a scan returned, not the range that it was asked for";
 

@@ -14,8 +14,13 @@
 //! has scanned. A transaction that has scanned the leaf itself upgrades its shared lock and keeps
 //! the exclusive one. (This is next-key locking as in Gray and Reuter, with leaves as gaps.)
 //!
+//! **Plans.** If the locks [plan](Locks::PLANS), the locks of the announced records are acquired before the transaction
+//! runs, in the order of the records' names. A record that is announced more than once is locked once, in the
+//! strongest mode. Until the last of them is held, locks can wait. The first waits are for the ranges in which records of
+//! absent keys are made, when the transaction holds nothing.
+//!
 //! **Read committed** (degree 2 of Gray, Lorie, Putzolu and Traiger 1976): read locks are released
-//! as soon as the row is copied, and ranges are not locked. Reads for update, and so inserts and
+//! as soon as the row is copied, so they are not planned, and ranges are not locked. Reads for update, and so inserts and
 //! deletes, lock as usual.
 
 use super::{record_set::RecordSet, write_set::WriteSet};
@@ -60,6 +65,9 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         false
     }
 
+    /// Same as [`Protocol::PLANS`].
+    const PLANS: bool = false;
+
     /// Set if the protocol can acquire its write locks at commit.
     const DEFERS: bool = false;
 
@@ -93,6 +101,16 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
 
     /// Begins an attempt.
     fn begin(&self, core: &M::Core, owner: &mut Self::Owner, txn: Txn<'_>);
+
+    /// Returns true if planned locks are acquired in descending order of the records' names.
+    fn plans_descending(&self) -> bool {
+        false
+    }
+
+    /// Called when all planned locks are held and the transaction is about to run.
+    fn planned(&self, core: &M::Core, owner: &mut Self::Owner) {
+        let _ = (core, owner);
+    }
 
     /// Acquires the lock, or returns why not.
     fn acquire(
@@ -160,6 +178,15 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     }
 }
 
+/// Returns the mode in which a record is locked for an access.
+#[inline(always)]
+fn mode_for(intent: Intent) -> Mode {
+    match intent {
+        Intent::Update => Mode::Exclusive,
+        Intent::Read => Mode::Shared,
+    }
+}
+
 /// The protocol that locks with `L`.
 pub struct TwoPhaseLocking<L> {
     locks: L,
@@ -178,6 +205,8 @@ pub struct Worker<'s, M: Machine, L: Locks<M>> {
     pub(super) writes: WriteSet<'s, M, L::Words>,
     /// The guard that is locked only for an insertion.
     instant: Option<Instant<'s, M, L>>,
+    /// Records that the attempt has announced, and the modes in which they will be locked. Empty while it runs.
+    planned: Vec<(RecordRef<'s, M, L::Words>, Mode)>,
     owner: L::Owner,
 }
 
@@ -308,6 +337,7 @@ impl<L> TwoPhaseLocking<L> {
 impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     const ONE_COPY: bool = L::ONE_COPY;
     const ENTRY_BLOCKS: u64 = L::ENTRY_BLOCKS;
+    const PLANS: bool = L::PLANS;
     type Words = L::Words;
     type Worker<'s>
         = Worker<'s, M, L>
@@ -344,6 +374,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
             held: RecordSet::default(),
             writes: WriteSet::default(),
             instant: None,
+            planned: Vec::new(),
             owner: self.locks.owner(session),
         }
     }
@@ -351,6 +382,47 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     #[inline]
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut Worker<'s, M, L>, txn: Txn<'_>) {
         self.locks.begin(core, &mut worker.owner, txn);
+        if L::PLANS {
+            worker.planned.clear();
+        }
+    }
+
+    fn plan<'s>(
+        &'s self,
+        _: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Words>,
+        intent: Intent,
+    ) {
+        // At read committed a read lock is released at once, so it is not worth acquiring ahead.
+        if !self.short_reads || intent == Intent::Update {
+            worker.planned.push((record, mode_for(intent)));
+        }
+    }
+
+    fn follow_plan<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+    ) -> Result<(), Abort> {
+        let mut planned = std::mem::take(&mut worker.planned);
+        let is_shared = |mode: Mode| mode == Mode::Shared;
+        if core.is_planted(faults::ORDERED_BY_KEY_ALONE) {
+            planned.sort_by_key(|(record, mode)| (record.key(core), is_shared(*mode)));
+        } else if !core.is_planted(faults::ORDERED_AS_PLANNED) {
+            // The exclusive mode sorts first, so a record is locked in its strongest mode.
+            planned.sort_unstable_by_key(|(record, mode)| (record.name(), is_shared(*mode)));
+            planned.dedup_by_key(|(record, _)| record.name());
+        }
+        if self.locks.plans_descending() {
+            planned.reverse();
+        }
+        let mut locks = planned.iter();
+        let locked = locks.try_for_each(|(record, mode)| self.lock(core, worker, *record, *mode));
+        planned.clear();
+        worker.planned = planned;
+        self.locks.planned(core, &mut worker.owner);
+        locked
     }
 
     #[inline]

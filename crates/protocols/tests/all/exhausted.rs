@@ -96,7 +96,14 @@ impl<P: Protocol<Explored>> Rig<P> {
         self.protocol.begin(
             core,
             worker,
-            Txn { id: TxnId::new(0, 1), age: None, attempt: 0, read_only: false, partitions: &[] },
+            Txn {
+                id: TxnId::new(0, 1),
+                age: None,
+                attempt: 0,
+                read_only: false,
+                partitions: &[],
+                planned: false,
+            },
         );
         let attempt = body(worker).and_then(|result| {
             let prepared = self.protocol.prepare(core, worker)?;

@@ -106,7 +106,14 @@ impl<M: Machine, P: Protocol<M, Words: Versioned>> Rig<M, P> {
         self.protocol.begin(
             core,
             worker,
-            Txn { id: TxnId::new(0, 1), age: None, attempt: 0, read_only, partitions: &[] },
+            Txn {
+                id: TxnId::new(0, 1),
+                age: None,
+                attempt: 0,
+                read_only,
+                partitions: &[],
+                planned: false,
+            },
         );
     }
 

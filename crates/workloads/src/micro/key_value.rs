@@ -20,8 +20,8 @@ use crate::stream::Stream;
 use crate::variation::explored;
 use crate::zipf::Zipf;
 use txn::{
-    Abort, Access, Client, Column, ColumnType, Conservation, Loader, Schema, TableId, TableSchema,
-    Workload,
+    Abort, Access, Client, Column, ColumnType, Conservation, Loader, Planned, Schema, TableId,
+    TableSchema, Workload,
 };
 
 /// Length in bytes of a key, and of a value that is a number.
@@ -199,6 +199,10 @@ impl Client for KeyValueClient {
 
     fn partitions(&self, out: &mut Vec<u64>) {
         out.push(0);
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        self.rows.plan(out);
     }
 
     fn read_only(&self) -> bool {

@@ -3,7 +3,7 @@
 //! A transaction that sees a broken law counts it and commits, so that only consistent views are counted. The ledger is a
 //! table with a column for each kind of procedure and a row for each worker.
 
-use txn::{Abort, Access, Column, ColumnSet, ColumnType, Loader, TableId, TableSchema};
+use txn::{Abort, Access, Column, ColumnSet, ColumnType, Loader, Planned, TableId, TableSchema};
 
 /// Number of rows. Workers beyond this number share rows.
 pub(super) const ROWS: u64 = 64;
@@ -41,6 +41,11 @@ impl Ledger {
         let seen = u64::from_le_bytes(bytes).wrapping_add(1);
         access.update(self.table, row.into(), law, &seen.to_le_bytes())?;
         Ok(())
+    }
+
+    /// Plans the accesses of [`Ledger::count`].
+    pub fn plan(&self, worker: usize) -> Planned {
+        Planned::write(self.table, worker as u64 % ROWS, ColumnSet::EVERY)
     }
 
     /// Returns what committed transactions have seen broken, if anything.

@@ -5,7 +5,7 @@
 //! sum of all counters is the number of updates that have committed.
 
 use crate::cell::cell;
-use txn::{Abort, Access, ColumnSet, Intent, TableId};
+use txn::{Abort, Access, ColumnSet, Intent, Planned, TableId};
 
 /// The only table of these benchmarks.
 pub(super) const TABLE: TableId = TableId(0);
@@ -48,6 +48,13 @@ impl RowSet {
                 self.keys.push(key);
             }
         }
+    }
+
+    /// Adds the accesses to `out`.
+    pub(super) fn plan(&self, out: &mut Vec<Planned>) {
+        let intent = if self.updates { Intent::Update } else { Intent::Read };
+        let columns = self.columns;
+        out.extend(self.keys.iter().map(|&key| Planned { table: TABLE, key, columns, intent }));
     }
 
     /// Accesses the rows.

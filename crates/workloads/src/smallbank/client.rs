@@ -5,7 +5,7 @@ use super::{
 };
 use crate::cell::{cell, increase};
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, Intent, TableId};
+use txn::{Abort, Access, Client, Intent, Planned, TableId};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 6] = [
@@ -100,6 +100,13 @@ impl SmallBankClient {
             increase(access, LEDGER, self.ledger_row, COLUMN, amount)?;
         }
         Ok(())
+    }
+
+    /// Returns true if the drawn procedure changes the bank's total money and there is an audit.
+    fn notes_change(&self) -> bool {
+        let changes = [Drawn::DepositChecking, Drawn::WriteCheck].contains(&self.drawn)
+            || matches!(self.drawn, Drawn::TransactSavings(_));
+        self.options.audit && changes
     }
 
     fn balance<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
@@ -238,11 +245,37 @@ impl Client for SmallBankClient {
         match self.drawn {
             Drawn::Balance => {}
             Drawn::Amalgamate | Drawn::SendPayment => out.push(second % self.options.partitions),
-            Drawn::DepositChecking | Drawn::TransactSavings(_) | Drawn::WriteCheck => {
-                if self.options.audit {
-                    out.push(self.ledger_row % self.options.partitions);
-                }
-            }
+            Drawn::DepositChecking | Drawn::TransactSavings(_) | Drawn::WriteCheck => {}
+        }
+        if self.notes_change() {
+            out.push(self.ledger_row % self.options.partitions);
+        }
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        let [customer, other] = self.customers;
+        let read = |table, customer| Planned::read(table, customer, COLUMN);
+        let write = |table, customer| Planned::write(table, customer, COLUMN);
+        out.push(read(ACCOUNTS, customer));
+        match self.drawn {
+            Drawn::Balance => out.extend([read(SAVINGS, customer), read(CHECKING, customer)]),
+            Drawn::DepositChecking => out.push(write(CHECKING, customer)),
+            Drawn::TransactSavings(_) => out.push(write(SAVINGS, customer)),
+            Drawn::Amalgamate => out.extend([
+                read(ACCOUNTS, other),
+                write(SAVINGS, customer),
+                write(CHECKING, customer),
+                write(CHECKING, other),
+            ]),
+            Drawn::WriteCheck => out.extend([read(SAVINGS, customer), write(CHECKING, customer)]),
+            Drawn::SendPayment => out.extend([
+                read(ACCOUNTS, other),
+                write(CHECKING, customer),
+                write(CHECKING, other),
+            ]),
+        }
+        if self.notes_change() {
+            out.push(write(LEDGER, self.ledger_row));
         }
     }
 

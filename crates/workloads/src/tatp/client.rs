@@ -8,7 +8,7 @@ use super::{
 use crate::cell::{add, cell};
 use crate::stream::Stream;
 use std::ops::ControlFlow;
-use txn::{Abort, Access, Client, ColumnSet, Direction, Intent, KeyRange};
+use txn::{Abort, Access, Client, ColumnSet, Direction, Intent, KeyRange, Planned};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 7] = [
@@ -268,6 +268,31 @@ impl Client for TatpClient {
         // The ledger is in the first partition.
         if self.audit && self.procedure >= 4 {
             out.push(0);
+        }
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        let Inputs { subscriber, kind, .. } = self.inputs;
+        let (facility, every) = (self.facility(), ColumnSet::EVERY);
+        match self.procedure {
+            0 => out.push(Planned::read(SUBSCRIBERS, subscriber, every)),
+            1 => out.push(Planned::read(FACILITIES, facility, ACTIVE)),
+            2 => out.push(Planned::read(ACCESS_INFO, subscriber * TYPES + kind, every)),
+            3 => out.extend([
+                Planned::write(SUBSCRIBERS, subscriber, BIT),
+                Planned::write(FACILITIES, facility, DATA_A),
+            ]),
+            procedure => out.extend([
+                Planned::read(NUMBERS, subscriber + 1, every),
+                match procedure {
+                    4 => Planned::write(SUBSCRIBERS, subscriber, LOCATION),
+                    _ => Planned::whole(FORWARDINGS, self.forwarding()),
+                },
+            ]),
+        }
+        if self.audit && self.procedure >= 4 {
+            let what = if self.procedure == 4 { MOVED } else { FORWARDED };
+            out.push(Planned::write(LEDGER, self.ledger_row, what));
         }
     }
 

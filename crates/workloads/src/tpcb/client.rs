@@ -4,7 +4,7 @@ use super::{ACCOUNTS, BALANCE, BRANCHES, HISTORY, MOST_AMOUNT, TELLERS};
 use super::{TELLERS_OF_BRANCH, TpcbOptions, law};
 use crate::cell::{add, increase};
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, Intent};
+use txn::{Abort, Access, Client, Intent, Planned};
 
 /// One worker's stream of account updates.
 #[derive(Clone, Debug)]
@@ -47,6 +47,13 @@ impl TpcbClient {
         self.account
     }
 
+    /// Returns the key of the row of the history that the drawn update inserts.
+    fn history(&self) -> u64 {
+        let branch = self.teller / TELLERS_OF_BRANCH;
+        let number = self.of_branches[branch as usize] - 1;
+        law::history_key(self.worker, (branch, self.options.branches), number)
+    }
+
     /// Returns the drawn amount.
     pub fn amount(&self) -> i64 {
         self.amount
@@ -87,8 +94,7 @@ impl Client for TpcbClient {
         for (place, word) in row.as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *place = word.to_le_bytes();
         }
-        let number = self.of_branches[branch as usize] - 1;
-        let key = law::history_key(self.worker, (branch, self.options.branches), number);
+        let key = self.history();
         let inserted = access.insert(HISTORY, key.into(), &row)?;
         assert!(inserted, "row {key} of the history is there before its transaction");
         increase(access, TELLERS, self.teller, BALANCE, amount)?;
@@ -99,5 +105,14 @@ impl Client for TpcbClient {
     fn partitions(&self, out: &mut Vec<u64>) {
         out.push(self.teller / TELLERS_OF_BRANCH);
         out.push(self.account / self.options.accounts);
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        out.extend([
+            Planned::write(ACCOUNTS, self.account, BALANCE),
+            Planned::whole(HISTORY, self.history()),
+            Planned::write(TELLERS, self.teller, BALANCE),
+            Planned::write(BRANCHES, self.teller / TELLERS_OF_BRANCH, BALANCE),
+        ]);
     }
 }

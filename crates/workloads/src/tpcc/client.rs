@@ -8,7 +8,7 @@ use super::load;
 use super::mix::Mix;
 use super::row::{Buffers, Digest};
 use crate::stream::Stream;
-use txn::{Abort, Access, Client};
+use txn::{Abort, Access, Client, Planned};
 
 /// One worker's terminal. It is bound to a home warehouse (worker modulo warehouses). For Stock-Level it is
 /// also bound to a district of that warehouse (clause 2.8.1.1: the next district once all warehouses have a
@@ -134,6 +134,10 @@ impl Client for TpccClient {
             Drawn::Payment { residence, .. } => out.push(residence.warehouse),
             Drawn::OrderStatus { .. } | Drawn::Delivery { .. } | Drawn::StockLevel { .. } => {}
         }
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        self.desk.plan(&self.drawn, out);
     }
 
     fn read_only(&self) -> bool {

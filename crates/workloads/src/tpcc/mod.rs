@@ -51,6 +51,7 @@ mod options;
 mod order_entry;
 mod order_status;
 mod payment;
+mod plan;
 mod row;
 mod stock_level;
 mod text;

@@ -4,7 +4,7 @@ use super::columns::{CHANGED, CONSTANT, CONSTANT_BYTES, TOUCHED, TOUCHED_BYTES};
 use super::draw::{Drawn, OrderLine, draw};
 use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, ColumnSet, TableId};
+use txn::{Abort, Access, Client, ColumnSet, Planned, TableId};
 
 /// Largest number of lines of an order.
 const MOST_LINES: usize = 15;
@@ -194,6 +194,27 @@ impl Client for TpccAccessesClient {
             Drawn::Payment { customer, .. } => {
                 out.push(customer / (self.records.customers * DISTRICTS));
             }
+        }
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        match self.drawn {
+            Drawn::NewOrder { district, customer } => {
+                out.push(Planned::read(WAREHOUSE, self.home, CONSTANT));
+                out.push(Planned::write(DISTRICT, district, TOUCHED));
+                out.push(Planned::read(CUSTOMER, customer, CONSTANT));
+                out.extend(self.lines.iter().flat_map(|line| {
+                    [
+                        Planned::read(ITEM, self.items + line.item, TOUCHED),
+                        Planned::write(STOCK, line.stock, TOUCHED),
+                    ]
+                }));
+            }
+            Drawn::Payment { district, customer } => out.extend([
+                Planned::write(WAREHOUSE, self.home, CHANGED),
+                Planned::write(DISTRICT, district, TOUCHED),
+                Planned::write(CUSTOMER, customer, CHANGED),
+            ]),
         }
     }
 

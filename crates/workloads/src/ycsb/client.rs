@@ -8,7 +8,7 @@ use crate::distinct::KeyDraw;
 use crate::stream::Stream;
 use crate::zipf::Zipf;
 use std::ops::ControlFlow;
-use txn::{Abort, Access, Client, ColumnSet, Direction, KeyRange};
+use txn::{Abort, Access, Client, ColumnSet, Direction, KeyRange, Planned};
 
 /// The action on one key, and the field that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +209,23 @@ impl Client for YcsbClient {
         // Neighboring keys are in different partitions, so scans declare none.
         if !self.scans || self.options.partitions == 1 {
             out.extend_from_slice(self.homes.drawn());
+        }
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        let whole = self.options.all_fields;
+        for (key, what) in self.keys.iter().zip(&self.accesses) {
+            let column = ColumnSet::one(what.field as usize);
+            let read = if whole { ColumnSet::EVERY } else { column };
+            out.push(match what.action {
+                Action::Read => Planned::read(USERTABLE, *key, read),
+                Action::Update if self.options.read_modify_write => {
+                    Planned::write(USERTABLE, *key, read)
+                }
+                Action::Update => Planned::write(USERTABLE, *key, column),
+                Action::Insert => Planned::whole(USERTABLE, *key),
+                Action::Scan(_) => continue,
+            });
         }
     }
 

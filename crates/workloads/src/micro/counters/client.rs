@@ -4,7 +4,7 @@ use super::{ADDED, BALANCE, BROKEN, COUNT, CountersOptions, LEDGER_ROWS, PAIR_TO
 use crate::cell::{add, cell, increase};
 use crate::distinct::KeyDraw;
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, ColumnSet, Intent, TableId};
+use txn::{Abort, Access, Client, ColumnSet, Intent, Planned, TableId};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 5] = ["increment", "transfer", "sum", "move", "report"];
@@ -330,6 +330,47 @@ impl Client for CountersClient {
         }
         if self.drawn != Drawn::Sum {
             out.extend(partitioning.of(self.ledger_row));
+        }
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        // Where locks are upgraded, every other increment is planned as a read only, and the others as both.
+        let balance = |out: &mut Vec<Planned>, counter, intent| {
+            let (table, key) = self.options.place(counter);
+            out.push(Planned { table, key, columns: BALANCE, intent });
+        };
+        match self.drawn {
+            Drawn::Increment => {
+                for (at, counter) in self.keys.iter().enumerate() {
+                    let (table, key) = self.options.place(*counter);
+                    if self.options.lock_upgrade {
+                        out.push(Planned::read(table, key, COUNT));
+                    }
+                    if !self.options.lock_upgrade || at % 2 == 0 {
+                        out.push(Planned::write(table, key, COUNT));
+                    }
+                }
+            }
+            Drawn::Transfer { .. } => {
+                balance(out, self.keys[0] * 2, self.intent());
+                balance(out, self.keys[0] * 2 + 1, self.intent());
+            }
+            Drawn::Sum => {
+                for pair in &self.keys {
+                    balance(out, pair * 2, Intent::Read);
+                    balance(out, pair * 2 + 1, Intent::Read);
+                }
+            }
+            Drawn::Move { .. } => {
+                let table = self.options.token_table();
+                out.extend(self.keys.iter().map(|key| Planned::whole(table, *key)));
+            }
+            Drawn::Report => {}
+        }
+        let adds = self.drawn == Drawn::Increment && !self.options.only_increments();
+        if adds || self.drawn == Drawn::Report {
+            let column = if adds { ADDED } else { BROKEN };
+            out.push(Planned::write(self.options.ledger(), self.ledger_row, column));
         }
     }
 

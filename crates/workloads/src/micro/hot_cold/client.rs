@@ -3,7 +3,7 @@
 use super::{HotColdOptions, INTEGERS};
 use crate::micro::row_set::RowSet;
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, Partitioning};
+use txn::{Abort, Access, Client, Partitioning, Planned};
 
 /// One worker's stream of transactions.
 #[derive(Clone, Debug)]
@@ -72,6 +72,10 @@ impl Client for HotColdClient {
 
     fn partitions(&self, out: &mut Vec<u64>) {
         out.extend(self.rows.keys.iter().filter_map(|key| self.partitioning.of(*key)));
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        self.rows.plan(out);
     }
 
     fn read_only(&self) -> bool {

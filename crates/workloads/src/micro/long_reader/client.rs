@@ -4,7 +4,7 @@ use super::{AMOUNT, LEDGER, LEDGER_ROWS, LOADED, LongReaderOptions, ROWS, sum};
 use crate::cell::add;
 use crate::stream::Stream;
 use crate::zipf::Zipf;
-use txn::{Abort, Access, Client, Direction, Intent, KeyRange};
+use txn::{Abort, Access, Client, Direction, Intent, KeyRange, Planned};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 3] = ["scan", "update", "report"];
@@ -102,6 +102,16 @@ impl Client for LongReaderClient {
             }
         }
         Ok(())
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        match self.drawn {
+            Drawn::Update { from, to, .. } => {
+                out.extend([from, to].map(|key| Planned::write(ROWS, key, AMOUNT)));
+            }
+            Drawn::Report => out.push(Planned::write(LEDGER, self.ledger_row, AMOUNT)),
+            Drawn::Scan(..) => {}
+        }
     }
 
     fn read_only(&self) -> bool {

@@ -7,7 +7,9 @@ use super::{
 };
 use crate::stream::Stream;
 use std::ops::ControlFlow;
-use txn::{Abort, Access, Client, Direction, Intent, OwnedKeys, RowLayout, SecondaryIndex};
+use txn::{
+    Abort, Access, Client, Direction, Intent, OwnedKeys, Planned, RowLayout, SecondaryIndex,
+};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 5] = ["move", "replace", "find", "census", "report"];
@@ -96,8 +98,7 @@ impl NotesClient {
         marks: [u32; 2],
         twice: bool,
     ) -> Result<bool, Abort> {
-        // Half of the moves upgrade their locks.
-        let intent = if characters.is_multiple_of(2) { Intent::Read } else { Intent::Update };
+        let intent = intent_of_move(characters);
         let (giver, taker) =
             match (self.seen(access, from, intent)?, self.seen(access, to, intent)?) {
                 (Seen::Broken, _) | (_, Seen::Broken) => return Ok(false),
@@ -180,6 +181,11 @@ impl NotesClient {
     }
 }
 
+/// Returns the intent with which a move reads. Half of the moves upgrade their locks.
+fn intent_of_move(characters: u64) -> Intent {
+    if characters.is_multiple_of(2) { Intent::Read } else { Intent::Update }
+}
+
 impl Client for NotesClient {
     /// Draws the next procedure. Call it only after the previous procedure has committed or was given up, as
     /// a worker does.
@@ -225,6 +231,26 @@ impl Client for NotesClient {
             Drawn::Report => false,
         };
         if right { Ok(()) } else { self.report(access) }
+    }
+
+    /// Plans the notes whose keys are drawn. A move can be planned as reads, although it writes.
+    fn plan(&self, out: &mut Vec<Planned>) {
+        match self.drawn {
+            Drawn::Move { from, to, characters, .. } => {
+                let intent = intent_of_move(characters);
+                let planned = |key| Planned { table: NOTES, key, columns: ALL, intent };
+                out.extend([from, to].map(planned));
+            }
+            Drawn::Replace { note, by } => {
+                out.extend([note, by].map(|key| Planned::whole(NOTES, key)));
+            }
+            Drawn::Census => {
+                let keys = 0..self.options.keys();
+                out.extend(keys.map(|key| Planned::read(NOTES, key, ALL)));
+            }
+            Drawn::Report => out.push(LEDGER.plan(self.worker)),
+            Drawn::Find { .. } => {}
+        }
     }
 
     fn read_only(&self) -> bool {

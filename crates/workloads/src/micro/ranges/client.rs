@@ -4,7 +4,7 @@ use super::law::{first_rows, queue_is_right, rows};
 use super::{CLAIMS, LEDGER, QUEUE, RangesOptions, VALUE, WEIGHTS, number_at};
 use crate::stream::Stream;
 use std::collections::BTreeMap;
-use txn::{Abort, Access, Client, Direction, KeyRange};
+use txn::{Abort, Access, Client, Direction, KeyRange, Planned};
 
 /// Largest weight that a shift moves. It is more than the loaded weight of a row, so that rows are emptied.
 const WEIGHT_MOVED: u64 = 4;
@@ -232,6 +232,16 @@ impl Client for RangesClient {
             Drawn::Report => false,
         };
         if right { Ok(()) } else { self.note(access) }
+    }
+
+    /// Plans the rows whose keys are drawn. The others are those that scans find.
+    fn plan(&self, out: &mut Vec<Planned>) {
+        match self.drawn {
+            Drawn::Shift { to, .. } => out.push(Planned::whole(WEIGHTS, to)),
+            Drawn::Claim { key, .. } => out.push(Planned::whole(CLAIMS, key)),
+            Drawn::Report => out.push(LEDGER.plan(self.worker)),
+            Drawn::Sum { .. } | Drawn::Push | Drawn::Pop => {}
+        }
     }
 
     fn read_only(&self) -> bool {

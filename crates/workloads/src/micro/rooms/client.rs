@@ -5,7 +5,7 @@ use super::{
     BADGE, BY_BADGE, BY_ROOM, COINS, COINS_LOADED, LEDGER, PEOPLE, Person, ROOM, RoomsOptions,
 };
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, Direction, KeyRange, SecondaryIndex, TableId};
+use txn::{Abort, Access, Client, Direction, KeyRange, Planned, SecondaryIndex, TableId};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 6] = ["go", "pay", "badge", "replace", "census", "report"];
@@ -303,6 +303,20 @@ impl Client for RoomsClient {
             Drawn::Report => false,
         };
         if right { Ok(()) } else { self.note(access) }
+    }
+
+    /// Plans the people whose keys are drawn. Entries of indexes are not known.
+    fn plan(&self, out: &mut Vec<Planned>) {
+        match self.drawn {
+            Drawn::Go { person, .. } | Drawn::Badge { person, .. } => {
+                out.push(Planned::whole(PEOPLE, person));
+            }
+            Drawn::Replace { person, by } => {
+                out.extend([Planned::whole(PEOPLE, person), Planned::whole(PEOPLE, by)]);
+            }
+            Drawn::Report => out.push(LEDGER.plan(self.worker)),
+            Drawn::Pay { .. } | Drawn::Census => {}
+        }
     }
 
     fn read_only(&self) -> bool {

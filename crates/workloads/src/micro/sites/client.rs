@@ -4,7 +4,7 @@ use super::SitesOptions;
 use crate::micro::row_set::RowSet;
 use crate::stream::Stream;
 use crate::zipf::Zipf;
-use txn::{Abort, Access, Client};
+use txn::{Abort, Access, Client, Planned};
 
 /// Names of the kinds of procedures, in the order of [`Client::kind`].
 pub const KIND_NAMES: [&str; 2] = ["local", "multisite"];
@@ -71,6 +71,10 @@ impl Client for SitesClient {
 
     fn partitions(&self, out: &mut Vec<u64>) {
         out.extend(self.rows.keys.iter().map(|key| key / self.options.site_rows));
+    }
+
+    fn plan(&self, out: &mut Vec<Planned>) {
+        self.rows.plan(out);
     }
 
     fn read_only(&self) -> bool {
