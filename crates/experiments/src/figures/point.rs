@@ -49,7 +49,7 @@ impl Point {
     /// Returns the reason why the run can't be simulated yet, if there is one.
     pub fn unable(&self) -> Option<String> {
         match self {
-            Point::Setting(_) => None,
+            Point::Setting(setting) => setting.unable(),
             Point::Program(program) => program.unable(),
         }
     }

@@ -1,0 +1,1 @@
+//! Tests checks on invented records.
