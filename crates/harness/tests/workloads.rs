@@ -288,7 +288,7 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
         ..Default::default()
     };
     certified(&HotCold::new(hot.clone()).expect("good options"));
-    let anywhere = HotColdOptions { remote: 0, anywhere: true, ..hot };
+    let anywhere = HotColdOptions { remote: 0, anywhere: true, whole_records: true, ..hot };
     certified_under(SERIAL, &HotCold::new(anywhere).expect("good options"));
     let sites = SitesOptions { site_rows: 50, updates: true, ..SitesOptions::default() };
     certified(&Sites::new(sites).expect("good options"));

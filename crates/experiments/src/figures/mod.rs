@@ -76,6 +76,8 @@ impl Paper {
 }
 
 #[cfg(test)]
+mod judging;
+#[cfg(test)]
 mod statements;
 #[cfg(test)]
 mod tests;

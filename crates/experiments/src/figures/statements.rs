@@ -38,7 +38,7 @@ fn every_statement_is_a_check_of_its_figure() {
             }
         }
     }
-    assert!(rows().len() == 69 && checked >= 79, "{} rows, {checked} checks", rows().len());
+    assert!(rows().len() == 104 && checked >= 140, "{} rows, {checked} checks", rows().len());
 }
 
 #[test]

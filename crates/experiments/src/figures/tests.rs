@@ -34,7 +34,7 @@ fn spent(throughput: f64) -> RunRecord {
 }
 
 /// Returns a record of `setting` with a throughput.
-fn record_of(setting: &Setting, throughput: f64) -> RunRecord {
+pub(super) fn record_of(setting: &Setting, throughput: f64) -> RunRecord {
     let mut protocol_options = BTreeMap::new();
     let mut architecture_options = BTreeMap::new();
     for (given, settings) in [

@@ -8,7 +8,7 @@ const READS: &str = "reads";
 const LATER: [&str; 2] = ["Delegation", "DORA"];
 
 fn updates(effort: Effort) -> Vec<Series> {
-    hot_cold(effort, "--updates").architectures("", &THREE, "DL_DETECT", effort)
+    hot_cold(effort, UPDATES).architectures("", &THREE, "DL_DETECT", effort)
 }
 
 pub(super) const FIGURE_A: Figure = Figure {
@@ -112,7 +112,7 @@ pub(super) const FIGURE_C: Figure = Figure {
     remarks: &[RECORDS, PLACED, "Transactions search for deadlocks though there are none."],
     x: THREADS,
     series: |effort| {
-        let work = hot_cold(effort, "--updates --key-order");
+        let work = hot_cold(effort, &format!("{UPDATES} --key-order"));
         work.architectures("", &[SE, DELEGATION], "DL_DETECT", effort)
     },
     panels: &[throughput("", "")],

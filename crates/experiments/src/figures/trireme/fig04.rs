@@ -8,7 +8,7 @@ const CALM: &str = "calm";
 const LATER: [&str; 2] = ["Delegation", "DORA"];
 
 fn no_wait(effort: Effort) -> Vec<Series> {
-    hot_cold(effort, "--updates").architectures("", &THREE, "NO_WAIT", effort)
+    hot_cold(effort, UPDATES).architectures("", &THREE, "NO_WAIT", effort)
 }
 
 /// Returns a finding that each of `names` collapses when a second thread is added.
@@ -62,7 +62,7 @@ pub(super) const FIGURE_B: Figure = Figure {
     remarks: &[RECORDS, PLACED, "SILO has no data-oriented version (3.5)."],
     x: THREADS,
     series: |effort| {
-        let work = hot_cold(effort, "--updates");
+        let work = hot_cold(effort, UPDATES);
         work.architectures("", &[SE, DELEGATION], "SILO", effort)
     },
     panels: &[throughput("", "")],
@@ -118,13 +118,11 @@ pub(super) const FIGURE_C: Figure = Figure {
     x: THREADS,
     series: |effort| {
         let mut all = no_wait(effort);
-        let calm = hot_cold(effort, "--hot-records 0 --hot-accesses 0 --remote 2 --updates");
+        let options = format!("--hot-records 0 --hot-accesses 0 --remote 2 {UPDATES}");
+        let calm = hot_cold(effort, &options);
         let threads = ALL as usize;
         // Under shared-everything keys are drawn in the same way, though nothing is stored apart.
-        let divided = hot_cold(
-            effort,
-            "--hot-records 0 --hot-accesses 0 --remote 2 --updates --partitions 72",
-        );
+        let divided = hot_cold(effort, &format!("{options} --partitions 72"));
         for on in THREE {
             let work = if on.name == SE.name { &divided } else { &calm };
             let points = vec![Point::placed((ALL, work.under(on, "NO_WAIT", threads)))];

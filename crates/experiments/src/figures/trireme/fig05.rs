@@ -12,10 +12,10 @@ const PACKED: &str = "packed";
 const READS: &str = "reads";
 
 fn series(effort: Effort) -> Vec<Series> {
-    let work = hot_cold(effort, "--updates");
+    let work = hot_cold(effort, UPDATES);
     let mut all = work.protocols("", &PROTOCOLS, effort);
     all.extend(work.architectures("", &[PSE], "", effort));
-    let packed = hot_cold(effort, "--packed --updates");
+    let packed = hot_cold(effort, &format!("{UPDATES} --packed"));
     all.extend(packed.architectures(PACKED, &[PSE], "", effort));
     all.extend(hot_cold(effort, "").architectures(READS, &[PSE], "", effort));
     all

@@ -13,8 +13,8 @@ pub(super) const FIGURE_A: Figure = Figure {
     machine: MACHINE,
     remarks: &[
         SCATTERED,
-        "SILO copies the record before it copies the fields for the procedure; the others copy the fields alone. \
-         Protocols are under shared-everything, Delegation is with DL_DETECT.",
+        "SILO copies each record of 1 KB before it reads a field of it (4.4.1). Protocols are under shared-everything, \
+         Delegation is with DL_DETECT.",
     ],
     x: THREADS,
     series: |effort| {
@@ -71,10 +71,10 @@ pub(super) const FIGURE_B: Figure = Figure {
     title: "YCSB, updates, theta 0.8",
     section: "4.4.2",
     machine: MACHINE,
-    remarks: &[SCATTERED, "Protocols are under shared-everything."],
+    remarks: &[SCATTERED, UNDONE, "Protocols are under shared-everything."],
     x: THREADS,
     series: |effort| {
-        let work = ycsb("--theta 0.8 --read-ratio 0");
+        let work = ycsb_updates("--theta 0.8 --read-ratio 0");
         let mut all = work.protocols("", &PROTOCOLS, effort);
         all.extend(work.architectures("", &[PSE], "", effort));
         all

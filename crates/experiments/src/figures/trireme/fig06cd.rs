@@ -33,12 +33,12 @@ pub(super) const FIGURE_C: Figure = Figure {
     title: "YCSB, updates, by skew, 72 threads",
     section: "4.4.2",
     machine: MACHINE,
-    remarks: &[SCATTERED, "Protocols are under shared-everything."],
+    remarks: &[SCATTERED, UNDONE, "Protocols are under shared-everything."],
     x: "theta",
     series: |effort| {
         let full = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9][..];
         let thetas = effort.pick(full, &[0.0, 0.4, 0.6, 0.8, 0.9]);
-        by(thetas, |theta| ycsb(&format!("--theta {theta} --read-ratio 0")))
+        by(thetas, |theta| ycsb_updates(&format!("--theta {theta} --read-ratio 0")))
     },
     panels: &[throughput("", "")],
     checks: &[
@@ -73,8 +73,8 @@ pub(super) const FIGURE_C: Figure = Figure {
 fn with_writers(writers: f64) -> Work {
     match ON_ALL - writers as usize {
         // The option binds no thread if there are no readers.
-        0 => ycsb("--theta 0.8 --read-ratio 0"),
-        readers => ycsb(&format!("--theta 0.8 --reader-workers {readers}")),
+        0 => ycsb_updates("--theta 0.8 --read-ratio 0"),
+        readers => ycsb_updates(&format!("--theta 0.8 --reader-workers {readers}")),
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) const FIGURE_D: Figure = Figure {
     title: "YCSB, theta 0.8, threads that read beside threads that write, 72 threads",
     section: "4.4.3",
     machine: MACHINE,
-    remarks: &[SCATTERED, "Protocols are under shared-everything."],
+    remarks: &[SCATTERED, UNDONE, "Protocols are under shared-everything."],
     x: "Writers",
     series: |effort| {
         let full = &[0.0, 9.0, 18.0, 27.0, 36.0, 45.0, 54.0, 63.0, 72.0][..];

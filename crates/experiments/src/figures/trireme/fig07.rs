@@ -115,7 +115,7 @@ pub(super) const FIGURE_B: Figure = Figure {
     remarks: &[RECORDS, REMARK],
     x: THREADS,
     series: |effort| {
-        let mut all = lines_of(&hot_cold(effort, "--updates"), "", effort);
+        let mut all = lines_of(&hot_cold(effort, UPDATES), "", effort);
         all.extend(lines_of(&hot_cold(effort, ""), READS, effort));
         all
     },

@@ -23,7 +23,7 @@ fn foedus(group: &'static str, effort: Effort) -> Vec<Series> {
     let mut pcc = work.line((group, "PCC"), (SE, "NO_WAIT"), effort);
     for (_, point) in &mut pcc.points {
         if let Point::Setting(setting) = point {
-            "write-locks=commit".clone_into(&mut setting.protocol_options);
+            "lock-form=counter write-locks=commit".clone_into(&mut setting.protocol_options);
         }
     }
     all.push(pcc);

@@ -9,8 +9,9 @@
 //! because each of Trireme's threads has a heap of its own (section 3). Without partitions, pages alternate over the
 //! sockets in use.
 //!
-//! DL_DETECT has no timeout, and aborts only to resolve deadlocks (3.1). Optimistic protocols copy each record that they
-//! read (4.4.1). NO_WAIT's locks are counters in the records (3.2). Everything else of a protocol is as usual.
+//! DL_DETECT has no timeout, and aborts only to resolve deadlocks (3.1). NO_WAIT's locks are counters in the records (3.2).
+//! Optimistic protocols copy each record that they read (4.4.1), and all protocols that can abort copy what they update, for
+//! the undo log or as a private copy (3.1). Everything else of a protocol is as usual, its pauses after aborts too.
 
 mod fig02;
 mod fig02cd;
@@ -70,7 +71,7 @@ const FEW: f64 = 8.0;
 
 /// Remark of all figures of hot and cold records.
 const RECORDS: &str = "The table has 40 million records instead of 100, and 10 million with --quick: a run needs 7 and 1.8 GB. All of them \
-     are many times as large as the caches.";
+     are many times as large as the caches. A transaction accesses its hot records first, which the paper leaves open.";
 
 /// Remark of figures with lines of partitioned architectures.
 const PLACED: &str = "A partitioned architecture has a partition for each thread, on the thread's socket. Shared-everything has one, whose \
@@ -78,7 +79,11 @@ const PLACED: &str = "A partitioned architecture has a partition for each thread
 
 /// Remark of figures of YCSB.
 const SCATTERED: &str = "Partitioned architectures have a partition for each thread, by key modulo their number; keys are drawn from the whole \
-                         table. A transaction reads all fields of a record, or writes one.";
+                         table. An access reads or writes one of the ten fields.";
+
+/// Remark of figures of YCSB with updates.
+const UNDONE: &str = "All protocols copy the record of 1 KB in each access: two-phase locking for its undo log, SILO as its private copy (3.1). \
+                      PSE copies nothing, because it never aborts.";
 
 const BY_THREADS: Kind = lines(Measure::Throughput);
 

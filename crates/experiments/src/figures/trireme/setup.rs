@@ -33,25 +33,36 @@ pub(super) struct Work {
     options: String,
     /// Options that partitions need, without their number.
     divided: &'static str,
+    /// Set if records are updated in part. A protocol that can abort then keeps a copy of the record.
+    undone: bool,
 }
 
 /// Returns the work on hot and cold records with `options` (section 4.1).
 pub(super) fn hot_cold(effort: Effort, options: &str) -> Work {
     let records = effort.pick("40M", "10M");
     let options = format!("--records {records} {options}").trim_end().to_owned();
-    Work { name: "hot-cold", options, divided: "" }
+    Work { name: "hot-cold", options, divided: "", undone: false }
 }
+
+/// Options of updates of hot and cold records.
+pub(super) const UPDATES: &str = "--updates --whole-records";
 
 /// Returns the updates of ten of 72 records (section 5.1).
 pub(super) fn few_records() -> Work {
-    let options = "--records 72 --hot-records 0 --hot-accesses 0 --anywhere --updates".into();
-    Work { name: "hot-cold", options, divided: "" }
+    let options =
+        "--records 72 --hot-records 0 --hot-accesses 0 --anywhere --updates --whole-records";
+    Work { name: "hot-cold", options: options.into(), divided: "", undone: false }
 }
 
-/// Returns YCSB with `options` (section 4.1).
+/// Returns reads of YCSB with `options` (section 4.1).
 pub(super) fn ycsb(options: &str) -> Work {
-    let options = format!("--records 20M --all-fields {options}");
-    Work { name: "ycsb", options, divided: "--scattered " }
+    let options = format!("--records 20M {options}");
+    Work { name: "ycsb", options, divided: "--scattered ", undone: false }
+}
+
+/// Returns YCSB with `options`, some of whose transactions update.
+pub(super) fn ycsb_updates(options: &str) -> Work {
+    Work { undone: true, ..ycsb(options) }
 }
 
 impl Work {
@@ -62,13 +73,17 @@ impl Work {
         protocol: &'static str,
         threads: usize,
     ) -> Setting {
-        let Work { name, options, divided } = self;
+        let Work { name, options, divided, undone } = self;
         let options = match architecture.engine {
             DEFAULT => options.clone(),
             _ => format!("{options} {divided}--partitions {threads}"),
         };
         let protocol = if architecture.engine == PSE.engine { BARE } else { protocol };
-        scheme(name, options, protocol, threads).under(architecture.engine)
+        let setting = scheme(name, options, protocol, threads).under(architecture.engine);
+        // Nothing is ever undone without aborts.
+        let optimistic = ["SILO", "TICTOC", "OCC", "MOCC"].contains(&protocol);
+        let copies = optimistic || *undone && protocol != BARE;
+        if copies { setting.accessing("copies=records") } else { setting }
     }
 
     /// Returns a line of `protocol` under `architecture`, called `name`, with a run for each number of threads.
@@ -106,8 +121,8 @@ impl Work {
     }
 }
 
-/// Returns the run of a protocol as the paper implements it.
-pub(super) fn scheme(
+/// Returns the run of a protocol with the options that it has in Trireme.
+fn scheme(
     workload: &'static str,
     options: String,
     protocol: &'static str,
@@ -115,8 +130,8 @@ pub(super) fn scheme(
 ) -> Setting {
     let setting = Setting::new(workload, options, protocol, threads);
     match protocol {
-        "DL_DETECT" => setting.with("lock-timeout=off"),
-        "SILO" | "TICTOC" | "OCC" | "MOCC" => setting.accessing("copies=records"),
+        "DL_DETECT" => setting.with("lock-timeout=off waits-for=per-core"),
+        "NO_WAIT" => setting.with("lock-form=counter write-locks=access"),
         _ => setting,
     }
 }

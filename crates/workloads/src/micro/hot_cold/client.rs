@@ -17,13 +17,13 @@ pub struct HotColdClient {
 
 impl HotColdClient {
     pub(super) fn of_worker(options: &HotColdOptions, worker: usize, seed: u64) -> HotColdClient {
-        let bytes = if options.updates { 8 } else { INTEGERS * 8 };
+        let integers = if options.updates && !options.whole_records { 1 } else { INTEGERS };
         HotColdClient {
             options: options.clone(),
             partitioning: options.partitioning(),
             home: worker as u64 % options.partitions,
             stream: Stream::of_worker(seed, worker),
-            rows: RowSet::new(options.updates, INTEGERS, bytes),
+            rows: RowSet::new(options.updates, integers, integers * 8),
         }
     }
 

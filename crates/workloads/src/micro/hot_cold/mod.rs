@@ -18,7 +18,7 @@
 //!   For records of other partitions, the partition is drawn anew for each record. A single partition is the
 //!   paper's shared-everything form. With `anywhere` a cold record is any one of the table, as are the 72 records,
 //!   each of which can have a partition of its own.
-//! - An update increments the first integer.
+//! - An update increments the first integer, or with `whole-records` sets all of them to the incremented one.
 
 mod client;
 mod variation;
@@ -60,6 +60,8 @@ pub struct HotColdOptions {
     pub partitions: u64,
     /// Set if records are updated. Otherwise they are read.
     pub updates: bool,
+    /// Set if an update changes all integers of a record. Otherwise it changes the first one.
+    pub whole_records: bool,
     /// Set if a transaction accesses its records in key order.
     pub key_order: bool,
 }
@@ -76,6 +78,7 @@ impl Default for HotColdOptions {
             anywhere: false,
             partitions: 1,
             updates: false,
+            whole_records: false,
             key_order: false,
         }
     }
@@ -100,6 +103,9 @@ impl Options for HotColdOptions {
         ),
         option("partitions", "Partitions, equal ranges of keys", |o| &mut o.partitions),
         option("updates", "Update the records; else they are read", |o| &mut o.updates),
+        option("whole-records", "An update changes all integers of a record; else one", |o| {
+            &mut o.whole_records
+        }),
         option("key-order", "A transaction accesses its records in the order of their keys", |o| {
             &mut o.key_order
         }),

@@ -22,6 +22,7 @@ impl HotCold {
             anywhere,
             partitions,
             updates: true,
+            whole_records: seed.is_multiple_of(2),
             key_order: seed.is_multiple_of(7),
         };
         HotCold::new(options).expect("good for every seed")
