@@ -2,7 +2,7 @@
 
 use engine::registry::{DEFAULT, declaration};
 use engine::{ACCESS_KNOBS, AccessOptions};
-use harness::run_record::{RunRecord, Settings, settings};
+use harness::run_record::{RunRecord, Setting as Value, Settings, settings};
 use machine::Native;
 use protocols::{KNOBS, Knob, ProtocolOptions, registry};
 use workloads::Options;
@@ -121,8 +121,21 @@ impl Setting {
         format!("{line} --machine {machine} --cores {cores}")
     }
 
-    /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload.
-    pub fn is_of(&self, options: &Settings, record: &RunRecord) -> bool {
+    /// Returns what the workload's options are if none is given.
+    pub fn default_options(&self) -> Settings {
+        let plain = Setting::new(self.workload, "", self.protocol, self.cores);
+        plain.workload_options().unwrap_or_default()
+    }
+
+    /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload, and
+    /// `defaults` those that nobody gave. A record that lacks an option is older than the option, which was then as it is by
+    /// default.
+    pub fn is_of(&self, options: &Settings, defaults: &Settings, record: &RunRecord) -> bool {
+        let known = &record.workload_options;
+        let as_found = |(name, value): (&String, &Value)| match known.get(name) {
+            Some(found) => found == value,
+            None => defaults.get(name) == Some(value),
+        };
         let shown = |of: &Settings, name: &str| of.get(name).map(ToString::to_string);
         let all_in = |of: &Settings, given| {
             pairs(given).all(|(name, value)| shown(of, name).as_deref() == Some(value))
@@ -131,7 +144,8 @@ impl Setting {
             && record.architecture == self.architecture
             && record.protocol == self.protocol
             && record.cores == self.cores
-            && record.workload_options == *options
+            && options.iter().all(as_found)
+            && known.keys().all(|name| options.contains_key(name))
             && shown(&record.protocol_options, "timestamp_allocation").as_deref()
                 == Some(self.timestamps)
             && all_in(&record.protocol_options, &self.protocol_options)

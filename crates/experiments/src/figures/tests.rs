@@ -246,6 +246,24 @@ fn records_find_their_places_by_their_settings() {
 }
 
 #[test]
+fn a_record_that_is_older_than_an_option_has_its_default() {
+    let plain = Setting::new("ycsb", "--records 20M --partitions 2", "SILO", 2);
+    let scattered = Setting { options: format!("{} --scattered", plain.options), ..plain.clone() };
+    let finds = |setting: &Setting, record: &RunRecord| {
+        Point::Setting(setting.clone()).recognised().is_some_and(|known| known.is_of(record))
+    };
+    let mut old = record_of(&plain, 1e6);
+    assert!(finds(&plain, &old) && !finds(&scattered, &old));
+    assert!(old.workload_options.remove("scattered").is_some());
+    assert!(finds(&plain, &old) && !finds(&scattered, &old));
+    old.workload_options.remove("partitions");
+    assert!(!finds(&plain, &old), "two partitions are not the default");
+    let mut later = record_of(&plain, 1e6);
+    later.workload_options.insert("unknown".to_owned(), Value::Flag(true));
+    assert!(!finds(&plain, &later));
+}
+
+#[test]
 fn reports_name_every_statement() {
     let figure = Paper::named("abyss").unwrap().figures_called("8a")[0];
     let records: Vec<RunRecord> =
