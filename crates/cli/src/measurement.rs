@@ -12,9 +12,9 @@ use harness::assemble;
 use harness::back_off::BackOff;
 use harness::run::{Growth, HarnessError, Plan, Repetition, run};
 use harness::run_record::{BrokenLaw, MachineKind, RunRecord, Setting, Settings};
-use machine::{Native, NativeOptions, Word};
+use machine::{Native, NativeOptions, Word, cold::Arc};
 use protocols::{KNOBS, Knob, ProtocolOptions};
-use simulator::{Simulated, SimulatedOptions};
+use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
 use txn::{History, Workload};
 
 /// Parameters of a measurement.
@@ -237,13 +237,44 @@ impl Configuration {
                 run(&|_| Native::new(options.clone()), workload, plan, stop, &mut |_| {})
             }
             MachineChoice::Simulated { description, .. } => {
+                let partition_nodes = self.partition_nodes(description, workload);
+                let apart = partition_nodes.is_some();
                 let make = |seed| {
-                    let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
+                    let options = SimulatedOptions {
+                        seed,
+                        homes: if apart { Homes::ByNode } else { Homes::Interleaved },
+                        sessions_at_home: apart,
+                        partition_nodes: partition_nodes.clone(),
+                        ..SimulatedOptions::default()
+                    };
                     Simulated::new(description.clone(), options)
                 };
                 run(&make, workload, plan, stop, &mut |_| {})
             }
         }
+    }
+
+    /// Returns the socket of each owner of partitions: that of the worker with its number, whose heap has the partition
+    /// (Trireme 3). Returns none if the architecture does not store partitions apart, or if the machine has no sockets.
+    fn partition_nodes<W: Workload>(
+        &self,
+        machine: &MachineDescription,
+        workload: &W,
+    ) -> Option<Arc<[u16]>> {
+        let sockets = machine.sockets.as_ref().filter(|_| self.stores_partitions_apart())?;
+        let owners = self.owners(workload.schema().partitions());
+        let node = |owner| sockets.socket_of_thread(owner % self.cores.max(1) as u64) as u16;
+        Some((0..owners).map(node).collect())
+    }
+
+    /// Returns the number of owners of `partitions` partitions.
+    fn owners(&self, partitions: u64) -> u64 {
+        self.partitions.unwrap_or(partitions.min(self.cores as u64))
+    }
+
+    fn stores_partitions_apart(&self) -> bool {
+        let declared = engine::registry::declaration(&self.architecture);
+        declared.is_ok_and(|architecture| architecture.sites.is_none())
     }
 
     fn plan(&self) -> Plan {
@@ -290,7 +321,7 @@ impl Configuration {
             workload_options: facts.options.clone(),
             machine: self.machine.name().to_owned(),
             machine_description: self.machine.description(),
-            placement: self.machine.placement().to_owned(),
+            placement: self.machine.placement(self.stores_partitions_apart()).to_owned(),
             commit: origin.commit.to_owned(),
             host: origin.host.clone(),
             ..RunRecord::blank()
@@ -306,10 +337,8 @@ impl Configuration {
         {
             *partitions = Setting::Text(all.to_string());
         }
-        let declared = engine::registry::declaration(&self.architecture);
-        if declared.is_ok_and(|architecture| architecture.sites.is_none()) {
-            let usual = all.min(self.cores as u64);
-            let owners = Setting::Integer(self.partitions.unwrap_or(usual));
+        if self.stores_partitions_apart() {
+            let owners = Setting::Integer(self.owners(all));
             record.architecture_options.insert("partitions".to_owned(), owners);
         }
     }

@@ -3,7 +3,7 @@
 mod command;
 
 use command::{Folder, kilocore};
-use harness::run_record::read_json;
+use harness::run_record::{RunRecord, read_json};
 use std::fs;
 use std::path::Path;
 
@@ -78,11 +78,33 @@ fn measured_values_stand_beside_or_alone() {
     good(&["figure", "--index", out]);
 }
 
+/// Runs under an architecture that stores partitions apart say so in their records, and are found again.
+#[test]
+fn a_figure_has_lines_of_several_architectures() {
+    let folder = Folder::fresh("figure-architectures");
+    let out = folder.path().to_str().expect("plain letters");
+    let words = ["figure", "trireme", "7d", "--quick", "--busy", "0.001", "--out", out];
+    let text = good(&words);
+    assert!(text.contains("trireme, figure 7d (5.1)") && text.contains("56 of 56 runs"), "{text}");
+    let records = read_json(&folder.path().join("trireme-07d").join("records.json")).unwrap();
+    let apart = |record: &&RunRecord| record.architecture == "partitioned_serial";
+    let serial: Vec<&RunRecord> = records.iter().filter(apart).collect();
+    assert_eq!(serial.len(), 7);
+    for record in &serial {
+        assert!(record.placement.contains("on the socket of the worker with its number"));
+        assert_eq!(record.architecture_options["partitions"].to_string(), record.cores.to_string());
+    }
+    let others = records.iter().filter(|record| !apart(record));
+    assert!(others.into_iter().all(|record| record.placement.contains("interleaved")));
+    good(&[&words[..], &["--resume"]].concat());
+    good(&["figure", "--index", out]);
+}
+
 #[test]
 fn papers_and_figures_are_listed() {
     let text = good(&["figure", "--list"]);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    for part in ["abyss: ", "full-story: ", "  8a ", "statements"] {
+    for part in ["abyss: ", "full-story: ", "trireme: ", "  8a ", "statements"] {
         assert!(text.contains(part), "{text}");
     }
 }
@@ -95,6 +117,13 @@ fn bad_requests_are_refused() {
     );
     refused(&["figure", "abyss", "18"], &["unknown figure of abyss '18'", "allowed: 3, 4", "8a"]);
     refused(&["figure", "abyss", "8c"], &["'8c'", "did you mean '8"]);
+    let unknown = &["unknown figure of trireme '8'", "allowed: 2a, 2b"];
+    refused(&["figure", "trireme", "8"], unknown);
+    refused(&["figure", "trireme", "2e"], &["'2e'", "did you mean '2"]);
+    refused(
+        &["figure", "triremes", "2a"],
+        &["unknown paper 'triremes'", "did you mean 'trireme'?"],
+    );
     refused(&["figure", "abyss"], &["FIGURE"]);
     refused(&["figure"], &["PAPER"]);
     refused(&["figure", "abyss", "6", "--busy", "0"], &["'0'", "--busy", "more than 0"]);

@@ -288,7 +288,9 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
         updates: true,
         ..Default::default()
     };
-    certified(&HotCold::new(hot).expect("good options"));
+    certified(&HotCold::new(hot.clone()).expect("good options"));
+    let anywhere = HotColdOptions { remote: 0, anywhere: true, whole_records: true, ..hot };
+    certified_under(SERIAL, &HotCold::new(anywhere).expect("good options"));
     let sites = SitesOptions { site_rows: 50, updates: true, ..SitesOptions::default() };
     certified(&Sites::new(sites).expect("good options"));
     let pairs = KeyValueOptions { records: 100, accesses: 10, updates: true, strings: true };
@@ -311,6 +313,8 @@ fn partitions_are_isolated_by_their_latches_alone() {
         let options = YcsbOptions { local_partition, ..ycsb.clone() };
         certified_under(SERIAL, &Ycsb::new(options).expect("good options"));
     }
+    let scattered = YcsbOptions { scattered: true, multi_partition_share: 0.0, ..ycsb.clone() };
+    certified_under(SERIAL, &Ycsb::new(scattered).expect("good options"));
     let scans = YcsbOptions { scan_ratio: 0.2, scan_length: 20, ..ycsb };
     certified_under(SERIAL, &Ycsb::new(scans).expect("good options"));
     let counters = CountersOptions { partitions: 5, ..CountersOptions::mixed() };

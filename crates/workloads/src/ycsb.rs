@@ -13,7 +13,8 @@
 //! - With several partitions, key `k` lies in partition `k mod partitions`. A partition's keys are drawn by
 //!   Zipf's law among themselves, as in DBx1000. A transaction's first partition is its worker's own (worker
 //!   modulo partitions) or drawn uniformly. A multi-partition transaction draws the others uniformly, and
-//!   takes its accesses from its partitions in turn (Abyss 5.5).
+//!   takes its accesses from its partitions in turn (Abyss 5.5). Scattered keys are drawn from the whole table
+//!   instead, as for the architectures of Trireme (4.1): nearly all of them belong to other partitions.
 //! - A new row's number is the first free number of its worker, so that no two workers insert the same row.
 //!   If keys are hashed, as in YCSB, the key is a permutation of the number. Scans begin at loaded rows.
 //! - The latest rows are those that the worker itself has inserted last, followed by the last loaded rows.
@@ -55,7 +56,8 @@ impl Ycsb {
     /// Creates the workload with `options`. Returns an error that names a wrong option.
     pub fn new(options: YcsbOptions) -> Result<Ycsb, OptionError> {
         options.validate()?;
-        let zipf = Zipf::new(options.records / options.partitions, options.theta);
+        let ranks = options.records / if options.scattered { 1 } else { options.partitions };
+        let zipf = Zipf::new(ranks, options.theta);
         Ok(Ycsb { options, zipf })
     }
 

@@ -72,9 +72,15 @@ impl MachineChoice {
         }
     }
 
-    /// Returns the placement of workers and memory.
-    pub fn placement(&self) -> &'static str {
+    /// Returns the placement of workers and memory, where the architecture stores partitions `apart` or not.
+    pub fn placement(&self, apart: bool) -> &'static str {
         match self {
+            MachineChoice::Simulated { description, .. }
+                if apart && description.sockets.is_some() =>
+            {
+                "worker i on hardware thread i in the machine file's order, each partition and each session on the \
+                 socket of the worker with its number"
+            }
             MachineChoice::Native => {
                 "worker i on the i-th core that the process may use, memory where its loader touched it"
             }

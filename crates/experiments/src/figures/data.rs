@@ -17,6 +17,9 @@ pub enum Measure {
     Aborts,
     /// Aborted attempts divided by all attempts.
     AbortRatio,
+    /// Mean time of the attempts that commit, in seconds. It is the time of all cores outside of aborted attempts and
+    /// pauses after them, divided by the number of commits.
+    Attempt,
     /// Committed transactions per second, divided by the number of cores.
     PerCore,
     /// Throughput divided by that of the line's first place.
@@ -32,6 +35,15 @@ impl Measure {
             }
             Measure::PerCore => record.throughput_txn_per_s / record.cores.max(1) as f64,
             Measure::AbortRatio => record.abort_ratio,
+            Measure::Attempt => {
+                let lost = [Category::Abort, Category::BackOff, Category::Idle];
+                let shares = record.breakdown.iter();
+                let share = |category: Category| {
+                    shares.clone().filter_map(|all| all.get(category.name())).sum::<f64>()
+                };
+                let busy = record.cores as f64 * (1.0 - lost.into_iter().map(share).sum::<f64>());
+                busy.max(0.0) / record.throughput_txn_per_s.max(1.0)
+            }
             Measure::Accesses => {
                 let accesses = record.workload_options.get("accesses").map(ToString::to_string);
                 let accesses = accesses.and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
@@ -51,7 +63,7 @@ impl Measure {
             Measure::PerCore => Some(measured.throughput_txn_per_s / measured.cores as f64),
             Measure::AbortRatio => Some(measured.abort_ratio),
             Measure::Aborts => Some(measured.abort_ratio / (1.0 - measured.abort_ratio).max(1e-9)),
-            Measure::Timestamps | Measure::Accesses => None,
+            Measure::Timestamps | Measure::Accesses | Measure::Attempt => None,
         }
     }
 
@@ -63,6 +75,7 @@ impl Measure {
             Measure::Accesses => ("Throughput (million tuples/s)", 1e6),
             Measure::Aborts => ("Aborts per commit", 1.0),
             Measure::AbortRatio => ("Abort ratio", 1.0),
+            Measure::Attempt => ("Attempts that commit (us)", 1e-6),
             Measure::PerCore => ("Throughput of a thread (thousand txn/s)", 1e3),
             Measure::SpeedUp => ("Ratio to the first", 1.0),
         }

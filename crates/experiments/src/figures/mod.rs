@@ -17,7 +17,7 @@
 //! | `numbers` | comparisons of values that several statements use |
 //! | `picture` | figures as SVG and PNG |
 //! | `report` | verdicts as text, JSON, HTML and Markdown |
-//! | `abyss`, `full_story` | the figures of a paper, a file for each family |
+//! | `abyss`, `full_story`, `trireme` | the figures of a paper, a file for each family |
 
 mod abyss;
 mod check;
@@ -32,6 +32,7 @@ mod point;
 mod program;
 pub mod report;
 mod setting;
+mod trireme;
 mod view;
 
 pub use check::{Check, Finding, Judged, Judgement, Missing, Verdict};
@@ -54,7 +55,7 @@ pub struct Paper {
 }
 
 /// All papers whose figures are described.
-pub const PAPERS: &[Paper] = &[abyss::PAPER, full_story::PAPER];
+pub const PAPERS: &[Paper] = &[abyss::PAPER, full_story::PAPER, trireme::PAPER];
 
 impl Paper {
     /// Returns the paper called `name`.
@@ -74,6 +75,8 @@ impl Paper {
     }
 }
 
+#[cfg(test)]
+mod judging;
 #[cfg(test)]
 mod statements;
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Point {
     /// Returns the reason why the run can't be simulated yet, if there is one.
     pub fn unable(&self) -> Option<String> {
         match self {
-            Point::Setting(_) => None,
+            Point::Setting(setting) => setting.unable(),
             Point::Program(program) => program.unable(),
         }
     }
@@ -67,7 +67,7 @@ impl Point {
         match self {
             Point::Setting(setting) => {
                 let options = setting.workload_options().ok()?;
-                Some(Recognised::Setting(setting, options))
+                Some(Recognised::Setting(setting, options, setting.default_options()))
             }
             Point::Program(program) => Some(Recognised::Program(program, program.title())),
         }
@@ -76,7 +76,7 @@ impl Point {
 
 /// A run with what its record must say.
 pub(super) enum Recognised<'a> {
-    Setting(&'a Setting, Settings),
+    Setting(&'a Setting, Settings, Settings),
     Program(&'a Program, String),
 }
 
@@ -84,7 +84,9 @@ impl Recognised<'_> {
     /// Returns whether `record` is one of the run.
     pub(super) fn is_of(&self, record: &RunRecord) -> bool {
         match self {
-            Recognised::Setting(setting, options) => setting.is_of(options, record),
+            Recognised::Setting(setting, options, defaults) => {
+                setting.is_of(options, defaults, record)
+            }
             Recognised::Program(program, title) => program.is_titled(title, record),
         }
     }

@@ -1,8 +1,10 @@
 //! Describes one simulated run in the words of the command line.
 
+use engine::registry::{DEFAULT, declaration};
 use engine::{ACCESS_KNOBS, AccessOptions};
-use harness::run_record::{RunRecord, Settings, settings};
-use protocols::{KNOBS, Knob, ProtocolOptions};
+use harness::run_record::{RunRecord, Setting as Value, Settings, settings};
+use machine::Native;
+use protocols::{KNOBS, Knob, ProtocolOptions, registry};
 use workloads::Options;
 use workloads::registry::{Listed, Visitor, with_workload};
 
@@ -13,6 +15,8 @@ pub struct Setting {
     pub workload: &'static str,
     /// Options of the workload, as on the command line.
     pub options: String,
+    /// Name of the architecture. The engine need not have it yet.
+    pub architecture: &'static str,
     /// Name of the protocol.
     pub protocol: &'static str,
     /// Source of timestamps.
@@ -26,7 +30,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Returns a run of `protocol` with atomic timestamps and its usual options.
+    /// Returns a run of `protocol` with atomic timestamps and its usual options, under the default architecture.
     pub fn new(
         workload: &'static str,
         options: impl Into<String>,
@@ -36,12 +40,30 @@ impl Setting {
         Setting {
             workload,
             options: options.into(),
+            architecture: DEFAULT,
             protocol,
             timestamps: "atomic",
             protocol_options: String::new(),
             access_options: String::new(),
             cores,
         }
+    }
+
+    /// Returns this run under another architecture.
+    pub fn under(self, architecture: &'static str) -> Setting {
+        Setting { architecture, ..self }
+    }
+
+    /// Returns the reason why the run can't be simulated yet, if there is one: the engine lacks the architecture, or the
+    /// protocol does not run under it.
+    pub fn unable(&self) -> Option<String> {
+        let Ok(architecture) = declaration(self.architecture) else {
+            return Some(format!("the engine has no architecture {}", self.architecture));
+        };
+        let options = self.protocol_options().unwrap_or_default();
+        let mut protocols = registry::declarations::<Native>(&options).into_iter();
+        let protocol = protocols.find(|declared| declared.name == self.protocol)?;
+        engine::pair(&architecture, protocol).err().map(|error| error.to_string())
     }
 
     /// Returns this run with options of the protocol.
@@ -84,6 +106,9 @@ impl Setting {
     pub fn command(&self, machine: &str, cores: &str) -> String {
         let said = format!("{} {}", self.workload, self.options);
         let mut line = format!("kilocore run {} --cc {}", said.trim_end(), self.protocol);
+        if self.architecture != DEFAULT {
+            line.push_str(&format!(" --architecture {}", self.architecture));
+        }
         if self.timestamps != "atomic" {
             line.push_str(&format!(" --timestamps {}", self.timestamps));
         }
@@ -96,16 +121,31 @@ impl Setting {
         format!("{line} --machine {machine} --cores {cores}")
     }
 
-    /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload.
-    pub fn is_of(&self, options: &Settings, record: &RunRecord) -> bool {
+    /// Returns what the workload's options are if none is given.
+    pub fn default_options(&self) -> Settings {
+        let plain = Setting::new(self.workload, "", self.protocol, self.cores);
+        plain.workload_options().unwrap_or_default()
+    }
+
+    /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload, and
+    /// `defaults` those that nobody gave. A record that lacks an option is older than the option, which was then as it is by
+    /// default.
+    pub fn is_of(&self, options: &Settings, defaults: &Settings, record: &RunRecord) -> bool {
+        let known = &record.workload_options;
+        let as_found = |(name, value): (&String, &Value)| match known.get(name) {
+            Some(found) => found == value,
+            None => defaults.get(name) == Some(value),
+        };
         let shown = |of: &Settings, name: &str| of.get(name).map(ToString::to_string);
         let all_in = |of: &Settings, given| {
             pairs(given).all(|(name, value)| shown(of, name).as_deref() == Some(value))
         };
         record.workload == self.workload
+            && record.architecture == self.architecture
             && record.protocol == self.protocol
             && record.cores == self.cores
-            && record.workload_options == *options
+            && options.iter().all(as_found)
+            && known.keys().all(|name| options.contains_key(name))
             && shown(&record.protocol_options, "timestamp_allocation").as_deref()
                 == Some(self.timestamps)
             && all_in(&record.protocol_options, &self.protocol_options)

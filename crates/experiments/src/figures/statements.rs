@@ -38,7 +38,7 @@ fn every_statement_is_a_check_of_its_figure() {
             }
         }
     }
-    assert!(rows().len() == 69 && checked >= 79, "{} rows, {checked} checks", rows().len());
+    assert!(rows().len() == 104 && checked >= 140, "{} rows, {checked} checks", rows().len());
 }
 
 #[test]
@@ -80,4 +80,20 @@ fn the_machines_of_the_second_paper_are_its_figure_1() {
             assert_eq!(sockets.level_between(from, to), near, "{name}: {from} to {to}");
         }
     }
+}
+
+#[test]
+fn the_machine_of_the_third_paper_is_the_server_of_its_section_4() {
+    let server = machine("haswell-ex");
+    let sockets = server.sockets.as_ref().expect("4 sockets");
+    assert_eq!((sockets.count, sockets.cores_per_socket, server.cores()), (4, 18, 72));
+    assert_eq!((server.clock_mhz, sockets.threads_per_core()), (2500, 1));
+    let l2 = server.l2.as_ref().expect("a private second level");
+    let sizes = (server.l1.size_kib, l2.size_kib, server.shared_cache.size_kib);
+    assert_eq!(sizes, (32, 256, 45 * 1024));
+    // Threads fill one socket before the next, and all sockets are neighbours.
+    let of = [0, 17, 18, 71].map(|thread| sockets.socket_of_thread(thread));
+    assert_eq!(of, [0, 0, 1, 3]);
+    let mut all = (0..4).flat_map(|from| (0..4).map(move |to| (from, to)));
+    assert!(all.all(|(a, b)| sockets.level_between(a, b) == usize::from(a != b)));
 }

@@ -2,9 +2,10 @@
 
 use super::{DescriptionError, MachineDescription};
 
-const BUILTIN: [(&str, &str); 5] = [
+const BUILTIN: [(&str, &str); 6] = [
     ("generic", include_str!("../../machines/generic.toml")),
     ("graphite", include_str!("../../machines/graphite.toml")),
+    ("haswell-ex", include_str!("../../machines/haswell-ex.toml")),
     ("power8", include_str!("../../machines/power8.toml")),
     ("power9", include_str!("../../machines/power9.toml")),
     ("superdome-flex", include_str!("../../machines/superdome-flex.toml")),

@@ -26,9 +26,9 @@ pub(super) struct RowSet {
 
 impl RowSet {
     /// Creates an empty set. A read copies the first `columns` columns, which are `bytes` long together. An
-    /// update reads and writes the first column, whose first 8 bytes are the counter.
+    /// update reads and writes them. The first 8 bytes of the first column are the counter.
     pub(super) fn new(updates: bool, columns: usize, bytes: usize) -> RowSet {
-        let columns = if updates { COUNTER } else { ColumnSet::first(columns) };
+        let columns = ColumnSet::first(columns);
         RowSet { keys: Vec::new(), updates, columns, row: vec![0; bytes], checksum: 0 }
     }
 

@@ -7,6 +7,7 @@ use crate::stream::Stream;
 #[derive(Clone, Debug)]
 pub(super) struct Homes {
     partitions: u64,
+    scattered: bool,
     own: Option<u64>,
     multi_below: u64,
     per_transaction: usize,
@@ -17,6 +18,7 @@ impl Homes {
     pub(super) fn new(options: &YcsbOptions, worker: usize) -> Homes {
         Homes {
             partitions: options.partitions,
+            scattered: options.scattered,
             own: options.local_partition.then_some(worker as u64 % options.partitions),
             // This threshold is compared with 32 random bits.
             multi_below: (options.multi_partition_share * (1u64 << 32) as f64) as u64,
@@ -26,13 +28,18 @@ impl Homes {
     }
 
     /// Maps `keys`, drawn as ranks within a partition, to keys of the drawn partitions in turn. With a single
-    /// partition the ranks are already keys, and nothing is drawn.
+    /// partition the ranks are already keys, and nothing is drawn. Scattered keys stay as they are, and the
+    /// transaction has their partitions.
     #[inline]
     pub(super) fn spread(&mut self, keys: &mut [u64], stream: &mut Stream) {
         if self.partitions == 1 {
             return;
         }
         self.drawn.clear();
+        if self.scattered {
+            self.drawn.extend(keys.iter().map(|key| key % self.partitions));
+            return;
+        }
         let first = self.own.unwrap_or_else(|| stream.below(self.partitions));
         self.drawn.push(first);
         if stream.bits() >> 32 < self.multi_below {

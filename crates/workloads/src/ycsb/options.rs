@@ -60,6 +60,8 @@ pub struct YcsbOptions {
     pub partitions_per_transaction: u64,
     /// Set if a worker's transactions have the same first partition. Otherwise it is drawn.
     pub local_partition: bool,
+    /// Set if keys are drawn from the whole table, whatever their partitions are (Trireme 4.1).
+    pub scattered: bool,
     /// Set if a transaction accesses its keys in ascending order (Abyss 4.2, figure 4).
     pub key_order: bool,
     /// Set if all keys are prefetched before the first access, so that cache misses overlap.
@@ -97,6 +99,7 @@ impl Default for YcsbOptions {
             multi_partition_share: 0.0,
             partitions_per_transaction: 2,
             local_partition: true,
+            scattered: false,
             key_order: false,
             prefetch: true,
             declare_read_only: false,
@@ -166,6 +169,11 @@ impl Options for YcsbOptions {
             "no-local-partition",
             "Draw a transaction's first partition; else it is its worker's own",
             |o| &mut o.local_partition,
+        ),
+        option(
+            "scattered",
+            "Keys are of any partitions; else a transaction draws its partitions, then their keys",
+            |o| &mut o.scattered,
         ),
         option("key-order", "A transaction accesses its keys in ascending order", |o| {
             &mut o.key_order
@@ -273,8 +281,9 @@ impl Options for YcsbOptions {
             options::at_most("partitions-per-transaction", asked, 1, most)?;
         }
         if self.distinct {
-            let rows = self.records / self.partitions;
-            let option = if self.partitions == 1 { "records" } else { "records / partitions" };
+            let whole = self.partitions == 1 || self.scattered;
+            let rows = self.records / if whole { 1 } else { self.partitions };
+            let option = if whole { "records" } else { "records / partitions" };
             options::enough_rows(self.accesses, rows, option)?;
         }
         options::ratio("read-only-share", self.read_only_share)?;
@@ -310,6 +319,8 @@ impl YcsbOptions {
         off_unless(self.add, "add", integers, "field-bytes of 8 and no read-modify-write")?;
         let single = self.scan_ratio == 0.0 && self.insert_ratio == 0.0;
         off_unless(self.key_order, "key-order", single, "neither scans nor inserts")?;
+        let any = self.multi_partition_share == 0.0;
+        off_unless(self.scattered, "scattered", any, "multi-partition-share of 0")?;
         off_unless(self.latest, "latest", self.partitions == 1, "one partition")?;
         let spread = self.partitions == 1 && self.scan_ratio > 0.0;
         off_unless(self.hashed_keys, "hashed-keys", spread, "one partition and scans")?;

@@ -25,6 +25,7 @@ impl Ycsb {
             records: if seed.is_multiple_of(3) { 3 } else { 8 },
             partitions: if shape == 2 { 2 } else { 1 },
             multi_partition_share: if shape == 2 { 0.5 } else { 0.0 },
+            scattered: false,
             scan_ratio: if scans { 0.4 } else { 0.0 },
             insert_ratio: 0.3,
             scan_length: if seed.is_multiple_of(5) { 2 } else { 12 },
@@ -48,12 +49,15 @@ impl Ycsb {
 
 fn options(seed: u64) -> YcsbOptions {
     let few = seed.is_multiple_of(3);
+    let divided = !few && (seed / 64).is_multiple_of(2);
+    let scattered = divided && !(seed / 256).is_multiple_of(2);
     YcsbOptions {
         records: if few { 3 } else { 8 },
-        partitions: if few || !(seed / 64).is_multiple_of(2) { 1 } else { 2 },
-        multi_partition_share: if few || !(seed / 64).is_multiple_of(2) { 0.0 } else { 0.5 },
+        partitions: if divided { 2 } else { 1 },
+        multi_partition_share: if divided && !scattered { 0.5 } else { 0.0 },
         partitions_per_transaction: 2,
         local_partition: (seed / 128).is_multiple_of(2),
+        scattered,
         fields: 2,
         field_bytes: if seed.is_multiple_of(7) { 40 } else { 8 },
         theta: if seed.is_multiple_of(2) { 0.0 } else { 0.9 },

@@ -61,6 +61,22 @@ fn ycsb_declares_what_it_accesses() {
     let all = YcsbOptions { partitions_per_transaction: 10, ..options.clone() };
     let transactions = declared_and_accessed(&Ycsb::new(all).unwrap());
     assert!(transactions.iter().any(|(_, accessed)| accessed.len() == 10));
+    // Scattered keys have the partitions that they fall into, and follow Zipf's law of the whole table.
+    let scattered = YcsbOptions { scattered: true, multi_partition_share: 0.0, ..options.clone() };
+    let transactions = declared_and_accessed(&Ycsb::new(scattered.clone()).unwrap());
+    assert!(transactions.iter().all(|(declared, accessed)| declared == accessed));
+    let numbers: BTreeSet<usize> = transactions.iter().map(|(_, of)| of.len()).collect();
+    assert!(numbers.len() > 3 && numbers.iter().all(|number| *number > 3), "{numbers:?}");
+    let both = YcsbOptions { multi_partition_share: 0.5, ..scattered.clone() };
+    let error = Ycsb::new(both).unwrap_err().to_string();
+    assert_eq!(error, "scattered is on; allowed: off, or on with multi-partition-share of 0");
+    let whole = YcsbOptions { partitions: 1, ..scattered.clone() };
+    let [scattered, whole] = [scattered, whole].map(|options| {
+        let mut client = Ycsb::new(options).unwrap().client(1, 4, 9);
+        client.next();
+        client.keys().to_vec()
+    });
+    assert_eq!(scattered, whole);
     let more = YcsbOptions { partitions_per_transaction: 11, ..options };
     let error = Ycsb::new(more).unwrap_err().to_string();
     assert_eq!(error, "partitions-per-transaction is 11; allowed: 1 to partitions (10)");

@@ -121,6 +121,17 @@ fn as_many_records_are_remote_as_asked_for() {
             assert_eq!((keys.len(), away), (10, remote));
         }
     }
+    // Where they can be anywhere, even a partition of a single record can have a transaction.
+    let anywhere = HotColdOptions {
+        records: 72,
+        hot_records: 0,
+        hot_accesses: 0,
+        partitions: 72,
+        anywhere: true,
+        ..HotColdOptions::default()
+    };
+    let met = keys(&HotCold::new(anywhere).unwrap(), 3, 300).concat();
+    assert_eq!(met.into_iter().collect::<BTreeSet<_>>().len(), 72);
     // Spread hot records usually belong to another partition. Packed hot records belong to the first
     // partition.
     let options = HotColdOptions { records: 1600, partitions: 16, ..HotColdOptions::default() };

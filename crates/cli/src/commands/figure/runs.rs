@@ -184,7 +184,7 @@ fn configuration(
     let given = machine.name.clone();
     Configuration {
         machine: MachineChoice::Simulated { description: Arc::new(machine), given },
-        architecture: engine::registry::DEFAULT.to_owned(),
+        architecture: setting.architecture.to_owned(),
         protocol: setting.protocol,
         protocol_options,
         access,

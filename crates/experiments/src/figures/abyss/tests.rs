@@ -1,42 +1,10 @@
 //! Tests checks on invented records: each with numbers under which it holds, and with others under which it does not.
 
 use super::*;
-use crate::figures::{Line, Verdict};
+use crate::figures::Line;
+use crate::figures::judging::{at, both, line, run, spent};
 use harness::run_record::RunRecord;
 use std::collections::BTreeMap;
-
-/// A record with a throughput in millions.
-fn run(throughput: f64) -> RunRecord {
-    RunRecord { throughput_txn_per_s: throughput * 1e6, commits: 100, ..RunRecord::blank() }
-}
-
-/// A record that spends its time by shares.
-fn spent(shares: &[(&str, f64)]) -> RunRecord {
-    let shares = shares.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect();
-    RunRecord { breakdown: Some(shares), ..run(1.0) }
-}
-
-fn line(name: &str, points: &[(f64, f64)]) -> Line {
-    let points = points.iter().map(|(x, y)| (*x, run(*y))).collect();
-    Line { name: name.to_owned(), points, ..Line::default() }
-}
-
-fn verdict(figure: &Figure, check: usize, lines: &[Line]) -> Verdict {
-    figure.checks[check].judged(figure, &Data::of(lines)).verdict
-}
-
-/// Asserts the verdict of a check with `good` and with `bad` records.
-fn both(figure: &Figure, check: usize, good: &[Line], bad: &[Line]) {
-    let saw = figure.checks[check].judged(figure, &Data::of(good)).saw;
-    assert_eq!(verdict(figure, check, good), Verdict::Holds, "{} {check}: {saw}", figure.number);
-    let saw = figure.checks[check].judged(figure, &Data::of(bad)).saw;
-    assert_eq!(verdict(figure, check, bad), Verdict::Fails, "{} {check}: {saw}", figure.number);
-}
-
-/// Returns a line for each scheme with one value at `x`.
-fn at(x: f64, values: &[(&str, f64)]) -> Vec<Line> {
-    values.iter().map(|(name, value)| line(name, &[(x, *value)])).collect()
-}
 
 #[test]
 fn linear_scaling_without_skew() {

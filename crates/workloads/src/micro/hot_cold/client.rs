@@ -17,13 +17,13 @@ pub struct HotColdClient {
 
 impl HotColdClient {
     pub(super) fn of_worker(options: &HotColdOptions, worker: usize, seed: u64) -> HotColdClient {
-        let bytes = if options.updates { 8 } else { INTEGERS * 8 };
+        let integers = if options.updates && !options.whole_records { 1 } else { INTEGERS };
         HotColdClient {
             options: options.clone(),
             partitioning: options.partitioning(),
             home: worker as u64 % options.partitions,
             stream: Stream::of_worker(seed, worker),
-            rows: RowSet::new(options.updates, INTEGERS, bytes),
+            rows: RowSet::new(options.updates, integers, integers * 8),
         }
     }
 
@@ -48,14 +48,15 @@ impl Client for HotColdClient {
                 return options.hot_key(stream.below(options.hot_records));
             }
             loop {
-                let partition = if number < local {
-                    home
+                let (first, end) = if options.anywhere {
+                    (0, options.records)
+                } else if number < local {
+                    options.range_of(home)
                 } else {
                     let other = stream.below(options.partitions - 1);
-                    other + u64::from(other >= home)
+                    options.range_of(other + u64::from(other >= home))
                 };
-                let first = options.first_of(partition);
-                let key = first + stream.below(options.first_of(partition + 1) - first);
+                let key = first + stream.below(end - first);
                 if !options.is_hot(key) {
                     return key;
                 }

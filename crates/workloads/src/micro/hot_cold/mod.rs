@@ -16,8 +16,9 @@
 //! - The hot records of a transaction come first, and no record comes twice.
 //! - Cold records belong to the home partition, which is the worker's number modulo the number of partitions.
 //!   For records of other partitions, the partition is drawn anew for each record. A single partition is the
-//!   paper's shared-everything form.
-//! - An update increments the first integer.
+//!   paper's shared-everything form. With `anywhere` a cold record is any one of the table, as are the 72 records,
+//!   each of which can have a partition of its own.
+//! - An update increments the first integer, or with `whole-records` sets all of them to the incremented one.
 
 mod client;
 mod variation;
@@ -53,10 +54,14 @@ pub struct HotColdOptions {
     pub hot_accesses: u64,
     /// Number of cold records that belong to other partitions.
     pub remote: u64,
+    /// Set if cold records belong to any partitions, and are not counted as local or remote.
+    pub anywhere: bool,
     /// Number of partitions, which are equal ranges of keys.
     pub partitions: u64,
     /// Set if records are updated. Otherwise they are read.
     pub updates: bool,
+    /// Set if an update changes all integers of a record. Otherwise it changes the first one.
+    pub whole_records: bool,
     /// Set if a transaction accesses its records in key order.
     pub key_order: bool,
 }
@@ -70,8 +75,10 @@ impl Default for HotColdOptions {
             accesses: 10,
             hot_accesses: 2,
             remote: 0,
+            anywhere: false,
             partitions: 1,
             updates: false,
+            whole_records: false,
             key_order: false,
         }
     }
@@ -89,8 +96,16 @@ impl Options for HotColdOptions {
         option("accesses", "Records of a transaction", |o| &mut o.accesses),
         option("hot-accesses", "How many of them are hot ones", |o| &mut o.hot_accesses),
         option("remote", "How many of the cold ones are other partitions'", |o| &mut o.remote),
+        option(
+            "anywhere",
+            "Cold records are of any partitions; else home's, but for remote ones",
+            |o| &mut o.anywhere,
+        ),
         option("partitions", "Partitions, equal ranges of keys", |o| &mut o.partitions),
         option("updates", "Update the records; else they are read", |o| &mut o.updates),
+        option("whole-records", "An update changes all integers of a record; else one", |o| {
+            &mut o.whole_records
+        }),
         option("key-order", "A transaction accesses its records in the order of their keys", |o| {
             &mut o.key_order
         }),
@@ -110,7 +125,7 @@ impl Options for HotColdOptions {
         bundle(
             "trireme-72",
             "ten updates of 72 records (5.1)",
-            "--records 72 --hot-records 0 --hot-accesses 0 --updates",
+            "--records 72 --hot-records 0 --hot-accesses 0 --anywhere --updates",
         ),
     ];
 
@@ -130,13 +145,24 @@ impl Options for HotColdOptions {
             });
         }
         options::at_most("remote", self.remote, 0, ("accesses - hot-accesses", cold))?;
+        if self.remote > 0 && self.anywhere {
+            return Err(OptionError {
+                option: "remote",
+                given: self.remote.to_string(),
+                allowed: "0, or more without anywhere".into(),
+            });
+        }
+        let (share, option) = match self.anywhere {
+            true => (self.records, "records - hot-records"),
+            false => (self.records / self.partitions, "records / partitions - hot-records"),
+        };
         // In the worst case all hot records are in the partition from which the cold records are drawn.
-        let rows = (self.records / self.partitions).saturating_sub(self.hot_records);
+        let rows = share.saturating_sub(self.hot_records);
         if cold > rows {
             return Err(OptionError {
                 option: "accesses - hot-accesses",
                 given: cold.to_string(),
-                allowed: format!("0 to records / partitions - hot-records ({rows})"),
+                allowed: format!("0 to {option} ({rows})"),
             });
         }
         Ok(())
@@ -153,6 +179,11 @@ impl HotColdOptions {
     fn first_of(&self, partition: u64) -> u64 {
         let scaled = u128::from(partition) * u128::from(self.records);
         scaled.div_ceil(u128::from(self.partitions)) as u64
+    }
+
+    /// Returns the first key of partition `partition`, and the first one behind it.
+    fn range_of(&self, partition: u64) -> (u64, u64) {
+        (self.first_of(partition), self.first_of(partition + 1))
     }
 
     /// Returns the key of hot record `number`.
@@ -293,5 +324,10 @@ mod tests {
         assert!(error(|o| o.partitions = 1_000_000).starts_with("partitions is 1000000"));
         let said = error(|o| (o.records, o.partitions) = (100, 5));
         assert!(said.contains("records / partitions - hot-records (4)"), "{said}");
+        let said = error(|o| (o.remote, o.partitions, o.anywhere) = (1, 4, true));
+        assert_eq!(said, "remote is 1; allowed: 0, or more without anywhere");
+        let said =
+            error(|o| (o.records, o.hot_records, o.accesses, o.anywhere) = (20, 10, 13, true));
+        assert!(said.contains("records - hot-records (10)"), "{said}");
     }
 }
