@@ -22,7 +22,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let program = target_directory(root).join("release").join("kilocore");
     let protocols = match option(arguments, "--cc") {
         Some(names) => names.split(',').map(str::to_owned).collect(),
-        None => Listing::of(&program)?.promising_under(architecture),
+        None => Listing::of(&program)?.promising_under(architecture)?,
     };
     let records = root.join(RECORDS);
     fs::create_dir_all(records.parent().unwrap_or(root)).map_err(|e| e.to_string())?;

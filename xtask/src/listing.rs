@@ -32,15 +32,20 @@ struct Protocol {
     isolation: String,
     /// Further isolation levels that the protocol can give.
     weaker: Vec<String>,
-    /// Reason why a transaction cannot span several sites. None if it can.
-    #[serde(default)]
-    one_site: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Architecture {
     name: String,
-    sites: usize,
+    /// Protocols that run under it.
+    protocols: Vec<Pair>,
+}
+
+/// A protocol under an architecture, with the isolation level that the pair promises.
+#[derive(Deserialize)]
+struct Pair {
+    name: String,
+    isolation: String,
 }
 
 #[derive(Deserialize)]
@@ -87,14 +92,12 @@ impl Listing {
         promise.map(|protocol| protocol.name.clone()).collect()
     }
 
-    /// Returns those protocols of [`Listing::promising`] that can run under the architecture.
-    pub fn promising_under(&self, architecture: &str) -> Vec<String> {
-        let several = |a: &Architecture| a.name == architecture && a.sites > 1;
-        let several = self.architectures.iter().any(several);
-        let mut names = self.promising();
-        let confined = self.protocols.iter().filter(|p| several && p.one_site.is_some());
-        confined.for_each(|confined| names.retain(|name| *name != confined.name));
-        names
+    /// Returns the names of the protocols that promise an isolation level under the architecture.
+    pub fn promising_under(&self, architecture: &str) -> Result<Vec<String>, String> {
+        let found = self.architectures.iter().find(|known| known.name == architecture);
+        let found = found.ok_or_else(|| format!("no architecture {architecture:?}"))?;
+        let promise = found.protocols.iter().filter(|pair| pair.isolation != "none");
+        Ok(promise.map(|pair| pair.name.clone()).collect())
     }
 
     /// Returns the options that `protocol` heeds.
@@ -126,7 +129,12 @@ mod tests {
     use super::*;
 
     const TEXT: &str = r#"{
-        "architectures": [{"name": "one", "sites": 1}, {"name": "three", "sites": 3}],
+        "architectures": [
+            {"name": "one", "sites": 1, "protocols": [
+                {"name": "A", "isolation": "none"}, {"name": "B", "isolation": "serializable"}
+            ]},
+            {"name": "parts", "sites": null, "protocols": [{"name": "A", "isolation": "serializable"}]}
+        ],
         "machines": ["m"],
         "mutants": [{"detector": "Law", "name": "b", "workload": "w", "story": "s"}],
         "protocol_options": [
@@ -136,7 +144,7 @@ mod tests {
         ],
         "protocols": [
             {"name": "A", "isolation": "none", "weaker": []},
-            {"name": "B", "isolation": "serializable", "weaker": ["snapshot"], "one_site": "why"},
+            {"name": "B", "isolation": "serializable", "weaker": ["snapshot"]},
             {"name": "C", "isolation": "serializable", "weaker": []}
         ],
         "workloads": [{"name": "w", "options": []}]
@@ -146,8 +154,9 @@ mod tests {
     fn it_is_read_whatever_else_the_list_says() {
         let listing = Listing::read(TEXT).unwrap();
         assert_eq!(listing.promising(), ["B", "C"]);
-        assert_eq!(listing.promising_under("one"), ["B", "C"]);
-        assert_eq!(listing.promising_under("three"), ["C"]);
+        assert_eq!(listing.promising_under("one").unwrap(), ["B"]);
+        assert_eq!(listing.promising_under("parts").unwrap(), ["A"]);
+        assert!(listing.promising_under("none").unwrap_err().contains("\"none\""));
         assert_eq!(listing.workloads().collect::<Vec<_>>(), ["w"]);
         assert_eq!(listing.knobs_of("B").count(), 3);
         assert_eq!(listing.weaker_levels("B").unwrap(), ["snapshot"]);

@@ -24,7 +24,7 @@ Ten findings, each with its numbers, a chart, the raw records and the command. B
 
 - all numbers in tables: [native](tables/native.md), [simulated](tables/simulated.md), [checks and costs](tables/checks.md);
 - [Kilocore beside redb, fjall and surrealmx](tables/comparisons.md), all in memory;
-- [figures/README.md](figures/README.md): the figures of two papers, with a verdict on each of their statements;
+- [figures/README.md](figures/README.md): the figures of three papers, with a verdict on each of their statements;
 - [validate/README.md](validate/README.md): the simulated machine beside a real one;
 - [diary.md](diary.md): what was tried, what did not work, and what was measured without a raw record.
 
