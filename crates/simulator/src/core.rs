@@ -481,8 +481,10 @@ impl SimCore {
             self.leave_crew();
             self.suspend(until);
             self.catch_up();
+            // The wait ends before the core waits for its turn in the crew. Otherwise a write to the line would wake it there.
+            let timed_out = self.world.waiting.give_up(usize::from(self.id));
             self.enter_crew();
-            if self.world.waiting.give_up(usize::from(self.id)) {
+            if timed_out {
                 return Err(TimedOut);
             }
             let value = self.load(line, word);

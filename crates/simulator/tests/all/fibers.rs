@@ -116,6 +116,37 @@ fn a_fiber_that_lets_others_run_goes_on_when_they_wait() {
 }
 
 #[test]
+fn a_write_after_its_deadline_does_not_let_a_fiber_run_out_of_turn() {
+    let machine = graphite();
+    let words = machine.arena().place::<[Lonely; 2]>(Place::Any).expect("memory");
+    let running = std::sync::Mutex::new(());
+    let alone = || running.try_lock().expect("one fiber runs at a time");
+    // The first fiber computes while the deadline of the second one passes, and then the third core writes the word.
+    let computes = body(|core| {
+        core.compute(2000);
+        let _alone = alone();
+        for _ in 0..100 {
+            core.compute(100);
+            core.store(&words[1].line, &words[1].word, 1);
+        }
+    });
+    let waits = body(|core| {
+        let waited =
+            core.wait_while_until(&words[0].line, &words[0].word, core.now() + 4000, |value| {
+                value == 0
+            });
+        let _alone = alone();
+        assert!(waited.is_err());
+        core.load(&words[1].line, &words[1].word);
+    });
+    let writes = body(|core| {
+        core.compute(8000);
+        core.store(&words[0].line, &words[0].word, 1);
+    });
+    machine.run_fibers(2, vec![computes, waits, writes], vec![]).expect("it ends");
+}
+
+#[test]
 fn a_deadlock_of_fibers_is_reported_and_a_panic_reaches_the_caller() {
     let machine = graphite();
     let word = machine.arena().place::<Lonely>(Place::Any).expect("memory");
