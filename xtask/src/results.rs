@@ -18,7 +18,7 @@ fn measurement(file: &str, command: &str) -> Measurement {
 /// Returns all measurements that the pages under `results/` quote, in the order in which they are measured.
 fn all() -> Vec<Measurement> {
     let parts = [simulated_timestamps(), simulated_ycsb(), the_two_machines(), native_ycsb()];
-    let rest = [native_tpcc(), native_others(), native_recording()];
+    let rest = [native_tpcc(), native_others(), native_fibers(), native_recording()];
     parts.into_iter().chain(rest).flatten().collect()
 }
 
@@ -116,6 +116,20 @@ fn native_others() -> Vec<Measurement> {
         list.push(measurement(&format!("native/ycsb-{preset}"), &command));
     }
     list
+}
+
+/// Numbers of fibers of a core with which [`native_fibers`] measures.
+pub const FIBERS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+
+/// Measures what a core gains that runs other transactions while one waits for memory.
+fn native_fibers() -> Vec<Measurement> {
+    let measured = FIBERS.map(|fibers| {
+        let command = format!(
+            "ycsb --cc NO_CC,NO_WAIT,SILO --machine native --records 10M --cores 1 --repeat 3 --warm-up 0.5 --seconds 1 --theta 0 --read-ratio 1 --fibers {fibers}"
+        );
+        measurement(&format!("native/ycsb-10M-fibers-{fibers}"), &command)
+    });
+    measured.into()
 }
 
 /// Measures the cost of recording a history.

@@ -3,6 +3,7 @@
 use super::{Column, latency, origin, rate, table};
 use crate::pages::numbers::{per_cent, three};
 use crate::pages::records::{Results, Runs};
+use crate::results::FIBERS;
 use serde_json::Value;
 
 /// Returns the page.
@@ -39,6 +40,7 @@ pub fn page(results: &Results) -> Result<String, String> {
     text +=
         &format!("SILO, 2 threads: {} thousand transactions a second.\n\n", rate(Some(silo), 1e3));
     text += &origin(&large, None);
+    text += &fibers(results)?;
     text += &neighbours(results)?;
     text += &recording(results)?;
     Ok(text)
@@ -76,6 +78,30 @@ fn block(results: &Results, title: &str, files: &[(&str, &str)]) -> Result<Strin
     text += "Latency with 2 threads, p50 / p99 / p99.9, µs:\n\n";
     text += &table("", &names, &of(|runs, name| latency(runs.find(name, 2))));
     text += &runs.iter().map(|(_, runs)| origin(runs, None)).collect::<String>();
+    Ok(text)
+}
+
+fn fibers(results: &Results) -> Result<String, String> {
+    let file = |fibers| format!("native/ycsb-10M-fibers-{fibers}.json");
+    let runs = FIBERS.map(|fibers| results.records(&file(fibers)));
+    let runs = runs.into_iter().collect::<Result<Vec<Runs>, String>>()?;
+    let columns = |cell: fn(&Runs, &str) -> String| -> Vec<Column<'_>> {
+        let each = FIBERS.iter().zip(&runs);
+        each.map(|(fibers, runs)| {
+            let title = if *fibers == 1 { "1 fiber".into() } else { format!("{fibers} fibers") };
+            Column::new(title, move |name: &str| cell(runs, name))
+        })
+        .collect()
+    };
+    let names = runs[0].protocols();
+    let mut text = String::from(
+        "## Fibers on one core\n\nRead-only YCSB, 10 million records of 1 KB, theta 0, one thread. A fiber announces its 16 keys \
+         and lets others run twice while lines are on their way. Thousand transactions a second:\n\n",
+    );
+    text += &table("", &names, &columns(|runs, name| rate(runs.find(name, 1), 1e3)));
+    text += "Latency, p50 / p99 / p99.9, µs:\n\n";
+    text += &table("", &names, &columns(|runs, name| latency(runs.find(name, 1))));
+    text += &runs.iter().map(|runs| origin(runs, None)).collect::<String>();
     Ok(text)
 }
 
