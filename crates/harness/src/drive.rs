@@ -213,7 +213,7 @@ impl Pace {
     }
 }
 
-/// What drawn procedures declare before they run.
+/// Declarations of drawn procedures: their partitions and their planned accesses.
 struct Declared {
     locks_partitions: bool,
     plans: bool,

@@ -23,7 +23,7 @@
 //! cleaned.
 //!
 //! **Why it is right.** All committed members have read the state before the batch, and no two write the same record.
-//! So they depend on each other in one way only: who read a record comes before who writes it. In a cycle of such
+//! So they depend on each other in one way only: a member that read a record comes before the member that writes it. In a cycle of such
 //! dependencies, look at the member that comes last in the batch's order. The next in the cycle writes what it has read,
 //! and is before it (RAW). The previous one has read what it writes, and is before it (WAR). So it has aborted. Without
 //! reordering the batch's order itself is a serial order. The serial order keeps real time: a transaction that begins

@@ -76,7 +76,7 @@ pub struct Owner<M: Machine> {
     wait: Wait,
 }
 
-/// What a request does at a conflict.
+/// Behaviour of a request at a conflict.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     /// Waits: the transaction has not begun to run.

@@ -27,7 +27,7 @@ struct Crew {
     holder: Cell<Option<usize>>,
     /// Fibers that can go on, the longest ready first.
     ready: RefCell<VecDeque<usize>>,
-    /// If there is no holder: time from which on the modelled core is idle.
+    /// Time from which on the modelled core is idle. It counts only if there is no holder.
     idle_since: Cell<u64>,
 }
 

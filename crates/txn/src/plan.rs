@@ -15,7 +15,7 @@ pub struct Planned {
     /// Columns that the procedure will access. They matter where a row has two parts
     /// ([`crate::TableSchema::with_hot_columns`]).
     pub columns: ColumnSet,
-    /// Whether the procedure will write the row.
+    /// The purpose of the access: to read the row or to write it.
     pub intent: Intent,
 }
 

@@ -5,8 +5,8 @@
 //! waiting thread does: it spins, then offers its processor, then sleeps until a word changes for which one of its
 //! fibers waits ([`super::parking`]).
 //!
-//! Why a fiber that waits is resumed, although the thread could test its word: the condition lies on the fiber's
-//! stack, and two switches take ten nanoseconds.
+//! The thread resumes a fiber that waits instead of testing the word itself, because the condition lies on the fiber's
+//! stack. Two switches take about fifteen nanoseconds.
 
 use super::{Native, NativeCore, clock::time_until, parking};
 use crate::{
@@ -37,7 +37,7 @@ pub(super) enum Yielded {
     Waiting(Awaited),
 }
 
-/// What a fiber waits for. It waits until the word differs from `seen`, or until the deadline. A fiber that lets time
+/// The wait of a fiber. The fiber waits until the word differs from `seen`, or until the deadline. A fiber that lets time
 /// pass has no word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Awaited {

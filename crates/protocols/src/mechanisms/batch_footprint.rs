@@ -1,11 +1,11 @@
-//! What a member of a batch reads and writes, and its conflicts with the members before it.
+//! The reads and writes of a member of a batch, and its conflicts with the members before it.
 //!
 //! Source: Lu, Yu, Cao and Madden, "Aria", PVLDB 13(11), 2020. Ranges are ours.
 //!
 //! **Ranges.** A scan notes each leaf's count of insertions ([`crate::mechanisms::node_set`]). Records that it has met are
 //! read like others, the absent ones too. A record that was made behind it, in the same batch, can be written by a member
-//! that the scan did not meet. Such *fresh* records carry the number of the batch. Who writes one also reserves the
-//! *fresh* word of its table, and who scans a table its *scanned* word. A scan in which a leaf's count has changed
+//! that the scan did not meet. Such *fresh* records carry the number of the batch. A member that writes one also
+//! reserves the *fresh* word of its table, and a member that scans a table reserves its *scanned* word. A scan in which a leaf's count has changed
 //! counts the first writer of a fresh record of the table as a writer of what it has read. A writer of a fresh record counts
 //! the first scan of the table as a reader of it. Both count too much, which is safe, and the first of a batch still commits.
 

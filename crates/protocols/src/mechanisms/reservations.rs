@@ -43,7 +43,7 @@ impl Claim {
     }
 }
 
-/// What can be reserved. Zeros are no reservation.
+/// A word that members of a batch reserve. Zeros are no reservation.
 #[repr(transparent)]
 pub struct Reservation(Word);
 
@@ -79,9 +79,9 @@ const TABLES: usize = 64;
 pub struct TableReservation<M: Machine> {
     /// Cache line of the words.
     pub line: M::Line,
-    /// Who writes a record that was made in the same batch.
+    /// Reservation of the writers of records that were made in the same batch.
     pub fresh: Reservation,
-    /// Who scans the table.
+    /// Reservation of the members that scan the table.
     pub scanned: Reservation,
 }
 
