@@ -12,8 +12,8 @@ use txn::{
     Abort, Access, ColumnSet, Direction, Intent, Key, Keys, Planned, TableId, Visit, WorkerHistory,
 };
 
-/// Parameters with which an attempt starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Parameters with which an attempt starts. The default is the first attempt of a transaction that declares nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start<'a> {
     /// Number of the attempt: 0 for new work, then 1, 2, ... for its retries.
     pub attempt: u32,

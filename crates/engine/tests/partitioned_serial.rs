@@ -89,7 +89,7 @@ fn with_session(test: impl Fn(&mut dyn Session)) {
 }
 
 fn begin(session: &mut dyn Session, partitions: &[u64]) {
-    session.begin(Start { attempt: 0, read_only: false, partitions, plan: &[] });
+    session.begin(Start { partitions, ..Start::default() });
 }
 
 fn value(session: &mut dyn Session, table: TableId, key: u64) -> Result<Option<u64>, Abort> {

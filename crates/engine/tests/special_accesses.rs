@@ -89,7 +89,7 @@ fn with_each(test: impl Fn(&mut dyn Session)) {
 }
 
 fn begin(session: &mut dyn Session) {
-    session.begin(Start { attempt: 0, read_only: false, partitions: &[], plan: &[] });
+    session.begin(Start::default());
 }
 
 fn value(session: &mut dyn Session, table: TableId, key: u64, column: ColumnSet) -> Option<u64> {

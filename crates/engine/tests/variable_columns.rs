@@ -29,7 +29,7 @@ fn row(number: u64, text: &str, short: &str) -> Vec<u8> {
 }
 
 fn begin(session: &mut dyn Session) {
-    session.begin(Start { attempt: 0, read_only: false, partitions: &[], plan: &[] });
+    session.begin(Start::default());
 }
 
 fn number(session: &mut dyn Session) -> u64 {

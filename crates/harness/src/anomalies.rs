@@ -186,7 +186,7 @@ fn one(
 const ATTEMPTS: u32 = 3;
 
 fn start(attempt: u32) -> Start<'static> {
-    Start { attempt, read_only: false, partitions: &[], plan: &[] }
+    Start { attempt, ..Start::default() }
 }
 
 /// Returns the values that transaction number `number` saw, if it committed.

@@ -23,7 +23,7 @@ pub(crate) fn broken<M: Machine>(
     let judge = &|core: &M::Core| {
         let mut session = engine.session(core, session);
         for attempt in 0..MOST_ATTEMPTS {
-            session.begin(Start { attempt, read_only: true, partitions: &[], plan: &[] });
+            session.begin(Start { attempt, read_only: true, ..Start::default() });
             let outcome = law(&mut *session, committed);
             let ended = session.commit();
             if let (Ok(verdict), Ok(())) = (outcome, ended) {

@@ -445,7 +445,7 @@ impl Database {
         let mut squeezed = false;
         loop {
             let (session, buffer) = turn.seat.parts();
-            session.begin(Start { attempt, read_only, partitions, plan: &[] });
+            session.begin(Start { attempt, read_only, partitions, ..Start::default() });
             let Options { transaction_limit, epoch_interval, .. } = self.0.options;
             let ticks = self.0.background.ticks();
             let term = Term::start(transaction_limit, ticks, epoch_interval);

@@ -24,7 +24,7 @@ pub(crate) fn rehearse(engine: &dyn Engine<Native>, seats: &mut [Seat]) -> Resul
     create_table(engine, TABLE, &[schema], 0, u64::MAX)?;
     for seat in seats {
         let session = seat.session();
-        session.begin(Start { attempt: 0, read_only: false, partitions: &[], plan: &[] });
+        session.begin(Start::default());
         let locked: Result<(), Abort> = (0..LOCKS).try_for_each(|key| {
             session
                 .read_with(TABLE, key.into(), ColumnSet::NONE, Intent::Update, &mut [])

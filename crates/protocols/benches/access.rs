@@ -106,18 +106,7 @@ fn transact<'s, P: Protocol<Native>>(
     let mut buffer = [0u8; BYTES];
     draws.transaction += 1;
     store.epochs().pin(core, 0);
-    protocol.begin(
-        core,
-        worker,
-        Txn {
-            id: TxnId::new(0, 1),
-            age: None,
-            attempt: 0,
-            read_only: false,
-            partitions: &[],
-            planned: false,
-        },
-    );
+    protocol.begin(core, worker, Txn::new(TxnId::new(0, 1)));
     for number in 0..ACCESSES {
         draws.random = draws.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         // Keys differ within a transaction by their last bits.

@@ -177,6 +177,11 @@ pub struct Txn<'a> {
 }
 
 impl Txn<'_> {
+    /// Creates the first attempt of a transaction that declares nothing.
+    pub const fn new(id: TxnId) -> Txn<'static> {
+        Txn { id, age: None, attempt: 0, read_only: false, partitions: &[], planned: false }
+    }
+
     /// Returns the version of everything that the attempt writes.
     #[inline(always)]
     pub fn version(&self) -> Version {

@@ -120,7 +120,7 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
         let (engine, seen) = (&*engine, &seen);
         Box::new(move |core| {
             let mut session = engine.session(core, number);
-            session.begin(Start { attempt: 0, read_only: false, partitions: &[0], plan: &[] });
+            session.begin(Start { partitions: &[0], ..Start::default() });
             let Ok(value) = side(&mut *session) else { return session.rollback() };
             if session.commit().is_ok() {
                 seen[number].poke(value);
@@ -130,7 +130,7 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
     machine.run(vec![body(0, scene.left), body(1, scene.right)], Vec::new()).expect("it runs");
     let core = machine.core(2);
     let mut session = engine.session(&core, 2);
-    session.begin(Start { attempt: 0, read_only: true, partitions: &[0], plan: &[] });
+    session.begin(Start { read_only: true, partitions: &[0], ..Start::default() });
     let rows = [0, 1].map(|key| read(&mut *session, key).expect("nobody is in the way"));
     session.commit().expect("nobody is in the way");
     let seen = [0, 1].map(|number| Some(seen[number].peek()).filter(|value| *value != UNCOMMITTED));

@@ -63,7 +63,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let Found { site, table, name } = row;
         let partition = self.partition_of(row);
         let partitions = partition.as_slice();
-        self.begin(Start { attempt: 0, read_only: false, partitions, plan: &[] });
+        self.begin(Start { partitions, ..Start::default() });
         match self.mark_retired(row) {
             Ok(Some(at)) => {
                 let committed = self.commit_at_sites();
@@ -108,12 +108,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     /// another transaction has scanned the leaf or is changing the index there.
     fn drop_empty_leaf(&mut self, row: &Found) -> Result<(), Abort> {
         let partition = self.partition_of(row);
-        self.begin(Start {
-            attempt: 0,
-            read_only: false,
-            partitions: partition.as_slice(),
-            plan: &[],
-        });
+        self.begin(Start { partitions: partition.as_slice(), ..Start::default() });
         let dropped = self.sites.site(row.site).drop_leaf(row.table, &row.name);
         self.rollback();
         match dropped {

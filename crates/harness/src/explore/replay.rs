@@ -221,7 +221,7 @@ fn walk_all(
         let (mut walk, mut attempt) = (Some(Walk::default()), 0);
         while let Some(at) = walk {
             let mut piece = Vec::new();
-            session.begin(Start { attempt, read_only: false, partitions: &[], plan: &[] });
+            session.begin(Start { attempt, ..Start::default() });
             let next = session.walk(table, &at, &mut |key, row| {
                 piece.push(((table, key.into()), unpack(layout, layout.all(), row)));
             });

@@ -18,7 +18,7 @@ const TABLE: TableId = TableId(0);
 const VALUE: ColumnSet = ColumnSet::one(0);
 
 fn start() -> Start<'static> {
-    Start { attempt: 0, read_only: false, partitions: &[], plan: &[] }
+    Start::default()
 }
 
 /// Returns the keys of rows in a range.

@@ -93,18 +93,7 @@ impl<P: Protocol<Explored>> Rig<P> {
         worker: &mut P::Worker<'s>,
         body: impl FnOnce(&mut P::Worker<'s>) -> Result<i64, Abort>,
     ) -> Result<i64, Abort> {
-        self.protocol.begin(
-            core,
-            worker,
-            Txn {
-                id: TxnId::new(0, 1),
-                age: None,
-                attempt: 0,
-                read_only: false,
-                partitions: &[],
-                planned: false,
-            },
-        );
+        self.protocol.begin(core, worker, Txn::new(TxnId::new(0, 1)));
         let attempt = body(worker).and_then(|result| {
             let prepared = self.protocol.prepare(core, worker)?;
             self.protocol.commit(core, worker, prepared.least, &mut { NO_LOG });

@@ -103,18 +103,7 @@ impl<M: Machine, P: Protocol<M, Words: Versioned>> Rig<M, P> {
     }
 
     fn begin<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>, read_only: bool) {
-        self.protocol.begin(
-            core,
-            worker,
-            Txn {
-                id: TxnId::new(0, 1),
-                age: None,
-                attempt: 0,
-                read_only,
-                partitions: &[],
-                planned: false,
-            },
-        );
+        self.protocol.begin(core, worker, Txn { read_only, ..Txn::new(TxnId::new(0, 1)) });
     }
 
     fn commit<'s>(&'s self, core: &M::Core, worker: &mut P::Worker<'s>) -> Result<(), Abort> {

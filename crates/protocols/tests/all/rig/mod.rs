@@ -70,8 +70,7 @@ impl<P: Protocol<Native>> Rig<P> {
 impl<'s, P: Protocol<Native>> Session<'s, P> {
     /// Begins an attempt.
     pub fn begin(&mut self, attempt: u32) {
-        let txn =
-            Txn { id: ID, age: None, attempt, read_only: false, partitions: &[], planned: false };
+        let txn = Txn { attempt, ..Txn::new(ID) };
         self.rig.protocol.begin(self.core, &mut self.worker, txn);
     }
 
