@@ -133,7 +133,7 @@ pub(super) const FIGURE_C: Figure = Figure {
     panels: &[
         aborts(),
         abort_ratio(),
-        Panel::new("time of the attempts that commit", "", lines(Measure::Attempt)),
+        Panel::new("Time of the attempts that commit", "", lines(Measure::Attempt)),
     ],
     checks: &[
         Check {

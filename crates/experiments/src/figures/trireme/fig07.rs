@@ -119,7 +119,7 @@ pub(super) const FIGURE_B: Figure = Figure {
         all.extend(lines_of(&hot_cold(effort, ""), READS, effort));
         all
     },
-    panels: &[throughput("", ""), throughput("reads, from figure 7a", READS)],
+    panels: &[throughput("", ""), throughput("Reads, from figure 7a", READS)],
     checks: &[
         Check {
             statement: "Updates cost all protocols at least an order of magnitude",

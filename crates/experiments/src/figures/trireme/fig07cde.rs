@@ -65,7 +65,10 @@ pub(super) const FIGURE_D: Figure = Figure {
     title: "Ten updates of 72 records, Trireme",
     section: "5.1",
     machine: MACHINE,
-    remarks: &[REMARK, "Protocols are under shared-everything."],
+    remarks: &[
+        REMARK,
+        "Protocols are under shared-everything. PSE is partitioned serial execution.",
+    ],
     x: THREADS,
     series: |effort| {
         let mut all = trireme(&["SILO", "NO_WAIT", "2V_NO_WAIT", "DL_DETECT"], effort);
@@ -74,7 +77,7 @@ pub(super) const FIGURE_D: Figure = Figure {
     },
     panels: &[
         throughput("", ""),
-        throughput("protocols of Foedus, from figure 7c", OTHER).beside(""),
+        throughput("Protocols of Foedus, from figure 7c", OTHER).beside(""),
     ],
     checks: &[
         Check {

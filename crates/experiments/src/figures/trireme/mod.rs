@@ -74,12 +74,13 @@ const RECORDS: &str = "The table has 40 million records instead of 100, and 10 m
      are many times as large as the caches. A transaction accesses its hot records first, which the paper leaves open.";
 
 /// Remark of figures with lines of partitioned architectures.
-const PLACED: &str = "A partitioned architecture has a partition for each thread, on the thread's socket. Shared-everything has one, whose \
-                      pages alternate over the sockets in use.";
+const PLACED: &str = "SE is shared-everything, and PSE is partitioned serial execution. A partitioned architecture has a partition for \
+                      each thread, on the thread's socket. Shared-everything has one, whose pages alternate over the sockets in \
+                      use.";
 
 /// Remark of figures of YCSB.
-const SCATTERED: &str = "Partitioned architectures have a partition for each thread, by key modulo their number; keys are drawn from the whole \
-                         table. An access reads or writes one of the ten fields.";
+const SCATTERED: &str = "PSE is partitioned serial execution. Partitioned architectures have a partition for each thread, by key modulo their \
+                         number; keys are drawn from the whole table. An access reads or writes one of the ten fields.";
 
 /// Remark of figures of YCSB with updates.
 const UNDONE: &str = "All protocols copy the record of 1 KB in each access: two-phase locking for its undo log, SILO as its private copy (3.1). \
@@ -98,12 +99,12 @@ const fn throughput(title: &'static str, group: &'static str) -> Panel {
 
 /// Returns a panel of aborts as the paper counts them: per commit.
 const fn aborts() -> Panel {
-    Panel::new("aborts per commit", "", lines(Measure::Aborts))
+    Panel::new("Aborts per commit", "", lines(Measure::Aborts))
 }
 
 /// Returns a panel of aborts as `kilocore run` counts them: as a share of all attempts.
 const fn abort_ratio() -> Panel {
-    Panel::new("share of the attempts that abort", "", lines(Measure::AbortRatio))
+    Panel::new("Share of the attempts that abort", "", lines(Measure::AbortRatio))
 }
 
 /// Returns how many times as fast `one` is as `other` at `x`.
