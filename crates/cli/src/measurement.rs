@@ -37,6 +37,8 @@ pub struct Configuration {
     pub cores: usize,
     /// Number of workers on each core.
     pub fibers: usize,
+    /// Number of cores that only serve other cores, if servers are dedicated.
+    pub servers: Option<usize>,
     /// Length of the warm-up, in seconds.
     pub warm_up_s: f64,
     /// Length of the measured interval, in seconds.
@@ -263,13 +265,16 @@ impl Configuration {
     ) -> Option<Arc<[u16]>> {
         let sockets = machine.sockets.as_ref().filter(|_| self.stores_partitions_apart())?;
         let owners = self.owners(workload.schema().partitions());
-        let node = |owner| sockets.socket_of_thread(owner % self.cores.max(1) as u64) as u16;
+        let seating = self.plan().seating();
+        let core = |owner| seating.core_of_server(owner as usize) as u64;
+        let node = |owner| sockets.socket_of_thread(core(owner)) as u16;
         Some((0..owners).map(node).collect())
     }
 
     /// Returns the number of owners of `partitions` partitions.
     fn owners(&self, partitions: u64) -> u64 {
-        self.partitions.unwrap_or(partitions.min(self.cores as u64))
+        let most = self.servers.unwrap_or(self.cores) as u64;
+        self.partitions.unwrap_or(partitions.min(most))
     }
 
     fn stores_partitions_apart(&self) -> bool {
@@ -288,6 +293,7 @@ impl Configuration {
             partitions: self.partitions,
             cores: self.cores,
             fibers: self.fibers,
+            servers: self.servers,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
             growth: self.growth,
@@ -311,6 +317,10 @@ impl Configuration {
         if self.fibers > 1 {
             let fibers = Setting::Integer(self.fibers as u64);
             architecture_options.insert("fibers".to_owned(), fibers);
+        }
+        if let Some(servers) = self.servers {
+            let servers = Setting::Integer(servers as u64);
+            architecture_options.insert("servers".to_owned(), servers);
         }
         if self.small_pages {
             architecture_options.insert("pages".to_owned(), Setting::Text("small".to_owned()));
@@ -359,7 +369,11 @@ impl Configuration {
     fn command_line(&self, facts: &Facts, seed: u64) -> String {
         let mut options = protocol_arguments(&self.protocol_options);
         options.push_str(&access_arguments(&self.access));
-        options.push_str(&architecture_arguments(&self.architecture, self.partitions));
+        options.push_str(&architecture_arguments(
+            &self.architecture,
+            self.partitions,
+            self.servers,
+        ));
         if self.fibers > 1 {
             options.push_str(&format!(" --fibers {}", self.fibers));
         }

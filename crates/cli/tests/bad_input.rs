@@ -43,7 +43,7 @@ fn architectures_and_partitions() {
     refused(&words.replace("--cores 1", "--cores 4 --machine graphite"), &["is 3;", "1 to 2"]);
     refused("run ycsb --fibers 0", &["'0'", "--fibers", "1 to 256"]);
     let words = "run ycsb --machine graphite --cores 1024 --fibers 4";
-    refused(words, &["--fibers is 4;", "1024 simulated cores", "1 to 3", "4095 workers"]);
+    refused(words, &["--fibers is 4;", "1024 simulated cores", "1 to 3", "4095 in all"]);
     let words = "run tpcc --partitions 2";
     refused(words, &["--partitions 2", "shared_everything does not", "partitioned_serial"]);
     let cannot = &["ranges cannot be partitioned", "tpcc (--warehouses)", "ycsb (--partitions)"];
@@ -52,6 +52,17 @@ fn architectures_and_partitions() {
     let pair = &["SILO cannot run under partitioned_serial", "supported there: NO_CC"];
     refused("run ycsb --arch partitioned_serial --cc NO_CC,SILO", pair);
     refused("explore ycsb --arch partitioned_serial --cc SILO", pair);
+    let pair = &["MVCC cannot run under delegation", "supported there: ", "NO_WAIT", "SILO"];
+    refused("run ycsb --arch delegation --cc NO_WAIT,MVCC --cores 1", pair);
+    let words = "run ycsb --arch delegation --cc NO_WAIT --cc-option lock-form=list --cores 1";
+    refused(words, &["NO_WAIT with these options cannot run under delegation"]);
+    let words = "run ycsb --arch delegation --cc NO_WAIT --cores 2 --servers";
+    refused(&format!("{words} 0"), &["'0'", "--servers", "from 1"]);
+    refused(&format!("{words} 2"), &["--servers is 2;", "allowed on 2 cores: 1 to 1"]);
+    refused("run ycsb --servers 1", &["--servers 1", "shared_everything has no", "delegation"]);
+    refused("explore ycsb --servers 1", &["--servers 1", "shared_everything has no servers"]);
+    let words = "run tpcc --arch delegation --warehouses 4 --partitions 3 --servers 2 --cores 4 --machine graphite";
+    refused(words, &["--partitions is 3;", "1 to 2, the number of servers"]);
     refused("run ycsb --arch several_sites --cc SILO,MVCC", &["several_sites: MVCC cannot"]);
 }
 

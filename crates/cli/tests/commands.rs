@@ -300,6 +300,29 @@ fn partitioned_serial_execution_is_certified() {
     }
 }
 
+/// Under delegation cores do work for each other, beside their own transactions or on cores that only serve.
+#[test]
+fn delegated_work_is_certified() {
+    let words = "--architecture delegation --certify --seconds 0.002 --warm-up 0 --json -";
+    let ycsb = "run ycsb --scattered --records 400 --read-ratio 0.5 --partitions 4 --cc NO_WAIT";
+    let tpcc = "run tpcc --warehouses 3 --items 100 --machine graphite --cores 4 --cc SILO";
+    let runs = [
+        (format!("{ycsb} --cores 2 --fibers 2"), 2, None),
+        (format!("{ycsb} --cores 3 --servers 1 --machine haswell-ex"), 1, Some(1)),
+        (tpcc.to_owned(), 3, None),
+    ];
+    for (run, owners, servers) in runs {
+        let output = kilocore(format!("{run} {words}").split_whitespace());
+        let records: serde_json::Value = serde_json::from_str(&text(&output)).unwrap();
+        let record = records.as_array().map_or(&records, |all| &all[0]);
+        assert_eq!(record["architecture"], "delegation");
+        let options = &record["architecture_options"];
+        assert_eq!(options["partitions"], owners, "{options}");
+        assert_eq!(options.get("servers").and_then(|servers| servers.as_u64()), servers);
+        assert_eq!(record["certificate"]["strict"], "pass", "{record}");
+    }
+}
+
 #[test]
 fn lists_name_everything() {
     let list = text(&kilocore(["list"]));

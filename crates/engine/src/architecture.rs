@@ -2,8 +2,8 @@
 //! synchronized physically.
 
 use crate::{EngineError, EngineOptions, rows::Sites, site::LocalSite};
-use machine::{Machine, Service, cold::Arc};
-use protocols::Protocol;
+use machine::{Machine, Service, cold::Arc, mailbox::Mailboxes};
+use protocols::{Delegated, Protocol};
 use storage::Store;
 use txn::{ColumnSet, TableId};
 
@@ -22,6 +22,9 @@ pub struct ArchitectureDeclaration {
     /// Set if the architecture isolates transactions itself. Then only protocols that do not isolate them run under it
     /// ([`Protocol::ISOLATES`]), and the pair promises strict serializability.
     pub isolates: bool,
+    /// Set if cores do work for the transactions of other cores. Then only protocols run under it that can leave work to the
+    /// owner of a record ([`Protocol::DELEGATED`]).
+    pub delegates: bool,
 }
 
 /// An architecture under protocol `P`. It has owners of data, and it decides which of their sites executes an
@@ -32,8 +35,9 @@ pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
     /// Description, for listings and for the check that the protocol allows this number of sites.
     const DECLARED: &'static ArchitectureDeclaration;
 
-    /// False for protocols that [`crate::pair`] refuses for their type. Then no engine of this pair is compiled.
-    const SUPPORTED: bool = true;
+    /// False for protocols that [`crate::pair`] refuses for their type, and for forms of protocols for other architectures.
+    /// Then no engine of this pair is compiled.
+    const SUPPORTED: bool = !matches!(P::DELEGATED, Delegated::Metadata);
 
     /// True if [`DirectSites`] gives access to sites, so that native loops compiled for the pair are worth their time.
     const DIRECT: bool;
@@ -52,6 +56,11 @@ pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
 
     /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
+
+    /// Returns the mailboxes of the servers that a run must have, if work is delegated to servers.
+    fn mailboxes(&self) -> Option<&Mailboxes<M>> {
+        None
+    }
 }
 
 /// Sites of which the core can access some directly, with code that is compiled for the protocol.

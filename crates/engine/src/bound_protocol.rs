@@ -98,6 +98,32 @@ impl<'s, M: Machine, P: Protocol<M>> BoundProtocol<'s, M, P> {
         unsafe { GuardRef::new(guard) }
     }
 
+    /// Replaces the core that uses the session.
+    pub fn use_core(&mut self, core: &'s M::Core) {
+        self.core = core;
+    }
+
+    /// Calls [`Protocol::protect`].
+    pub fn protect(&mut self, record: Record<'s, M>, intent: Intent) -> Result<(), Abort> {
+        let record = self.own(record);
+        self.protocol.protect(self.core, &mut self.worker, record, intent)
+    }
+
+    /// Calls [`Protocol::is_protected`].
+    pub fn is_protected(&self, record: Record<'s, M>, intent: Intent) -> bool {
+        self.protocol.is_protected(&self.worker, self.own(record), intent)
+    }
+
+    /// Calls [`Protocol::prepares_metadata`].
+    pub fn prepares_metadata(&self) -> bool {
+        self.protocol.prepares_metadata(&self.worker)
+    }
+
+    /// Calls [`Protocol::install`].
+    pub fn install(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
+        self.protocol.install(self.core, &mut self.worker, timestamp, log);
+    }
+
     /// Calls [`Protocol::begin`].
     #[inline(always)]
     pub fn begin(&mut self, txn: Txn<'_>) {

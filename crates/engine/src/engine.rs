@@ -11,6 +11,7 @@ use crate::{
 use machine::{
     Machine, Service,
     cold::{Arc, OnceLock},
+    mailbox::Mailboxes,
 };
 use protocols::{
     Declaration, Isolation, IsolationError, Protocol, ProtocolOptions,
@@ -32,6 +33,11 @@ pub struct EngineOptions {
     /// Number of owners of data, for an architecture that stores partitions apart: partition `p` of a table belongs to
     /// owner `p mod partitions`. At least 1.
     pub partitions: u64,
+    /// Number of sessions on each core: sessions 0 to `fibers - 1` are on the first core, and so on. At least 1. Only an
+    /// architecture that delegates work needs to know it.
+    pub fibers: usize,
+    /// Set if an architecture that delegates work has cores that only serve, and no session is on them.
+    pub dedicated_servers: bool,
     /// Set to record histories, for certificates.
     pub record_history: bool,
     /// Set to record the values of rows in histories too. Every recorded read then reads all columns.
@@ -67,6 +73,15 @@ pub enum EngineError {
         /// Names of the protocols that the architecture supports.
         supported: Vec<&'static str>,
     },
+    /// The architecture delegates work, and the protocol, with the options that were given, does not leave work to others.
+    NotDelegated {
+        /// Name of the architecture.
+        architecture: &'static str,
+        /// Name of the protocol.
+        protocol: &'static str,
+        /// Names of the protocols that the architecture supports.
+        supported: Vec<&'static str>,
+    },
     /// The number of partitions is not possible.
     Partitions {
         /// The given number.
@@ -93,6 +108,18 @@ impl fmt::Display for EngineError {
                     f,
                     "{protocol} cannot run under {architecture}, which isolates transactions itself; \
                      supported there: {supported}"
+                )
+            }
+            EngineError::NotDelegated { architecture, protocol, supported } => {
+                let of = match supported.contains(protocol) {
+                    true => " with these options",
+                    false => "",
+                };
+                write!(
+                    f,
+                    "{protocol}{of} cannot run under {architecture}, where the owner of a record does work for others; \
+                     supported there: {}, with the usual place, form and time of their locks",
+                    supported.join(", ")
                 )
             }
             EngineError::Partitions { given, most } => {
@@ -198,6 +225,10 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
 
     /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
+
+    /// Returns the mailboxes of the servers, if the architecture delegates work. A run of several sessions must then have
+    /// their [servers](Mailboxes::serve).
+    fn mailboxes(&self) -> Option<&Mailboxes<M>>;
 
     /// Returns the guarantees of the protocol.
     fn declaration(&self) -> Declaration;
@@ -348,6 +379,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 
     fn services(&self) -> Vec<Service<'_, M>> {
         self.architecture.services()
+    }
+
+    fn mailboxes(&self) -> Option<&Mailboxes<M>> {
+        self.architecture.mailboxes()
     }
 
     fn declaration(&self) -> Declaration {

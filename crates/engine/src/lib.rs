@@ -11,6 +11,7 @@
 
 mod architecture;
 mod bound_protocol;
+mod delegation;
 mod engine;
 mod log;
 mod options;

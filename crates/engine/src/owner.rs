@@ -68,3 +68,10 @@ impl<M: Machine, P: Protocol<M>> Owner<M, P> {
         }
     }
 }
+
+/// Returns the arena on the node where the rows of partition `number` lie.
+pub(crate) fn arena_of<M: Machine>(machine: &Arc<M>, number: usize) -> Arc<machine::Arena> {
+    let arena = machine.arena();
+    let node = arena.partition_nodes().and_then(|nodes| nodes.get(number).copied());
+    node.map_or_else(|| arena.clone(), |node| arena.on(node))
+}

@@ -2,7 +2,10 @@
 
 use crate::{ArchitectureDeclaration, EngineError};
 use machine::Native;
-use protocols::{Declaration, Isolation, ProtocolOptions, registry};
+use protocols::{
+    Declaration, Delegated, Isolation, Protocol, ProtocolOptions,
+    registry::{self, Visitor, with_protocol},
+};
 
 /// Returns what `protocol` declares under `architecture`, or why it cannot run there.
 ///
@@ -19,6 +22,13 @@ pub fn pair(
         }
         return Ok(Declaration { isolation: Isolation::Serializable, strict: true, ..protocol });
     }
+    if architecture.delegates {
+        let supported = delegating();
+        if !supported.contains(&protocol.name) {
+            let (architecture, protocol) = (architecture.name, protocol.name);
+            return Err(EngineError::NotDelegated { architecture, protocol, supported });
+        }
+    }
     match protocol.one_site {
         Some(reason) if architecture.sites != Some(1) => {
             Err(EngineError::OneSite { protocol: protocol.name, reason })
@@ -34,11 +44,27 @@ fn bare() -> Vec<&'static str> {
     bare.map(|declared| declared.name).collect()
 }
 
+/// Returns the names of the protocols that leave work to the owner of a record.
+pub(crate) fn delegating() -> Vec<&'static str> {
+    struct Delegates;
+    impl Visitor<Native> for Delegates {
+        type Output = bool;
+        fn visit<P: Protocol<Native>>(self) -> bool {
+            P::DELEGATED != Delegated::Nothing
+        }
+    }
+    let options = ProtocolOptions { owned_metadata: true, ..ProtocolOptions::default() };
+    let names =
+        registry::declarations::<Native>(&options).into_iter().map(|declared| declared.name);
+    names
+        .filter(|name| with_protocol(name, &options, Delegates).is_ok_and(|delegates| delegates))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::registry::declarations;
-    use protocols::{Protocol, registry::with_protocol};
 
     fn protocols() -> Vec<Declaration> {
         registry::declarations::<Native>(&ProtocolOptions::default())

@@ -26,8 +26,8 @@
 use crate::{
     EngineError, EngineOptions,
     architecture::{Architecture, ArchitectureDeclaration, DirectSites},
-    owner::Owner,
-    rows::{Place, Sites},
+    owner::{Owner, arena_of},
+    rows::{Place, RangeSites, Sites},
     site::{LocalSite, Site},
 };
 use machine::{Category, Core, Machine, Service, cold::Arc};
@@ -45,6 +45,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     source: "Trireme 2.2, 3.3; H-Store (Kallman et al. 2008)",
     sites: None,
     isolates: true,
+    delegates: false,
 };
 
 /// Largest number of partitions. An owner takes a quarter of a megabyte before it has rows.
@@ -98,13 +99,6 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for PartitionedSerial<M, P> 
     fn services(&self) -> Vec<Service<'_, M>> {
         Vec::new()
     }
-}
-
-/// Returns the arena on the node where the rows of partition `number` lie.
-fn arena_of<M: Machine>(machine: &Arc<M>, number: usize) -> Arc<machine::Arena> {
-    let arena = machine.arena();
-    let node = arena.partition_nodes().and_then(|nodes| nodes.get(number).copied());
-    node.map_or_else(|| arena.clone(), |node| arena.on(node))
 }
 
 /// A session's sites, one at each owner that the session has used.
@@ -234,18 +228,13 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for PartitionSites<'s, M, P> {
     }
 
     fn of_range(&self, table: TableId, keys: KeyRange) -> Place {
-        let (mut one, mut several) = (None, false);
+        let mut met = RangeSites::default();
         let declared = self.table(table).schema().partitioning.all_of_range(keys, |partition| {
             let owner = self.owner_of(partition);
-            several |= one.is_some_and(|other| other != owner);
-            one = Some(owner);
+            met.add(owner);
             self.has_entered(owner)
         });
-        match (declared, several) {
-            (false, _) => Place::Undeclared,
-            (true, true) => Place::Several,
-            (true, false) => Place::One(one.unwrap_or(self.home)),
-        }
+        if declared { met.place(self.home) } else { Place::Undeclared }
     }
 
     fn site(&mut self, at: usize) -> &mut dyn Site<'s, M> {

@@ -6,7 +6,7 @@
 use crate::{
     architecture::{Architecture, ArchitectureDeclaration},
     engine::{Engine, EngineError, EngineOf, EngineOptions, TypedEngine},
-    pair::pair,
+    pair::{delegating, pair},
 };
 use machine::{Machine, Native, cold::Arc};
 use protocols::{
@@ -84,6 +84,7 @@ registry! {
     shared_everything::SharedEverything,
     several_sites::SeveralSites,
     partitioned_serial::PartitionedSerial,
+    delegation::Delegation,
 }
 
 const fn supported<M: Machine, P: Protocol<M>, A: Architecture<M, P>>() -> bool {
@@ -102,7 +103,20 @@ fn refused<M: Machine, P: Protocol<M>>(
     architecture: &ArchitectureDeclaration,
     options: &ProtocolOptions,
 ) -> EngineError {
-    pair(architecture, P::declare(options)).expect_err("the types and the declarations agree")
+    let declared = P::declare(options);
+    // The protocol's name is supported, but not the form that the options select.
+    let form = EngineError::NotDelegated {
+        architecture: architecture.name,
+        protocol: declared.name,
+        supported: delegating(),
+    };
+    pair(architecture, declared).err().unwrap_or(form)
+}
+
+/// Returns the options with the form of metadata that the architecture needs.
+fn fitted(architecture: &str, options: &ProtocolOptions) -> ProtocolOptions {
+    let owned_metadata = declaration(architecture).is_ok_and(|declared| declared.delegates);
+    ProtocolOptions { owned_metadata, ..options.clone() }
 }
 
 /// Parameters of an engine that is to be made.
@@ -129,6 +143,8 @@ pub fn create<M: Machine>(
     machine: &Arc<M>,
     options: &EngineOptions,
 ) -> Result<Arc<dyn Engine<M>>, EngineError> {
+    let options =
+        &EngineOptions { protocol: fitted(architecture, &options.protocol), ..options.clone() };
     let creation = Creation { architecture, machine, options };
     with_protocol(protocol, &options.protocol, creation)
         .unwrap_or_else(|_| Err(EngineError::UnknownProtocol(protocol.to_owned())))
@@ -151,6 +167,7 @@ pub fn with_engine<M: Machine, V: EngineVisitor<M>>(
     options: &ProtocolOptions,
     visitor: V,
 ) -> Result<V::Output, EngineError> {
+    let options = &fitted(architecture, options);
     with_protocol(protocol, options, Typed { architecture, options, visitor })
         .unwrap_or_else(|_| Err(EngineError::UnknownProtocol(protocol.to_owned())))
 }

@@ -28,6 +28,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     source: "after hardware islands (Porobic 2016, chapter 3), without their messages",
     sites: Some(OWNERS),
     isolates: false,
+    delegates: false,
 };
 
 /// Number of owners of data.

@@ -20,6 +20,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     source: "Trireme 3.1; the architecture of DBx1000",
     sites: Some(1),
     isolates: false,
+    delegates: false,
 };
 
 /// The one owner.

@@ -57,6 +57,8 @@ fn options(partitions: u64, purge_batch: usize) -> EngineOptions {
         access: Default::default(),
         sessions: 2,
         partitions,
+        fibers: 1,
+        dedicated_servers: false,
         record_history: false,
         record_values: false,
         purge_batch,

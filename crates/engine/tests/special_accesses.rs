@@ -74,6 +74,8 @@ fn with_each(test: impl Fn(&mut dyn Session)) {
                 access,
                 sessions: 1,
                 partitions: 1,
+                fibers: 1,
+                dedicated_servers: false,
                 record_history: false,
                 record_values: false,
                 purge_batch: 4,

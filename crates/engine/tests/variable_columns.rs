@@ -56,6 +56,8 @@ fn with_each_protocol(commit_updates: bool, test: impl Fn(&mut dyn Session)) {
             protocol: protocol.clone(),
             sessions: 1,
             partitions: 1,
+            fibers: 1,
+            dedicated_servers: false,
             record_history: false,
             record_values: false,
             purge_batch: 4,

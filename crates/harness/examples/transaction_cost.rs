@@ -34,6 +34,8 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
             protocol: ProtocolOptions { partitions, ..ProtocolOptions::default() },
             sessions: 2,
             partitions: 1,
+            fibers: 1,
+            dedicated_servers: false,
             record_history: false,
             record_values: false,
             purge_batch: 64,

@@ -102,6 +102,8 @@ pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
             protocol: fitted(&search.protocol_options, &Rows),
             sessions: search.anomaly.transactions() + 1,
             partitions: 1,
+            fibers: 1,
+            dedicated_servers: false,
             record_history: true,
             record_values: true,
             purge_batch: 1,

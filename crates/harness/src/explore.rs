@@ -60,6 +60,9 @@ pub struct Exploration {
     /// Number of workers that share a core as fibers. The scheduler then switches between them only where one waits or lets
     /// others run.
     pub fibers: usize,
+    /// Number of cores that only serve other cores, beside those of the workers, under an architecture that delegates work.
+    /// None if each core serves beside its workers.
+    pub servers: Option<usize>,
     /// Number of procedures of each worker.
     pub procedures: u64,
     /// Number of steps after which a schedule counts as a livelock.
@@ -85,6 +88,7 @@ impl Default for Exploration {
             schedules: 1000,
             workers: 3,
             fibers: 1,
+            servers: None,
             procedures: 4,
             step_limit: 2_000_000,
             demand_strict: false,

@@ -19,6 +19,7 @@ mod measurement;
 pub mod memory_log;
 pub mod run;
 pub mod run_record;
+pub mod serving;
 pub mod steadiness;
 pub mod survival;
 pub mod timeline;

@@ -7,6 +7,7 @@ use crate::{
     law,
     measure::{Interval, WorkerReport},
     run::{HarnessError, Plan, Repetition},
+    serving::run_workers,
     steadiness,
     timeline::{Growth, Meter, SLICES, Slice, Timeline},
 };
@@ -89,7 +90,8 @@ impl<M: Machine> Measurement<'_, M> {
         let (started, operations) = (Instant::now(), self.machine.operations());
         let moved_before = self.machine.lines_moved().unwrap_or_default();
         let used_before = self.machine.arena().used();
-        self.machine.run_fibers(self.plan.fibers, bodies, self.services_of(&timeline))?;
+        let seats = (self.plan.fibers, self.plan.servers);
+        run_workers(self.machine, self.engine, seats, bodies, self.services_of(&timeline))?;
         let wall_s = started.elapsed().as_secs_f64();
         let executed = self.machine.operations().map(|now| now - operations.unwrap_or(0));
         let moved = self.machine.lines_moved().map(|now| now - moved_before);

@@ -8,6 +8,7 @@ use crate::{
     erased::ErasedWorkload,
     measure::{Counts, WorkerReport},
     measurement::{Measurement, WorkerLoop},
+    serving::Seating,
     steadiness::{Rule, Steadiness},
     timeline::Ended,
 };
@@ -40,6 +41,9 @@ pub struct Plan {
     pub cores: usize,
     /// Number of workers on each core. They share it as fibers ([`Machine::run_fibers`]).
     pub fibers: usize,
+    /// Number of cores that only serve other cores, under an architecture that delegates work. None if each core serves
+    /// beside its workers.
+    pub servers: Option<usize>,
     /// Warm-up before the measured interval, in seconds of the machine's time.
     pub warm_up_s: f64,
     /// Length of the measured interval, in seconds of the machine's time.
@@ -77,6 +81,7 @@ impl Plan {
             partitions: None,
             cores,
             fibers: 1,
+            servers: None,
             warm_up_s: seconds,
             measured_s: seconds,
             growth: None,
@@ -93,7 +98,12 @@ impl Plan {
 
     /// Returns the number of workers on all cores.
     pub fn workers(&self) -> usize {
-        self.cores * self.fibers
+        self.seating().workers()
+    }
+
+    /// Returns the places of workers and servers.
+    pub fn seating(&self) -> Seating {
+        Seating { fibers: self.fibers, cores: self.cores, dedicated: self.servers }
     }
 }
 
@@ -324,10 +334,13 @@ impl<M: Engines> Job<'_, M> {
             access: self.plan.access,
             protocol: fitted(&self.plan.protocol_options, self.workload),
             sessions: self.plan.workers() + 1,
-            partitions: match self.plan.partitions {
-                None => owners(None, self.workload)?.min(self.plan.cores as u64),
-                given => owners(given, self.workload)?,
-            },
+            partitions: owners(
+                self.plan.partitions,
+                self.workload,
+                self.plan.seating().most_owners(),
+            )?,
+            fibers: self.plan.fibers,
+            dedicated_servers: self.plan.servers.is_some(),
             record_history: self.plan.record_history,
             record_values: self.plan.record_history,
             purge_batch: 64,
@@ -341,9 +354,13 @@ impl<M: Engines> Job<'_, M> {
 }
 
 /// Returns the number of owners for an architecture that stores partitions apart. It is at most the number of partitions
-/// of the workload, and as many if none is given.
-pub(crate) fn owners(given: Option<u64>, data: &dyn Dataset) -> Result<u64, EngineError> {
-    let most = data.schema().partitions();
+/// of the workload and at most `limit`, and as many if none is given.
+pub(crate) fn owners(
+    given: Option<u64>,
+    data: &dyn Dataset,
+    limit: usize,
+) -> Result<u64, EngineError> {
+    let most = data.schema().partitions().min(limit as u64);
     match given {
         Some(given) if !(1..=most).contains(&given) => Err(EngineError::Partitions { given, most }),
         _ => Ok(given.unwrap_or(most)),

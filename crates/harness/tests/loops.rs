@@ -308,6 +308,8 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
         protocol: ProtocolOptions::default(),
         sessions: 8,
         partitions: 1,
+        fibers: 1,
+        dedicated_servers: false,
         record_history: false,
         record_values: false,
         purge_batch: 64,

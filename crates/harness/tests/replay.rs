@@ -138,6 +138,8 @@ fn options() -> EngineOptions {
         protocol: ProtocolOptions::default(),
         sessions: 2,
         partitions: 1,
+        fibers: 1,
+        dedicated_servers: false,
         record_history: false,
         record_values: false,
         purge_batch: 64,

@@ -85,6 +85,16 @@ fn whatever_is_listed_keeps_its_law() {
 /// Name of an architecture, and of a protocol that runs under it.
 type Pair<'p> = (&'p str, &'p str);
 
+/// Pairs with architectures that store partitions apart: one isolates transactions itself, and in the others cores do work
+/// for each other.
+const APART: [Pair<'static>; 5] = [
+    SERIAL,
+    ("delegation", "NO_WAIT"),
+    ("delegation", "2V_NO_WAIT"),
+    ("delegation", "SILO"),
+    ("delegation", "TICTOC"),
+];
+
 /// The pair in which the architecture isolates transactions.
 const SERIAL: Pair<'static> = ("partitioned_serial", "NO_CC");
 
@@ -92,11 +102,16 @@ fn shared(protocol: &str) -> Pair<'_> {
     (engine::registry::DEFAULT, protocol)
 }
 
-/// Certifies runs under every protocol that promises anything, and under the architecture that does.
+/// Certifies runs under every protocol that promises anything, and under architectures that store partitions apart.
 fn certified<W: Workload>(workload: &W) {
-    for pair in protocols().into_iter().map(shared).chain([SERIAL]) {
+    for pair in protocols().into_iter().map(shared).chain(APART) {
         certified_under(pair, workload);
     }
+}
+
+/// Certifies runs under each of [`APART`].
+fn certified_apart<W: Workload>(workload: &W) {
+    APART.into_iter().for_each(|pair| certified_under(pair, workload));
 }
 
 /// Certifies a native run and a simulated one.
@@ -112,8 +127,8 @@ fn certified_under<W: Workload>(pair: Pair<'_>, workload: &W) {
         let options = SimulatedOptions { seed, ..SimulatedOptions::default() };
         Simulated::new(graphite.clone(), options)
     };
-    // One transaction at a time in each partition takes longer.
-    let lengths = [0.000_3, 0.003];
+    // One transaction at a time in each partition takes longer, and so do messages for each access.
+    let lengths = [0.000_3, 0.003, 0.03];
     let committed = lengths.iter().any(|s| certified_on(&simulated, workload, pair, 16, *s));
     assert!(committed, "{pair:?} commits nothing");
 }
@@ -128,6 +143,7 @@ fn plan((architecture, protocol): Pair<'_>, cores: usize, measured_s: f64, recor
         partitions: None,
         cores,
         fibers: 1,
+        servers: None,
         warm_up_s: measured_s / 10.0,
         measured_s,
         growth: None,
@@ -290,7 +306,7 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
     };
     certified(&HotCold::new(hot.clone()).expect("good options"));
     let anywhere = HotColdOptions { remote: 0, anywhere: true, whole_records: true, ..hot };
-    certified_under(SERIAL, &HotCold::new(anywhere).expect("good options"));
+    certified_apart(&HotCold::new(anywhere).expect("good options"));
     let sites = SitesOptions { site_rows: 50, updates: true, ..SitesOptions::default() };
     certified(&Sites::new(sites).expect("good options"));
     let pairs = KeyValueOptions { records: 100, accesses: 10, updates: true, strings: true };
@@ -299,7 +315,7 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
 
 /// Transactions of several partitions, among transactions of one.
 #[test]
-fn partitions_are_isolated_by_their_latches_alone() {
+fn partitions_are_isolated() {
     let ycsb = YcsbOptions {
         records: 400,
         partitions: 8,
@@ -311,16 +327,16 @@ fn partitions_are_isolated_by_their_latches_alone() {
     };
     for local_partition in [true, false] {
         let options = YcsbOptions { local_partition, ..ycsb.clone() };
-        certified_under(SERIAL, &Ycsb::new(options).expect("good options"));
+        certified_apart(&Ycsb::new(options).expect("good options"));
     }
     let scattered = YcsbOptions { scattered: true, multi_partition_share: 0.0, ..ycsb.clone() };
-    certified_under(SERIAL, &Ycsb::new(scattered).expect("good options"));
+    certified_apart(&Ycsb::new(scattered).expect("good options"));
     let scans = YcsbOptions { scan_ratio: 0.2, scan_length: 20, ..ycsb };
-    certified_under(SERIAL, &Ycsb::new(scans).expect("good options"));
+    certified_apart(&Ycsb::new(scans).expect("good options"));
     let counters = CountersOptions { partitions: 5, ..CountersOptions::mixed() };
-    certified_under(SERIAL, &Counters::new(counters).expect("good options"));
+    certified_apart(&Counters::new(counters).expect("good options"));
     let narrow = TpccOptions { warehouses: 4, items: 100, mix: Mix::NARROW, ..Default::default() };
-    certified_under(SERIAL, &Tpcc::new(narrow).expect("good options"));
+    certified_apart(&Tpcc::new(narrow).expect("good options"));
 }
 
 #[test]

@@ -401,6 +401,7 @@ impl From<EngineError> for Error {
             | EngineError::UnknownArchitecture(_)
             | EngineError::OneSite { .. }
             | EngineError::Isolates { .. }
+            | EngineError::NotDelegated { .. }
             | EngineError::Partitions { .. }
             | EngineError::Isolation(_) => unreachable!("options are checked before: {error}"),
         }

@@ -126,6 +126,8 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
         protocol,
         sessions: options.max_sessions,
         partitions: 1,
+        fibers: 1,
+        dedicated_servers: false,
         record_history: false,
         record_values: false,
         purge_batch: 64,

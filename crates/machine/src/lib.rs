@@ -21,6 +21,7 @@ mod core;
 mod explored;
 pub mod fiber;
 mod lines_moved;
+pub mod mailbox;
 mod native;
 mod pages;
 mod settled;

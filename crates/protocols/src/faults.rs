@@ -5,12 +5,14 @@
 //! by a promise that it does not give. There is one table for each family of protocols. A row names the detector
 //! that must catch the bug.
 
+mod delegation;
 mod engine;
 mod locking;
 mod optimistic;
 mod snapshots;
 mod timestamps;
 
+pub use delegation::*;
 pub use engine::*;
 pub use locking::*;
 pub use optimistic::*;
@@ -46,6 +48,8 @@ pub enum Detector {
     Assertion,
     /// At the end a value outside the records has been lost, or is in two places.
     Memory,
+    /// Any check. The bug destroys metadata of records, and what happens then depends on the values that are left.
+    Any,
 }
 
 impl Detector {
@@ -62,6 +66,7 @@ impl Detector {
             Detector::Progress => &["progress"],
             Detector::Assertion => &["panic"],
             Detector::Memory => &["memory"],
+            Detector::Any => &["certificate", "conservation law", "progress", "panic"],
         }
     }
 }
@@ -148,6 +153,7 @@ pub const SSN_IGNORES_ABSENCES: Fault = Fault("ssn_ignores_absences");
 pub fn all() -> impl Iterator<Item = &'static Planted> {
     let families = [
         engine::PLANTED,
+        delegation::PLANTED,
         locking::PLANTED,
         timestamps::PLANTED,
         snapshots::PLANTED,

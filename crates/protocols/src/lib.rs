@@ -38,6 +38,6 @@ pub use options::{
     OlderAtPartition, ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
-    Change, CommitLog, Declaration, Image, Images, Isolation, IsolationError, Prepared, Protocol,
-    TimestampAllocation, Txn,
+    Change, CommitLog, Declaration, Delegated, Image, Images, Isolation, IsolationError, Prepared,
+    Protocol, TimestampAllocation, Txn,
 };

@@ -23,6 +23,7 @@ use crate::{
     mechanisms::{
         lock_queue::{Held, InRecord, LockPlace, Requests},
         lock_table::LockTables,
+        physical::{Atomics, OneOwner, Physical},
         queue_latch::LatchNodes,
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
     },
@@ -34,6 +35,8 @@ use txn::{Abort, AbortReason};
 
 /// The NO_WAIT protocol.
 pub type NoWait = TwoPhaseLocking<CountedLocks>;
+/// NO_WAIT for metadata that one core alone touches.
+pub type NoWaitOwned = TwoPhaseLocking<CountedLocks<false, OneOwner>>;
 /// NO_WAIT that acquires write locks at commit: PCC.
 pub type NoWaitAtCommit = TwoPhaseLocking<CountedLocks<true>>;
 /// NO_WAIT whose locks are lists.
@@ -45,7 +48,7 @@ pub type NoWaitTabled<M> = TwoPhaseLocking<ListedLocks<M, LockTables<M>>>;
 const WRITER: u64 = 1 << 63;
 
 /// Locks of one word per record: a writer bit, or the number of readers.
-pub struct CountedLocks<const AT_COMMIT: bool = false>;
+pub struct CountedLocks<const AT_COMMIT: bool = false, W = Atomics>(PhantomData<W>);
 
 fn conflict() -> Abort {
     Abort::because(AbortReason::LockConflict)
@@ -62,8 +65,9 @@ fn declaration() -> Declaration {
     }
 }
 
-impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
-    const ONE_COPY: bool = AT_COMMIT;
+impl<M: Machine, W: Physical, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT, W> {
+    const OWNED: bool = W::OWNED;
+    const ONE_COPY: bool = AT_COMMIT || W::OWNED;
     const DEFERS: bool = AT_COMMIT;
     type Words = Word;
     type Held = Mode;
@@ -80,7 +84,8 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
     fn is_asked_for(options: &ProtocolOptions) -> bool {
         let in_record = options.locks == LockPlacement::Record;
         let counted = in_record && options.lock_form == LockForm::Counter;
-        counted && (options.write_locks == WriteLocks::Commit) == AT_COMMIT
+        let in_time = (options.write_locks == WriteLocks::Commit) == AT_COMMIT;
+        counted && in_time && options.owned_metadata == W::OWNED
     }
 
     #[inline(always)]
@@ -89,7 +94,7 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
     }
 
     fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(CountedLocks)
+        Ok(CountedLocks(PhantomData))
     }
 
     fn owner(&self, _: usize) {}
@@ -114,8 +119,8 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
                 Mode::Shared if seen != WRITER => seen + 1,
                 _ => return Err(conflict()),
             };
-            match core.cas(line, lock, seen, wanted) {
-                Ok(_) => return Ok(mode),
+            match W::exchange(core, line, lock, seen, wanted) {
+                Ok(()) => return Ok(mode),
                 Err(now) => seen = now,
             }
         }
@@ -134,7 +139,11 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
             return Ok(());
         }
         // An upgrade succeeds only if this transaction is the only reader.
-        core.cas(record.line(), record.cc(), 1, WRITER).map_err(|_| conflict())?;
+        let (line, lock) = (record.line(), record.cc());
+        if W::OWNED && core.load(line, lock) != 1 {
+            return Err(conflict());
+        }
+        W::exchange(core, line, lock, 1, WRITER).map_err(|_| conflict())?;
         *held = Mode::Exclusive;
         Ok(())
     }
@@ -143,9 +152,7 @@ impl<M: Machine, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT> {
     fn release(&self, core: &M::Core, _: &mut (), record: &RecordRef<'_, M, Word>, held: Mode) {
         match held {
             Mode::Exclusive => core.store(record.line(), record.cc(), 0),
-            Mode::Shared => {
-                core.fetch_add(record.line(), record.cc(), u64::MAX);
-            }
+            Mode::Shared => W::add(core, record.line(), record.cc(), u64::MAX),
         }
     }
 

@@ -67,6 +67,9 @@ pub struct ProtocolOptions {
     pub older_at_partition: OlderAtPartition,
     /// Set if planned locks are acquired in descending order of the records' names (ORDERED_2PL).
     pub plan_descends: bool,
+    /// Set by architectures in which one core alone touches the metadata of a record
+    /// ([`crate::mechanisms::physical`]).
+    pub owned_metadata: bool,
     /// Set if ARIA may commit a transaction before others of its batch whose writes it has not read.
     pub reordering: bool,
 }
@@ -100,6 +103,7 @@ impl Default for ProtocolOptions {
             partitions: None,
             older_at_partition: OlderAtPartition::GoesFirst,
             plan_descends: false,
+            owned_metadata: false,
             reordering: true,
         }
     }

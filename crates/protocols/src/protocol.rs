@@ -103,6 +103,20 @@ impl Declaration {
     }
 }
 
+/// The work that a protocol leaves to the core that owns a record, under an architecture in which each record's metadata
+/// has one owner (delegation: Trireme 3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delegated {
+    /// The protocol does not run under such an architecture.
+    Nothing,
+    /// All work on metadata: look-ups, [`Protocol::protect`], and the end of the transaction. The metadata needs no
+    /// physical synchronisation. When the owner has protected an access, any core can make it.
+    Metadata,
+    /// The validation of transactions that write ([`Protocol::prepare`]). Any core reads, and installs what was validated.
+    /// So metadata is synchronised as usual.
+    Validation,
+}
+
 /// Source of timestamps (Abyss 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TimestampAllocation {
@@ -292,6 +306,9 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// transaction runs ([`Protocol::plan`]).
     const PLANS: bool = false;
 
+    /// The work that the owner of a record does for other cores, under an architecture that delegates work.
+    const DELEGATED: Delegated = Delegated::Nothing;
+
     /// True if each write leaves the version before it in memory, so that an update needs memory that is kept.
     const KEEPS_VERSIONS: bool = false;
 
@@ -387,6 +404,49 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     ) -> Result<(), Abort> {
         let _ = (core, worker);
         Ok(())
+    }
+
+    /// Does the part of an access to `record` that works on metadata, so that the access itself needs none. Called by the
+    /// owner of the record, if [`Protocol::DELEGATED`] is [`Delegated::Metadata`]. The access follows unless this fails.
+    fn protect<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        record: RecordRef<'s, M, Self::Words>,
+        intent: Intent,
+    ) -> Result<(), Abort> {
+        let _ = (core, worker, record, intent);
+        Ok(())
+    }
+
+    /// Returns true if an access to `record` needs no metadata any more. Otherwise the owner must
+    /// [protect](Protocol::protect) it before.
+    fn is_protected<'s>(
+        &'s self,
+        worker: &Self::Worker<'s>,
+        record: RecordRef<'s, M, Self::Words>,
+        intent: Intent,
+    ) -> bool {
+        let _ = (worker, record, intent);
+        true
+    }
+
+    /// Installs the writes of the attempt, which is prepared, where that needs no metadata. [`Protocol::commit`] follows, and
+    /// has only metadata left to work on. Called by any core, if [`Protocol::DELEGATED`] is [`Delegated::Metadata`].
+    fn install<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        timestamp: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        let _ = (core, worker, timestamp, log);
+    }
+
+    /// Returns true if [`Protocol::prepare`] of the running attempt works on metadata, so that the owner must do it.
+    fn prepares_metadata<'s>(&'s self, worker: &Self::Worker<'s>) -> bool {
+        let _ = worker;
+        true
     }
 
     /// Called before every access looks up its key, and before every scan looks up its first leaf.

@@ -21,7 +21,7 @@
 //! - The presence of a row is a word of its own.
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
+    CommitLocks, Declaration, Delegated, Isolation, ProtocolOptions, faults,
     mechanisms::{
         optimistic::{End, Footprint, Optimistic, Rules},
         tid_word::{self, TidRecord},
@@ -61,6 +61,7 @@ pub struct Own<'s, M: Machine> {
 }
 
 impl<M: Machine> Rules<M> for SiloRules {
+    const DELEGATED: Delegated = Delegated::Validation;
     type Words = TidWord;
     type Own<'s>
         = Own<'s, M>

@@ -15,7 +15,7 @@
 //! Deviation: a read waits for a locked record. The record's owner does not wait for the reader.
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions, faults,
+    CommitLocks, Declaration, Delegated, Isolation, ProtocolOptions, faults,
     mechanisms::{
         optimistic::{Footprint, Optimistic, Rules},
         tid_word::TidRecord,
@@ -111,6 +111,7 @@ impl<M: Machine> TicTocRules<M> {
 }
 
 impl<M: Machine> Rules<M> for TicTocRules<M> {
+    const DELEGATED: Delegated = Delegated::Validation;
     type Words = TicTocWord;
     type Own<'s>
         = ()

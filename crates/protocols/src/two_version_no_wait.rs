@@ -20,14 +20,20 @@
 
 use crate::{
     Declaration, Isolation, ProtocolOptions, Txn,
-    mechanisms::two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+    mechanisms::{
+        physical::{Atomics, OneOwner, Physical},
+        two_phase_locking::{Locks, Mode, TwoPhaseLocking},
+    },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
+use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
 /// The 2V_NO_WAIT protocol.
 pub type TwoVersionNoWait = TwoPhaseLocking<CertifiedLocks>;
+/// 2V_NO_WAIT for metadata that one core alone touches.
+pub type TwoVersionNoWaitOwned = TwoPhaseLocking<CertifiedLocks<OneOwner>>;
 
 /// Set while a transaction works on the second version.
 const WRITER: u64 = 1 << 63;
@@ -35,7 +41,7 @@ const WRITER: u64 = 1 << 63;
 const CERTIFIED: u64 = 1 << 62;
 
 /// Locks of one word per record: `| writer: 1 bit | certified: 1 bit | readers: 62 bits |`.
-pub struct CertifiedLocks;
+pub struct CertifiedLocks<W = Atomics>(PhantomData<W>);
 
 /// The mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +58,9 @@ fn conflict() -> Abort {
     Abort::because(AbortReason::LockConflict)
 }
 
-impl<M: Machine> Locks<M> for CertifiedLocks {
+impl<M: Machine, W: Physical> Locks<M> for CertifiedLocks<W> {
+    const OWNED: bool = W::OWNED;
+    const ONE_COPY: bool = W::OWNED;
     type Words = Word;
     type Held = Held;
     type Owner = ();
@@ -70,8 +78,12 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
         }
     }
 
+    fn is_asked_for(options: &ProtocolOptions) -> bool {
+        options.owned_metadata == W::OWNED
+    }
+
     fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {
-        Ok(CertifiedLocks)
+        Ok(CertifiedLocks(PhantomData))
     }
 
     fn owner(&self, _: usize) {}
@@ -96,8 +108,8 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
                 Mode::Exclusive if seen & WRITER == 0 => (seen | WRITER, Held::Write),
                 _ => return Err(conflict()),
             };
-            match core.cas(line, lock, seen, wanted) {
-                Ok(_) => return Ok(held),
+            match W::exchange(core, line, lock, seen, wanted) {
+                Ok(()) => return Ok(held),
                 Err(now) => seen = now,
             }
         }
@@ -114,8 +126,8 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
         let mut seen = core.load(line, lock);
         // The write lock replaces the read lock. No other transaction can write, so what was read stays valid.
         while seen & WRITER == 0 {
-            match core.cas(line, lock, seen, (seen - 1) | WRITER) {
-                Ok(_) => {
+            match W::exchange(core, line, lock, seen, (seen - 1) | WRITER) {
+                Ok(()) => {
                     *held = Held::Write;
                     return Ok(());
                 }
@@ -141,7 +153,7 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
         if core.load_relaxed(line, lock) != WRITER {
             return Err(conflict());
         }
-        core.cas(line, lock, WRITER, WRITER | CERTIFIED).map_err(|_| conflict())?;
+        W::exchange(core, line, lock, WRITER, WRITER | CERTIFIED).map_err(|_| conflict())?;
         *held = Held::Certify;
         Ok(())
     }
@@ -153,12 +165,8 @@ impl<M: Machine> Locks<M> for CertifiedLocks {
             // No other transaction changes the word of a certified record.
             Held::Certify => core.store(line, lock, 0),
             // Adding the highest bit once more clears it.
-            Held::Write => {
-                core.fetch_add(line, lock, WRITER);
-            }
-            Held::Read => {
-                core.fetch_add(line, lock, u64::MAX);
-            }
+            Held::Write => W::add(core, line, lock, WRITER),
+            Held::Read => W::add(core, line, lock, u64::MAX),
         }
     }
 

@@ -107,6 +107,8 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
         protocol: ProtocolOptions::default(),
         sessions: 3,
         partitions: 1,
+        fibers: 1,
+        dedicated_servers: false,
         record_history: false,
         record_values: false,
         purge_batch: 64,

@@ -11,6 +11,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/arena.rs", "maps memory and hands out values in it"),
     ("crates/machine/src/fiber.rs", "stacks of coroutines"),
     ("crates/machine/src/pages.rs", "calls of the system about memory"),
+    ("crates/machine/src/mailbox.rs", "a slot belongs to whom its word says"),
     ("crates/machine/src/native.rs", "prefetching"),
     (
         "crates/machine/src/native/barrier.rs",
@@ -55,6 +56,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/storage/src/store.rs", "the memory of a dropped table is given back"),
     ("crates/engine/src/engine.rs", "the memory of a dropped table is given back"),
     ("crates/engine/src/bound_protocol.rs", "records found in an owner's store are its protocol's"),
+    ("crates/engine/src/site/delegated.rs", "a session's part belongs to whom the mailbox says"),
     ("crates/engine/src/site/mod.rs", "records found in an owner's store are its protocol's"),
     (
         "crates/protocols/src/mechanisms/lock_queue.rs",

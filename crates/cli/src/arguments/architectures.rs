@@ -94,9 +94,18 @@ pub fn owners(
     whole(text).map(Some).map_err(|error| Failure::refused(format!("--partitions {text}: {error}")))
 }
 
-/// Fails if there are more owners than cores.
-pub fn check_owners(owners: Option<u64>, cores: &[usize]) -> Result<(), Failure> {
+/// Fails if there are more owners than cores that can have one.
+pub fn check_owners(
+    owners: Option<u64>,
+    servers: Option<u64>,
+    cores: &[usize],
+) -> Result<(), Failure> {
     let (Some(owners), Some(&least)) = (owners, cores.iter().min()) else { return Ok(()) };
+    if let Some(servers) = servers.filter(|servers| owners > *servers) {
+        return Err(Failure::refused(format!(
+            "--partitions is {owners}; allowed: 1 to {servers}, the number of servers"
+        )));
+    }
     match owners <= least as u64 {
         true => Ok(()),
         false => Err(Failure::refused(format!(
@@ -105,15 +114,55 @@ pub fn check_owners(owners: Option<u64>, cores: &[usize]) -> Result<(), Failure>
     }
 }
 
-/// Returns the arguments that name an architecture and its number of owners, with a space in front of each. There are
-/// none for the defaults.
-pub fn architecture_arguments(architecture: &str, partitions: Option<u64>) -> String {
+/// Fails if servers are asked for and the architecture delegates no work, or if one of the numbers of `cores` leaves no core
+/// to execute transactions.
+pub fn check_servers(
+    architecture: &str,
+    servers: Option<u64>,
+    cores: &[usize],
+) -> Result<(), Failure> {
+    let Some(servers) = servers else { return Ok(()) };
+    if !known(architecture).delegates {
+        let allowed = architectures().into_iter().filter(|a| a.delegates).map(|a| a.name);
+        let allowed: Vec<_> = allowed.collect();
+        return Err(Failure::refused(format!(
+            "--servers {servers}: {architecture} has no servers; allowed with --architecture {}",
+            allowed.join(", ")
+        )));
+    }
+    match cores.iter().min() {
+        Some(&1) => Err(Failure::refused(format!(
+            "--servers is {servers}; allowed on 1 core: none, because one core executes and serves"
+        ))),
+        Some(&least) if servers >= least as u64 => Err(Failure::refused(format!(
+            "--servers is {servers}; allowed on {least} cores: 1 to {}, and the other cores execute",
+            least - 1
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns true if the architecture has a server beside the workers of each core.
+pub fn serves_beside_workers(architecture: &str, servers: Option<u64>) -> bool {
+    known(architecture).delegates && servers.is_none()
+}
+
+/// Returns the arguments that name an architecture, its number of owners and its number of dedicated servers, with a space
+/// in front of each. There are none for the defaults.
+pub fn architecture_arguments(
+    architecture: &str,
+    partitions: Option<u64>,
+    servers: Option<usize>,
+) -> String {
     let mut line = String::new();
     if architecture != DEFAULT {
         line.push_str(&format!(" --architecture {architecture}"));
     }
     if let Some(partitions) = partitions {
         line.push_str(&format!(" --partitions {partitions}"));
+    }
+    if let Some(servers) = servers {
+        line.push_str(&format!(" --servers {servers}"));
     }
     line
 }
@@ -135,7 +184,7 @@ mod tests {
         assert_eq!(owners("partitioned_serial", "ycsb", Some("8")), Ok(None));
         assert_eq!(owners(DEFAULT, "ycsb", Some("8")), Ok(None));
         let told = owners(DEFAULT, "tpcc", Some("8")).unwrap_err();
-        assert!(told.ends_with("allowed with --architecture partitioned_serial"), "{told}");
+        assert!(told.contains("allowed with --architecture partitioned_serial"), "{told}");
     }
 
     #[test]

@@ -121,15 +121,16 @@ impl MachineChoice {
 }
 
 impl MachineChoice {
-    /// Refuses numbers of fibers with which a simulated machine would have too many workers.
-    pub fn check_fibers(&self, fibers: u64, cores: &[usize]) -> Result<(), Failure> {
+    /// Refuses numbers of fibers with which a simulated machine would have too many. Beside the workers of a core there are
+    /// `others` on it.
+    pub fn check_fibers(&self, fibers: u64, others: u64, cores: &[usize]) -> Result<(), Failure> {
         let most = MAX_CORES as u64 - 1;
-        let too_many = |cores: &&usize| **cores as u64 * fibers > most;
+        let too_many = |cores: &&usize| **cores as u64 * (fibers + others) > most;
         match cores.iter().find(too_many).filter(|_| self.kind() == MachineKind::Simulated) {
             None => Ok(()),
             Some(cores) => Err(Failure::refused(format!(
-                "--fibers is {fibers}; allowed on {cores} simulated cores: 1 to {}, {most} workers in all",
-                most / *cores as u64
+                "--fibers is {fibers}; allowed on {cores} simulated cores: 1 to {}, {most} in all",
+                most / *cores as u64 - others
             ))),
         }
     }

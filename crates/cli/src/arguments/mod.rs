@@ -10,8 +10,8 @@ mod protocols;
 mod workload;
 
 pub use architectures::{
-    architecture_arguments, check_owners, check_partitioned, declarations_under, owners,
-    protocols_under,
+    architecture_arguments, check_owners, check_partitioned, check_servers, declarations_under,
+    owners, protocols_under, serves_beside_workers,
 };
 pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};

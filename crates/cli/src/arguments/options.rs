@@ -30,6 +30,10 @@ pub struct RunArguments {
     /// Number of workers on each core: fibers, of which another one runs while one waits
     #[arg(long, value_name = "N", default_value = "1", value_parser = fibers)]
     pub fibers: u64,
+    /// Number of cores that only serve other cores, if the architecture delegates work [default: each core serves and
+    /// executes]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub servers: Option<u64>,
     /// Numbers of cores, separated by commas [default: all natively, 64 simulated]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
     pub cores: Vec<u64>,
@@ -213,6 +217,9 @@ pub struct ExploreArguments {
     /// Workers that share a core as fibers
     #[arg(long, value_name = "N", default_value = "1", value_parser = fibers)]
     pub fibers: u64,
+    /// Cores that only serve other cores, besides those of the workers, if the architecture delegates work
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub servers: Option<u64>,
     /// Procedures of each worker
     #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
     pub procedures: u64,

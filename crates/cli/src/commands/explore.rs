@@ -5,8 +5,8 @@ mod histories;
 mod tracing;
 
 use crate::arguments::{
-    ExploreCommand, access_options, check_partitioned, check_seeds, declarations_under,
-    protocol_options, protocols_at, protocols_under,
+    ExploreCommand, access_options, check_partitioned, check_seeds, check_servers,
+    declarations_under, protocol_options, protocols_at, protocols_under,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{access_arguments, protocol_arguments};
@@ -120,6 +120,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let (names, isolation) = protocols_at(&asked.cc, asked.isolation.as_deref())?;
     let names = protocols_under(&asked.architecture, &asked.cc, names)?;
     check_partitioned(&asked.architecture, &command.declared())?;
+    check_servers(&asked.architecture, asked.servers, &[])?;
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
@@ -137,6 +138,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         schedules: asked.schedules,
         workers: asked.workers as usize,
         fibers: asked.fibers as usize,
+        servers: asked.servers.map(|servers| servers as usize),
         procedures: asked.procedures,
         ..Exploration::default()
     };
@@ -210,6 +212,9 @@ fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
     }
     if subject.exploration.fibers != default.fibers {
         replay.push_str(&format!(" --fibers {}", asked.fibers));
+    }
+    if let Some(servers) = subject.exploration.servers {
+        replay.push_str(&format!(" --servers {servers}"));
     }
     if subject.exploration.procedures != default.procedures {
         replay.push_str(&format!(" --procedures {}", asked.procedures));

@@ -134,6 +134,9 @@ fn reason(error: &EngineError) -> String {
         EngineError::Isolates { .. } => {
             "the architecture isolates transactions itself, and so do they".to_owned()
         }
+        EngineError::NotDelegated { .. } => {
+            "they leave no work to the core that owns a record".to_owned()
+        }
         other => other.to_string(),
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, access_options,
-    check_owners, check_seeds, owners, protocol_options, protocols_at, protocols_under,
+    check_owners, check_seeds, check_servers, owners, protocol_options, protocols_at,
+    protocols_under, serves_beside_workers,
 };
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
@@ -35,8 +36,10 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     machine.check_cores(&asked.cores)?;
     check_seeds(asked.seed, ("--repeat", asked.repeat))?;
     let cores = numbers_of_cores(asked, &machine);
-    machine.check_fibers(asked.fibers, &cores)?;
-    check_owners(partitions, &cores)?;
+    check_servers(&asked.architecture, asked.servers, &cores)?;
+    let beside = serves_beside_workers(&asked.architecture, asked.servers);
+    machine.check_fibers(asked.fibers, beside.into(), &cores)?;
+    check_owners(partitions, asked.servers, &cores)?;
     if asked.back_off.puts_aside() && asked.arrivals.is_some() {
         return Err(Failure::refused(
             "--back-off aside: a worker attempts the next transaction meanwhile, but with --arrivals it waits for that one to arrive; allowed with --arrivals: wait"
@@ -63,6 +66,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 partitions,
                 cores,
                 fibers: asked.fibers as usize,
+                servers: asked.servers.map(|servers| servers as usize),
                 warm_up_s: asked.warm_up.unwrap_or(length.warm_up_s),
                 measured_s: asked.seconds.unwrap_or(length.measured_s),
                 growth: length.growth,

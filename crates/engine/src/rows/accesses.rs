@@ -1,6 +1,7 @@
 //! Accesses to rows by their keys.
 
-use super::{Rows, Sited, Work, added};
+use super::{CHANGE, Rows, Sited, Work, added};
+use crate::site::NextAccess;
 use machine::{Category, Core, Machine};
 use protocols::Change;
 use storage::{Appended, RowState};
@@ -24,7 +25,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
             return Ok(found);
         }
-        let (record, _) = self.locate(table, key)?;
+        let (record, _) = self.locate(table, key, Some(NextAccess { columns, intent }))?;
         let layout = record.record.table().row_layout();
         if layout.variable().intersects(columns) {
             panic!(
@@ -51,7 +52,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             return self.update_indexed(table, key, columns, values);
         }
         self.rows.refused_by = None;
-        let (record, _) = self.locate(table, key)?;
+        let (record, _) =
+            self.locate(table, key, Some(NextAccess { columns, intent: Intent::Update }))?;
         self.with_held(record, (columns, values), |work, values| {
             work.write_row(record, Change { columns, values, state: None })
         })
@@ -67,7 +69,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ) -> Result<bool, Abort> {
         self.check_constant(table, |constant| !constant.intersects(columns))?;
         self.rows.refused_by = None;
-        let (record, _) = self.locate(table, key)?;
+        let (record, _) =
+            self.locate(table, key, Some(NextAccess { columns, intent: Intent::Update }))?;
         self.add_to_row(record, columns, deltas)
     }
 
@@ -95,7 +98,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     pub fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
         self.check_constant(table, ColumnSet::is_empty)?;
         self.rows.refused_by = None;
-        let (record, found) = self.locate(table, key)?;
+        let (record, found) = self.locate(table, key, Some(CHANGE))?;
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
         if head.state.is_present() {
             return Ok(false);
@@ -123,7 +126,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     /// Deletes a row and its entries in the indexes of its table.
     pub fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
         self.check_constant(table, ColumnSet::is_empty)?;
-        let (record, found) = self.locate(table, key)?;
+        let (record, found) = self.locate(table, key, Some(CHANGE))?;
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
         if !head.state.is_present() {
             return Ok(false);

@@ -4,7 +4,8 @@
 //! So the protocol isolates an index without further code: a lookup through an index is a scan of entries,
 //! followed by reads of rows.
 
-use super::{Sited, Work, added};
+use super::{CHANGE, Sited, Work, added};
+use crate::site::NextAccess;
 use machine::{Core, Machine};
 use protocols::{Change, faults};
 use std::ops::ControlFlow;
@@ -67,7 +68,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     fn write_entries(&mut self, key: Key<'_>, moved: &[Moved]) -> Result<bool, Abort> {
         for entry in moved.iter().filter(|entry| entry.unique) {
             let Some(to) = &entry.to else { continue };
-            let (record, _) = self.locate(entry.index, to.as_key())?;
+            let (record, _) = self.locate(entry.index, to.as_key(), Some(CHANGE))?;
             let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
             if head.state.is_present() {
                 self.rows.refused_by = Some(entry.index);
@@ -126,7 +127,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         values: &[u8],
     ) -> Result<bool, Abort> {
         self.rows.refused_by = None;
-        let (record, _) = self.locate(table, key)?;
+        let (record, _) = self.locate(table, key, Some(CHANGE))?;
         let (is_present, before) = self.read_indexed(table, record)?;
         if !is_present {
             return Ok(false);
@@ -212,7 +213,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let key = index.row_key(entry);
         let base = self.table(index.table);
         let own = columns.and(added::own_columns(base));
-        let (record, _) = self.locate(index.table, key)?;
+        let next = NextAccess { columns: own, intent: Intent::Read };
+        let (record, _) = self.locate(index.table, key, Some(next))?;
         self.read_beside_scan(true);
         let head = self.read_record(record, own, Intent::Read, row)?;
         self.read_beside_scan(false);

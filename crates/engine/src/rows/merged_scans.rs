@@ -24,11 +24,11 @@ struct Cursor<'s, M: Machine, K: ScannedKey> {
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// Reads the records between `ends` at all sites that take part. Returns the ends of the range that was covered, which
+    /// Reads the records between `ends` at all of `sites`. Returns the ends of the range that was covered, which
     /// is shorter if `visit` breaks.
     pub(super) fn visit_merged_rows<K: ScannedKey>(
         &mut self,
-        table: TableId,
+        (sites, table): (&[usize], TableId),
         ends: (K, K),
         direction: Direction,
         (columns, row): (ColumnSet, &mut [u8]),
@@ -37,7 +37,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let home = self.table(table);
         let forward = direction == Direction::Forward;
         let mut at = if forward { ends.0 } else { ends.1 };
-        let mut cursors = self.cursors(table, ends, at)?;
+        let mut cursors = self.cursors((sites, table), ends, at)?;
         loop {
             let turn = |cursor: &Cursor<'s, M, K>| match (cursor.rows.range(), forward) {
                 ((_, last), true) => last,
@@ -74,21 +74,20 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         }
     }
 
-    /// Announces a scan between `ends` and reads the leaf of `at`, at each site that takes part.
+    /// Announces a scan between `ends` and reads the leaf of `at`, at each of `sites`.
     fn cursors<K: ScannedKey>(
         &mut self,
-        table: TableId,
+        (sites, table): (&[usize], TableId),
         ends: (K, K),
         at: K,
     ) -> Result<Vec<Cursor<'s, M, K>>, Abort> {
-        let (schema, count) = (self.table(table).schema(), self.sites.taking_part());
-        let read = |part: usize| {
-            let number = self.sites.part(part);
+        let schema = self.table(table).schema();
+        let read = |&number: &usize| {
             let site = self.sites.site(number);
             site.approach(schema, K::approached(ends))?;
             Ok(Cursor { site: number, rows: K::leaf(site, table, at)? })
         };
-        (0..count).map(read).collect()
+        sites.iter().map(read).collect()
     }
 
     /// Records that a scan has passed over the absence of a key.

@@ -41,7 +41,7 @@ mod walks;
 use crate::{
     EngineOptions, Start,
     log::Log,
-    site::{Located, Site},
+    site::{Located, NextAccess, Site},
 };
 use logger::Logger;
 use machine::{Category, Core, Machine};
@@ -107,10 +107,44 @@ pub(crate) trait Sites<'s, M: Machine> {
 pub(crate) enum Place {
     /// The site with this number.
     One(usize),
-    /// Several sites, which all take part in the running attempt.
-    Several,
-    /// Sites of which one does not take part in the running attempt.
+    /// Several sites, ascending. The running attempt can access all of them.
+    Several(Vec<usize>),
+    /// Sites of which the running attempt cannot access one.
     Undeclared,
+}
+
+/// The distinct sites that have rows of a range, as they are met.
+#[derive(Default)]
+pub(crate) struct RangeSites {
+    first: Option<usize>,
+    /// All of them, ascending, from the second one on.
+    several: Vec<usize>,
+}
+
+impl RangeSites {
+    /// Adds a site.
+    pub fn add(&mut self, site: usize) {
+        match self.first {
+            None => self.first = Some(site),
+            Some(first) if first == site => {}
+            Some(first) => {
+                if self.several.is_empty() {
+                    self.several.push(first);
+                }
+                if let Err(place) = self.several.binary_search(&site) {
+                    self.several.insert(place, site);
+                }
+            }
+        }
+    }
+
+    /// Returns the place of the range. A range without rows is at site number `otherwise`.
+    pub fn place(self, otherwise: usize) -> Place {
+        match self.several.is_empty() {
+            true => Place::One(self.first.unwrap_or(otherwise)),
+            false => Place::Several(self.several),
+        }
+    }
 }
 
 /// Returns the abort of an attempt that accesses a site in which it does not take part.
@@ -259,6 +293,9 @@ impl<'s, M: Machine> Rows<'s, M> {
     }
 }
 
+/// The access that follows a look-up of a row that is going to be inserted or deleted.
+const CHANGE: NextAccess = NextAccess { columns: ColumnSet::NONE, intent: Intent::Update };
+
 /// A record and the number of its site.
 pub(crate) struct Sited<'s, M: Machine> {
     site: usize,
@@ -286,11 +323,17 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.rows.store.table(table)
     }
 
-    /// Returns the record of `key` and the data to find it again. Makes the record if there is none.
+    /// Returns the record of `key` and the data to find it again. Makes the record if there is none. `next` is the access
+    /// that follows, if the caller knows it.
     #[inline(always)]
-    fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<(Sited<'s, M>, Found), Abort> {
+    fn locate(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        next: Option<NextAccess>,
+    ) -> Result<(Sited<'s, M>, Found), Abort> {
         let site = self.sites.of_key(table, key).ok_or_else(undeclared)?;
-        let Located { record, name, made } = self.sites.site(site).locate(table, key)?;
+        let Located { record, name, made } = self.sites.site(site).locate(table, key, next)?;
         let found = Found { site, table, name };
         if made {
             self.purge_later(&found);

@@ -26,7 +26,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     fn look_up(&mut self, plan: &[Planned]) -> Result<(), Abort> {
         for access in plan {
             let Planned { table, key, columns, intent } = *access;
-            let (at, _) = self.locate(table, Key::Number(key))?;
+            let (at, _) = self.locate(table, Key::Number(key), None)?;
             if !self.bypasses(at.record, columns, intent) {
                 self.plan_row(at, columns, intent);
             }

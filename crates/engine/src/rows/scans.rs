@@ -75,8 +75,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             Place::One(site) => {
                 self.visit_rows((site, table), ends, direction, (columns, &mut row), visit)
             }
-            Place::Several => {
-                self.visit_merged_rows(table, ends, direction, (columns, &mut row), visit)
+            Place::Several(sites) => {
+                let at = (&*sites, table);
+                self.visit_merged_rows(at, ends, direction, (columns, &mut row), visit)
             }
             Place::Undeclared => Err(undeclared()),
         };

@@ -11,6 +11,7 @@
 //! - Between transactions a session retires the replaced values and frees retired ones.
 
 use super::{Rows, Sited, Work, added};
+use crate::site::NextAccess;
 use machine::{Core, Machine};
 use protocols::{Change, Image, faults};
 use std::ops::ControlFlow;
@@ -88,7 +89,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         if added::are_added(self.table(table), columns) {
             return self.fetch_added(table, key, columns, intent, out);
         }
-        let (at, _) = self.locate(table, key)?;
+        let (at, _) = self.locate(table, key, Some(NextAccess { columns, intent }))?;
         let layout = self.table(table).row_layout();
         out.clear();
         if !layout.variable().intersects(columns) {

@@ -5,6 +5,7 @@
 //! ([`crate::rows`]) defines what a row is and what is recorded. The architecture chooses the site that
 //! executes an access.
 
+mod delegated;
 mod locate;
 mod ranges;
 mod special;
@@ -41,6 +42,13 @@ pub(crate) struct Located<'s, M: Machine> {
     pub name: Name,
     /// Set if the record was just made for an absent key. It can be retired later.
     pub made: bool,
+}
+
+/// The access that the caller of a look-up is going to make to the record.
+#[derive(Clone, Copy)]
+pub(crate) struct NextAccess {
+    pub columns: ColumnSet,
+    pub intent: Intent,
 }
 
 /// The operations that one owner of data executes for one transaction. After an error the transaction cannot commit, and
@@ -98,8 +106,13 @@ pub(crate) trait Site<'s, M: Machine> {
     fn table(&self, table: TableId) -> &'s Table<M>;
 
     /// Returns the record of `key`. Makes it if there is none, because an absent key is read and locked like a
-    /// row.
-    fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<Located<'s, M>, Abort>;
+    /// row. An owner that has to be asked prepares the next access too, if the caller says which it is.
+    fn locate(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        next: Option<NextAccess>,
+    ) -> Result<Located<'s, M>, Abort>;
 
     /// Returns the record with this name, if there is one. Does not protect the absence of a record.
     fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>>;
@@ -180,6 +193,8 @@ pub(crate) trait Site<'s, M: Machine> {
     /// Forbids transactions to begin with an earlier timestamp: [`Protocol::forbid_beginning_before`].
     fn forbid_beginning_before(&self, timestamp: u64);
 }
+
+pub(crate) use delegated::DelegatedSite;
 
 /// A site whose data this core accesses directly.
 pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
@@ -288,6 +303,52 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     #[inline(always)]
     pub fn protocol(&mut self) -> &mut BoundProtocol<'s, M, P> {
         &mut self.protocol
+    }
+
+    /// Does `work` on `core`, which is not the session's own.
+    pub(super) fn on_core<R>(&mut self, core: &M::Core, work: impl FnOnce(&mut Self) -> R) -> R {
+        /// Gives the site back to its own core, after a panic too.
+        struct Lent<'l, 's, M: Machine, P: Protocol<M>> {
+            site: &'l mut LocalSite<'s, M, P>,
+            own: &'s M::Core,
+        }
+        impl<M: Machine, P: Protocol<M>> Drop for Lent<'_, '_, M, P> {
+            fn drop(&mut self) {
+                self.site.use_core(self.own);
+            }
+        }
+        let own = self.data.core;
+        // SAFETY: the core is in use for the duration of this call, and `Lent` takes it out of the site at its end.
+        let core: &'s M::Core = unsafe { &*std::ptr::from_ref(core) };
+        self.use_core(core);
+        let lent = Lent { site: self, own };
+        work(lent.site)
+    }
+
+    fn use_core(&mut self, core: &'s M::Core) {
+        self.data.core = core;
+        self.protocol.use_core(core);
+    }
+
+    /// Protects an access to `record`: [`Protocol::protect`].
+    pub(super) fn protect(&mut self, record: Record<'s, M>, intent: Intent) -> Result<(), Abort> {
+        self.data.core.account(Category::ConcurrencyControl);
+        self.protocol.protect(record, intent)
+    }
+
+    /// Returns true if an access to `record` is protected: [`Protocol::is_protected`].
+    pub(super) fn is_protected(&self, record: Record<'s, M>, intent: Intent) -> bool {
+        self.protocol.is_protected(record, intent)
+    }
+
+    /// Returns true if preparing works on metadata: [`Protocol::prepares_metadata`].
+    pub(super) fn prepares_metadata(&self) -> bool {
+        self.protocol.prepares_metadata()
+    }
+
+    /// Installs the writes of the attempt: [`Protocol::install`].
+    pub(super) fn install(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
+        self.protocol.install(timestamp, log);
     }
 
     /// Returns the record of integer key `key` in `home` if rows are whole there and it exists.
@@ -498,7 +559,12 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         self.data.table(table)
     }
 
-    fn locate(&mut self, table: TableId, key: Key<'_>) -> Result<Located<'s, M>, Abort> {
+    fn locate(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        _: Option<NextAccess>,
+    ) -> Result<Located<'s, M>, Abort> {
         self.data.locate(&mut self.protocol, table, key)
     }
 

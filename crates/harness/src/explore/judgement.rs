@@ -15,6 +15,7 @@ use crate::{
     law,
     measure::WorkerReport,
     run::{HarnessError, fitted, owners},
+    serving::run_workers,
     timeline::{Meter, Timeline},
 };
 use checker::Requirements;
@@ -78,7 +79,9 @@ impl Judgement<'_> {
             access: exploration.access,
             protocol: fitted(&exploration.protocol_options, self.workload),
             sessions: exploration.workers + 1,
-            partitions: owners(exploration.partitions, self.workload)?,
+            partitions: owners(exploration.partitions, self.workload, self.most_owners())?,
+            fibers: exploration.fibers,
+            dedicated_servers: exploration.servers.is_some(),
             record_history: self.is_recorded(),
             record_values: self.is_recorded() && self.seed / 16 % 4 != 3,
             purge_batch: if self.retires() { 1 } else { usize::MAX },
@@ -88,6 +91,14 @@ impl Judgement<'_> {
         let engine = Explored::engine(architecture, protocol, machine, &options)?;
         engine.load(self.workload, 1)?;
         Ok(engine)
+    }
+
+    /// Returns the largest number of owners. Under an architecture that delegates work each needs a core.
+    fn most_owners(&self) -> usize {
+        let Exploration { architecture, workers, fibers, servers, .. } = self.exploration;
+        let delegates = engine::registry::declaration(architecture).is_ok_and(|a| a.delegates);
+        let cores = workers.div_ceil(*fibers);
+        if delegates { servers.unwrap_or(cores) } else { usize::MAX }
     }
 
     fn is_recorded(&self) -> bool {
@@ -220,8 +231,8 @@ impl Judgement<'_> {
         if let Some(switches) = self.how.switches {
             machine.follow(switches.to_vec());
         }
-        let fibers = self.exploration.fibers;
-        let run = || machine.run_fibers(fibers, bodies, engine.services());
+        let seats = (self.exploration.fibers, self.exploration.servers);
+        let run = || run_workers(machine, engine, seats, bodies, engine.services());
         let ended = catch_unwind(AssertUnwindSafe(run));
         if let Some(notes) = self.how.notes {
             *notes.steps.lock() = machine.trace();

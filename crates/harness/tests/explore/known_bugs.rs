@@ -54,6 +54,10 @@ bugs! {
     latched_as_declared [Stuck(Deadlock(_))], within 1000;
     partition_left_unlatched, within 1000;
     latches_kept_after_rollback [Stuck(Deadlock(_))], within 1000;
+    protects_itself, within 1000;
+    prepares_itself, within 1000;
+    ends_itself, within 1000;
+    sleeps_without_looking, within 1000;
 
     no_wait_never_upgrades;
     update_without_upgrade;

@@ -2,6 +2,8 @@
 //! takes long.
 
 mod accesses;
+mod delegation;
+mod divided;
 mod every_protocol;
 mod fibers;
 mod forms;

@@ -1,9 +1,9 @@
 //! Tests transactions that run alone in their partitions. The protocol does nothing, so whatever isolates transactions is
 //! the architecture's.
 
-use crate::{exploration, passes};
+use crate::{divided::Divided, exploration, passes};
 use kilocore_harness::explore::Exploration;
-use txn::{Conservation, Loader, Partitioning, Schema, TableId, Workload};
+use txn::Workload;
 use workloads::micro::{
     counters::Counters, hot_cold::HotCold, notes::Notes, ranges::Ranges, rooms::Rooms,
 };
@@ -85,59 +85,6 @@ fn numbers_of_partitions() {
         );
         let error = refused.expect_err("so many partitions are refused").to_string();
         assert!(error.starts_with(told), "{error}");
-    }
-}
-
-/// A workload whose tables have the same rows in several partitions. Its clients declare what they did before.
-struct Divided<W> {
-    workload: W,
-    rule: fn(u64) -> Partitioning,
-    partitions: u64,
-}
-
-impl<W: Workload> Divided<W> {
-    fn varied(seed: u64, make: fn(u64) -> W) -> Divided<W> {
-        let rules: [fn(u64) -> Partitioning; 3] = [
-            |partitions| Partitioning::Modulo { partitions },
-            |partitions| Partitioning::Hash { partitions },
-            |partitions| Partitioning::Quotient { divisor: 2, partitions },
-        ];
-        let rule = rules[(seed / 512 % 3) as usize];
-        Divided { workload: make(seed), rule, partitions: seed / 128 % 4 + 1 }
-    }
-}
-
-impl<W: Workload> Workload for Divided<W> {
-    type Client = W::Client;
-
-    fn schema(&self) -> Schema {
-        let rule = (self.rule)(self.partitions);
-        let tables = self.workload.schema().tables.into_iter();
-        Schema { tables: tables.map(|table| table.partitioned(rule)).collect() }
-    }
-
-    fn rows(&self, table: TableId) -> u64 {
-        self.workload.rows(table)
-    }
-
-    fn load(&self, loader: &mut dyn Loader) {
-        self.workload.load(loader);
-    }
-
-    fn client(&self, worker: usize, workers: usize, seed: u64) -> W::Client {
-        self.workload.client(worker, workers, seed)
-    }
-
-    fn conservation(&self) -> Option<Conservation> {
-        self.workload.conservation()
-    }
-
-    fn grows(&self) -> bool {
-        self.workload.grows()
-    }
-
-    fn in_key_order(&self) -> bool {
-        self.workload.in_key_order()
     }
 }
 

@@ -44,6 +44,8 @@ fn delete_between(fault: Option<Fault>) -> (Option<AbortReason>, History) {
         protocol: ProtocolOptions::default(),
         sessions: 3,
         partitions: 1,
+        fibers: 1,
+        dedicated_servers: false,
         record_history: true,
         record_values: true,
         purge_batch: 1,

@@ -84,6 +84,8 @@ fn the_others_are_refused_with_the_reason() {
             protocol: ProtocolOptions::default(),
             sessions: 2,
             partitions: 1,
+            fibers: 1,
+            dedicated_servers: false,
             record_history: false,
             record_values: false,
             purge_batch: 1,

@@ -3,6 +3,7 @@
 //! - Frames of protocols, which take rules as a parameter: [`two_phase_locking`], [`optimistic`], [`announced_writes`].
 //! - Locks and queues: [`queue_latch`], [`lock_queue`], [`lock_table`], [`cancellable_queue`], [`retiring_queue`],
 //!   [`ordered_locks`], [`partition_locks`].
+//! - Physical synchronisation: [`physical`].
 //! - Rules about waiting: [`wounding`], [`waits_for`], [`overtaking`].
 //! - Versions: [`version_chain`], [`version_collector`], [`active_timestamps`].
 //! - Clocks and orders: [`timestamp_allocator`], [`loose_clocks`], [`commit_clock`], [`commit_order`].
@@ -35,6 +36,7 @@ pub mod ordered_locks;
 pub mod overtaking;
 pub mod partition_locks;
 pub mod pending_validation;
+pub mod physical;
 pub mod prewrite;
 pub mod queue_latch;
 pub mod range_times;

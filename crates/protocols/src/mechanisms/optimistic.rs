@@ -28,7 +28,7 @@ use super::{
     write_set::{WriteSet, write_through},
 };
 use crate::{
-    Change, CommitLocks, CommitLog, Declaration, Images, Isolation, Prepared, Protocol,
+    Change, CommitLocks, CommitLog, Declaration, Delegated, Images, Isolation, Prepared, Protocol,
     ProtocolOptions, Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
@@ -55,6 +55,9 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
 
     /// Behaviour of a commit at a record that another transaction has locked, unless the options say otherwise.
     const COMMIT_LOCKS: CommitLocks = CommitLocks::Refuse;
+
+    /// As [`Protocol::DELEGATED`].
+    const DELEGATED: Delegated = Delegated::Nothing;
 
     /// As [`Protocol::ENTRY_BLOCKS`].
     const ENTRY_BLOCKS: u64 = 0;
@@ -400,6 +403,7 @@ impl<R> Optimistic<R> {
 
 impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
     const ENTRY_BLOCKS: u64 = R::ENTRY_BLOCKS;
+    const DELEGATED: Delegated = R::DELEGATED;
     type Words = R::Words;
     type Worker<'s>
         = Worker<'s, M, R>
@@ -558,6 +562,10 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         self.rules.pass_on(core, guard, right);
         worker.sets.leaves.split(core, guard, right, counted);
         Ok(())
+    }
+
+    fn prepares_metadata<'s>(&'s self, worker: &Worker<'s, M, R>) -> bool {
+        !worker.sets.writes.is_empty()
     }
 
     #[inline]

@@ -25,8 +25,8 @@
 
 use super::{record_set::RecordSet, write_set::WriteSet};
 use crate::{
-    Change, CommitLog, Declaration, Images, Isolation, Prepared, Protocol, ProtocolOptions, Txn,
-    faults,
+    Change, CommitLog, Declaration, Delegated, Images, Isolation, Prepared, Protocol,
+    ProtocolOptions, Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
@@ -52,6 +52,9 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
 
     /// Set if exclusive locks admit readers until [`Locks::certify`] has been called.
     const CERTIFIES: bool = false;
+
+    /// Set if one core alone touches the lock of a record.
+    const OWNED: bool = false;
 
     /// Same as [`Protocol::ONE_COPY`].
     const ONE_COPY: bool = false;
@@ -338,6 +341,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     const ONE_COPY: bool = L::ONE_COPY;
     const ENTRY_BLOCKS: u64 = L::ENTRY_BLOCKS;
     const PLANS: bool = L::PLANS;
+    const DELEGATED: Delegated = if L::OWNED { Delegated::Metadata } else { Delegated::Nothing };
     type Words = L::Words;
     type Worker<'s>
         = Worker<'s, M, L>
@@ -423,6 +427,44 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         worker.planned = planned;
         self.locks.planned(core, &mut worker.owner);
         locked
+    }
+
+    fn protect<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Words>,
+        intent: Intent,
+    ) -> Result<(), Abort> {
+        self.lock(core, worker, record, mode_for(intent))
+    }
+
+    fn is_protected<'s>(
+        &'s self,
+        worker: &Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Words>,
+        intent: Intent,
+    ) -> bool {
+        let strong = |mode| mode == Mode::Exclusive || mode == mode_for(intent);
+        worker.held.find(&record).is_some_and(|at| strong(L::mode(worker.held.get(at).1)))
+    }
+
+    #[inline]
+    fn install<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        _: u64,
+        log: &mut CommitLog<'_>,
+    ) {
+        for at in 0..worker.writes.len() {
+            worker.writes.install(core, at, log);
+        }
+        worker.writes.clear();
+    }
+
+    fn prepares_metadata<'s>(&'s self, worker: &Worker<'s, M, L>) -> bool {
+        L::CERTIFIES && !worker.writes.is_empty()
     }
 
     #[inline]
@@ -595,12 +637,10 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        _: u64,
+        timestamp: u64,
         log: &mut CommitLog<'_>,
     ) {
-        for at in 0..worker.writes.len() {
-            worker.writes.install(core, at, log);
-        }
+        self.install(core, worker, timestamp, log);
         self.let_go(core, worker);
     }
 

@@ -190,6 +190,7 @@ fn configuration(
         access,
         partitions: None,
         fibers: 1,
+        servers: None,
         commits: None,
         small_pages: false,
         cores: setting.cores,

@@ -1,0 +1,410 @@
+//! A site whose owner's core does work for the session: the site of delegation.
+//!
+//! The session keeps its part at each owner: a [`LocalSite`], with the protocol's state for the running attempt. A call of a
+//! site either uses this part directly, or has the owner's core use it, through a mailbox. The part belongs to one of them
+//! at a time. It belongs to the server from the post of a job until the job is done, and otherwise to the session.
+//!
+//! Calls that work on metadata go to the owner, as far as the protocol leaves them to it ([`Delegated`]):
+//!
+//! | | metadata | validation |
+//! | --- | --- | --- |
+//! | look-up, with the protection of the access that follows | asked | direct |
+//! | read, write, add | direct, after the owner has protected them | direct |
+//! | leaves of ranges, removal from the index | asked | direct |
+//! | prepare | asked, if it works on metadata | asked, if it writes |
+//! | installation of writes | direct | direct |
+//! | end of the attempt | posted | direct |
+//! | all others, which use only what belongs to the session | direct | direct |
+//!
+//! A call that is asked waits for its result. The end of an attempt is posted, and nobody waits for it. The session uses
+//! its part next when it accesses that owner's data again, and waits then if the end is not done yet.
+
+use super::{LocalSite, Located, Name, NextAccess, Site};
+use crate::owner::Owner;
+use machine::{
+    Core, Machine,
+    mailbox::{Job, Mailbox},
+};
+use protocols::{Change, CommitLog, Delegated, Images, Prepared, Protocol, Txn, faults};
+use storage::{ByteKey, LeafRows, Piece, Record, RowHead, Table, ValueSpace, Values};
+use txn::{Abort, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema, Version};
+
+/// A site and the way to its owner.
+pub(crate) struct DelegatedSite<'s, M: Machine, P: Protocol<M>> {
+    core: &'s M::Core,
+    owner: &'s Owner<M, P>,
+    /// The session's mailbox at the owner's server. None if the session's own core is the owner's, or nobody else runs.
+    mailbox: Option<Mailbox<'s, M>>,
+    /// The session's part, from a box. A pointer, because the server uses it too.
+    part: *mut Part<'s, M, P>,
+    /// The job that ends an attempt.
+    end: Box<Job<'s, M>>,
+    /// Set if the end of the attempt was posted. It includes leaving the epoch.
+    posted: bool,
+}
+
+/// What a session keeps at an owner.
+struct Part<'s, M: Machine, P: Protocol<M>> {
+    site: LocalSite<'s, M, P>,
+    /// How the attempt ends, while the end is posted.
+    ending: Option<Ending>,
+}
+
+/// The end of an attempt.
+enum Ending {
+    Commit { timestamp: u64, version: Version },
+    Abort,
+}
+
+/// A value that is used by a server while its session waits, or does not use it.
+struct Handed<T>(T);
+
+// SAFETY: only one core uses the value at a time, and the mailbox orders their uses. Nothing in it is bound to a thread: a
+// site refers to shared memory, to memory of its session, and to the core that uses it, which is exchanged.
+unsafe impl<T> Send for Handed<T> {}
+
+/// Work on a site, before and after it is done.
+type Call<'s, M, P, F, R> = Handed<(*mut Part<'s, M, P>, Option<F>, Option<R>)>;
+
+/// Does the work of `call` on the server's core.
+fn serve<'s, M, P, F, R>(call: &mut Call<'s, M, P, F, R>, core: &M::Core)
+where
+    M: Machine,
+    P: Protocol<M>,
+    F: FnOnce(&mut LocalSite<'s, M, P>) -> R,
+{
+    let (part, work, result) = &mut call.0;
+    // SAFETY: the session has posted this job, so the part belongs to the server.
+    let part = unsafe { &mut **part };
+    let work = work.take().expect("a job is done once");
+    *result = Some(part.site.on_core(core, work));
+}
+
+/// Ends the attempt on the server's core.
+fn end<'s, M: Machine, P: Protocol<M>>(part: &mut Handed<*mut Part<'s, M, P>>, core: &M::Core) {
+    // SAFETY: the session has posted this job, so the part belongs to the server.
+    let part = unsafe { &mut *part.0 };
+    let ending = part.ending.take().expect("the end that was posted");
+    part.site.on_core(core, |site| {
+        match ending {
+            Ending::Commit { timestamp, version } => {
+                site.commit(timestamp, &mut CommitLog { version, writes: None });
+            }
+            Ending::Abort => site.abort(),
+        }
+        site.leave();
+    });
+}
+
+impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
+    /// True if look-ups and protection are the owner's.
+    const OWNS_METADATA: bool = matches!(P::DELEGATED, Delegated::Metadata);
+
+    /// Makes the site of `owner` for session number `session`, which `core` uses. The owner's core does its work for the
+    /// session through `mailbox`. If there is none, the session does it.
+    pub fn new(
+        owner: &'s Owner<M, P>,
+        core: &'s M::Core,
+        session: usize,
+        mailbox: Option<Mailbox<'s, M>>,
+    ) -> Self {
+        let site = LocalSite::new(owner, core, session);
+        let part = Box::into_raw(Box::new(Part { site, ending: None }));
+        let mut handed = Handed(part);
+        let end = Box::new(move |core: &M::Core| end(&mut handed, core));
+        DelegatedSite { core, owner, mailbox, part, end, posted: false }
+    }
+
+    /// Returns the session's part. If the server has it, waits until it is the session's again.
+    #[inline(always)]
+    pub fn local(&mut self) -> &mut LocalSite<'s, M, P> {
+        self.settle();
+        // SAFETY: no job is posted, so the part belongs to the session, and `self` is borrowed alone.
+        unsafe { &mut (*self.part).site }
+    }
+
+    /// As [`DelegatedSite::local`], to read.
+    #[inline(always)]
+    fn local_ref(&self) -> &LocalSite<'s, M, P> {
+        self.settle();
+        // SAFETY: no job is posted, so the part belongs to the session. Nobody changes it while `self` is borrowed, because
+        // only `DelegatedSite::ask` does that through a shared reference, and lets nothing of the part escape.
+        unsafe { &(*self.part).site }
+    }
+
+    #[inline(always)]
+    fn settle(&self) {
+        if Self::OWNS_METADATA
+            && let Some(mailbox) = &self.mailbox
+        {
+            mailbox.settle(self.core);
+        }
+    }
+
+    /// Has the owner's core do `work`, and waits for the result.
+    fn ask<R>(&self, work: impl FnOnce(&mut LocalSite<'s, M, P>) -> R) -> R {
+        let Some(mailbox) = &self.mailbox else {
+            // SAFETY: without a mailbox the part is always the session's, and no reference to it exists during a call.
+            return work(unsafe { &mut (*self.part).site });
+        };
+        let mut call: Call<'s, M, P, _, R> = Handed((self.part, Some(work), None));
+        mailbox.ask(self.core, &mut |core| serve(&mut call, core));
+        call.0.2.expect("the job is done")
+    }
+
+    /// Does `work` where metadata is worked on.
+    #[inline(always)]
+    fn on_metadata<R>(&mut self, work: impl FnOnce(&mut LocalSite<'s, M, P>) -> R) -> R {
+        if Self::OWNS_METADATA { self.ask(work) } else { work(self.local()) }
+    }
+
+    /// Makes sure that an access to `record` needs no metadata.
+    #[inline]
+    fn protect(&mut self, record: Record<'s, M>, intent: Intent) -> Result<(), Abort> {
+        if !Self::OWNS_METADATA
+            || self.mailbox.is_none()
+            || self.local().is_protected(record, intent)
+        {
+            return Ok(());
+        }
+        if self.core.is_planted(faults::PROTECTS_ITSELF) {
+            return self.local().protect(record, intent);
+        }
+        self.ask(|site| site.protect(record, intent))
+    }
+
+    /// Ends the attempt at the owner. Does not wait for the end.
+    fn post(&mut self, ending: Ending) {
+        let mailbox = self.mailbox.as_ref().expect("there is a server");
+        mailbox.settle(self.core);
+        // SAFETY: no job is posted, so the part belongs to the session.
+        unsafe { (*self.part).ending = Some(ending) };
+        self.posted = true;
+        // SAFETY: the job and the part live as long as this site, which waits in `drop` until the job is done.
+        unsafe { mailbox.post(self.core, &raw mut *self.end) };
+    }
+
+    /// Returns true if the attempt ends by a message.
+    fn ends_by_message(&self) -> bool {
+        let itself = self.core.is_planted(faults::ENDS_ITSELF);
+        Self::OWNS_METADATA && self.mailbox.is_some() && !itself
+    }
+}
+
+impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
+    fn begin(&mut self, txn: Txn<'_>) {
+        self.local().begin(txn);
+        self.posted = false;
+    }
+
+    fn age(&self) -> Option<u64> {
+        self.local_ref().age()
+    }
+
+    fn longest_back_off(&self) -> Option<u64> {
+        self.local_ref().longest_back_off()
+    }
+
+    fn prepare(&mut self) -> Result<Prepared, Abort> {
+        match self.local().prepares_metadata() {
+            true if !self.core.is_planted(faults::PREPARES_ITSELF) => self.ask(Site::prepare),
+            _ => self.local().prepare(),
+        }
+    }
+
+    fn confirm(&mut self, timestamp: u64) -> Result<(), Abort> {
+        self.local().confirm(timestamp)
+    }
+
+    fn images(&mut self, log: &mut Images<'_, 's, M>) {
+        self.local().images(log);
+    }
+
+    fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
+        if !self.ends_by_message() {
+            return self.local().commit(timestamp, log);
+        }
+        self.local().install(timestamp, log);
+        self.post(Ending::Commit { timestamp, version: log.version });
+    }
+
+    fn abort(&mut self) {
+        match self.ends_by_message() {
+            true => self.post(Ending::Abort),
+            false => self.local().abort(),
+        }
+    }
+
+    fn leave(&mut self) {
+        if !self.posted {
+            self.local().leave();
+        }
+    }
+
+    fn priority(&self) -> Option<u64> {
+        self.local_ref().priority()
+    }
+
+    fn locks_partitions(&self) -> bool {
+        self.local_ref().locks_partitions()
+    }
+
+    fn plans(&self) -> bool {
+        P::PLANS
+    }
+
+    fn plan(&mut self, record: Record<'s, M>, intent: Intent) {
+        self.local().plan(record, intent);
+    }
+
+    fn follow_plan(&mut self) -> Result<(), Abort> {
+        self.on_metadata(Site::follow_plan)
+    }
+
+    fn adds_at_commit(&self) -> bool {
+        self.local_ref().adds_at_commit()
+    }
+
+    fn table(&self, table: TableId) -> &'s Table<M> {
+        self.owner.store().table(table)
+    }
+
+    fn locate(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        next: Option<NextAccess>,
+    ) -> Result<Located<'s, M>, Abort> {
+        let home = self.table(table);
+        let unprotected = self.core.is_planted(faults::PROTECTS_ITSELF);
+        self.on_metadata(|site| {
+            let located = site.locate(table, key, None)?;
+            // The owner protects the access that follows too, so that an access costs one message. A row in two parts says
+            // later which part is accessed.
+            let protected = next.filter(|_| !unprotected).filter(|next| {
+                Self::OWNS_METADATA
+                    && home.has_whole_rows()
+                    && !home.shape().is_uncontrolled(next.columns)
+            });
+            if let Some(NextAccess { intent, .. }) = protected {
+                site.protect(located.record, intent)?;
+            }
+            Ok(located)
+        })
+    }
+
+    fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {
+        match Self::OWNS_METADATA {
+            true => self.ask(|site| site.find(table, name)),
+            false => self.local_ref().find(table, name),
+        }
+    }
+
+    fn read(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<RowHead, Abort> {
+        self.protect(record, intent)?;
+        self.local().read(record, columns, intent, out)
+    }
+
+    fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
+        self.protect(record, Intent::Update)?;
+        self.local().write(record, change)
+    }
+
+    fn add(
+        &mut self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        deltas: &[u8],
+    ) -> Result<bool, Abort> {
+        self.protect(record, Intent::Update)?;
+        self.local().add(record, columns, deltas)
+    }
+
+    fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort> {
+        self.on_metadata(|site| site.approach(table, keys))
+    }
+
+    fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort> {
+        self.on_metadata(|site| site.leaf_of_number(table, at))
+    }
+
+    fn leaf_of_bytes(
+        &mut self,
+        table: TableId,
+        at: ByteKey,
+    ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
+        self.on_metadata(|site| site.leaf_of_bytes(table, at))
+    }
+
+    fn walk(
+        &self,
+        table: TableId,
+        piece: &Piece,
+        visit: &mut dyn FnMut(Key<'_>, Record<'s, M>),
+    ) -> Option<Piece> {
+        match Self::OWNS_METADATA {
+            true => self.ask(|site| site.walk(table, piece, visit)),
+            false => self.local_ref().walk(table, piece, visit),
+        }
+    }
+
+    fn unlink(&mut self, table: TableId, name: &Name, record: Record<'s, M>) -> bool {
+        self.on_metadata(|site| site.unlink(table, name, record))
+    }
+
+    fn drop_leaf(&mut self, table: TableId, name: &Name) -> Result<bool, Abort> {
+        self.on_metadata(|site| site.drop_leaf(table, name))
+    }
+
+    fn give_back(&mut self, keep: usize) {
+        self.local().give_back(keep);
+    }
+
+    fn advance(&mut self) {
+        self.local().advance();
+    }
+
+    fn draw_timestamp(&mut self) -> u64 {
+        self.local().draw_timestamp()
+    }
+
+    fn values(&self) -> &'s Values<M> {
+        self.owner.store().values()
+    }
+
+    fn value_space(&mut self) -> &mut ValueSpace {
+        self.local().value_space()
+    }
+
+    fn retire_value(&mut self, word: u64) {
+        self.local().retire_value(word);
+    }
+
+    fn forget_table(&mut self, table: TableId) {
+        self.local().forget_table(table);
+    }
+
+    fn forbid_beginning_before(&self, timestamp: u64) {
+        self.local_ref().forbid_beginning_before(timestamp);
+    }
+}
+
+impl<M: Machine, P: Protocol<M>> Drop for DelegatedSite<'_, M, P> {
+    fn drop(&mut self) {
+        if M::MODELLED && std::thread::panicking() {
+            // The run is being ended. A modelled core cannot wait any more, so the part and the job stay as they are.
+            let end: Box<Job<'_, M>> = Box::new(|_| ());
+            std::mem::forget(std::mem::replace(&mut self.end, end));
+            return;
+        }
+        self.settle();
+        // SAFETY: the part is from a box, and no job is posted.
+        drop(unsafe { Box::from_raw(self.part) });
+    }
+}

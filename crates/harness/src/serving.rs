@@ -1,0 +1,149 @@
+//! Runs workers beside the servers of an architecture that delegates work ([`machine::mailbox`]).
+
+use engine::Engine;
+use machine::{Body, Machine, RunError, Service, mailbox::Mailboxes};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// The cores of a run: where its workers and its servers are.
+///
+/// A server is a fiber of a core beside its workers, unless servers are dedicated. Then it has a core of its own. These
+/// cores are spread evenly over all cores.
+#[derive(Clone, Copy, Debug)]
+pub struct Seating {
+    /// Number of workers on each core that has workers.
+    pub fibers: usize,
+    /// Number of all cores.
+    pub cores: usize,
+    /// Number of cores that only serve, or none if servers are not dedicated.
+    pub dedicated: Option<usize>,
+}
+
+impl Seating {
+    /// Returns the number of workers.
+    pub fn workers(&self) -> usize {
+        (self.cores - self.dedicated.unwrap_or(0)) * self.fibers
+    }
+
+    /// Returns the largest number of owners that can have a server.
+    pub fn most_owners(&self) -> usize {
+        self.dedicated.unwrap_or(self.cores)
+    }
+
+    /// Returns true if core number `core` only serves.
+    fn only_serves(&self, core: usize) -> bool {
+        let servers = self.dedicated.unwrap_or(0);
+        (core + 1) * servers / self.cores > core * servers / self.cores
+    }
+
+    /// Returns the core of server number `server`.
+    pub fn core_of_server(&self, server: usize) -> usize {
+        match self.dedicated {
+            None => server % self.cores,
+            Some(servers) => {
+                let mut serving = (0..self.cores).filter(|core| self.only_serves(*core));
+                serving.nth(server % servers).expect("there are as many")
+            }
+        }
+    }
+}
+
+/// Runs the bodies of workers as [`Machine::run_fibers`] does, and servers beside them if the engine needs them. Body
+/// number `n` uses session number `n` of the engine and no other.
+pub(crate) fn run_workers<'a, M: Machine>(
+    machine: &M,
+    engine: &'a dyn Engine<M>,
+    (fibers, dedicated): (usize, Option<usize>),
+    workers: Vec<Body<'a, M>>,
+    services: Vec<Service<'a, M>>,
+) -> Result<(), RunError> {
+    let Some(mailboxes) = engine.mailboxes() else {
+        return machine.run_fibers(fibers, workers, services);
+    };
+    let cores = workers.len().div_ceil(fibers) + dedicated.unwrap_or(0);
+    let seating = Seating { fibers, cores, dedicated };
+    assert!(mailboxes.servers() <= seating.most_owners(), "each server has a core");
+    let _open = Open::new(mailboxes, workers.len());
+    let bodies = seated(seating, mailboxes, workers);
+    machine.run_fibers(bodies.len() / cores, bodies, services)
+}
+
+/// Mailboxes that are open until the value is dropped.
+struct Open<'m, M: Machine>(&'m Mailboxes<M>);
+
+impl<'m, M: Machine> Open<'m, M> {
+    fn new(mailboxes: &'m Mailboxes<M>, clients: usize) -> Self {
+        mailboxes.open(clients);
+        Open(mailboxes)
+    }
+}
+
+impl<M: Machine> Drop for Open<'_, M> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Returns the bodies of all cores, the same number for each. Places that are left do nothing.
+fn seated<'a, M: Machine>(
+    seating: Seating,
+    mailboxes: &'a Mailboxes<M>,
+    workers: Vec<Body<'a, M>>,
+) -> Vec<Body<'a, M>> {
+    let Seating { fibers, cores, dedicated } = seating;
+    let of_each = if dedicated.is_some() { fibers } else { fibers + 1 };
+    let mut workers = workers.into_iter().map(|worker| client(mailboxes, worker));
+    let mut servers = (0..mailboxes.servers())
+        .map(|number| -> Body<'a, M> { Box::new(move |core| mailboxes.serve(core, number)) });
+    let mut bodies: Vec<Body<'a, M>> = Vec::with_capacity(cores * of_each);
+    for core in 0..cores {
+        if !seating.only_serves(core) {
+            bodies.extend(workers.by_ref().take(fibers));
+        }
+        if dedicated.is_none() || seating.only_serves(core) {
+            bodies.extend(servers.next());
+        }
+        bodies.resize_with((core + 1) * of_each, || Box::new(|_| ()));
+    }
+    bodies
+}
+
+/// Returns the body of a worker that says when it has ended, after a panic too.
+fn client<'a, M: Machine>(mailboxes: &'a Mailboxes<M>, worker: Body<'a, M>) -> Body<'a, M> {
+    Box::new(move |core| {
+        // A modelled machine ends the whole run after a panic.
+        if M::MODELLED {
+            worker(core);
+            return mailboxes.end(core);
+        }
+        let ended = catch_unwind(AssertUnwindSafe(|| worker(core)));
+        mailboxes.end(core);
+        if let Err(panic) = ended {
+            resume_unwind(panic);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serving(seating: Seating) -> Vec<usize> {
+        (0..seating.dedicated.unwrap_or(seating.cores)).map(|s| seating.core_of_server(s)).collect()
+    }
+
+    #[test]
+    fn dedicated_servers_are_spread_over_the_cores() {
+        let of = |cores, servers| Seating { fibers: 1, cores, dedicated: Some(servers) };
+        assert_eq!(serving(of(6, 2)), [2, 5]);
+        assert_eq!(serving(of(4, 3)), [1, 2, 3]);
+        assert_eq!(serving(of(5, 4)), [1, 2, 3, 4]);
+        assert_eq!((of(6, 2).workers(), of(6, 2).most_owners()), (4, 2));
+    }
+
+    #[test]
+    fn other_servers_sit_beside_workers() {
+        let seating = Seating { fibers: 2, cores: 3, dedicated: None };
+        assert_eq!(serving(seating), [0, 1, 2]);
+        assert_eq!((seating.workers(), seating.most_owners()), (6, 3));
+    }
+}
