@@ -119,6 +119,11 @@ impl<'s, M: Machine, P: Protocol<M>> BoundProtocol<'s, M, P> {
         self.protocol.prepares_metadata(&self.worker)
     }
 
+    /// Calls [`Protocol::await_owner`].
+    pub fn await_owner(&mut self) -> Result<bool, Abort> {
+        self.protocol.await_owner(self.core, &mut self.worker)
+    }
+
     /// Calls [`Protocol::install`].
     pub fn install(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
         self.protocol.install(self.core, &mut self.worker, timestamp, log);

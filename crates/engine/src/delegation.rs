@@ -75,13 +75,15 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for Delegation<M, P> {
             return Err(EngineError::Partitions { given: partitions, most });
         }
         let partitions = partitions as usize;
-        let owner = |number| {
-            Owner::of_share(machine, options, Share::of(number, partitions), options.sessions)
-        };
+        let mut owners: Vec<Owner<M, P>> = Vec::with_capacity(partitions);
+        for number in 0..partitions {
+            let (share, first) = (Share::of(number, partitions), owners.first());
+            owners.push(Owner::of_share(machine, options, share, options.sessions, first)?);
+        }
         let mailboxes =
             Mailboxes::new(partitions, options.sessions, |server| arena_of(machine, server));
         Ok(Delegation {
-            owners: (0..partitions).map(owner).collect::<Result<_, _>>()?,
+            owners,
             mailboxes: mailboxes.map_err(StoreError::OutOfMemory)?,
             options: options.clone(),
         })
@@ -181,7 +183,11 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSites<'s, M, P> {
     /// Returns true if sessions do the work of this owner that short accesses need themselves.
     #[inline(always)]
     fn is_direct(&self, owner: usize) -> bool {
-        matches!(P::DELEGATED, Delegated::Validation) || self.is_own(owner)
+        match P::DELEGATED {
+            Delegated::Validation => true,
+            // A short access could not wait.
+            _ => self.is_own(owner) && !P::AWAITS,
+        }
     }
 
     #[inline(always)]

@@ -17,15 +17,17 @@ pub(crate) struct Owner<M: Machine, P: Protocol<M>> {
 impl<M: Machine, P: Protocol<M>> Owner<M, P> {
     /// Makes an owner of all rows, without tables.
     pub fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, StoreError> {
-        Owner::of_share(machine, options, Share::WHOLE, options.sessions)
+        Owner::of_share(machine, options, Share::WHOLE, options.sessions, None)
     }
 
     /// Makes an owner of a share of the rows, without tables. At most `pins` sessions use the owner at the same time.
+    /// If its transactions are those of another owner too, `first` is that owner ([`Protocol::beside`]).
     pub fn of_share(
         machine: &Arc<M>,
         options: &EngineOptions,
         share: Share,
         pins: usize,
+        first: Option<&Self>,
     ) -> Result<Self, StoreError> {
         let store_options = StoreOptions {
             sessions: pins,
@@ -36,7 +38,12 @@ impl<M: Machine, P: Protocol<M>> Owner<M, P> {
         };
         let (arena, timestamps) = (machine.arena(), options.protocol.timestamps);
         Ok(Owner {
-            protocol: P::create(arena, &options.protocol, options.sessions)?,
+            protocol: match first {
+                None => P::create(arena, &options.protocol, options.sessions)?,
+                Some(first) => {
+                    P::beside(&first.protocol, arena, &options.protocol, options.sessions)?
+                }
+            },
             allocator: TimestampAllocator::new(arena, timestamps, options.sessions)?,
             store: Store::new(machine.clone(), store_options)?.with_share(share),
         })

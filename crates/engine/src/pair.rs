@@ -28,6 +28,8 @@ pub fn pair(
             let (architecture, protocol) = (architecture.name, protocol.name);
             return Err(EngineError::NotDelegated { architecture, protocol, supported });
         }
+        // The owners share what the protocol knows of transactions.
+        return Ok(protocol);
     }
     match protocol.one_site {
         Some(reason) if architecture.sites != Some(1) => {

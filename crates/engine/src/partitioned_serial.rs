@@ -78,7 +78,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for PartitionedSerial<M, P> 
         let partition = |number| -> Result<_, EngineError> {
             let share = Share::of(number, partitions);
             Ok(Partition {
-                owner: Owner::of_share(machine, options, share, PIN + 1)?,
+                owner: Owner::of_share(machine, options, share, PIN + 1, None)?,
                 latch: CriticalSection::new(&arena_of(machine, number), options.sessions)
                     .map_err(storage::StoreError::OutOfMemory)?,
             })

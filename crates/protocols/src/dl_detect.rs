@@ -35,6 +35,7 @@ use crate::{
     mechanisms::{
         cancellable_queue::{CALLED, Claims, Policy, SharedSession, SharedSessions, WAITING},
         lock_queue::{Held, LockQueue, Queued},
+        physical::{Atomics, OneOwner, Physical},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
         versioned_readers::{ReadersOnVersions, VersionedLock},
         waits_for::{Found, Searcher, WaitsFor, attempt_name},
@@ -47,17 +48,19 @@ use txn::{Abort, AbortReason, TableId};
 
 /// The DL_DETECT protocol.
 pub type DlDetect<M> = TwoPhaseLocking<WaitingLocks<M>>;
+/// DL_DETECT for metadata that one core alone touches.
+pub type DlDetectOwned<M> = TwoPhaseLocking<WaitingLocks<M, LockQueue, OneOwner>>;
 /// DL_DETECT whose declared read-only transactions read versions.
 pub type DlDetectVersions<M> = ReadersOnVersions<M, VersionedLocks<M>>;
 /// Locks of [`DlDetectVersions`].
 pub type VersionedLocks<M> = WaitingLocks<M, VersionedLock>;
 
 /// Locks on which every conflicting request waits. `C` is the part of a lock that lies in its record.
-pub struct WaitingLocks<M: Machine, C = LockQueue> {
-    sessions: SharedSessions<M>,
-    graph: WaitsFor<M>,
+pub struct WaitingLocks<M: Machine, C = LockQueue, W = Atomics> {
+    sessions: Arc<SharedSessions<M>>,
+    graph: Arc<WaitsFor<M>>,
     limits: Limits,
-    words: PhantomData<fn() -> C>,
+    words: PhantomData<fn() -> (C, W)>,
 }
 
 /// Limits on waiting: which waits are allowed, when to search, and when to give up.
@@ -77,17 +80,37 @@ pub struct Owner<M: Machine> {
     locks: u64,
     /// The greatest key locked. Recorded only where the order of keys matters.
     highest: Option<(TableId, u64)>,
+    kept: Option<Kept>,
+}
+
+/// A request that waits, and for which its session waits elsewhere.
+#[derive(Clone, Copy)]
+struct Kept {
+    request: u64,
+    /// The lock when it is granted.
+    held: Held,
+    /// Set if the request upgrades a lock.
+    upgrades: bool,
 }
 
 impl<M: Machine> Owner<M> {
+    /// Keeps a request that waits. It is reported as a conflict then, and the session waits for it elsewhere.
+    fn keep(&mut self, waits: Option<Kept>) -> Result<(), Abort> {
+        self.kept = waits;
+        match waits {
+            None => Ok(()),
+            Some(_) => Err(Abort::because(AbortReason::LockConflict)),
+        }
+    }
+
     fn name(&self) -> u64 {
         attempt_name(self.session, self.claims.attempt())
     }
 }
 
 /// A wait for one lock.
-struct Wait<'a, M: Machine, C> {
-    locks: &'a WaitingLocks<M, C>,
+struct Wait<'a, M: Machine, C, W> {
+    locks: &'a WaitingLocks<M, C, W>,
     searcher: &'a mut Searcher<M>,
     own: u64,
     held: u64,
@@ -101,7 +124,7 @@ fn ticks<C: Core>(core: &C, ns: u64) -> u64 {
     (u128::from(ns) * u128::from(core.ticks_per_second())).div_ceil(1_000_000_000) as u64
 }
 
-impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
+impl<M: Machine, C, W> Policy<M> for Wait<'_, M, C, W> {
     const BY_NAME: bool = false;
     const MEETS_ALL: bool = true;
 
@@ -140,7 +163,7 @@ impl<M: Machine, C> Policy<M> for Wait<'_, M, C> {
     }
 }
 
-impl<M: Machine, C> Wait<'_, M, C> {
+impl<M: Machine, C, W> Wait<'_, M, C, W> {
     /// Waits, and searches for a deadlock meanwhile.
     fn sit_out(&mut self, core: &M::Core, session: &SharedSession<M>) -> Result<(), AbortReason> {
         let (graph, sessions, limits) =
@@ -175,21 +198,33 @@ impl<M: Machine, C> Wait<'_, M, C> {
 
 const CHOSEN: AbortReason = AbortReason::Deadlock;
 
-impl<M: Machine, C> WaitingLocks<M, C> {
+impl<M: Machine, C, W> WaitingLocks<M, C, W> {
     fn wait<'a>(
         &'a self,
         owner: &'a mut Owner<M>,
         in_order: bool,
-    ) -> (Wait<'a, M, C>, &'a mut Claims<M>) {
-        let own = owner.name();
+    ) -> (Wait<'a, M, C, W>, &'a mut Claims<M>) {
         owner.searcher.clear();
+        self.wait_on(owner, in_order)
+    }
+
+    /// Returns a wait that has begun, after which nobody else was met.
+    fn wait_on<'a>(
+        &'a self,
+        owner: &'a mut Owner<M>,
+        in_order: bool,
+    ) -> (Wait<'a, M, C, W>, &'a mut Claims<M>) {
+        let own = owner.name();
         let (searcher, held) = (&mut owner.searcher, owner.locks);
         let wait = Wait { locks: self, searcher, own, held, in_order, limit: None };
         (wait, &mut owner.claims)
     }
 }
 
-impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
+impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
+    const OWNED: bool = W::OWNED;
+    const AWAITS: bool = W::OWNED;
+    const ONE_COPY: bool = W::OWNED;
     const ENTRY_BLOCKS: u64 = 1;
     type Words = C;
     type Held = Held;
@@ -207,7 +242,12 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
     }
 
     fn is_asked_for(options: &ProtocolOptions) -> bool {
-        options.readers == Readers::Versions
+        let versions = options.readers == Readers::Versions;
+        let owned = options.deadlocks == Deadlocks::Search
+            && options.waits_for == WaitsForGraph::PerCore
+            && options.owned_metadata
+            && options.asks_for_full_isolation();
+        if W::OWNED { owned && !versions } else { versions }
     }
 
     fn create(
@@ -221,26 +261,44 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
             search_ns: options.deadlock_search_ns,
             timeout_ns: options.lock_timeout_ns,
         };
-        let graph = WaitsFor::new(arena, sessions, central)?;
-        let sessions = SharedSessions::new(arena, sessions)?;
+        let graph = Arc::new(WaitsFor::new(arena, sessions, central)?);
+        let sessions = Arc::new(SharedSessions::new(arena, sessions)?);
         Ok(WaitingLocks { sessions, graph, limits, words: PhantomData })
+    }
+
+    /// All owners have one graph, so a circle of waits at several of them is found.
+    fn beside(
+        first: &Self,
+        _: &Arc<Arena>,
+        _: &ProtocolOptions,
+        _: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let (sessions, graph) = (first.sessions.clone(), first.graph.clone());
+        Ok(WaitingLocks { sessions, graph, limits: first.limits, words: PhantomData })
     }
 
     fn owner(&self, session: usize) -> Owner<M> {
         Owner {
-            claims: Claims::new(&self.sessions, session),
+            claims: match W::OWNED {
+                true => Claims::of_owner(&self.sessions, session),
+                false => Claims::new(&self.sessions, session),
+            },
             searcher: self.graph.searcher(session),
             session,
             locks: 0,
             highest: None,
+            kept: None,
         }
     }
 
     #[inline]
-    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, _: Txn<'_>) {
+    fn begin(&self, core: &M::Core, owner: &mut Owner<M>, txn: Txn<'_>) {
         owner.locks = 0;
         owner.highest = None;
-        owner.claims.begin(core);
+        match W::OWNED {
+            true => owner.claims.begin_numbered(core, txn.id.sequence()),
+            false => owner.claims.begin(core),
+        }
     }
 
     #[inline]
@@ -257,8 +315,16 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
         let in_order = place > owner.highest;
         let name = owner.name();
         let (mut wait, claims) = self.wait(owner, in_order);
-        let held = claims.acquire(core, record, name, mode, &mut wait, CHOSEN);
-        let held = held.map_err(Abort::because)?;
+        let held = if W::OWNED {
+            let asked = claims.ask(core, record, name, mode, &mut wait);
+            let (held, waits) = asked.map_err(Abort::because)?;
+            let request = held.request;
+            owner.keep(waits.then_some(Kept { request, held, upgrades: false }))?;
+            held
+        } else {
+            let held = claims.acquire(core, record, name, mode, &mut wait, CHOSEN);
+            held.map_err(Abort::because)?
+        };
         owner.highest = owner.highest.max(place);
         owner.locks += 1;
         Ok(held)
@@ -274,6 +340,14 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
         let name = owner.name();
         // Two readers that both upgrade their lock on a record wait for each other in any order of keys.
         let (mut wait, claims) = self.wait(owner, false);
+        if W::OWNED {
+            let asked = claims.ask_upgrade(core, record, name, *held, &mut wait);
+            let exclusive = Held { mode: Mode::Exclusive, ..*held };
+            let kept = |request| Kept { request, held: exclusive, upgrades: true };
+            owner.keep(asked.map_err(Abort::because)?.map(kept))?;
+            *held = exclusive;
+            return Ok(());
+        }
         let upgraded = claims.upgrade(core, record, name, held, &mut wait, CHOSEN);
         upgraded.map_err(Abort::because)
     }
@@ -287,6 +361,30 @@ impl<M: Machine, C: Queued> Locks<M> for WaitingLocks<M, C> {
         held: Held,
     ) {
         owner.claims.release(core, record, held);
+    }
+
+    fn is_kept(owner: &Owner<M>) -> bool {
+        owner.kept.is_some()
+    }
+
+    fn outlast(&self, core: &M::Core, owner: &mut Owner<M>) -> Result<Held, Abort> {
+        let Kept { request, held, upgrades } = owner.kept.expect("a request is kept");
+        let (mut wait, claims) = self.wait_on(owner, false);
+        claims.until_told(core, &mut wait, CHOSEN).map_err(Abort::because)?;
+        if upgrades {
+            claims.give_back(request);
+        }
+        owner.kept = None;
+        owner.locks += u64::from(!upgrades);
+        Ok(held)
+    }
+
+    fn take_back(&self, core: &M::Core, owner: &mut Owner<M>, record: &RecordRef<'_, M, C>) {
+        let Some(Kept { request, held, upgrades }) = owner.kept.take() else { return };
+        match owner.claims.take_back(core, record, request) || upgrades {
+            true => owner.claims.give_back(request),
+            false => owner.claims.release(core, record, held),
+        }
     }
 
     #[inline(always)]

@@ -85,7 +85,7 @@ impl<M: Machine, W: Physical, const AT_COMMIT: bool> Locks<M> for CountedLocks<A
         let in_record = options.locks == LockPlacement::Record;
         let counted = in_record && options.lock_form == LockForm::Counter;
         let in_time = (options.write_locks == WriteLocks::Commit) == AT_COMMIT;
-        counted && in_time && options.owned_metadata == W::OWNED
+        counted && in_time && W::fits(options)
     }
 
     #[inline(always)]

@@ -306,6 +306,9 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// transaction runs ([`Protocol::plan`]).
     const PLANS: bool = false;
 
+    /// True if calls of the owner can fail because they have to wait ([`Protocol::await_owner`]).
+    const AWAITS: bool = false;
+
     /// The work that the owner of a record does for other cores, under an architecture that delegates work.
     const DELEGATED: Delegated = Delegated::Nothing;
 
@@ -363,6 +366,18 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
 
+    /// Creates the shared state of a further owner of data, whose transactions are those of `first` too. The owners share
+    /// what a protocol knows of transactions apart from records.
+    fn beside(
+        first: &Self,
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let _ = first;
+        Self::create(arena, options, sessions)
+    }
+
     /// Creates the state of session number `session`.
     fn worker<'s>(&'s self, epochs: &'s Epochs<M>, session: usize) -> Self::Worker<'s>;
 
@@ -417,6 +432,18 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     ) -> Result<(), Abort> {
         let _ = (core, worker, record, intent);
         Ok(())
+    }
+
+    /// Waits for what the last call of the owner needs, if that call failed because it has to wait for another transaction. The
+    /// owner does not wait itself: it keeps a request, which other transactions grant. When this has returned true, the
+    /// call can be repeated. Returns false if the call has failed for good. Called by the session's own core.
+    fn await_owner<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+    ) -> Result<bool, Abort> {
+        let _ = (core, worker);
+        Ok(false)
     }
 
     /// Returns true if an access to `record` needs no metadata any more. Otherwise the owner must

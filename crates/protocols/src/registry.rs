@@ -11,7 +11,7 @@ use crate::{
     aria::Aria,
     bamboo::Bamboo,
     cicada::Cicada,
-    dl_detect::{DlDetect, DlDetectVersions},
+    dl_detect::{DlDetect, DlDetectOwned, DlDetectVersions},
     hekaton::Hekaton,
     hstore::Hstore,
     mocc::Mocc,
@@ -27,7 +27,7 @@ use crate::{
     tictoc::TicToc,
     timestamp::Timestamp,
     two_version_no_wait::{TwoVersionNoWait, TwoVersionNoWaitOwned},
-    wait_die::{WaitDie, WaitDieTabled},
+    wait_die::{WaitDie, WaitDieOwned, WaitDieTabled},
     wound_wait::WoundWait,
 };
 use machine::Machine;
@@ -193,9 +193,9 @@ fn built<T, const N: usize>(all: [(bool, T); N]) -> Vec<T> {
 // One line per protocol. After `|` come its other forms, which are separate types that options select.
 registry! { M:
     NoCc = "NO_CC": NoCc,
-    DlDetect = "DL_DETECT": DlDetect<M> | DlDetectVersions<M>,
+    DlDetect = "DL_DETECT": DlDetect<M> | DlDetectOwned<M> | DlDetectVersions<M>,
     NoWait = "NO_WAIT": NoWait | NoWaitOwned | NoWaitAtCommit | NoWaitListed<M> | NoWaitTabled<M>,
-    WaitDie = "WAIT_DIE": WaitDie<M> | WaitDieTabled<M>,
+    WaitDie = "WAIT_DIE": WaitDie<M> | WaitDieOwned<M> | WaitDieTabled<M>,
     WoundWait = "WOUND_WAIT": WoundWait<M>,
     Bamboo = "BAMBOO": Bamboo<M>,
     Plor = "PLOR": Plor<M>,

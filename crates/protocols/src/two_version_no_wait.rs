@@ -79,7 +79,7 @@ impl<M: Machine, W: Physical> Locks<M> for CertifiedLocks<W> {
     }
 
     fn is_asked_for(options: &ProtocolOptions) -> bool {
-        options.owned_metadata == W::OWNED
+        W::fits(options)
     }
 
     fn create(_: &Arc<Arena>, _: &ProtocolOptions, _: usize) -> Result<Self, OutOfMemory> {

@@ -18,28 +18,34 @@
 use crate::{
     Declaration, Isolation, LockPlacement, ProtocolOptions, Txn, faults,
     mechanisms::{
-        lock_queue::{Held, InRecord, LockPlace, MayWait, Requests},
+        lock_queue::{Asked, Held, InRecord, LockPlace, MayWait, Requests},
         lock_table::LockTables,
-        queue_latch::LatchNodes,
+        physical::{Atomics, OneOwner, Physical},
+        queue_latch::{LatchNodes, Latcher},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
     },
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use std::marker::PhantomData;
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
 /// The WAIT_DIE protocol.
 pub type WaitDie<M> = TwoPhaseLocking<AgedLocks<M>>;
+/// WAIT_DIE for metadata that one core alone touches.
+pub type WaitDieOwned<M> = TwoPhaseLocking<AgedLocks<M, InRecord, OneOwner>>;
 /// WAIT_DIE with its locks in tables.
 pub type WaitDieTabled<M> = TwoPhaseLocking<AgedLocks<M, LockTables<M>>>;
 
 /// Locks that are granted by age.
-pub struct AgedLocks<M: Machine, P = InRecord> {
+pub struct AgedLocks<M: Machine, P = InRecord, W = Atomics> {
     place: P,
-    allocator: TimestampAllocator<M>,
+    allocator: Arc<TimestampAllocator<M>>,
     arena: Arc<Arena>,
-    latches: LatchNodes,
+    /// None if one core alone touches a lock.
+    latches: Option<LatchNodes>,
+    physical: PhantomData<W>,
 }
 
 /// State of a session: its age and its requests.
@@ -47,6 +53,16 @@ pub struct Owner<M: Machine> {
     timestamp: u64,
     source: TimestampSource,
     requests: Requests<M>,
+    kept: Option<Kept>,
+}
+
+/// A request that waits, and for which its session waits elsewhere.
+struct Kept {
+    request: u64,
+    /// The lock when it is granted.
+    held: Held,
+    /// Set if the request upgrades a lock.
+    upgrades: bool,
 }
 
 fn died() -> Abort {
@@ -66,9 +82,39 @@ fn may_wait<C: Core>(core: &C) -> MayWait {
     }
 }
 
-impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
+impl<M: Machine> Owner<M> {
+    /// Keeps the request if it waits. It is reported as a conflict then, and the session waits for it elsewhere.
+    fn unless_kept(&mut self, asked: Asked, kept: Kept) -> Result<(), Abort> {
+        match asked {
+            Asked::Owned => Ok(()),
+            Asked::Refused => Err(died()),
+            Asked::Waits => {
+                self.kept = Some(kept);
+                Err(Abort::because(AbortReason::LockConflict))
+            }
+        }
+    }
+}
+
+impl<M: Machine, P: LockPlace<M>, W: Physical> AgedLocks<M, P, W> {
+    fn drawing_from(
+        allocator: Arc<TimestampAllocator<M>>,
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let latches = || LatchNodes::of_kind::<M>(arena, sessions, options.latch);
+        let latches = (!W::OWNED).then(latches).transpose()?;
+        let (place, arena) = (P::new(arena, options)?, arena.clone());
+        Ok(AgedLocks { place, allocator, arena, latches, physical: PhantomData })
+    }
+}
+
+impl<M: Machine, P: LockPlace<M>, W: Physical> Locks<M> for AgedLocks<M, P, W> {
+    const OWNED: bool = W::OWNED;
+    const AWAITS: bool = W::OWNED;
     const ENTRY_BLOCKS: u64 = 1;
-    const ONE_COPY: bool = P::IN_TABLES;
+    const ONE_COPY: bool = P::IN_TABLES || W::OWNED;
     type Words = P::Words;
     type Held = Held;
     type Owner = Owner<M>;
@@ -89,7 +135,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
     }
 
     fn is_asked_for(options: &ProtocolOptions) -> bool {
-        P::IN_TABLES == (options.locks != LockPlacement::Record)
+        P::IN_TABLES == (options.locks != LockPlacement::Record) && W::fits(options)
     }
 
     fn create(
@@ -98,16 +144,28 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         let allocator = TimestampAllocator::new(arena, options.timestamps, sessions)?;
-        let latches = LatchNodes::of_kind::<M>(arena, sessions, options.latch)?;
-        let (place, arena) = (P::new(arena, options)?, arena.clone());
-        Ok(AgedLocks { place, allocator, arena, latches })
+        Self::drawing_from(Arc::new(allocator), arena, options, sessions)
+    }
+
+    fn beside(
+        first: &Self,
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        Self::drawing_from(first.allocator.clone(), arena, options, sessions)
     }
 
     fn owner(&self, session: usize) -> Owner<M> {
+        let latcher = match &self.latches {
+            Some(latches) => latches.latcher(session),
+            None => Latcher::unneeded(&self.arena),
+        };
         Owner {
             timestamp: 0,
             source: TimestampSource::new(session),
-            requests: Requests::new(&self.arena.near(session), self.latches.latcher(session)),
+            requests: Requests::new(&self.arena.near(session), latcher),
+            kept: None,
         }
     }
 
@@ -129,6 +187,12 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         mode: Mode,
     ) -> Result<Held, Abort> {
         let (place, age) = (&self.place, owner.timestamp);
+        if W::OWNED {
+            let asked = owner.requests.ask(core, place, record, age, mode, may_wait(core));
+            let (held, asked) = asked.map_err(no_memory)?;
+            let kept = Kept { request: held.request, held, upgrades: false };
+            return owner.unless_kept(asked, kept).map(|()| held);
+        }
         let held = owner.requests.acquire(core, place, record, age, mode, may_wait(core));
         held.map_err(no_memory)?.ok_or_else(died)
     }
@@ -141,6 +205,16 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
         held: &mut Held,
     ) -> Result<(), Abort> {
         let (place, age) = (&self.place, owner.timestamp);
+        if W::OWNED {
+            let own = *held;
+            let asked = owner.requests.ask_upgrade(core, place, record, age, own, may_wait(core));
+            let (request, asked) = asked.map_err(no_memory)?;
+            let exclusive = Held { mode: Mode::Exclusive, ..own };
+            let kept = Kept { request, held: exclusive, upgrades: true };
+            owner.unless_kept(asked, kept)?;
+            *held = exclusive;
+            return Ok(());
+        }
         let upgraded = owner.requests.upgrade(core, place, record, age, held, may_wait(core));
         if upgraded.map_err(no_memory)? { Ok(()) } else { Err(died()) }
     }
@@ -159,6 +233,19 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for AgedLocks<M, P> {
     #[inline(always)]
     fn mode(held: &Held) -> Mode {
         held.mode
+    }
+
+    fn is_kept(owner: &Owner<M>) -> bool {
+        owner.kept.is_some()
+    }
+
+    fn outlast(&self, core: &M::Core, owner: &mut Owner<M>) -> Result<Held, Abort> {
+        let Kept { request, held, upgrades } = owner.kept.take().expect("a request is kept");
+        match upgrades {
+            true => owner.requests.outlast_upgrade(core, request),
+            false => owner.requests.wait(core, request),
+        }
+        Ok(held)
     }
 
     fn priority(owner: &Owner<M>) -> Option<u64> {

@@ -41,6 +41,8 @@ pub(crate) struct DelegatedSite<'s, M: Machine, P: Protocol<M>> {
     end: Box<Job<'s, M>>,
     /// Set if the end of the attempt was posted. It includes leaving the epoch.
     posted: bool,
+    /// Set if the attempt has given up a wait. Its request still stands in a queue.
+    gave_up: bool,
 }
 
 /// What a session keeps at an owner.
@@ -112,7 +114,7 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
         let part = Box::into_raw(Box::new(Part { site, ending: None }));
         let mut handed = Handed(part);
         let end = Box::new(move |core: &M::Core| end(&mut handed, core));
-        DelegatedSite { core, owner, mailbox, part, end, posted: false }
+        DelegatedSite { core, owner, mailbox, part, end, posted: false, gave_up: false }
     }
 
     /// Returns the session's part. If the server has it, waits until it is the session's again.
@@ -152,6 +154,29 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
         call.0.2.expect("the job is done")
     }
 
+    /// Does `work` where metadata is worked on. If the work has to wait for another transaction, the session waits, and the
+    /// work is done again.
+    #[inline(always)]
+    fn on_locks<R>(
+        &mut self,
+        mut work: impl FnMut(&mut LocalSite<'s, M, P>) -> Result<R, Abort>,
+    ) -> Result<R, Abort> {
+        loop {
+            let done = self.on_metadata(&mut work);
+            if !P::AWAITS || done.is_ok() {
+                return done;
+            }
+            match self.local().await_owner() {
+                Ok(true) => {}
+                Ok(false) => return done,
+                Err(abort) => {
+                    self.gave_up = true;
+                    return Err(abort);
+                }
+            }
+        }
+    }
+
     /// Does `work` where metadata is worked on.
     #[inline(always)]
     fn on_metadata<R>(&mut self, work: impl FnOnce(&mut LocalSite<'s, M, P>) -> R) -> R {
@@ -161,16 +186,14 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
     /// Makes sure that an access to `record` needs no metadata.
     #[inline]
     fn protect(&mut self, record: Record<'s, M>, intent: Intent) -> Result<(), Abort> {
-        if !Self::OWNS_METADATA
-            || self.mailbox.is_none()
-            || self.local().is_protected(record, intent)
-        {
+        let direct = self.mailbox.is_none() && !P::AWAITS;
+        if !Self::OWNS_METADATA || direct || self.local().is_protected(record, intent) {
             return Ok(());
         }
         if self.core.is_planted(faults::PROTECTS_ITSELF) {
             return self.local().protect(record, intent);
         }
-        self.ask(|site| site.protect(record, intent))
+        self.on_locks(|site| site.protect(record, intent))
     }
 
     /// Ends the attempt at the owner. Does not wait for the end.
@@ -229,6 +252,11 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
     }
 
     fn abort(&mut self) {
+        // The next attempt waits on the same word as the request, so it begins when the request is out of its queue.
+        let at_once = !self.core.is_planted(faults::REQUEST_STAYS_BEHIND);
+        if std::mem::take(&mut self.gave_up) && at_once {
+            return self.ask(Site::abort);
+        }
         match self.ends_by_message() {
             true => self.post(Ending::Abort),
             false => self.local().abort(),
@@ -277,7 +305,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
     ) -> Result<Located<'s, M>, Abort> {
         let home = self.table(table);
         let unprotected = self.core.is_planted(faults::PROTECTS_ITSELF);
-        self.on_metadata(|site| {
+        self.on_locks(|site| {
             let located = site.locate(table, key, None)?;
             // The owner protects the access that follows too, so that an access costs one message. A row in two parts says
             // later which part is accessed.
@@ -331,7 +359,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
     }
 
     fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort> {
-        self.on_metadata(|site| site.leaf_of_number(table, at))
+        self.on_locks(|site| site.leaf_of_number(table, at))
     }
 
     fn leaf_of_bytes(
@@ -339,7 +367,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
         table: TableId,
         at: ByteKey,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
-        self.on_metadata(|site| site.leaf_of_bytes(table, at))
+        self.on_locks(|site| site.leaf_of_bytes(table, at))
     }
 
     fn walk(
@@ -359,7 +387,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
     }
 
     fn drop_leaf(&mut self, table: TableId, name: &Name) -> Result<bool, Abort> {
-        self.on_metadata(|site| site.drop_leaf(table, name))
+        self.on_locks(|site| site.drop_leaf(table, name))
     }
 
     fn give_back(&mut self, keep: usize) {

@@ -346,6 +346,11 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         self.protocol.prepares_metadata()
     }
 
+    /// Waits for what the last call needs, if it failed because it has to wait: [`Protocol::await_owner`].
+    pub(super) fn await_owner(&mut self) -> Result<bool, Abort> {
+        self.protocol.await_owner()
+    }
+
     /// Installs the writes of the attempt: [`Protocol::install`].
     pub(super) fn install(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
         self.protocol.install(timestamp, log);

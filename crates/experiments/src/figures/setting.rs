@@ -27,6 +27,8 @@ pub struct Setting {
     pub access_options: String,
     /// Number of cores.
     pub cores: usize,
+    /// Number of these cores that only serve other cores; 0 if servers are not dedicated.
+    pub servers: usize,
 }
 
 impl Setting {
@@ -46,12 +48,18 @@ impl Setting {
             protocol_options: String::new(),
             access_options: String::new(),
             cores,
+            servers: 0,
         }
     }
 
     /// Returns this run under another architecture.
     pub fn under(self, architecture: &'static str) -> Setting {
         Setting { architecture, ..self }
+    }
+
+    /// Returns this run with cores that only serve other cores.
+    pub fn served_by(self, servers: usize) -> Setting {
+        Setting { servers, ..self }
     }
 
     /// Returns the reason why the run can't be simulated yet, if there is one: the engine lacks the architecture, or the
@@ -118,6 +126,9 @@ impl Setting {
         for (name, value) in pairs(&self.access_options) {
             line.push_str(&format!(" --engine-option {name}={value}"));
         }
+        if self.servers > 0 {
+            line.push_str(&format!(" --servers {}", self.servers));
+        }
         format!("{line} --machine {machine} --cores {cores}")
     }
 
@@ -137,6 +148,8 @@ impl Setting {
             None => defaults.get(name) == Some(value),
         };
         let shown = |of: &Settings, name: &str| of.get(name).map(ToString::to_string);
+        let servers = shown(&record.architecture_options, "servers");
+        let servers = servers.map_or(0, |number| number.parse().unwrap_or(0));
         let all_in = |of: &Settings, given| {
             pairs(given).all(|(name, value)| shown(of, name).as_deref() == Some(value))
         };
@@ -144,6 +157,7 @@ impl Setting {
             && record.architecture == self.architecture
             && record.protocol == self.protocol
             && record.cores == self.cores
+            && servers == self.servers
             && options.iter().all(as_found)
             && known.keys().all(|name| options.contains_key(name))
             && shown(&record.protocol_options, "timestamp_allocation").as_deref()

@@ -45,6 +45,10 @@ pub(super) fn record_of(setting: &Setting, throughput: f64) -> RunRecord {
             settings.insert(name.to_owned(), Value::Text(value.to_owned()));
         }
     }
+    if setting.servers > 0 {
+        let servers = Value::Integer(setting.servers as u64);
+        architecture_options.insert("servers".to_owned(), servers);
+    }
     let timestamps = Value::Text(setting.timestamps.to_owned());
     protocol_options.insert("timestamp_allocation".to_owned(), timestamps);
     RunRecord {

@@ -38,7 +38,7 @@ fn explore<W: Workload>(make: &dyn Fn(u64) -> W, schedules: u64) {
 #[test]
 fn protocols_of_all_kinds_delegate() {
     let names = protocols();
-    for protocol in ["NO_WAIT", "2V_NO_WAIT", "SILO", "TICTOC"] {
+    for protocol in ["NO_WAIT", "WAIT_DIE", "DL_DETECT", "2V_NO_WAIT", "SILO", "TICTOC"] {
         assert!(names.contains(&protocol), "{protocol}");
     }
 }

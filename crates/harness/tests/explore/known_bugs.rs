@@ -57,6 +57,7 @@ bugs! {
     protects_itself, within 1000;
     prepares_itself, within 1000;
     ends_itself, within 1000;
+    request_stays_behind, within 1000;
     sleeps_without_looking, within 1000;
 
     no_wait_never_upgrades;

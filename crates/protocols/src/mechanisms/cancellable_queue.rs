@@ -29,7 +29,7 @@
 
 use super::{
     lock_queue::{Held, LockQueue, Queued, Request, Requests},
-    queue_latch::LatchNodes,
+    queue_latch::{LatchNodes, Latcher},
     two_phase_locking::Mode,
 };
 use crate::faults;
@@ -189,6 +189,15 @@ impl<M: Machine> Claims<M> {
         Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
     }
 
+    /// Creates the claims of session number `session` at one of several owners, each of whose locks one core alone touches
+    /// ([`super::physical`]). All owners have the same `sessions`.
+    pub fn of_owner(sessions: &SharedSessions<M>, session: usize) -> Claims<M> {
+        let arena = sessions.arena.clone();
+        let mut requests = Requests::new(&arena.near(session), Latcher::unneeded(&arena));
+        requests.grants_for_good = true;
+        Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
+    }
+
     /// Creates the claims of session number `session` for a protocol whose waiters stand in order of arrival, meet no other
     /// requests and never upgrade. A request then joins the queue in constant time, however many requests wait.
     pub fn in_order_of_arrival(sessions: &SharedSessions<M>, session: usize) -> Claims<M> {
@@ -229,6 +238,12 @@ impl<M: Machine> Claims<M> {
         core.store(&session.line, &session.fate, self.attempt << ATTEMPT_SHIFT);
     }
 
+    /// Begins attempt number `attempt`, as [`Claims::begin`] does. At several owners an attempt begins with the same number.
+    pub fn begin_numbered(&mut self, core: &M::Core, attempt: u64) {
+        self.attempt = attempt - 1;
+        self.begin(core);
+    }
+
     /// Returns whether the running attempt has been called.
     #[inline]
     pub fn is_called(&self, core: &M::Core) -> bool {
@@ -255,6 +270,33 @@ impl<M: Machine> Claims<M> {
         policy: &mut P,
         called: AbortReason,
     ) -> Result<Held, AbortReason> {
+        let (held, waits) = self.ask(core, record, name, mode, policy)?;
+        if !waits {
+            return Ok(held);
+        }
+        match self.outlast(core, record, held.request, policy, called) {
+            Ok(()) => Ok(held),
+            Err((reason, granted)) => {
+                if granted {
+                    self.release(core, record, held);
+                } else {
+                    self.requests.free.push(held.request);
+                }
+                Err(reason)
+            }
+        }
+    }
+
+    /// Requests the lock of `record` as [`Claims::acquire`] does, and does not wait. Returns true beside the request if it
+    /// waits.
+    pub fn ask<P: Policy<M>, C: Queued>(
+        &mut self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        name: u64,
+        mode: Mode,
+        policy: &mut P,
+    ) -> Result<(Held, bool), AbortReason> {
         let (line, queue) = (record.line(), record.cc().queue());
         let request = self.take(core, name, mode)?;
         self.requests.latch(core, line, queue);
@@ -268,19 +310,11 @@ impl<M: Machine> Claims<M> {
         if free {
             self.requests.link(core, line, &queue.owners, request);
             self.requests.unlatch(core, line, queue);
-            return Ok(Held { request, mode });
+            return Ok((Held { request, mode }, false));
         }
-        match self.wait(core, record, request, policy, called) {
-            Ok(()) => Ok(Held { request, mode }),
-            Err((reason, granted)) => {
-                if granted {
-                    self.release(core, record, Held { request, mode });
-                } else {
-                    self.requests.free.push(request);
-                }
-                Err(reason)
-            }
-        }
+        let queued = self.queue_up(core, record, request, policy);
+        queued.inspect_err(|_| self.requests.free.push(request))?;
+        Ok((Held { request, mode }, true))
     }
 
     /// Upgrades a shared lock to an exclusive one, in the same way. If this fails, the lock is still held.
@@ -293,25 +327,43 @@ impl<M: Machine> Claims<M> {
         policy: &mut P,
         called: AbortReason,
     ) -> Result<(), AbortReason> {
-        let (line, queue) = (record.line(), record.cc().queue());
-        let request = self.take(core, name, Mode::Exclusive)?;
-        self.requests.latch(core, line, queue);
-        let alone = core.load_relaxed(line, &queue.owners) == held.request
-            && self.requests.next_of(core, held.request) == 0;
-        let outcome = if alone {
-            self.requests.make_exclusive(core, held.request);
-            self.requests.unlatch(core, line, queue);
-            Ok(())
-        } else {
-            let upgrade = self.requests.at(request);
-            core.store_relaxed(&upgrade.line, &upgrade.upgrades, held.request);
-            self.wait(core, record, request, policy, called)
+        let Some(request) = self.ask_upgrade(core, record, name, *held, policy)? else {
+            held.mode = Mode::Exclusive;
+            return Ok(());
         };
+        let outcome = self.outlast(core, record, request, policy, called);
         self.requests.free.push(request);
         if matches!(outcome, Ok(()) | Err((_, true))) {
             held.mode = Mode::Exclusive;
         }
         outcome.map_err(|(reason, _)| reason)
+    }
+
+    /// Requests an upgrade as [`Claims::upgrade`] does, and does not wait. Returns the request that waits, if one does.
+    pub fn ask_upgrade<P: Policy<M>, C: Queued>(
+        &mut self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        name: u64,
+        held: Held,
+        policy: &mut P,
+    ) -> Result<Option<u64>, AbortReason> {
+        let (line, queue) = (record.line(), record.cc().queue());
+        let request = self.take(core, name, Mode::Exclusive)?;
+        self.requests.latch(core, line, queue);
+        let alone = core.load_relaxed(line, &queue.owners) == held.request
+            && self.requests.next_of(core, held.request) == 0;
+        if alone {
+            self.requests.make_exclusive(core, held.request);
+            self.requests.unlatch(core, line, queue);
+            self.requests.free.push(request);
+            return Ok(None);
+        }
+        let upgrade = self.requests.at(request);
+        core.store_relaxed(&upgrade.line, &upgrade.upgrades, held.request);
+        let queued = self.queue_up(core, record, request, policy);
+        queued.inspect_err(|_| self.requests.free.push(request))?;
+        Ok(Some(request))
     }
 
     /// Releases the lock, and grants it to the next waiters.
@@ -391,20 +443,18 @@ impl<M: Machine> Claims<M> {
         session_at::<M>(&self.arena, session).granted(core);
     }
 
-    /// Queues the request and waits. Called with the latch held, and returns without it. An error also says whether the
-    /// lock was granted nevertheless.
-    fn wait<P: Policy<M>, C: Queued>(
+    /// Queues the request, and begins to wait. Called with the latch held, and returns without it.
+    fn queue_up<P: Policy<M>, C: Queued>(
         &self,
         core: &M::Core,
         record: &RecordRef<'_, M, C>,
         request: u64,
         policy: &mut P,
-        called: AbortReason,
-    ) -> Result<(), (AbortReason, bool)> {
+    ) -> Result<(), AbortReason> {
         let (line, queue) = (record.line(), record.cc().queue());
         if let Some(reason) = policy.refuses() {
             self.requests.unlatch(core, line, queue);
-            return Err((reason, false));
+            return Err(reason);
         }
         self.enqueue(core, line, queue, request, policy);
         self.begins_wait(core, policy);
@@ -413,6 +463,19 @@ impl<M: Machine> Claims<M> {
             self.grant(core, line, queue);
         }
         self.requests.unlatch(core, line, queue);
+        Ok(())
+    }
+
+    /// Waits for a queued request. An error also says whether the lock was granted nevertheless.
+    fn outlast<P: Policy<M>, C: Queued>(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        request: u64,
+        policy: &mut P,
+        called: AbortReason,
+    ) -> Result<(), (AbortReason, bool)> {
+        let (line, queue) = (record.line(), record.cc().queue());
         loop {
             if let Err(reason) = self.until_told(core, policy, called) {
                 if self.withdraws(core, line, queue, request) {
@@ -442,7 +505,13 @@ impl<M: Machine> Claims<M> {
 
     /// Takes the request out of the waiters, unless it owns the lock by now. Returns whether it was taken out.
     #[cold]
-    fn withdraws(&self, core: &M::Core, line: &M::Line, queue: &LockQueue, request: u64) -> bool {
+    pub(super) fn withdraws(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        request: u64,
+    ) -> bool {
         let session = self.session();
         self.requests.latch(core, line, queue);
         // Only the holder of the latch grants, so this state is final.
@@ -463,8 +532,23 @@ impl<M: Machine> Claims<M> {
         leaves
     }
 
+    /// Takes a waiting request back. Returns false if it owns the lock by now.
+    pub fn take_back<C: Queued>(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        request: u64,
+    ) -> bool {
+        self.withdraws(core, record.line(), record.cc().queue(), request)
+    }
+
+    /// Makes a request usable again that is in no list.
+    pub fn give_back(&mut self, request: u64) {
+        self.requests.free.push(request);
+    }
+
     /// Waits as the policy says. Returns an error if the attempt is called.
-    fn until_told<P: Policy<M>>(
+    pub fn until_told<P: Policy<M>>(
         &self,
         core: &M::Core,
         policy: &mut P,
@@ -479,7 +563,7 @@ impl<M: Machine> Claims<M> {
     }
 
     /// Releases the latch, and waits for the grant of a wait that has begun. If the wait fails before the grant, calls
-    /// `withdraw` under the latch to take the wait back. Returns as [`Claims::wait`] does.
+    /// `withdraw` under the latch to take the wait back. Returns as [`Claims::outlast`] does.
     pub(super) fn until_granted<P: Policy<M>>(
         &self,
         core: &M::Core,

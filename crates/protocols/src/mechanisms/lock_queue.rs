@@ -156,9 +156,19 @@ impl<M: Machine> Request<M> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Offset of the request, which is in the list of owners.
-    pub(super) request: u64,
+    pub(crate) request: u64,
     /// Mode in which the lock is held.
     pub mode: Mode,
+}
+
+/// Outcome of a request for a lock.
+pub enum Asked {
+    /// The lock is owned.
+    Owned,
+    /// The request waits.
+    Waits,
+    /// The request must not wait. It is in no list.
+    Refused,
 }
 
 /// Decides from two timestamps, the requester's and the other's, whether a requester may wait for the holder of a
@@ -175,6 +185,8 @@ pub struct Requests<M: Machine> {
     pub(super) free: Vec<u64>,
     /// Set if waiters stand in order of arrival, and none is an upgrade. Then the first waiter knows the last one.
     pub(super) in_order_of_arrival: bool,
+    /// Set if a grant is final, although sessions can sleep ([`super::overtaking`]).
+    pub(super) grants_for_good: bool,
 }
 
 const REQUESTS_PER_CHUNK: u64 = 32;
@@ -182,7 +194,13 @@ const REQUESTS_PER_CHUNK: u64 = 32;
 impl<M: Machine> Requests<M> {
     /// Creates the requests of a session, in `arena`, on the arena's own node. `latcher` is the session's way to take latches.
     pub fn new(arena: &Arc<Arena>, latcher: Latcher<M>) -> Requests<M> {
-        Requests { arena: arena.clone(), latcher, free: Vec::new(), in_order_of_arrival: false }
+        Requests {
+            arena: arena.clone(),
+            latcher,
+            free: Vec::new(),
+            in_order_of_arrival: false,
+            grants_for_good: false,
+        }
     }
 
     /// Number of bytes of a chunk of requests. Requests are placed by the chunk.
@@ -353,6 +371,26 @@ impl<M: Machine> Requests<M> {
         mode: Mode,
         may_wait: MayWait,
     ) -> Result<Option<Held>, OutOfMemory> {
+        let (held, asked) = self.ask(core, place, record, timestamp, mode, may_wait)?;
+        match asked {
+            Asked::Refused => return Ok(None),
+            Asked::Waits => self.wait(core, held.request),
+            Asked::Owned => {}
+        }
+        Ok(Some(held))
+    }
+
+    /// Requests the lock of `record` as [`Requests::acquire`] does, and does not wait. A request that waits owns the lock
+    /// when [`Requests::wait`] has returned.
+    pub fn ask<P: LockPlace<M>>(
+        &mut self,
+        core: &M::Core,
+        place: &P,
+        record: &RecordRef<'_, M, P::Words>,
+        timestamp: u64,
+        mode: Mode,
+        may_wait: MayWait,
+    ) -> Result<(Held, Asked), OutOfMemory> {
         let request = self.take(core, timestamp, mode)?;
         let lock = place.latch(core, &self.latcher, record);
         let lock = lock.inspect_err(|_| self.free.push(request))?;
@@ -364,7 +402,7 @@ impl<M: Machine> Requests<M> {
         if !conflict && first_waiter == 0 {
             self.link(core, line, &queue.owners, request);
             place.unlatch(core, &self.latcher, lock);
-            return Ok(Some(Held { request, mode }));
+            return Ok((Held { request, mode }, Asked::Owned));
         }
         let allowed = match conflict {
             true => self.all(core, first_owner, |owner| may_wait(timestamp, owner)),
@@ -376,10 +414,9 @@ impl<M: Machine> Requests<M> {
         place.unlatch(core, &self.latcher, lock);
         if !allowed {
             self.free.push(request);
-            return Ok(None);
         }
-        self.wait(core, request);
-        Ok(Some(Held { request, mode }))
+        let asked = if allowed { Asked::Waits } else { Asked::Refused };
+        Ok((Held { request, mode }, asked))
     }
 
     /// Upgrades a shared lock to an exclusive one. Returns false if that would need a wait that `may_wait` forbids.
@@ -392,6 +429,33 @@ impl<M: Machine> Requests<M> {
         held: &mut Held,
         may_wait: MayWait,
     ) -> Result<bool, OutOfMemory> {
+        let (request, asked) = self.ask_upgrade(core, place, record, timestamp, *held, may_wait)?;
+        match asked {
+            Asked::Refused => return Ok(false),
+            Asked::Waits => self.outlast_upgrade(core, request),
+            Asked::Owned => {}
+        }
+        held.mode = Mode::Exclusive;
+        Ok(true)
+    }
+
+    /// Waits for an upgrade that [`Requests::ask_upgrade`] has requested.
+    pub fn outlast_upgrade(&mut self, core: &M::Core, request: u64) {
+        self.wait(core, request);
+        self.free.push(request);
+    }
+
+    /// Requests an upgrade as [`Requests::upgrade`] does, and does not wait. Returns the request with which it waits, if it
+    /// waits.
+    pub fn ask_upgrade<P: LockPlace<M>>(
+        &mut self,
+        core: &M::Core,
+        place: &P,
+        record: &RecordRef<'_, M, P::Words>,
+        timestamp: u64,
+        held: Held,
+        may_wait: MayWait,
+    ) -> Result<(u64, Asked), OutOfMemory> {
         let request = self.take(core, timestamp, Mode::Exclusive)?;
         let lock = place.latch(core, &self.latcher, record);
         let lock = lock.inspect_err(|_| self.free.push(request))?;
@@ -410,14 +474,13 @@ impl<M: Machine> Requests<M> {
             self.link(core, line, &queue.waiters, request);
         }
         place.unlatch(core, &self.latcher, lock);
-        if granted && !alone {
-            self.wait(core, request);
-        }
+        let asked = match (alone, granted) {
+            (true, _) => Asked::Owned,
+            (false, true) => return Ok((request, Asked::Waits)),
+            (false, false) => Asked::Refused,
+        };
         self.free.push(request);
-        if granted {
-            held.mode = Mode::Exclusive;
-        }
-        Ok(granted)
+        Ok((request, asked))
     }
 
     /// Releases the lock, and grants it to the next waiters.
@@ -478,7 +541,8 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    fn wait(&self, core: &M::Core, request: u64) {
+    /// Waits until a request that waits owns the lock.
+    pub fn wait(&self, core: &M::Core, request: u64) {
         let request = self.at(request);
         core.wait_while(&request.line, &request.granted, |granted| granted == 0);
     }

@@ -73,11 +73,17 @@ pub(super) fn may_be_overtaken<M: Machine>(times: u64) -> bool {
 }
 
 impl<M: Machine> Requests<M> {
+    /// Returns true if grants are offers.
+    #[inline(always)]
+    fn overtakes(&self, core: &M::Core) -> bool {
+        core.overtakes() && !self.grants_for_good
+    }
+
     /// Grants the lock to a waiter, as an offer where sessions can sleep. Returns true if the
     /// caller must tell the waiter's session. An overtaken request's session is awake and waits on
     /// the mode, which this function changes.
     pub(super) fn offer(&self, core: &M::Core, request: &Request<M>) -> bool {
-        if !core.overtakes() {
+        if !self.overtakes(core) {
             return true;
         }
         let mode = core.load_relaxed(&request.line, &request.mode);
@@ -92,7 +98,7 @@ impl<M: Machine> Requests<M> {
 
     /// Accepts a granted lock. Returns false if the request has been overtaken, so it waits again.
     pub(super) fn accepts(&self, core: &M::Core, request: u64) -> bool {
-        if !core.overtakes() {
+        if !self.overtakes(core) {
             return true;
         }
         let request = self.at(request);
@@ -128,7 +134,7 @@ impl<M: Machine> Requests<M> {
     /// under the latch.
     pub(super) fn is_overtaken(&self, core: &M::Core, request: u64) -> bool {
         let request = self.at(request);
-        core.overtakes() && core.load_relaxed(&request.line, &request.mode) & OVERTAKEN != 0
+        self.overtakes(core) && core.load_relaxed(&request.line, &request.mode) & OVERTAKEN != 0
     }
 }
 
@@ -142,7 +148,7 @@ impl<M: Machine> Claims<M> {
         line: &M::Line,
         queue: &LockQueue,
     ) -> bool {
-        if !core.overtakes() {
+        if !self.requests.overtakes(core) {
             return false;
         }
         let requests = &self.requests;
@@ -252,7 +258,7 @@ impl<M: Machine> Claims<M> {
         queue: &LockQueue,
         request: u64,
     ) {
-        if !core.overtakes() || core.is_planted(faults::OVERTAKEN_LEAVES_UNSEEN) {
+        if !self.requests.overtakes(core) || core.is_planted(faults::OVERTAKEN_LEAVES_UNSEEN) {
             return;
         }
         let own = self.requests.at(request);

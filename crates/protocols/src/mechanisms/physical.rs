@@ -7,12 +7,20 @@
 //! Protocols take the way as a type parameter. Each has a form for one owner, which the engine asks for with
 //! [`crate::ProtocolOptions::owned_metadata`].
 
+use crate::ProtocolOptions;
 use machine::{Core, Word};
 
 /// A way to change words of metadata.
 pub trait Physical: Send + Sync + 'static {
     /// True if one core alone touches the metadata of a record.
     const OWNED: bool;
+
+    /// Returns true if metadata is synchronised in this way under `options`. At weaker levels of isolation sessions lock
+    /// records while they read them, so there is no form for one owner.
+    fn fits(options: &ProtocolOptions) -> bool {
+        let owned = options.owned_metadata && options.asks_for_full_isolation();
+        owned == Self::OWNED
+    }
 
     /// Replaces `seen`, which the caller has just read, by `wanted`. Fails with the actual value if the word has changed
     /// since.

@@ -88,7 +88,7 @@ impl LatchNodes {
         // SAFETY: `new` has placed `count` nodes of this machine, and `session` is below `count`.
         let taken = unsafe { self.arena.at::<Node<M>>(node) }.taken.take();
         assert!(taken, "session {session} has a latcher already");
-        Latcher { arena: self.arena.clone(), node, kind: self.kind, machine: PhantomData }
+        Latcher { arena: self.arena.clone(), node, kind: Some(self.kind), machine: PhantomData }
     }
 }
 
@@ -96,11 +96,17 @@ impl LatchNodes {
 pub struct Latcher<M: Machine> {
     arena: Arc<Arena>,
     node: u64,
-    kind: LatchKind,
+    /// None if one core alone touches what the latches protect. Then nothing is latched.
+    kind: Option<LatchKind>,
     machine: PhantomData<fn() -> M>,
 }
 
 impl<M: Machine> Latcher<M> {
+    /// Creates a latcher for data that one core alone touches ([`super::physical`]). It latches nothing.
+    pub fn unneeded(arena: &Arc<Arena>) -> Latcher<M> {
+        Latcher { arena: arena.clone(), node: 0, kind: None, machine: PhantomData }
+    }
+
     #[inline(always)]
     fn at(&self, node: u64) -> &Node<M> {
         // SAFETY: offsets in latch words and in `next` come from `LatchNodes`, which placed nodes
@@ -115,6 +121,7 @@ impl<M: Machine> Latcher<M> {
         if !self.queues(core) {
             return match self.elides() {
                 true => elided_latch::begin::<M>(core, line, tail),
+                false if self.kind.is_none() => {}
                 false => self.take(core, line, tail),
             };
         }
@@ -138,6 +145,9 @@ impl<M: Machine> Latcher<M> {
             if self.elides() {
                 return elided_latch::end::<M>(core, line, tail);
             }
+            if self.kind.is_none() {
+                return;
+            }
             core.store(line, tail, 0);
             core.wake(line, tail);
             return;
@@ -160,7 +170,7 @@ impl<M: Machine> Latcher<M> {
     /// is free.
     #[inline]
     pub fn unlatch_and_wake(&self, core: &M::Core, line: &M::Line, tail: &Word, word: &Word) {
-        if !self.queues(core) && !self.elides() {
+        if !self.queues(core) && !self.elides() && self.kind.is_some() {
             core.store(line, tail, 0);
             core.wake_each([(line, tail), (line, word)].into_iter());
         } else {
@@ -176,7 +186,7 @@ impl<M: Machine> Latcher<M> {
         // Try before looking, because the latch is nearly always free.
         while core.cas(line, latch, 0, TAKEN).is_err() {
             match self.kind {
-                LatchKind::Spin => Self::spin(core, line, latch),
+                Some(LatchKind::Spin) => Self::spin(core, line, latch),
                 _ => _ = core.wait_to_take(line, latch, |holder| holder != 0),
             }
         }
@@ -199,22 +209,24 @@ impl<M: Machine> Latcher<M> {
     #[inline(always)]
     fn queues(&self, core: &M::Core) -> bool {
         match self.kind {
-            LatchKind::Usual => !core.overtakes(),
-            LatchKind::Queue => true,
-            LatchKind::Mutex | LatchKind::Spin | LatchKind::Elided => false,
+            Some(LatchKind::Usual) => !core.overtakes(),
+            Some(LatchKind::Queue) => true,
+            None | Some(LatchKind::Mutex | LatchKind::Spin | LatchKind::Elided) => false,
         }
     }
 
     /// Returns true if the latch is elided.
     #[inline(always)]
     fn elides(&self) -> bool {
-        M::MODELLED && self.kind == LatchKind::Elided
+        M::MODELLED && self.kind == Some(LatchKind::Elided)
     }
 }
 
 impl<M: Machine> Drop for Latcher<M> {
     fn drop(&mut self) {
-        self.at(self.node).taken.give_back();
+        if self.kind.is_some() {
+            self.at(self.node).taken.give_back();
+        }
     }
 }
 

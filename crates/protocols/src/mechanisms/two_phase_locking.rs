@@ -56,6 +56,10 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     /// Set if one core alone touches the lock of a record.
     const OWNED: bool = false;
 
+    /// Set if a request that must wait is kept and reported as a conflict. The caller waits for it elsewhere
+    /// ([`Locks::outlast`]).
+    const AWAITS: bool = false;
+
     /// Same as [`Protocol::ONE_COPY`].
     const ONE_COPY: bool = false;
 
@@ -98,6 +102,17 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory>;
+
+    /// Same as [`Protocol::beside`].
+    fn beside(
+        first: &Self,
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let _ = first;
+        Self::create(arena, options, sessions)
+    }
 
     /// Creates the state of session number `session`.
     fn owner(&self, session: usize) -> Self::Owner;
@@ -164,6 +179,28 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
         held: Self::Held,
     );
 
+    /// Returns true if a request of this session is kept and waits.
+    fn is_kept(owner: &Self::Owner) -> bool {
+        let _ = owner;
+        false
+    }
+
+    /// Waits for the kept request, and returns the lock. On failure the request stays kept.
+    fn outlast(&self, core: &M::Core, owner: &mut Self::Owner) -> Result<Self::Held, Abort> {
+        let _ = (core, owner);
+        unreachable!("only locks that await keep requests")
+    }
+
+    /// Takes the kept request back, and releases the lock if it was granted meanwhile.
+    fn take_back(
+        &self,
+        core: &M::Core,
+        owner: &mut Self::Owner,
+        record: &RecordRef<'_, M, Self::Words>,
+    ) {
+        let _ = (core, owner, record);
+    }
+
     /// Called at the last moment at which the transaction can still be told to abort.
     #[inline(always)]
     fn prepare(&self, core: &M::Core, owner: &mut Self::Owner) -> Result<(), Abort> {
@@ -208,6 +245,8 @@ pub struct Worker<'s, M: Machine, L: Locks<M>> {
     pub(super) writes: WriteSet<'s, M, L::Words>,
     /// The guard that is locked only for an insertion.
     instant: Option<Instant<'s, M, L>>,
+    /// The record for whose lock a request is kept, if the locks await.
+    kept: Option<RecordRef<'s, M, L::Words>>,
     /// Records that the attempt has announced, and the modes in which they will be locked. Empty while it runs.
     planned: Vec<(RecordRef<'s, M, L::Words>, Mode)>,
     owner: L::Owner,
@@ -228,17 +267,35 @@ impl<L> TwoPhaseLocking<L> {
     {
         match worker.held.find(&record) {
             None => {
-                let held = self.locks.acquire(core, &mut worker.owner, &record, mode)?;
+                let held = self.locks.acquire(core, &mut worker.owner, &record, mode);
+                let held = Self::kept(worker, record, held)?;
                 worker.held.push(record, held);
             }
             Some(at) => {
                 let held = worker.held.value_mut(at);
                 if mode == Mode::Exclusive && L::mode(held) == Mode::Shared {
-                    self.locks.upgrade(core, &mut worker.owner, &record, held)?;
+                    let upgraded = self.locks.upgrade(core, &mut worker.owner, &record, held);
+                    Self::kept(worker, record, upgraded)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Notes the record if a request for its lock was kept.
+    #[inline(always)]
+    fn kept<'s, M: Machine, T>(
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Words>,
+        outcome: Result<T, Abort>,
+    ) -> Result<T, Abort>
+    where
+        L: Locks<M>,
+    {
+        if L::AWAITS && outcome.is_err() && L::is_kept(&worker.owner) {
+            worker.kept = Some(record);
+        }
+        outcome
     }
 
     /// Acquires the lock as an exclusive [`TwoPhaseLocking::lock`] and excludes readers at once.
@@ -328,6 +385,11 @@ impl<L> TwoPhaseLocking<L> {
     where
         L: Locks<M>,
     {
+        if L::AWAITS
+            && let Some(record) = worker.kept.take()
+        {
+            self.locks.take_back(core, &mut worker.owner, &record);
+        }
         for (record, held) in worker.held.iter() {
             self.locks.release(core, &mut worker.owner, &record, *held);
         }
@@ -341,6 +403,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     const ONE_COPY: bool = L::ONE_COPY;
     const ENTRY_BLOCKS: u64 = L::ENTRY_BLOCKS;
     const PLANS: bool = L::PLANS;
+    const AWAITS: bool = L::AWAITS;
     const DELEGATED: Delegated = if L::OWNED { Delegated::Metadata } else { Delegated::Nothing };
     type Words = L::Words;
     type Worker<'s>
@@ -373,11 +436,22 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         Ok(TwoPhaseLocking { locks: L::create(arena, options, sessions)?, short_reads })
     }
 
+    fn beside(
+        first: &Self,
+        arena: &Arc<Arena>,
+        options: &ProtocolOptions,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let locks = L::beside(&first.locks, arena, options, sessions)?;
+        Ok(TwoPhaseLocking { locks, short_reads: first.short_reads })
+    }
+
     fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M, L> {
         Worker {
             held: RecordSet::default(),
             writes: WriteSet::default(),
             instant: None,
+            kept: None,
             planned: Vec::new(),
             owner: self.locks.owner(session),
         }
@@ -437,6 +511,21 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         intent: Intent,
     ) -> Result<(), Abort> {
         self.lock(core, worker, record, mode_for(intent))
+    }
+
+    fn await_owner<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+    ) -> Result<bool, Abort> {
+        let Some(record) = worker.kept else { return Ok(false) };
+        let held = self.locks.outlast(core, &mut worker.owner)?;
+        worker.kept = None;
+        match worker.held.find(&record) {
+            Some(at) => *worker.held.value_mut(at) = held,
+            None => _ = worker.held.push(record, held),
+        }
+        Ok(true)
     }
 
     fn is_protected<'s>(
@@ -543,7 +632,9 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         if worker.held.find(&record).is_some() {
             return self.lock_out(core, worker, record);
         }
-        let mut held = self.locks.acquire(core, &mut worker.owner, &record, Mode::Exclusive)?;
+        let held = self.locks.acquire(core, &mut worker.owner, &record, Mode::Exclusive);
+        // An insertion that had to wait finds its lock among the others, and keeps it.
+        let mut held = Self::kept(worker, record, held)?;
         let alone = self.locks.certify(core, &mut worker.owner, &record, &mut held);
         worker.instant = Some((record, held));
         if alone.is_err() {

@@ -190,7 +190,7 @@ fn configuration(
         access,
         partitions: None,
         fibers: 1,
-        servers: None,
+        servers: (setting.servers > 0).then_some(setting.servers),
         commits: None,
         small_pages: false,
         cores: setting.cores,

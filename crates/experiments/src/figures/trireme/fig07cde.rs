@@ -115,7 +115,7 @@ pub(super) const FIGURE_E: Figure = Figure {
     machine: MACHINE,
     remarks: &[
         REMARK,
-        "Delegation is with NO_WAIT. Asymmetric means that some threads only serve the others. SILO and NO_WAIT are under shared-everything, and are those of figure 7d, as is PSE.",
+        "Delegation is with NO_WAIT. Asymmetric means that half of the threads, spread evenly over the sockets, only serve the others. SILO and NO_WAIT are under shared-everything, and are those of figure 7d, as is PSE.",
     ],
     x: THREADS,
     series: |effort| {

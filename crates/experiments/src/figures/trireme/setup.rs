@@ -8,17 +8,22 @@ use engine::registry::DEFAULT;
 pub(super) struct Architecture {
     pub name: &'static str,
     pub engine: &'static str,
+    /// Set if half of the threads only serve the others.
+    pub serves_apart: bool,
 }
 
-pub(super) const SE: Architecture = Architecture { name: "SE", engine: DEFAULT };
-pub(super) const PSE: Architecture = Architecture { name: "PSE", engine: "partitioned_serial" };
-pub(super) const DELEGATION: Architecture =
-    Architecture { name: "Delegation", engine: "delegation" };
-pub(super) const DORA: Architecture = Architecture { name: "DORA", engine: "data_oriented" };
+const fn architecture(name: &'static str, engine: &'static str) -> Architecture {
+    Architecture { name, engine, serves_apart: false }
+}
+
+pub(super) const SE: Architecture = architecture("SE", DEFAULT);
+pub(super) const PSE: Architecture = architecture("PSE", "partitioned_serial");
+pub(super) const DELEGATION: Architecture = architecture("Delegation", "delegation");
+pub(super) const DORA: Architecture = architecture("DORA", "data_oriented");
 
 /// Delegation with threads that only serve (section 5.1).
 pub(super) const ASYMMETRIC: Architecture =
-    Architecture { name: "asymmetric", engine: "asymmetric_delegation" };
+    Architecture { name: "asymmetric", serves_apart: true, ..DELEGATION };
 
 /// The architectures that run the protocols of the paper.
 pub(super) const THREE: [Architecture; 3] = [SE, DELEGATION, DORA];
@@ -74,12 +79,15 @@ impl Work {
         threads: usize,
     ) -> Setting {
         let Work { name, options, divided, undone } = self;
+        let servers = if architecture.serves_apart { threads / 2 } else { 0 };
         let options = match architecture.engine {
             DEFAULT => options.clone(),
+            _ if architecture.serves_apart => format!("{options} {divided}--partitions {servers}"),
             _ => format!("{options} {divided}--partitions {threads}"),
         };
         let protocol = if architecture.engine == PSE.engine { BARE } else { protocol };
-        let setting = scheme(name, options, protocol, threads).under(architecture.engine);
+        let setting = scheme(name, options, protocol, threads);
+        let setting = setting.under(architecture.engine).served_by(servers);
         // Nothing is ever undone without aborts.
         let optimistic = ["SILO", "TICTOC", "OCC", "MOCC"].contains(&protocol);
         let copies = optimistic || *undone && protocol != BARE;
@@ -94,7 +102,10 @@ impl Work {
         effort: Effort,
     ) -> Series {
         let run = |n: &usize| (*n as f64, self.under(architecture, protocol, *n));
-        let points = threads(effort).iter().map(run).map(Point::placed).collect();
+        // One thread cannot serve others and execute too.
+        let fewest = if architecture.serves_apart { 2 } else { 1 };
+        let possible = threads(effort).iter().filter(|n| **n >= fewest);
+        let points = possible.map(run).map(Point::placed).collect();
         Series { group, name: name.to_owned(), points }
     }
 

@@ -234,8 +234,10 @@ fn lines_of_an_architecture_that_the_engine_lacks_are_not_measured() {
     for on in [DELEGATION, DORA, ASYMMETRIC] {
         let run = hot_cold(Effort::Quick, "").under(on, "DL_DETECT", 18);
         assert_eq!(run.unable().is_some(), lacks(on.engine), "{}", on.engine);
-        assert!(run.options.ends_with("--partitions 18"), "{}", run.options);
+        let owners = if on.serves_apart { 9 } else { 18 };
+        assert!(run.options.ends_with(&format!("--partitions {owners}")), "{}", run.options);
         let command = run.command(MACHINE, "18");
+        assert_eq!(command.contains(" --servers 9"), on.serves_apart, "{command}");
         assert!(command.contains(&format!(" --architecture {}", on.engine)), "{command}");
     }
     let nowhere = hot_cold(Effort::Quick, "").under(SE, "SILO", 2).under("no_such");
