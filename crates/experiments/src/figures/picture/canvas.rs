@@ -1,5 +1,7 @@
 //! Collects the shapes of a picture.
 
+use super::style::{Form, Style};
+
 /// Colour of text.
 pub const INK: &str = "#1c2430";
 /// Colour of the grid.
@@ -152,18 +154,24 @@ impl Picture {
         self.shapes.push(Shape::Polygon { corners, colour, filled: true });
     }
 
-    /// Adds a mark of a series, filled or hollow. Series have different forms.
-    pub fn mark(&mut self, (x, y): (f64, f64), series: usize, colour: &'static str, filled: bool) {
+    /// Adds a mark of a line, filled or hollow.
+    pub fn mark(&mut self, (x, y): (f64, f64), style: Style, filled: bool) {
+        let Style { colour, form } = style;
         let polygon = |corners: &[(f64, f64)]| {
             let corners = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
             Shape::Polygon { corners, colour, filled }
         };
-        self.shapes.push(match series % 5 {
-            0 => Shape::Disc { centre: (x, y), radius: 3.5, colour, filled },
-            1 => polygon(&[(-3.2, -3.2), (3.2, -3.2), (3.2, 3.2), (-3.2, 3.2)]),
-            2 => polygon(&[(0.0, -4.4), (4.2, 3.0), (-4.2, 3.0)]),
-            3 => polygon(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]),
-            _ => polygon(&[(-4.2, -3.0), (4.2, -3.0), (0.0, 4.4)]),
+        let rectangle = |x: f64, y: f64| polygon(&[(-x, -y), (x, -y), (x, y), (-x, y)]);
+        self.shapes.push(match form {
+            Form::Disc => Shape::Disc { centre: (x, y), radius: 3.5, colour, filled },
+            Form::Square => rectangle(3.2, 3.2),
+            Form::Up => polygon(&[(0.0, -4.4), (4.2, 3.0), (-4.2, 3.0)]),
+            Form::Down => polygon(&[(-4.2, -3.0), (4.2, -3.0), (0.0, 4.4)]),
+            Form::Left => polygon(&[(-4.4, 0.0), (3.0, -4.2), (3.0, 4.2)]),
+            Form::Right => polygon(&[(-3.0, -4.2), (4.4, 0.0), (-3.0, 4.2)]),
+            Form::Diamond => polygon(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]),
+            Form::Tall => rectangle(2.0, 4.6),
+            Form::Wide => rectangle(4.6, 2.0),
         });
     }
 }

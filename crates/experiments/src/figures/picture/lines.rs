@@ -2,7 +2,8 @@
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Picture, Text};
-use super::{BOTTOM, COLOURS, LEFT, RIGHT, TOP};
+use super::style::Style;
+use super::{BOTTOM, LEFT, RIGHT, TOP};
 
 /// Smallest distance of two labels, in pixels.
 const APART: f64 = 15.0;
@@ -12,8 +13,8 @@ const APART: f64 = 15.0;
 pub struct Series {
     /// Name at the line's end.
     pub name: String,
-    /// Number of the colour and of the form of the marks.
-    pub style: usize,
+    /// Colour and mark.
+    pub style: Style,
     /// Points, ascending by place: place, value, and whether the value is sure. The mark of an unsure value is hollow.
     pub points: Vec<(f64, f64, bool)>,
     /// Measured points to compare with, drawn as a dashed line with crosses.
@@ -43,11 +44,11 @@ pub fn draw(
     picture.text(Text::at(18.0, top + (TOP + BOTTOM) / 2.0, title).upwards());
     let mut labels = Vec::new();
     for Series { name, style, points, measured } in series {
-        let colour = COLOURS[style % COLOURS.len()];
+        let colour = style.colour;
         let places: Vec<(f64, f64)> = points.iter().map(|point| (x(point.0), y(point.1))).collect();
         picture.path(places.clone(), colour, 2.0);
         for ((.., is_sure), place) in points.iter().zip(&places) {
-            picture.mark(*place, *style, colour, *is_sure);
+            picture.mark(*place, *style, *is_sure);
         }
         let seen: Vec<(f64, f64)> = measured.iter().map(|point| (x(point.0), y(point.1))).collect();
         picture.dashed(&seen, colour, 1.2);
@@ -58,15 +59,14 @@ pub fn draw(
             labels.push((end.1, *style, name.as_str()));
         }
     }
-    for (place, at, name) in apart(labels, top + TOP, top + BOTTOM) {
-        let colour = COLOURS[at % COLOURS.len()];
-        picture.mark((RIGHT + 14.0, place), at, colour, true);
-        picture.text(Text::at(RIGHT + 24.0, place + 4.0, name).coloured(colour));
+    for (place, style, name) in apart(labels, top + TOP, top + BOTTOM) {
+        picture.mark((RIGHT + 14.0, place), style, true);
+        picture.text(Text::at(RIGHT + 24.0, place + 4.0, name).coloured(style.colour));
     }
 }
 
 /// Moves labels so that no two of them overlap, as little as possible from top to bottom.
-fn apart(mut labels: Vec<(f64, usize, &str)>, top: f64, bottom: f64) -> Vec<(f64, usize, &str)> {
+fn apart<T>(mut labels: Vec<(f64, T, &str)>, top: f64, bottom: f64) -> Vec<(f64, T, &str)> {
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut least = top;
     for label in &mut labels {

@@ -8,17 +8,19 @@ mod bars;
 mod canvas;
 mod lines;
 mod png;
+mod style;
 mod svg;
 
 pub use axis::Axis;
 pub use canvas::Picture;
 pub use lines::Series;
+pub use style::{Style, styles};
 pub use svg::escaped;
 
 use super::view::{Views, views};
 use super::{Figure, Kind, Line, Panel, Scale};
 use canvas::{Anchor, GREY, INK, Text};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Width of a picture in pixels.
 const WIDTH: f64 = 760.0;
@@ -33,19 +35,18 @@ const BOTTOM: f64 = 298.0;
 const TITLE: f64 = 34.0;
 const NOTE: f64 = 26.0;
 
-/// Colours of series and of components.
-const COLOURS: [&str; 9] = [
-    "#1f6fd0", "#cf4a0c", "#12805c", "#9a3fa8", "#8d6a00", "#2b2f6b", "#b8255f", "#4f7a14",
-    "#00788a",
-];
+/// Colours of the components of time.
+const COLOURS: [&str; 7] =
+    ["#1f6fd0", "#cf4a0c", "#12805c", "#9a3fa8", "#8d6a00", "#2b2f6b", "#b8255f"];
 
 /// Draws `figure` with `lines`, in which each panel finds its group. `note` is the last line.
 pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
     let mut picture = Picture::new(WIDTH, TITLE + PANEL * figure.panels.len() as f64 + NOTE);
     picture.text(Text::at(14.0, 22.0, figure.heading()).bold());
-    // A name has one colour and one mark in all panels, and in all figures with the same names.
+    // A name has one colour and one mark in all panels.
     let names: BTreeSet<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-    let names: Vec<&str> = names.into_iter().collect();
+    let names = Vec::from_iter(names);
+    let styles: BTreeMap<&str, Style> = names.iter().copied().zip(styles(&names)).collect();
     for (at, panel) in figure.panels.iter().enumerate() {
         let top = TITLE + PANEL * at as f64;
         picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
@@ -54,7 +55,7 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
             Kind::Lines { across, up, .. } | Kind::Against { across, up, .. } => {
                 let other = Panel { group: panel.beside, ..*panel };
                 let shown = [views(panel, lines), views(&other, lines)];
-                draw_lines(&mut picture, top, shown, &names, (figure.x, across), up);
+                draw_lines(&mut picture, top, shown, &styles, (figure.x, across), up);
             }
             Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
         }
@@ -65,18 +66,17 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
 }
 
 /// Draws the first of the views into the panel that begins at `top`. The axes reach the values of both. The horizontal axis
-/// has a label. A series has the colour of its place
-/// among `names`.
+/// has a label. `styles` has the style of each name.
 fn draw_lines(
     picture: &mut Picture,
     top: f64,
     [views, other]: [Views; 2],
-    names: &[&str],
+    styles: &BTreeMap<&str, Style>,
     (label, across): (&str, Scale),
     up: Scale,
 ) {
     let line = |view: super::view::View| Series {
-        style: names.iter().position(|name| *name == view.name).unwrap_or(names.len()),
+        style: styles[view.name.as_str()],
         name: view.name,
         points: view.simulated,
         measured: view.measured,

@@ -18,7 +18,7 @@ pub(super) const DORA: Architecture = Architecture { name: "DORA", engine: "data
 
 /// Delegation with threads that only serve (section 5.1).
 pub(super) const ASYMMETRIC: Architecture =
-    Architecture { name: "asymmetric", engine: "asymmetric_delegation" };
+    Architecture { name: "Asymmetric", engine: "asymmetric_delegation" };
 
 /// The architectures that run the protocols of the paper.
 pub(super) const THREE: [Architecture; 3] = [SE, DELEGATION, DORA];
