@@ -154,16 +154,16 @@ impl Picture {
         self.shapes.push(Shape::Polygon { corners, colour, filled: true });
     }
 
-    /// Adds a mark of a line, filled or hollow.
-    pub fn mark(&mut self, (x, y): (f64, f64), style: Style, filled: bool) {
+    /// Adds a mark of a line, filled or hollow. `size` is a factor.
+    pub fn mark(&mut self, (x, y): (f64, f64), style: Style, size: f64, filled: bool) {
         let Style { colour, form } = style;
         let polygon = |corners: &[(f64, f64)]| {
-            let corners = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+            let corners = corners.iter().map(|(dx, dy)| (x + size * dx, y + size * dy)).collect();
             Shape::Polygon { corners, colour, filled }
         };
         let rectangle = |x: f64, y: f64| polygon(&[(-x, -y), (x, -y), (x, y), (-x, y)]);
         self.shapes.push(match form {
-            Form::Disc => Shape::Disc { centre: (x, y), radius: 3.5, colour, filled },
+            Form::Disc => Shape::Disc { centre: (x, y), radius: 3.5 * size, colour, filled },
             Form::Square => rectangle(3.2, 3.2),
             Form::Up => polygon(&[(0.0, -4.4), (4.2, 3.0), (-4.2, 3.0)]),
             Form::Down => polygon(&[(-4.2, -3.0), (4.2, -3.0), (0.0, 4.4)]),

@@ -25,8 +25,9 @@ fn write(svg: &mut String, shape: &Shape) {
     let _ = match shape {
         Shape::Path { points, colour, width } => writeln!(
             svg,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>",
-            listed(points)
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{}\"/>",
+            listed(points),
+            short(*width)
         ),
         Shape::Polygon { corners, colour, filled } => writeln!(
             svg,
@@ -36,9 +37,10 @@ fn write(svg: &mut String, shape: &Shape) {
         ),
         Shape::Disc { centre, radius, colour, filled } => writeln!(
             svg,
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{radius}\" fill=\"{}\" stroke=\"{colour}\"/>",
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{colour}\"/>",
             short(centre.0),
             short(centre.1),
+            short(*radius),
             fill(colour, *filled)
         ),
         Shape::Text(text) => writeln!(svg, "{}", element(text)),
