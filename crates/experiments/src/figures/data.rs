@@ -3,6 +3,7 @@
 use super::{Effort, Figure, Measured, Missing};
 use harness::run_record::RunRecord;
 use machine::Category;
+use std::collections::BTreeMap;
 
 /// Value of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,12 @@ impl Line {
     /// Returns the record at `x`.
     pub fn at(&self, x: f64) -> Option<&RunRecord> {
         self.points.iter().find(|(place, _)| *place == x).map(|(_, record)| record)
+    }
+
+    /// Returns the measured shares of time at `x`, if there are some.
+    pub fn measured_shares(&self, x: f64) -> Option<&BTreeMap<String, f64>> {
+        let (_, measured) = self.measured.iter().find(|(place, _)| *place == x)?;
+        Some(&measured.shares).filter(|shares| !shares.is_empty())
     }
 
     /// Returns places and values.

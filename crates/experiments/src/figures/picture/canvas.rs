@@ -4,10 +4,30 @@ use super::style::{Form, Style};
 
 /// Colour of text.
 pub const INK: &str = "#1c2430";
+/// Colour of the ground, and of what is hollow.
+pub const GROUND: &str = "#fff";
 /// Colour of the grid.
 pub const GRID: &str = "#e3e7ec";
 /// Colour of what is less important.
 pub const GREY: &str = "#6c7684";
+
+/// Returns the parts of `text` between separators in lines of at most `width` letters, as long as no part is longer.
+pub fn wrapped(text: &str, separator: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in text.split(separator).filter(|part| !part.is_empty()) {
+        let last = lines.last_mut().expect("there is a first line");
+        let longer = format!("{last}{separator}{part}");
+        if last.is_empty() {
+            last.push_str(part);
+        } else if longer.chars().count() <= width {
+            *last = longer;
+        } else {
+            last.push_str(separator.trim_end());
+            lines.push(part.to_owned());
+        }
+    }
+    lines
+}
 
 /// Place of a text relative to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,11 +110,6 @@ impl Picture {
     /// Returns an empty picture of a size in pixels.
     pub fn new(width: f64, height: f64) -> Picture {
         Picture { width, height, shapes: Vec::new() }
-    }
-
-    /// Returns the height in pixels.
-    pub fn height(&self) -> f64 {
-        self.height
     }
 
     /// Adds a text, unless it is empty.

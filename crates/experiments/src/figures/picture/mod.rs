@@ -12,14 +12,14 @@ mod style;
 mod svg;
 
 pub use axis::Axis;
-pub use canvas::Picture;
+pub use canvas::{Picture, wrapped};
 pub use lines::Series;
 pub use style::{Style, styles};
 pub use svg::escaped;
 
 use super::view::{Views, views};
 use super::{Figure, Kind, Line, Panel, Scale};
-use canvas::{Anchor, GREY, INK, Text};
+use canvas::{GREY, INK, Text};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Width of a picture in pixels.
@@ -31,17 +31,21 @@ const RIGHT: f64 = 630.0;
 const PANEL: f64 = 350.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 298.0;
-/// Height of the picture's title and of its last line.
+/// Height of the picture's title, and of the note: the space around it, one of its lines, and its letters in a line.
 const TITLE: f64 = 34.0;
-const NOTE: f64 = 26.0;
+const NOTE: f64 = 10.0;
+const NOTE_LINE: f64 = 16.0;
+const NOTE_LETTERS: usize = 104;
 
 /// Colours of the components of time.
 const COLOURS: [&str; 7] =
     ["#1f6fd0", "#cf4a0c", "#12805c", "#9a3fa8", "#8d6a00", "#2b2f6b", "#b8255f"];
 
-/// Draws `figure` with `lines`, in which each panel finds its group. `note` is the last line.
+/// Draws `figure` with `lines`, in which each panel finds its group. `note` is the text below, in parts between semicolons.
 pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
-    let mut picture = Picture::new(WIDTH, TITLE + PANEL * figure.panels.len() as f64 + NOTE);
+    let note = wrapped(note, "; ", NOTE_LETTERS);
+    let bottom = TITLE + PANEL * figure.panels.len() as f64;
+    let mut picture = Picture::new(WIDTH, bottom + NOTE + NOTE_LINE * note.len() as f64);
     picture.text(Text::at(14.0, 22.0, figure.heading()).bold());
     // A name has one colour and one mark in all panels.
     let names: BTreeSet<&str> = lines.iter().map(|line| line.name.as_str()).collect();
@@ -60,8 +64,10 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
             Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
         }
     }
-    let bottom = picture.height() - 9.0;
-    picture.text(Text::at(14.0, bottom, note).coloured(GREY).anchored(Anchor::Start));
+    for (at, line) in note.into_iter().enumerate() {
+        let place = bottom + 1.0 + NOTE_LINE * (at + 1) as f64;
+        picture.text(Text::at(14.0, place, line).coloured(GREY));
+    }
     picture
 }
 

@@ -1,6 +1,6 @@
 //! Paints a picture in twice its size and writes it as PNG.
 
-use super::canvas::{Anchor, Picture, Shape, Text};
+use super::canvas::{Anchor, GROUND, Picture, Shape, Text};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 
 /// Pixels for each unit of the picture.
@@ -53,7 +53,7 @@ impl Ground {
             }
             Shape::Polygon { corners, colour, filled } => {
                 let corners: Vec<_> = corners.iter().map(|corner| scaled(*corner)).collect();
-                let inner = if *filled { colour } else { "#fff" };
+                let inner = if *filled { colour } else { GROUND };
                 self.fill(bounds(&corners, 1.0), inner, |at| distance_to_polygon(&corners, at));
                 for (at, corner) in corners.iter().enumerate() {
                     let next = corners[(at + 1) % corners.len()];
@@ -65,7 +65,7 @@ impl Ground {
                 let around = bounds(&[centre], radius + 2.0);
                 self.fill(around, colour, |at| far(centre, at) - radius - SCALE / 2.0);
                 if !filled {
-                    self.fill(around, "#fff", |at| far(centre, at) - radius + SCALE / 2.0);
+                    self.fill(around, GROUND, |at| far(centre, at) - radius + SCALE / 2.0);
                 }
             }
             Shape::Text(text) => self.text(text),

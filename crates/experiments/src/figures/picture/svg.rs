@@ -1,6 +1,6 @@
 //! Writes a picture as SVG.
 
-use super::canvas::{Anchor, INK, Picture, Shape, Text};
+use super::canvas::{Anchor, GROUND, INK, Picture, Shape, Text};
 use std::fmt::Write;
 
 impl Picture {
@@ -10,7 +10,7 @@ impl Picture {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"{INK}\">\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+             <rect width=\"{width}\" height=\"{height}\" fill=\"{GROUND}\"/>\n"
         );
         for shape in &self.shapes {
             write(&mut svg, shape);
@@ -21,7 +21,7 @@ impl Picture {
 }
 
 fn write(svg: &mut String, shape: &Shape) {
-    let fill = |colour: &'static str, filled: bool| if filled { colour } else { "#fff" };
+    let fill = |colour: &'static str, filled: bool| if filled { colour } else { GROUND };
     let _ = match shape {
         Shape::Path { points, colour, width } => writeln!(
             svg,
