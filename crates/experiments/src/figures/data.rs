@@ -76,7 +76,7 @@ impl Measure {
             Measure::Accesses => ("Throughput (million tuples/s)", 1e6),
             Measure::Aborts => ("Aborts per commit", 1.0),
             Measure::AbortRatio => ("Abort ratio", 1.0),
-            Measure::Attempt => ("Time of an attempt (us)", 1e-6),
+            Measure::Attempt => ("Time of an attempt (µs)", 1e-6),
             Measure::PerCore => ("Throughput of a thread (thousand txn/s)", 1e3),
             Measure::SpeedUp => ("Ratio to the first", 1.0),
         }

@@ -45,7 +45,7 @@ pub enum Anchor {
 pub struct Text {
     /// Point at the letters' base line.
     pub at: (f64, f64),
-    /// The letters. Those beyond ASCII are left out of a PNG.
+    /// The letters. Those beyond Latin-1 are left out of a PNG.
     pub text: String,
     /// Place relative to the point.
     pub anchor: Anchor,
@@ -122,6 +122,14 @@ impl Picture {
     /// Adds a line of the grid.
     pub fn grid(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.path(vec![from, to], GRID, 1.0);
+    }
+
+    /// Adds the sign of a broken axis to a horizontal line of the grid: a gap between two strokes.
+    pub fn gap(&mut self, (x, y): (f64, f64)) {
+        self.bar((x - 2.0, y - 2.0), (x + 2.0, y + 2.0), GROUND);
+        for x in [x - 3.0, x + 3.0] {
+            self.path(vec![(x - 2.0, y + 5.0), (x + 2.0, y - 5.0)], GREY, 1.2);
+        }
     }
 
     /// Adds connected points, if there are two or more.

@@ -48,6 +48,9 @@ pub fn draw(
         picture.grid((x(*tick), top + TOP), (x(*tick), top + BOTTOM));
         picture.text(Text::at(x(*tick), top + BOTTOM + 18.0, label).anchored(Anchor::Middle));
     }
+    if let Some(gap) = horizontal.gap() {
+        picture.gap((LEFT + gap * (RIGHT - LEFT), top + BOTTOM));
+    }
     let middle = (LEFT + RIGHT) / 2.0;
     picture.text(Text::at(middle, top + BOTTOM + 38.0, label).anchored(Anchor::Middle));
     picture.text(Text::at(18.0, top + (TOP + BOTTOM) / 2.0, title).upwards());

@@ -93,7 +93,8 @@ fn draw_lines(
             points.chain(view.measured.iter().copied())
         })
     };
-    let horizontal = Axis::of(across, all().map(|point| point.0));
+    let places = || all().map(|point| point.0);
+    let horizontal = Axis::of(across, places()).ticked(places(), RIGHT - LEFT);
     let vertical = Axis::of(up, all().map(|point| point.1));
     let label_up = views.label.clone();
     let series: Vec<Series> = views.lines.into_iter().map(line).collect();

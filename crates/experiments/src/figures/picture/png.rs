@@ -108,9 +108,9 @@ impl Ground {
 
     fn text(&mut self, text: &Text) {
         let weight = if text.bold { FontWeight::Bold } else { FontWeight::Regular };
-        let letters = || text.text.chars().filter(char::is_ascii);
+        let rasters = || text.text.chars().filter_map(|letter| get_raster(letter, weight, LETTER));
         let step = get_raster_width(weight, LETTER);
-        let length = (step * letters().count()) as f64;
+        let length = (step * rasters().count()) as f64;
         let start = match text.anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => -length / 2.0,
@@ -119,8 +119,7 @@ impl Ground {
         let (x, y) = scaled(text.at);
         let above = LETTER.val() as f64 - BELOW_BASE;
         let colour = parsed(text.colour);
-        for (number, letter) in letters().enumerate() {
-            let Some(raster) = get_raster(letter, weight, LETTER) else { continue };
+        for (number, raster) in rasters().enumerate() {
             for (row, line) in raster.rows().enumerate() {
                 for (column, cover) in line.iter().enumerate() {
                     // Place along the text and across it, from the text's point.
