@@ -119,6 +119,9 @@ const fn bars(title: &'static str, x: f64) -> Panel {
     Panel::new(title, "", Kind::Bars { x })
 }
 
+/// Throughput in relation to that of the first number of cores.
+const SPEED_UP: Measure = Measure::SpeedUp("one core");
+
 const RATIO: Comparison = Comparison::Ratio(Measure::Throughput);
 
 /// Returns a value that only the full grid has, or says so.

@@ -46,7 +46,7 @@ pub(super) const FIGURE_C: Figure = Figure {
     ],
     x: THREADS,
     series: |effort| foedus("", effort),
-    panels: &[throughput("", ""), aborts()],
+    panels: &[throughput("Throughput", ""), aborts()],
     checks: &[Check {
         statement: "MOCC clearly beats OCC and two-phase locking that locks at commit",
         section: "5.1",
@@ -76,7 +76,7 @@ pub(super) const FIGURE_D: Figure = Figure {
         all
     },
     panels: &[
-        throughput("", ""),
+        throughput("Protocols of Trireme", ""),
         throughput("Protocols of Foedus, from figure 7c", OTHER).beside(""),
     ],
     checks: &[
