@@ -15,7 +15,7 @@ pub fn draw(picture: &mut Picture, top: f64, lines: &[&Line], x: f64) {
     for tenth in [0, 2, 4, 6, 8, 10] {
         let share = f64::from(tenth) / 10.0;
         picture.grid((LEFT, y(share)), (RIGHT, y(share)));
-        let label = Text::at(LEFT - 8.0, y(share) + 4.0, format!("{share:.1}"));
+        let label = Text::at(LEFT - 12.0, y(share) + 4.0, format!("{share:.1}"));
         picture.text(label.anchored(Anchor::End));
     }
     picture.text(Text::at(18.0, top + (TOP + BOTTOM) / 2.0, "Share of time").upwards());

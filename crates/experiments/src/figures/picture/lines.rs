@@ -42,7 +42,7 @@ pub fn draw(
     let y = |value: f64| top + BOTTOM - vertical.part(value) * (BOTTOM - TOP);
     for (tick, label) in &vertical.ticks {
         picture.grid((LEFT, y(*tick)), (RIGHT, y(*tick)));
-        picture.text(Text::at(LEFT - 8.0, y(*tick) + 4.0, label).anchored(Anchor::End));
+        picture.text(Text::at(LEFT - 12.0, y(*tick) + 4.0, label).anchored(Anchor::End));
     }
     for (tick, label) in &horizontal.ticks {
         picture.grid((x(*tick), top + TOP), (x(*tick), top + BOTTOM));

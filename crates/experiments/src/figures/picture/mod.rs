@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Width of a picture in pixels.
 const WIDTH: f64 = 760.0;
 /// Left and right end of the area for lines and bars.
-const LEFT: f64 = 74.0;
+const LEFT: f64 = 86.0;
 const RIGHT: f64 = 630.0;
 /// Height of a panel, and the distances of its area from the panel's top.
 const PANEL: f64 = 350.0;
