@@ -17,7 +17,8 @@
 //! transactions. If servers are dedicated, they have cores of their own (asymmetric delegation, Trireme 5.1).
 //!
 //! **Why there is no deadlock among messages.** A server does a job to its end. The job waits for nobody under protocols
-//! whose metadata is delegated. A validation can wait for a record that another transaction is committing. Transactions
+//! whose metadata is delegated: a request for a lock stays in the queue, and its session waits for it
+//! ([`protocols::mechanisms::kept_request`]). A validation can wait for a record that another transaction is committing. Transactions
 //! validate at their sites in the order of the owners' numbers, and commit without messages. So a server waits only for
 //! transactions that have validated there, and these wait only for servers with greater numbers.
 //!

@@ -28,6 +28,7 @@
 //!   that cycle.
 //! - An upgrade goes ahead of all waiters.
 //! - Writes are buffered, see [`crate::mechanisms::two_phase_locking`].
+//! - Under delegation a waiter counts only its locks at the owner for whose lock it waits.
 //! - Natively, a running session can take a lock that was granted to a sleeping one ([`crate::mechanisms::overtaking`]).
 
 use crate::{
@@ -80,29 +81,9 @@ pub struct Owner<M: Machine> {
     locks: u64,
     /// The greatest key locked. Recorded only where the order of keys matters.
     highest: Option<(TableId, u64)>,
-    kept: Option<Kept>,
-}
-
-/// A request that waits, and for which its session waits elsewhere.
-#[derive(Clone, Copy)]
-struct Kept {
-    request: u64,
-    /// The lock when it is granted.
-    held: Held,
-    /// Set if the request upgrades a lock.
-    upgrades: bool,
 }
 
 impl<M: Machine> Owner<M> {
-    /// Keeps a request that waits. It is reported as a conflict then, and the session waits for it elsewhere.
-    fn keep(&mut self, waits: Option<Kept>) -> Result<(), Abort> {
-        self.kept = waits;
-        match waits {
-            None => Ok(()),
-            Some(_) => Err(Abort::because(AbortReason::LockConflict)),
-        }
-    }
-
     fn name(&self) -> u64 {
         attempt_name(self.session, self.claims.attempt())
     }
@@ -204,16 +185,6 @@ impl<M: Machine, C, W> WaitingLocks<M, C, W> {
         owner: &'a mut Owner<M>,
         in_order: bool,
     ) -> (Wait<'a, M, C, W>, &'a mut Claims<M>) {
-        owner.searcher.clear();
-        self.wait_on(owner, in_order)
-    }
-
-    /// Returns a wait that has begun, after which nobody else was met.
-    fn wait_on<'a>(
-        &'a self,
-        owner: &'a mut Owner<M>,
-        in_order: bool,
-    ) -> (Wait<'a, M, C, W>, &'a mut Claims<M>) {
         let own = owner.name();
         let (searcher, held) = (&mut owner.searcher, owner.locks);
         let wait = Wait { locks: self, searcher, own, held, in_order, limit: None };
@@ -242,12 +213,10 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
     }
 
     fn is_asked_for(options: &ProtocolOptions) -> bool {
+        let searches = options.deadlocks == Deadlocks::Search;
+        let usual = searches && options.waits_for == WaitsForGraph::PerCore;
         let versions = options.readers == Readers::Versions;
-        let owned = options.deadlocks == Deadlocks::Search
-            && options.waits_for == WaitsForGraph::PerCore
-            && options.owned_metadata
-            && options.asks_for_full_isolation();
-        if W::OWNED { owned && !versions } else { versions }
+        if W::OWNED { W::fits(options) && usual && !versions } else { versions }
     }
 
     fn create(
@@ -287,14 +256,12 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
             session,
             locks: 0,
             highest: None,
-            kept: None,
         }
     }
 
     #[inline]
     fn begin(&self, core: &M::Core, owner: &mut Owner<M>, txn: Txn<'_>) {
-        owner.locks = 0;
-        owner.highest = None;
+        (owner.locks, owner.highest) = (0, None);
         match W::OWNED {
             true => owner.claims.begin_numbered(core, txn.id.sequence()),
             false => owner.claims.begin(core),
@@ -314,17 +281,13 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
         let place = ordered.then(|| (record.table().id(), record.key(core)));
         let in_order = place > owner.highest;
         let name = owner.name();
+        owner.searcher.clear();
         let (mut wait, claims) = self.wait(owner, in_order);
-        let held = if W::OWNED {
-            let asked = claims.ask(core, record, name, mode, &mut wait);
-            let (held, waits) = asked.map_err(Abort::because)?;
-            let request = held.request;
-            owner.keep(waits.then_some(Kept { request, held, upgrades: false }))?;
-            held
-        } else {
-            let held = claims.acquire(core, record, name, mode, &mut wait, CHOSEN);
-            held.map_err(Abort::because)?
+        let held = match W::OWNED {
+            true => claims.acquire_or_keep(core, record, name, mode, &mut wait),
+            false => claims.acquire(core, record, name, mode, &mut wait, CHOSEN),
         };
+        let held = held.map_err(Abort::because)?;
         owner.highest = owner.highest.max(place);
         owner.locks += 1;
         Ok(held)
@@ -338,17 +301,13 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
         held: &mut Held,
     ) -> Result<(), Abort> {
         let name = owner.name();
+        owner.searcher.clear();
         // Two readers that both upgrade their lock on a record wait for each other in any order of keys.
         let (mut wait, claims) = self.wait(owner, false);
-        if W::OWNED {
-            let asked = claims.ask_upgrade(core, record, name, *held, &mut wait);
-            let exclusive = Held { mode: Mode::Exclusive, ..*held };
-            let kept = |request| Kept { request, held: exclusive, upgrades: true };
-            owner.keep(asked.map_err(Abort::because)?.map(kept))?;
-            *held = exclusive;
-            return Ok(());
-        }
-        let upgraded = claims.upgrade(core, record, name, held, &mut wait, CHOSEN);
+        let upgraded = match W::OWNED {
+            true => claims.upgrade_or_keep(core, record, name, held, &mut wait),
+            false => claims.upgrade(core, record, name, held, &mut wait, CHOSEN),
+        };
         upgraded.map_err(Abort::because)
     }
 
@@ -364,27 +323,18 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
     }
 
     fn is_kept(owner: &Owner<M>) -> bool {
-        owner.kept.is_some()
+        owner.claims.kept().is_some()
     }
 
     fn outlast(&self, core: &M::Core, owner: &mut Owner<M>) -> Result<Held, Abort> {
-        let Kept { request, held, upgrades } = owner.kept.expect("a request is kept");
-        let (mut wait, claims) = self.wait_on(owner, false);
-        claims.until_told(core, &mut wait, CHOSEN).map_err(Abort::because)?;
-        if upgrades {
-            claims.give_back(request);
-        }
-        owner.kept = None;
-        owner.locks += u64::from(!upgrades);
-        Ok(held)
+        let (mut wait, claims) = self.wait(owner, false);
+        let kept = claims.outlast_kept(core, &mut wait, CHOSEN).map_err(Abort::because)?;
+        owner.locks += u64::from(!kept.upgrades);
+        Ok(kept.held)
     }
 
     fn take_back(&self, core: &M::Core, owner: &mut Owner<M>, record: &RecordRef<'_, M, C>) {
-        let Some(Kept { request, held, upgrades }) = owner.kept.take() else { return };
-        match owner.claims.take_back(core, record, request) || upgrades {
-            true => owner.claims.give_back(request),
-            false => owner.claims.release(core, record, held),
-        }
+        owner.claims.take_back_kept(core, record);
     }
 
     #[inline(always)]

@@ -18,6 +18,7 @@
 use crate::{
     Declaration, Isolation, LockPlacement, ProtocolOptions, Txn, faults,
     mechanisms::{
+        kept_request::Kept,
         lock_queue::{Asked, Held, InRecord, LockPlace, MayWait, Requests},
         lock_table::LockTables,
         physical::{Atomics, OneOwner, Physical},
@@ -54,15 +55,6 @@ pub struct Owner<M: Machine> {
     source: TimestampSource,
     requests: Requests<M>,
     kept: Option<Kept>,
-}
-
-/// A request that waits, and for which its session waits elsewhere.
-struct Kept {
-    request: u64,
-    /// The lock when it is granted.
-    held: Held,
-    /// Set if the request upgrades a lock.
-    upgrades: bool,
 }
 
 fn died() -> Abort {

@@ -3,6 +3,7 @@
 use super::{Effort, Figure, Measured, Missing};
 use harness::run_record::RunRecord;
 use machine::Category;
+use std::collections::BTreeMap;
 
 /// Value of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +23,15 @@ pub enum Measure {
     Attempt,
     /// Committed transactions per second, divided by the number of cores.
     PerCore,
-    /// Throughput divided by that of the line's first place.
-    SpeedUp,
+    /// Throughput divided by that of the line's first place, which has this name.
+    SpeedUp(&'static str),
 }
 
 impl Measure {
     /// Returns the value of `record`. A speed-up is given as the throughput, because it takes a line.
     pub fn of(self, record: &RunRecord) -> f64 {
         match self {
-            Measure::Throughput | Measure::Timestamps | Measure::SpeedUp => {
+            Measure::Throughput | Measure::Timestamps | Measure::SpeedUp(_) => {
                 record.throughput_txn_per_s
             }
             Measure::PerCore => record.throughput_txn_per_s / record.cores.max(1) as f64,
@@ -59,7 +60,7 @@ impl Measure {
     /// Returns the value of a measured run, if it was measured. A speed-up is given as the throughput.
     pub fn of_measured(self, measured: &Measured) -> Option<f64> {
         match self {
-            Measure::Throughput | Measure::SpeedUp => Some(measured.throughput_txn_per_s),
+            Measure::Throughput | Measure::SpeedUp(_) => Some(measured.throughput_txn_per_s),
             Measure::PerCore => Some(measured.throughput_txn_per_s / measured.cores as f64),
             Measure::AbortRatio => Some(measured.abort_ratio),
             Measure::Aborts => Some(measured.abort_ratio / (1.0 - measured.abort_ratio).max(1e-9)),
@@ -68,17 +69,18 @@ impl Measure {
     }
 
     /// Returns the label of an axis and the unit of its numbers.
-    pub fn label(self) -> (&'static str, f64) {
-        match self {
+    pub fn label(self) -> (String, f64) {
+        let (label, unit) = match self {
             Measure::Throughput => ("Throughput (million txn/s)", 1e6),
-            Measure::Timestamps => ("Throughput (million ts/s)", 1e6),
-            Measure::Accesses => ("Throughput (million tuples/s)", 1e6),
+            Measure::Timestamps => ("Throughput (million timestamps/s)", 1e6),
+            Measure::Accesses => ("Throughput (million rows/s)", 1e6),
             Measure::Aborts => ("Aborts per commit", 1.0),
             Measure::AbortRatio => ("Abort ratio", 1.0),
-            Measure::Attempt => ("Time of an attempt (us)", 1e-6),
+            Measure::Attempt => ("Time of an attempt (µs)", 1e-6),
             Measure::PerCore => ("Throughput of a thread (thousand txn/s)", 1e3),
-            Measure::SpeedUp => ("Ratio to the first", 1.0),
-        }
+            Measure::SpeedUp(first) => return (format!("Ratio to {first}"), 1.0),
+        };
+        (label.to_owned(), unit)
     }
 }
 
@@ -105,6 +107,12 @@ impl Line {
         self.points.iter().find(|(place, _)| *place == x).map(|(_, record)| record)
     }
 
+    /// Returns the measured shares of time at `x`, if there are some.
+    pub fn measured_shares(&self, x: f64) -> Option<&BTreeMap<String, f64>> {
+        let (_, measured) = self.measured.iter().find(|(place, _)| *place == x)?;
+        Some(&measured.shares).filter(|shares| !shares.is_empty())
+    }
+
     /// Returns places and values.
     pub fn values(&self, measure: Measure) -> Vec<(f64, f64)> {
         let values = self.points.iter().map(|(x, record)| (*x, measure.of(record)));
@@ -121,7 +129,7 @@ impl Line {
     /// Returns the values divided by that of the first place, if `measure` is a speed-up. Without a value there, nothing is
     /// known.
     fn related(&self, measure: Measure, values: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-        if measure != Measure::SpeedUp {
+        if !matches!(measure, Measure::SpeedUp(_)) {
             return values;
         }
         match values.first() {

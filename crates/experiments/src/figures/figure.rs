@@ -162,6 +162,29 @@ impl Figure {
         format!("{}{rest}: {}", first.to_uppercase(), self.title)
     }
 
+    /// Returns the names of the machines of all runs as a list in a sentence. Those of the first panels come first.
+    pub fn machines(&self, effort: Effort) -> String {
+        let series = (self.series)(effort);
+        let own = |group| series.iter().filter(move |series| series.group == group);
+        let shown = self.panels.iter().flat_map(|panel| own(panel.group));
+        let mut names: Vec<&str> = Vec::new();
+        for (_, point) in shown.chain(&series).flat_map(|series| &series.points) {
+            let name = match point {
+                Point::Setting(_) => self.machine,
+                Point::Program(program) => program.machine(),
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        match names.split_last() {
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} and {last}", others.join(", "))
+            }
+            _ => names.concat(),
+        }
+    }
+
     /// Returns whether the figure only sums up runs that other figures of the paper have.
     pub fn is_summary(&self) -> bool {
         self.number.starts_with(TABLE)

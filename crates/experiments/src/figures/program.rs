@@ -156,6 +156,11 @@ impl Program {
         })
     }
 
+    /// Returns the name of the machine file of the platform.
+    pub fn machine(&self) -> &'static str {
+        if self.platform == "hpe" { "superdome-flex" } else { self.platform }
+    }
+
     /// Returns the reason why the run can't be simulated yet, if there is one.
     pub fn unable(&self) -> Option<String> {
         self.row().err().map(|why| why.trim_start_matches("1 ").to_owned())

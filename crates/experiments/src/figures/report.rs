@@ -1,5 +1,6 @@
 //! Writes the outcome of a figure: as text, JSON, HTML, and as an overview of many figures.
 
+mod note;
 mod overview;
 mod page;
 mod text;
@@ -110,18 +111,7 @@ impl Regenerated {
 
     /// Draws the figure.
     pub fn picture(&self) -> Picture {
-        let Outcome { measured, runs, steady, .. } = &self.outcome;
-        let machine = self.figure.machine;
-        let grid = self.effort.pick("full", "quick");
-        let real = self.lines.iter().any(|line| !line.measured.is_empty());
-        let real = if real { "; dashed or narrow: measured" } else { "" };
-        let note = match runs {
-            0 => format!("{machine}; not simulated yet{real}"),
-            _ => format!(
-                "kilocore, simulated {machine}, {grid} grid: {measured} of {runs} runs, {steady} steady (filled){real}"
-            ),
-        };
-        picture::draw(self.figure, &self.lines, &note)
+        picture::draw(self.figure, &self.lines, &note::note(self))
     }
 }
 

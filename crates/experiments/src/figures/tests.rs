@@ -155,6 +155,19 @@ fn figures_have_names_panels_and_checks_of_their_own() {
     }
 }
 
+#[test]
+fn titles_begin_with_a_capital_letter_and_tell_panels_apart() {
+    let is_title = |text: &str| text.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
+    for figure in figures() {
+        assert!(is_title(figure.title) && is_title(figure.x), "{}", figure.folder());
+        let titles: BTreeSet<&str> = figure.panels.iter().map(|panel| panel.title).collect();
+        assert_eq!(titles.len(), figure.panels.len(), "{}: {titles:?}", figure.folder());
+        let alone = figure.panels.len() == 1;
+        let are_titles = titles.iter().all(|title| is_title(title) || alone && title.is_empty());
+        assert!(are_titles, "{}: {titles:?}", figure.folder());
+    }
+}
+
 /// Largest number of cores of a quick run by its machine. Larger ones need more memory and time than usual hosts have.
 const QUICK_CORES: usize = 448;
 

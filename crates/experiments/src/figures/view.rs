@@ -53,7 +53,7 @@ fn plain<'a>(lines: impl Iterator<Item = &'a Line>, measure: Measure) -> Views {
             .collect(),
         measured: scaled(line.measured_values(measure), unit),
     };
-    Views { label: label.to_owned(), lines: lines.map(view).collect() }
+    Views { label, lines: lines.map(view).collect() }
 }
 
 fn scaled(values: Vec<(f64, f64)>, unit: f64) -> Vec<(f64, f64)> {
@@ -126,11 +126,11 @@ mod tests {
     #[test]
     fn speed_ups_need_the_first_place() {
         let (across, up) = (Scale::Log, Scale::Linear);
-        let kind = Kind::Lines { y: Measure::SpeedUp, across, up };
+        let kind = Kind::Lines { y: Measure::SpeedUp("one core"), across, up };
         let lines = [line("", &[(1.0, 2e6), (4.0, 6e6)], &[(4.0, 8e6)])];
         let views = views(&panel("", kind), &lines);
         assert_eq!(views.lines[0].simulated, [(1.0, 1.0, true), (4.0, 3.0, true)]);
-        assert_eq!(views.lines[0].measured, []);
+        assert_eq!((views.lines[0].measured.len(), views.label.as_str()), (0, "Ratio to one core"));
     }
 
     #[test]

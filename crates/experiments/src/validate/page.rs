@@ -5,7 +5,7 @@ use super::curves::{Curves, Setting, curves};
 use super::report::{fitted, without};
 use super::{Outcome, Row};
 use crate::figures::Scale;
-use crate::figures::picture::{Axis, Series, chart, escaped};
+use crate::figures::picture::{Axis, Series, chart, escaped, styles};
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#222}\
@@ -175,7 +175,7 @@ fn pair(setting: &Setting, rows: &[&Row], schemes: &[&str]) -> String {
 
 /// Returns a curve for each scheme that has rows. `value` returns a row's value, and whether it is sure.
 fn curves_of(rows: &[&Row], schemes: &[&str], value: &dyn Fn(&Row) -> (f64, bool)) -> Vec<Series> {
-    let curve = |(style, scheme): (usize, &&str)| {
+    let curve = |(scheme, style): (&&str, _)| {
         let mut own: Vec<&&Row> =
             rows.iter().filter(|row| row.measured.scheme == *scheme).collect();
         own.sort_by_key(|row| row.measured.cores);
@@ -186,7 +186,7 @@ fn curves_of(rows: &[&Row], schemes: &[&str], value: &dyn Fn(&Row) -> (f64, bool
         let points: Vec<_> = own.into_iter().map(point).collect();
         Series { name: (*scheme).to_owned(), style, points, measured: Vec::new() }
     };
-    let all = schemes.iter().enumerate().map(curve);
+    let all = schemes.iter().zip(styles(schemes)).map(curve);
     all.filter(|series| !series.points.is_empty()).collect()
 }
 

@@ -28,6 +28,7 @@
 //! [`super::overtaking`].
 
 use super::{
+    kept_request::Kept,
     lock_queue::{Held, LockQueue, Queued, Request, Requests},
     queue_latch::{LatchNodes, Latcher},
     two_phase_locking::Mode,
@@ -178,6 +179,8 @@ pub struct Claims<M: Machine> {
     session: u64,
     /// Number of the running attempt. Grows by 1 with each attempt.
     attempt: u64,
+    /// The request for which the session waits elsewhere ([`super::kept_request`]).
+    pub(super) kept: Option<Kept>,
 }
 
 impl<M: Machine> Claims<M> {
@@ -186,7 +189,7 @@ impl<M: Machine> Claims<M> {
         let arena = sessions.arena.clone();
         let mut requests = Requests::new(&arena.near(session), sessions.latches.latcher(session));
         requests.supply(sessions.requests + session as u64 * Requests::<M>::CHUNK_BYTES);
-        Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
+        Claims { requests, arena, session: sessions.offset(session), attempt: 0, kept: None }
     }
 
     /// Creates the claims of session number `session` at one of several owners, each of whose locks one core alone touches
@@ -195,7 +198,7 @@ impl<M: Machine> Claims<M> {
         let arena = sessions.arena.clone();
         let mut requests = Requests::new(&arena.near(session), Latcher::unneeded(&arena));
         requests.grants_for_good = true;
-        Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
+        Claims { requests, arena, session: sessions.offset(session), attempt: 0, kept: None }
     }
 
     /// Creates the claims of session number `session` for a protocol whose waiters stand in order of arrival, meet no other
@@ -289,7 +292,7 @@ impl<M: Machine> Claims<M> {
 
     /// Requests the lock of `record` as [`Claims::acquire`] does, and does not wait. Returns true beside the request if it
     /// waits.
-    pub fn ask<P: Policy<M>, C: Queued>(
+    pub(super) fn ask<P: Policy<M>, C: Queued>(
         &mut self,
         core: &M::Core,
         record: &RecordRef<'_, M, C>,
@@ -340,7 +343,7 @@ impl<M: Machine> Claims<M> {
     }
 
     /// Requests an upgrade as [`Claims::upgrade`] does, and does not wait. Returns the request that waits, if one does.
-    pub fn ask_upgrade<P: Policy<M>, C: Queued>(
+    pub(super) fn ask_upgrade<P: Policy<M>, C: Queued>(
         &mut self,
         core: &M::Core,
         record: &RecordRef<'_, M, C>,
@@ -532,23 +535,8 @@ impl<M: Machine> Claims<M> {
         leaves
     }
 
-    /// Takes a waiting request back. Returns false if it owns the lock by now.
-    pub fn take_back<C: Queued>(
-        &self,
-        core: &M::Core,
-        record: &RecordRef<'_, M, C>,
-        request: u64,
-    ) -> bool {
-        self.withdraws(core, record.line(), record.cc().queue(), request)
-    }
-
-    /// Makes a request usable again that is in no list.
-    pub fn give_back(&mut self, request: u64) {
-        self.requests.free.push(request);
-    }
-
     /// Waits as the policy says. Returns an error if the attempt is called.
-    pub fn until_told<P: Policy<M>>(
+    pub(super) fn until_told<P: Policy<M>>(
         &self,
         core: &M::Core,
         policy: &mut P,

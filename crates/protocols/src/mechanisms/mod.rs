@@ -1,7 +1,7 @@
 //! Building blocks that several protocols share.
 //!
 //! - Frames of protocols, which take rules as a parameter: [`two_phase_locking`], [`optimistic`], [`announced_writes`].
-//! - Locks and queues: [`queue_latch`], [`lock_queue`], [`lock_table`], [`cancellable_queue`], [`retiring_queue`],
+//! - Locks and queues: [`queue_latch`], [`lock_queue`], [`lock_table`], [`cancellable_queue`], [`kept_request`], [`retiring_queue`],
 //!   [`ordered_locks`], [`partition_locks`].
 //! - Physical synchronisation: [`physical`].
 //! - Rules about waiting: [`wounding`], [`waits_for`], [`overtaking`].
@@ -27,6 +27,7 @@ pub mod critical_section;
 pub mod dependent_session;
 pub mod elided_latch;
 pub mod inlined_version;
+pub mod kept_request;
 pub mod lock_queue;
 pub mod lock_table;
 pub mod loose_clocks;

@@ -41,7 +41,7 @@ pub(super) const FIGURE: Figure = Figure {
         "NO_WAIT is drawn at timeout 0, which the paper calls equivalent.",
         "The rate of aborts is the number of aborted attempts for each commit.",
     ],
-    x: "Timeout (us)",
+    x: "Timeout (µs), 0: no waiting",
     series,
     panels: &[
         Panel::new(

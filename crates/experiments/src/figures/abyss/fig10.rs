@@ -75,7 +75,7 @@ fn no_wait_leads_and_declines(data: &Data<'_>) -> Judgement {
 pub(super) const FIGURE_B: Figure = Figure {
     paper: "abyss",
     number: "10b",
-    title: "YCSB, half updates: where time goes at theta 0.8 on 64 cores",
+    title: "YCSB, half updates: where time goes",
     section: "5.2",
     machine: MACHINE,
     remarks: &["The second panel repeats figure 9b, with which the statement compares."],
@@ -86,8 +86,8 @@ pub(super) const FIGURE_B: Figure = Figure {
         series
     },
     panels: &[
-        bars("theta 0.8, 64 cores", 64.0),
-        Panel::new("theta 0.6, 512 cores", BEFORE, Kind::Bars { x: 512.0 }),
+        bars("Theta 0.8, 64 cores", 64.0),
+        Panel::new("Theta 0.6, 512 cores, from figure 9b", BEFORE, Kind::Bars { x: 512.0 }),
     ],
     checks: &[Check {
         statement: "Every scheme spends more of its time on aborts than at theta 0.6 on 512 cores",

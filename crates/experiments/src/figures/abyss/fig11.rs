@@ -26,7 +26,7 @@ pub(super) const FIGURE: Figure = Figure {
     section: "5.2",
     machine: MACHINE,
     remarks: &[],
-    x: "theta",
+    x: "Theta",
     series,
     panels: &[by_cores()],
     checks: &[

@@ -53,8 +53,8 @@ pub(super) const FIGURE: Figure = Figure {
     x: "Share of reads",
     series,
     panels: &[
-        Panel::new("share of read queries", QUERIES, BY_CORES).beside(TRANSACTIONS),
-        Panel::new("share of read-only transactions", TRANSACTIONS, BY_CORES).beside(QUERIES),
+        Panel::new("Share of read queries", QUERIES, BY_CORES).beside(TRANSACTIONS),
+        Panel::new("Share of read-only transactions", TRANSACTIONS, BY_CORES).beside(QUERIES),
     ],
     checks: &[
         Check {

@@ -42,8 +42,8 @@ pub(super) const FIGURE: Figure = Figure {
     x: CORES,
     series,
     panels: &[
-        by_cores().beside(WHOLE),
-        Panel::new("the same without partitions", WHOLE, BY_CORES).beside(""),
+        Panel::new("A partition for each core", "", BY_CORES).beside(WHOLE),
+        Panel::new("The same without partitions", WHOLE, BY_CORES).beside(""),
     ],
     checks: &[
         Check {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Series of part (a), with the share of reads.
-const MIXES: [(&str, &str); 2] = [("readonly", "1"), ("readwrite", "0.5")];
+const MIXES: [(&str, &str); 2] = [("read-only", "1"), ("read-write", "0.5")];
 
 fn series_a(effort: Effort) -> Vec<Series> {
     let shares = effort.pick(
@@ -41,8 +41,8 @@ pub(super) const FIGURE_A: Figure = Figure {
         ours: "coincide: within 5 %",
         judge: |data| {
             let mut worst: f64 = 1.0;
-            for x in data.places("readonly", |_| true)? {
-                let ratio = data.throughput("readwrite", x)? / data.throughput("readonly", x)?;
+            for x in data.places("read-only", |_| true)? {
+                let ratio = data.throughput("read-write", x)? / data.throughput("read-only", x)?;
                 worst = if (ratio - 1.0).abs() > (worst - 1.0).abs() { ratio } else { worst };
             }
             let saw = format!("read-write at {worst:.2} of read-only where they differ most");
@@ -58,8 +58,13 @@ pub(super) const FIGURE_A: Figure = Figure {
 };
 
 /// Series of part (b), with the number of partitions.
-const PARTS: [(&str, usize); 5] =
-    [("part=1", 1), ("part=2", 2), ("part=4", 4), ("part=8", 8), ("part=16", 16)];
+const PARTS: [(&str, usize); 5] = [
+    ("1 partition", 1),
+    ("2 partitions", 2),
+    ("4 partitions", 4),
+    ("8 partitions", 8),
+    ("16 partitions", 16),
+];
 
 /// Returns the run of which a tenth of the transactions access `parts` partitions.
 pub(super) fn over(parts: usize, cores: usize) -> Setting {
@@ -96,10 +101,11 @@ pub(super) const FIGURE_B: Figure = Figure {
             section: "5.5",
             ours: "meets: within 10 % on 1024 cores",
             judge: |data| {
-                let ((x, peak), one) = (data.peak("part=1")?, data.throughput("part=1", 1024.0)?);
-                let two = data.throughput("part=2", 1024.0)?;
+                let ((x, peak), one) =
+                    (data.peak("1 partition")?, data.throughput("1 partition", 1024.0)?);
+                let two = data.throughput("2 partitions", 1024.0)?;
                 let fell = format!("peak {} on {x}, {} on 1024", short(peak), short(one));
-                let met = format!("part=2 at {} of it", percent(two / one));
+                let met = format!("2 partitions at {} of it", percent(two / one));
                 Ok(Finding::of(one < peak, fell).and((two / one - 1.0).abs() <= 0.1, met))
             },
         },

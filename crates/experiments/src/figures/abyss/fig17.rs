@@ -121,7 +121,10 @@ pub(super) const FIGURE_C: Figure = Figure {
     ],
     x: CORES,
     series: |effort| series(effort, "", "new-order", cores(effort)),
-    panels: &[by_cores(), bars("where time goes on 1024 cores", 1024.0)],
+    panels: &[
+        Panel::new("Throughput", "", BY_CORES),
+        bars("Where time goes on 1024 cores", 1024.0),
+    ],
     checks: &[Check {
         statement: "Upkeep of locks and latches is the main cost of almost all schemes, although there is no contention",
         section: "5.6.2",

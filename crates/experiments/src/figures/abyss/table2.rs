@@ -26,7 +26,7 @@ fn series(effort: Effort) -> Vec<Series> {
     all.extend(
         SEVEN.iter().map(|name| one(PARTITIONED, name, ALL, fig14::partitioned(name, 1024))),
     );
-    let parts = [("part=1", 1), ("part=4", 4)];
+    let parts = [("1 partition", 1), ("4 partitions", 4)];
     all.extend(parts.map(|(name, parts)| one(MULTIPLE, name, ALL, fig15::over(parts, 1024))));
     all.extend(SIX.iter().map(|name| one(MOSTLY_READS, name, MOST, fig13::reading(name, "0.9"))));
     all.push(one(COUNTERS, "atomic", ALL, fig06::drawing("atomic", 1024)));
@@ -201,7 +201,7 @@ fn hstore(data: &Data<'_>) -> Judgement {
     let ranks = ranked(whole, &SEVEN, ALL)?;
     let (cost, share) = whole.largest_cost("HSTORE", ALL)?;
     let of = |name| data.group(MULTIPLE).throughput(name, ALL);
-    let left = of("part=4")? / of("part=1")?.max(1.0);
+    let left = of("4 partitions")? / of("1 partition")?.max(1.0);
     Ok(Finding::of(ranks[0].0 == "HSTORE", listed(&ranks))
         .and(cost == Component::Timestamps, format!("{} {}", cost.name(), percent(share)))
         .and(left <= 0.5, format!("{} left with 4 partitions", percent(left))))

@@ -172,18 +172,22 @@ fn partitions() {
         lines
     };
     both(&fig14::FIGURE, 1, &ratio(5.2), &ratio(4.0));
-    let meeting =
-        |two| [line("part=1", &[(512.0, 9.0), (1024.0, 7.0)]), line("part=2", &[(1024.0, two)])];
+    let meeting = |two| {
+        [
+            line("1 partition", &[(512.0, 9.0), (1024.0, 7.0)]),
+            line("2 partitions", &[(1024.0, two)]),
+        ]
+    };
     both(&fig15::FIGURE_B, 0, &meeting(6.8), &meeting(3.0));
     let mixes = |write| {
         [
-            line("readonly", &[(0.0, 5.0), (1.0, 1.0)]),
-            line("readwrite", &[(0.0, write), (1.0, 1.0)]),
+            line("read-only", &[(0.0, 5.0), (1.0, 1.0)]),
+            line("read-write", &[(0.0, write), (1.0, 1.0)]),
         ]
     };
     both(&fig15::FIGURE_A, 0, &mixes(4.9), &mixes(4.0));
     let parts = |gain| -> Vec<Line> {
-        ["part=4", "part=8", "part=16"]
+        ["4 partitions", "8 partitions", "16 partitions"]
             .map(|name| line(name, &[(64.0, 1.0), (1024.0, gain)]))
             .into()
     };

@@ -9,7 +9,7 @@ pub(super) const FIGURE_A: Figure = Figure {
     title: "The original program, 4 warehouses: where time goes",
     section: "3.1.2",
     machine: FLEX,
-    remarks: &["The narrow bar is measured. Shares that overlap are left out."],
+    remarks: &[NARROW_BARS],
     x: CORES,
     series: |effort| by_cores("", &SIX, with_conflict(effort), build("original", 4)),
     panels: &[
@@ -52,7 +52,7 @@ pub(super) const FIGURE_B: Figure = Figure {
     title: "The original program, 1024 warehouses: where time goes",
     section: "3.1.2",
     machine: FLEX,
-    remarks: &["The narrow bar is measured. Shares that overlap are left out."],
+    remarks: &[NARROW_BARS],
     x: CORES,
     series: |effort| by_cores("", &SIX, without_conflict(effort), build("original", 1024)),
     panels: &[bars("1 core", 1.0), bars("56 cores", 56.0), bars("112 cores", 112.0)],

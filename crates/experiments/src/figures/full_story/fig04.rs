@@ -110,7 +110,7 @@ pub(super) const FIGURE_5A: Figure = Figure {
     title: "Hardware clock, small schema: where time goes",
     section: "3.2.1",
     machine: FLEX,
-    remarks: &["The narrow bar is measured. Shares that overlap are left out."],
+    remarks: &[NARROW_BARS],
     x: CORES,
     series: |effort| by_cores("", &EIGHT, without_conflict(effort), build(CLOCK, 1024)),
     panels: &[bars("1 core", 1.0), bars("56 cores", 56.0), bars("112 cores", 112.0)],

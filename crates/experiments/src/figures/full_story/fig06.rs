@@ -13,7 +13,7 @@ pub(super) const FIGURE_5B: Figure = Figure {
     title: "Hardware clock, full schema: where time goes",
     section: "3.2.2",
     machine: FLEX,
-    remarks: &["The narrow bar is measured. Shares that overlap are left out."],
+    remarks: &[NARROW_BARS],
     x: CORES,
     series: |effort| two(effort, (CLOCK, &EIGHT), SCHEMA),
     panels: &[

@@ -23,6 +23,9 @@ fn steps(warehouses: u64, cores: &[(&'static str, u64)]) -> Vec<Series> {
     cores.iter().flat_map(of).collect()
 }
 
+/// Throughput in relation to that of the first step.
+const GAIN: Measure = Measure::SpeedUp("no optimisation");
+
 const fn by_step(title: &'static str, group: &'static str, y: Measure, up: Scale) -> Panel {
     Panel::new(title, group, Kind::Lines { y, across: Scale::Linear, up })
 }
@@ -74,10 +77,10 @@ pub(super) const FIGURE_A: Figure = Figure {
     x: "Optimisations",
     series: |_| steps(4, &[(FEW[0], 1), (FEW[1], 56)]),
     panels: &[
-        by_step("1 core", FEW[0], Measure::Throughput, Scale::Linear),
-        by_step("1 core: ratio to none", FEW[0], Measure::SpeedUp, Scale::Linear),
-        by_step("56 cores", FEW[1], Measure::Throughput, Scale::Linear),
-        by_step("56 cores: ratio to none", FEW[1], Measure::SpeedUp, Scale::Log),
+        by_step("1 core: throughput", FEW[0], Measure::Throughput, Scale::Linear),
+        by_step("1 core: ratio to no optimisation", FEW[0], GAIN, Scale::Linear),
+        by_step("56 cores: throughput", FEW[1], Measure::Throughput, Scale::Linear),
+        by_step("56 cores: ratio to no optimisation", FEW[1], GAIN, Scale::Log),
     ],
     checks: &[
         Check {
@@ -125,10 +128,10 @@ pub(super) const FIGURE_B: Figure = Figure {
     x: "Optimisations",
     series: |_| steps(1568, &[(MANY[0], 56), (MANY[1], 112)]),
     panels: &[
-        by_step("56 cores", MANY[0], Measure::Throughput, Scale::Log),
-        by_step("56 cores: ratio to none", MANY[0], Measure::SpeedUp, Scale::Log),
-        by_step("112 cores", MANY[1], Measure::Throughput, Scale::Log),
-        by_step("112 cores: ratio to none", MANY[1], Measure::SpeedUp, Scale::Log),
+        by_step("56 cores: throughput", MANY[0], Measure::Throughput, Scale::Log),
+        by_step("56 cores: ratio to no optimisation", MANY[0], GAIN, Scale::Log),
+        by_step("112 cores: throughput", MANY[1], Measure::Throughput, Scale::Log),
+        by_step("112 cores: ratio to no optimisation", MANY[1], GAIN, Scale::Log),
     ],
     checks: &[
         Check {

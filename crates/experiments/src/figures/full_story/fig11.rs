@@ -32,12 +32,12 @@ pub(super) const FIGURE: Figure = Figure {
     x: CORES,
     series,
     panels: &[
-        lines("HPE Superdome Flex", "hpe", Measure::Throughput),
-        lines("IBM Power9", "power9", Measure::Throughput),
-        lines("IBM Power8", "power8", Measure::Throughput),
-        lines("HPE Superdome Flex", "hpe", Measure::AbortRatio),
-        lines("IBM Power9", "power9", Measure::AbortRatio),
-        lines("IBM Power8", "power8", Measure::AbortRatio),
+        lines("HPE Superdome Flex: throughput", "hpe", Measure::Throughput),
+        lines("IBM Power9: throughput", "power9", Measure::Throughput),
+        lines("IBM Power8: throughput", "power8", Measure::Throughput),
+        lines("HPE Superdome Flex: abort ratio", "hpe", Measure::AbortRatio),
+        lines("IBM Power9: abort ratio", "power9", Measure::AbortRatio),
+        lines("IBM Power8: abort ratio", "power8", Measure::AbortRatio),
     ],
     checks: &[
         Check {
@@ -127,9 +127,9 @@ pub(super) const FIGURE_12: Figure = Figure {
     x: CORES,
     series,
     panels: &[
-        lines("HPE Superdome Flex", "hpe", Measure::SpeedUp),
-        lines("IBM Power9", "power9", Measure::SpeedUp),
-        lines("IBM Power8", "power8", Measure::SpeedUp),
+        lines("HPE Superdome Flex", "hpe", SPEED_UP),
+        lines("IBM Power9", "power9", SPEED_UP),
+        lines("IBM Power8", "power8", SPEED_UP),
     ],
     checks: &[
         Check {

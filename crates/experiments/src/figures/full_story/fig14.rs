@@ -28,12 +28,12 @@ pub(super) const FIGURE: Figure = Figure {
     x: CORES,
     series,
     panels: &[
-        against("Power9 to HPE", "power9", "hpe", RATIO, Scale::Linear),
-        against("Power8 to HPE", "power8", "hpe", RATIO, Scale::Linear),
-        against("Power9 to Power8", "power9", "power8", RATIO, Scale::Linear),
-        lines("HPE", "hpe", Measure::SpeedUp),
-        lines("Power9", "power9", Measure::SpeedUp),
-        lines("Power8", "power8", Measure::SpeedUp),
+        against("Power9 to HPE: ratio of throughput", "power9", "hpe", RATIO, Scale::Linear),
+        against("Power8 to HPE: ratio of throughput", "power8", "hpe", RATIO, Scale::Linear),
+        against("Power9 to Power8: ratio of throughput", "power9", "power8", RATIO, Scale::Linear),
+        lines("HPE: speed-up over one core", "hpe", SPEED_UP),
+        lines("Power9: speed-up over one core", "power9", SPEED_UP),
+        lines("Power8: speed-up over one core", "power8", SPEED_UP),
     ],
     checks: &[
         Check {

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Throughput in relation to that of the first degree.
+const BY_SMT: Measure = Measure::SpeedUp("one thread a core");
+
 /// Degrees of SMT with the order of threads that the measured program had.
 const DEGREES: [(u64, &str); 4] = [(1, "spread1"), (2, "spread2"), (4, "spread4"), (8, "os-order")];
 
@@ -70,11 +73,11 @@ pub(super) const FIGURE: Figure = Figure {
     x: "Threads of a core",
     series: |_| series(1568),
     panels: &[
-        lines("IBM Power9", "power9", Measure::Throughput),
-        lines("IBM Power9", "power9", Measure::SpeedUp),
-        lines("IBM Power8", "power8", Measure::Throughput),
-        lines("IBM Power8", "power8", Measure::SpeedUp),
-        lines("HPE Superdome Flex", "hpe", Measure::SpeedUp),
+        lines("IBM Power9: throughput", "power9", Measure::Throughput),
+        lines("IBM Power9: ratio to one thread a core", "power9", BY_SMT),
+        lines("IBM Power8: throughput", "power8", Measure::Throughput),
+        lines("IBM Power8: ratio to one thread a core", "power8", BY_SMT),
+        lines("HPE Superdome Flex: ratio to one thread a core", "hpe", BY_SMT),
     ],
     checks: &[
         Check {
@@ -161,10 +164,10 @@ pub(super) const FIGURE_16: Figure = Figure {
     x: "Threads of a core",
     series: |_| series(4),
     panels: &[
-        lines("IBM Power9", "power9", Measure::Throughput),
-        lines("IBM Power9", "power9", Measure::SpeedUp),
-        lines("IBM Power8", "power8", Measure::Throughput),
-        lines("IBM Power8", "power8", Measure::SpeedUp),
+        lines("IBM Power9: throughput", "power9", Measure::Throughput),
+        lines("IBM Power9: ratio to one thread a core", "power9", BY_SMT),
+        lines("IBM Power8: throughput", "power8", Measure::Throughput),
+        lines("IBM Power8: ratio to one thread a core", "power8", BY_SMT),
     ],
     checks: &[
         Check {

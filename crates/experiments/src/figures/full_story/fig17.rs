@@ -27,6 +27,9 @@ fn series(effort: Effort) -> Vec<Series> {
     lines.collect()
 }
 
+/// Throughput in relation to that at the first distance.
+const TO_LOCAL: Measure = Measure::SpeedUp("local memory");
+
 const fn by_distance(title: &'static str, group: &'static str, y: Measure) -> Panel {
     let kind = Kind::Lines { y, across: Scale::Linear, up: Scale::Linear };
     Panel::new(title, group, kind)
@@ -59,10 +62,10 @@ pub(super) const FIGURE: Figure = Figure {
     x: "Distance of memory",
     series,
     panels: &[
-        by_distance("HPE Superdome Flex", "hpe", Measure::PerCore),
-        by_distance("HPE Superdome Flex: ratio to local memory", "hpe", Measure::SpeedUp),
-        by_distance("IBM Power9: ratio to local memory", "power9", Measure::SpeedUp),
-        by_distance("IBM Power8: ratio to local memory", "power8", Measure::SpeedUp),
+        by_distance("HPE Superdome Flex: throughput of a thread", "hpe", Measure::PerCore),
+        by_distance("HPE Superdome Flex: ratio to local memory", "hpe", TO_LOCAL),
+        by_distance("IBM Power9: ratio to local memory", "power9", TO_LOCAL),
+        by_distance("IBM Power8: ratio to local memory", "power8", TO_LOCAL),
     ],
     checks: &[
         Check {

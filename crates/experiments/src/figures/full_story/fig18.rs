@@ -86,7 +86,7 @@ pub(super) const FIGURE: Figure = Figure {
                 up: Scale::Linear,
             },
         ),
-        by_percent("16 warehouses, 56 threads", "16 warehouses", Measure::Throughput),
+        by_percent("16 warehouses, 56 threads: throughput", "16 warehouses", Measure::Throughput),
     ],
     checks: &[
         Check {

@@ -45,9 +45,9 @@ pub(super) fn full_to_narrow(data: Data<'_>, name: &str, x: f64) -> Result<f64, 
     Ok(data.group(FULL).throughput(name, x)? / below)
 }
 
-pub(super) const THROUGHPUT: Panel = lines("Full mix", FULL, Measure::Throughput);
+pub(super) const THROUGHPUT: Panel = lines("Full mix: throughput", FULL, Measure::Throughput);
 pub(super) const RATIOS: Panel =
-    against("Full mix to narrow mix", FULL, NARROW, RATIO, Scale::Linear);
+    against("Full mix to narrow mix: ratio of throughput", FULL, NARROW, RATIO, Scale::Linear);
 
 pub(super) const FIGURE: Figure = Figure {
     paper: "full-story",
@@ -64,15 +64,15 @@ pub(super) const FIGURE: Figure = Figure {
     panels: &[
         THROUGHPUT,
         RATIOS,
-        lines("Full mix", FULL, Measure::SpeedUp),
+        lines("Full mix: speed-up over one core", FULL, SPEED_UP),
         against(
             "Full mix less narrow mix: speed-up over one core",
             FULL,
             NARROW,
-            Comparison::Difference(Measure::SpeedUp),
+            Comparison::Difference(SPEED_UP),
             Scale::Linear,
         ),
-        lines("Full mix", FULL, Measure::AbortRatio),
+        lines("Full mix: abort ratio", FULL, Measure::AbortRatio),
         against(
             "Full mix less narrow mix: abort ratio",
             FULL,

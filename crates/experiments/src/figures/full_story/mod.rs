@@ -75,6 +75,11 @@ const FLEX: &str = "superdome-flex";
 const THREE: &str = "superdome-flex, power9 and power8";
 const CORES: &str = "Cores (hardware threads)";
 
+/// Remark of figures with measured shares of time.
+const NARROW_BARS: &str = "The narrow bar is measured. The measured categories overlap, mostly because back-off is in another one, too. Bars \
+                           whose shares sum to 0.98 to 1.02 are drawn as they are, so they can end above or below 1. Others are left \
+                           out.";
+
 /// The part of a throughput by which it can differ from a number of the paper, unless a statement says otherwise.
 const NEAR: f64 = 0.25;
 
@@ -113,6 +118,9 @@ const fn against(
 const fn bars(title: &'static str, x: f64) -> Panel {
     Panel::new(title, "", Kind::Bars { x })
 }
+
+/// Throughput in relation to that of the first number of cores.
+const SPEED_UP: Measure = Measure::SpeedUp("one core");
 
 const RATIO: Comparison = Comparison::Ratio(Measure::Throughput);
 

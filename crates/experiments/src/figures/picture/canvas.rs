@@ -1,11 +1,33 @@
 //! Collects the shapes of a picture.
 
+use super::style::{Form, Style};
+
 /// Colour of text.
 pub const INK: &str = "#1c2430";
+/// Colour of the ground, and of what is hollow.
+pub const GROUND: &str = "#fff";
 /// Colour of the grid.
 pub const GRID: &str = "#e3e7ec";
 /// Colour of what is less important.
 pub const GREY: &str = "#6c7684";
+
+/// Returns the parts of `text` between separators in lines of at most `width` letters, as long as no part is longer.
+pub fn wrapped(text: &str, separator: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in text.split(separator).filter(|part| !part.is_empty()) {
+        let last = lines.last_mut().expect("there is a first line");
+        let longer = format!("{last}{separator}{part}");
+        if last.is_empty() {
+            last.push_str(part);
+        } else if longer.chars().count() <= width {
+            *last = longer;
+        } else {
+            last.push_str(separator.trim_end());
+            lines.push(part.to_owned());
+        }
+    }
+    lines
+}
 
 /// Place of a text relative to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +45,7 @@ pub enum Anchor {
 pub struct Text {
     /// Point at the letters' base line.
     pub at: (f64, f64),
-    /// The letters. Those beyond ASCII are left out of a PNG.
+    /// The letters. Those beyond Latin-1 are left out of a PNG.
     pub text: String,
     /// Place relative to the point.
     pub anchor: Anchor,
@@ -90,11 +112,6 @@ impl Picture {
         Picture { width, height, shapes: Vec::new() }
     }
 
-    /// Returns the height in pixels.
-    pub fn height(&self) -> f64 {
-        self.height
-    }
-
     /// Adds a text, unless it is empty.
     pub fn text(&mut self, text: Text) {
         if !text.text.is_empty() {
@@ -105,6 +122,14 @@ impl Picture {
     /// Adds a line of the grid.
     pub fn grid(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.path(vec![from, to], GRID, 1.0);
+    }
+
+    /// Adds the sign of a broken axis to a horizontal line of the grid: a gap between two strokes.
+    pub fn gap(&mut self, (x, y): (f64, f64)) {
+        self.bar((x - 2.0, y - 2.0), (x + 2.0, y + 2.0), GROUND);
+        for x in [x - 3.0, x + 3.0] {
+            self.path(vec![(x - 2.0, y + 5.0), (x + 2.0, y - 5.0)], GREY, 1.2);
+        }
     }
 
     /// Adds connected points, if there are two or more.
@@ -152,18 +177,24 @@ impl Picture {
         self.shapes.push(Shape::Polygon { corners, colour, filled: true });
     }
 
-    /// Adds a mark of a series, filled or hollow. Series have different forms.
-    pub fn mark(&mut self, (x, y): (f64, f64), series: usize, colour: &'static str, filled: bool) {
+    /// Adds a mark of a line, filled or hollow. `size` is a factor.
+    pub fn mark(&mut self, (x, y): (f64, f64), style: Style, size: f64, filled: bool) {
+        let Style { colour, form } = style;
         let polygon = |corners: &[(f64, f64)]| {
-            let corners = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+            let corners = corners.iter().map(|(dx, dy)| (x + size * dx, y + size * dy)).collect();
             Shape::Polygon { corners, colour, filled }
         };
-        self.shapes.push(match series % 5 {
-            0 => Shape::Disc { centre: (x, y), radius: 3.5, colour, filled },
-            1 => polygon(&[(-3.2, -3.2), (3.2, -3.2), (3.2, 3.2), (-3.2, 3.2)]),
-            2 => polygon(&[(0.0, -4.4), (4.2, 3.0), (-4.2, 3.0)]),
-            3 => polygon(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]),
-            _ => polygon(&[(-4.2, -3.0), (4.2, -3.0), (0.0, 4.4)]),
+        let rectangle = |x: f64, y: f64| polygon(&[(-x, -y), (x, -y), (x, y), (-x, y)]);
+        self.shapes.push(match form {
+            Form::Disc => Shape::Disc { centre: (x, y), radius: 3.5 * size, colour, filled },
+            Form::Square => rectangle(3.2, 3.2),
+            Form::Up => polygon(&[(0.0, -4.4), (4.2, 3.0), (-4.2, 3.0)]),
+            Form::Down => polygon(&[(-4.2, -3.0), (4.2, -3.0), (0.0, 4.4)]),
+            Form::Left => polygon(&[(-4.4, 0.0), (3.0, -4.2), (3.0, 4.2)]),
+            Form::Right => polygon(&[(-3.0, -4.2), (4.4, 0.0), (-3.0, 4.2)]),
+            Form::Diamond => polygon(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]),
+            Form::Tall => rectangle(2.0, 4.6),
+            Form::Wide => rectangle(4.6, 2.0),
         });
     }
 }

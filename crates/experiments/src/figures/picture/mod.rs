@@ -8,44 +8,49 @@ mod bars;
 mod canvas;
 mod lines;
 mod png;
+mod style;
 mod svg;
 
 pub use axis::Axis;
-pub use canvas::Picture;
+pub use canvas::{Picture, wrapped};
 pub use lines::Series;
+pub use style::{Style, styles};
 pub use svg::escaped;
 
 use super::view::{Views, views};
 use super::{Figure, Kind, Line, Panel, Scale};
-use canvas::{Anchor, GREY, INK, Text};
-use std::collections::BTreeSet;
+use canvas::{GREY, INK, Text};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Width of a picture in pixels.
 const WIDTH: f64 = 760.0;
 /// Left and right end of the area for lines and bars.
-const LEFT: f64 = 74.0;
+const LEFT: f64 = 86.0;
 const RIGHT: f64 = 630.0;
 /// Height of a panel, and the distances of its area from the panel's top.
 const PANEL: f64 = 350.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 298.0;
-/// Height of the picture's title and of its last line.
+/// Height of the picture's title, and of the note: the space around it, one of its lines, and its letters in a line.
 const TITLE: f64 = 34.0;
-const NOTE: f64 = 26.0;
+const NOTE: f64 = 10.0;
+const NOTE_LINE: f64 = 16.0;
+const NOTE_LETTERS: usize = 104;
 
-/// Colours of series and of components.
-const COLOURS: [&str; 9] = [
-    "#1f6fd0", "#cf4a0c", "#12805c", "#9a3fa8", "#8d6a00", "#2b2f6b", "#b8255f", "#4f7a14",
-    "#00788a",
-];
+/// Colours of the components of time.
+const COLOURS: [&str; 7] =
+    ["#1f6fd0", "#cf4a0c", "#12805c", "#9a3fa8", "#8d6a00", "#2b2f6b", "#b8255f"];
 
-/// Draws `figure` with `lines`, in which each panel finds its group. `note` is the last line.
+/// Draws `figure` with `lines`, in which each panel finds its group. `note` is the text below, in parts between semicolons.
 pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
-    let mut picture = Picture::new(WIDTH, TITLE + PANEL * figure.panels.len() as f64 + NOTE);
+    let note = wrapped(note, "; ", NOTE_LETTERS);
+    let bottom = TITLE + PANEL * figure.panels.len() as f64;
+    let mut picture = Picture::new(WIDTH, bottom + NOTE + NOTE_LINE * note.len() as f64);
     picture.text(Text::at(14.0, 22.0, figure.heading()).bold());
-    // A name has one colour and one mark in all panels, and in all figures with the same names.
+    // A name has one colour and one mark in all panels.
     let names: BTreeSet<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-    let names: Vec<&str> = names.into_iter().collect();
+    let names = Vec::from_iter(names);
+    let styles: BTreeMap<&str, Style> = names.iter().copied().zip(styles(&names)).collect();
     for (at, panel) in figure.panels.iter().enumerate() {
         let top = TITLE + PANEL * at as f64;
         picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
@@ -54,29 +59,30 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
             Kind::Lines { across, up, .. } | Kind::Against { across, up, .. } => {
                 let other = Panel { group: panel.beside, ..*panel };
                 let shown = [views(panel, lines), views(&other, lines)];
-                draw_lines(&mut picture, top, shown, &names, (figure.x, across), up);
+                draw_lines(&mut picture, top, shown, &styles, (figure.x, across), up);
             }
             Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
         }
     }
-    let bottom = picture.height() - 9.0;
-    picture.text(Text::at(14.0, bottom, note).coloured(GREY).anchored(Anchor::Start));
+    for (at, line) in note.into_iter().enumerate() {
+        let place = bottom + 1.0 + NOTE_LINE * (at + 1) as f64;
+        picture.text(Text::at(14.0, place, line).coloured(GREY));
+    }
     picture
 }
 
 /// Draws the first of the views into the panel that begins at `top`. The axes reach the values of both. The horizontal axis
-/// has a label. A series has the colour of its place
-/// among `names`.
+/// has a label. `styles` has the style of each name.
 fn draw_lines(
     picture: &mut Picture,
     top: f64,
     [views, other]: [Views; 2],
-    names: &[&str],
+    styles: &BTreeMap<&str, Style>,
     (label, across): (&str, Scale),
     up: Scale,
 ) {
     let line = |view: super::view::View| Series {
-        style: names.iter().position(|name| *name == view.name).unwrap_or(names.len()),
+        style: styles[view.name.as_str()],
         name: view.name,
         points: view.simulated,
         measured: view.measured,
@@ -87,7 +93,8 @@ fn draw_lines(
             points.chain(view.measured.iter().copied())
         })
     };
-    let horizontal = Axis::of(across, all().map(|point| point.0));
+    let places = || all().map(|point| point.0);
+    let horizontal = Axis::of(across, places()).ticked(places(), RIGHT - LEFT);
     let vertical = Axis::of(up, all().map(|point| point.1));
     let label_up = views.label.clone();
     let series: Vec<Series> = views.lines.into_iter().map(line).collect();

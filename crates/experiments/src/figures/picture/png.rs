@@ -1,6 +1,6 @@
 //! Paints a picture in twice its size and writes it as PNG.
 
-use super::canvas::{Anchor, Picture, Shape, Text};
+use super::canvas::{Anchor, GROUND, Picture, Shape, Text};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 
 /// Pixels for each unit of the picture.
@@ -53,7 +53,7 @@ impl Ground {
             }
             Shape::Polygon { corners, colour, filled } => {
                 let corners: Vec<_> = corners.iter().map(|corner| scaled(*corner)).collect();
-                let inner = if *filled { colour } else { "#fff" };
+                let inner = if *filled { colour } else { GROUND };
                 self.fill(bounds(&corners, 1.0), inner, |at| distance_to_polygon(&corners, at));
                 for (at, corner) in corners.iter().enumerate() {
                     let next = corners[(at + 1) % corners.len()];
@@ -65,7 +65,7 @@ impl Ground {
                 let around = bounds(&[centre], radius + 2.0);
                 self.fill(around, colour, |at| far(centre, at) - radius - SCALE / 2.0);
                 if !filled {
-                    self.fill(around, "#fff", |at| far(centre, at) - radius + SCALE / 2.0);
+                    self.fill(around, GROUND, |at| far(centre, at) - radius + SCALE / 2.0);
                 }
             }
             Shape::Text(text) => self.text(text),
@@ -108,9 +108,9 @@ impl Ground {
 
     fn text(&mut self, text: &Text) {
         let weight = if text.bold { FontWeight::Bold } else { FontWeight::Regular };
-        let letters = || text.text.chars().filter(char::is_ascii);
+        let rasters = || text.text.chars().filter_map(|letter| get_raster(letter, weight, LETTER));
         let step = get_raster_width(weight, LETTER);
-        let length = (step * letters().count()) as f64;
+        let length = (step * rasters().count()) as f64;
         let start = match text.anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => -length / 2.0,
@@ -119,8 +119,7 @@ impl Ground {
         let (x, y) = scaled(text.at);
         let above = LETTER.val() as f64 - BELOW_BASE;
         let colour = parsed(text.colour);
-        for (number, letter) in letters().enumerate() {
-            let Some(raster) = get_raster(letter, weight, LETTER) else { continue };
+        for (number, raster) in rasters().enumerate() {
             for (row, line) in raster.rows().enumerate() {
                 for (column, cover) in line.iter().enumerate() {
                     // Place along the text and across it, from the text's point.

@@ -1,6 +1,6 @@
 //! Writes a picture as SVG.
 
-use super::canvas::{Anchor, INK, Picture, Shape, Text};
+use super::canvas::{Anchor, GROUND, INK, Picture, Shape, Text};
 use std::fmt::Write;
 
 impl Picture {
@@ -10,7 +10,7 @@ impl Picture {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"{INK}\">\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+             <rect width=\"{width}\" height=\"{height}\" fill=\"{GROUND}\"/>\n"
         );
         for shape in &self.shapes {
             write(&mut svg, shape);
@@ -21,12 +21,13 @@ impl Picture {
 }
 
 fn write(svg: &mut String, shape: &Shape) {
-    let fill = |colour: &'static str, filled: bool| if filled { colour } else { "#fff" };
+    let fill = |colour: &'static str, filled: bool| if filled { colour } else { GROUND };
     let _ = match shape {
         Shape::Path { points, colour, width } => writeln!(
             svg,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>",
-            listed(points)
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{}\"/>",
+            listed(points),
+            short(*width)
         ),
         Shape::Polygon { corners, colour, filled } => writeln!(
             svg,
@@ -36,9 +37,10 @@ fn write(svg: &mut String, shape: &Shape) {
         ),
         Shape::Disc { centre, radius, colour, filled } => writeln!(
             svg,
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{radius}\" fill=\"{}\" stroke=\"{colour}\"/>",
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{colour}\"/>",
             short(centre.0),
             short(centre.1),
+            short(*radius),
             fill(colour, *filled)
         ),
         Shape::Text(text) => writeln!(svg, "{}", element(text)),

@@ -126,8 +126,8 @@ fn settings(done: &Regenerated) -> String {
     }
     let _ = writeln!(
         html,
-        "<li>Machine {}, commit {}. {} of {} runs have a record, {} of them are steady.</li>",
-        escaped(done.figure.machine),
+        "<li>Simulated {}, commit {}. {} of {} runs have a record, {} of them are steady.</li>",
+        escaped(&done.figure.machines(done.effort)),
         escaped(&done.outcome.commit),
         done.outcome.measured,
         done.outcome.runs,

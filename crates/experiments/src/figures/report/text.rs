@@ -3,6 +3,7 @@
 use super::Outcome;
 use crate::figures::Verdict;
 use crate::figures::figure::spoken;
+use crate::figures::picture::wrapped;
 
 /// Width of the text.
 const WIDTH: usize = 80;
@@ -47,16 +48,7 @@ pub fn to_text(outcome: &Outcome) -> String {
 
 /// Returns the words of `text` in lines that begin with `indent` spaces.
 fn paragraph(text: &str, indent: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is a first line");
-        let wide = indent + last.chars().count() + 1 + word.chars().count() > WIDTH;
-        match (last.is_empty(), wide) {
-            (true, _) => last.push_str(word),
-            (false, true) => lines.push(word.to_owned()),
-            (false, false) => *last += &format!(" {word}"),
-        }
-    }
+    let lines = wrapped(text, " ", WIDTH - indent);
     lines.iter().map(|line| format!("{:indent$}{line}\n", "")).collect()
 }
 

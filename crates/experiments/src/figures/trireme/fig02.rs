@@ -68,7 +68,7 @@ pub(super) const FIGURE_B: Figure = Figure {
         all
     },
     panels: &[
-        throughput("", "").beside(DETECTING),
+        throughput("NO_WAIT", "").beside(DETECTING),
         throughput("DL_DETECT, from figure 2a", DETECTING).beside(""),
     ],
     checks: &[

@@ -24,7 +24,7 @@ pub(super) const FIGURE_A: Figure = Figure {
         all.extend(hot_cold(effort, "").architectures(READS, &[SE], "DL_DETECT", effort));
         all
     },
-    panels: &[throughput("", ""), throughput("Reads, from figure 2a", READS)],
+    panels: &[throughput("Updates", ""), throughput("Reads, from figure 2a", READS)],
     checks: &[
         Check {
             statement: "Under shared-everything updates cost at least an order of magnitude",

@@ -31,10 +31,10 @@ pub(super) const FIGURE: Figure = Figure {
     x: THREADS,
     series,
     panels: &[
-        throughput("", ""),
+        throughput("Throughput", ""),
         aborts(),
-        throughput("PSE with all hot records in the first partition", PACKED),
-        throughput("PSE with reads, from figure 2c", READS),
+        throughput("Throughput of PSE with all hot records in the first partition", PACKED),
+        throughput("Throughput of PSE with reads, from figure 2c", READS),
     ],
     checks: &[
         Check {

@@ -79,7 +79,7 @@ pub(super) const FIGURE_B: Figure = Figure {
         all.extend(work.architectures("", &[PSE], "", effort));
         all
     },
-    panels: &[throughput("", ""), aborts()],
+    panels: &[throughput("Throughput", ""), aborts()],
     checks: &[
         Check {
             statement: "SILO aborts less than both variants of NO_WAIT and leads them",

@@ -34,7 +34,7 @@ pub(super) const FIGURE_C: Figure = Figure {
     section: "4.4.2",
     machine: MACHINE,
     remarks: &[SCATTERED, UNDONE, "Protocols are under shared-everything."],
-    x: "theta",
+    x: "Theta",
     series: |effort| {
         let full = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9][..];
         let thetas = effort.pick(full, &[0.0, 0.4, 0.6, 0.8, 0.9]);

@@ -61,7 +61,7 @@ pub(super) const FIGURE_A: Figure = Figure {
         all
     },
     panels: &[
-        throughput("", ""),
+        throughput("As in DBx1000", ""),
         throughput("NO_WAIT as in Trireme, from figure 2b", TRIREME).beside(""),
     ],
     checks: &[
@@ -119,7 +119,7 @@ pub(super) const FIGURE_B: Figure = Figure {
         all.extend(lines_of(&hot_cold(effort, ""), READS, effort));
         all
     },
-    panels: &[throughput("", ""), throughput("Reads, from figure 7a", READS)],
+    panels: &[throughput("Updates", ""), throughput("Reads, from figure 7a", READS)],
     checks: &[
         Check {
             statement: "Updates cost all protocols at least an order of magnitude",

@@ -46,7 +46,7 @@ pub(super) const FIGURE_C: Figure = Figure {
     ],
     x: THREADS,
     series: |effort| foedus("", effort),
-    panels: &[throughput("", ""), aborts()],
+    panels: &[throughput("Throughput", ""), aborts()],
     checks: &[Check {
         statement: "MOCC clearly beats OCC and two-phase locking that locks at commit",
         section: "5.1",
@@ -76,7 +76,7 @@ pub(super) const FIGURE_D: Figure = Figure {
         all
     },
     panels: &[
-        throughput("", ""),
+        throughput("Protocols of Trireme", ""),
         throughput("Protocols of Foedus, from figure 7c", OTHER).beside(""),
     ],
     checks: &[
@@ -130,7 +130,7 @@ pub(super) const FIGURE_E: Figure = Figure {
             section: "5.1",
             ours: "on 72 threads",
             judge: |data| {
-                let lead = times(*data, "asymmetric", "Delegation", ALL)?;
+                let lead = times(*data, "Asymmetric", "Delegation", ALL)?;
                 Ok(Finding::of(lead > 1.0, format!("{lead:.2} times as fast")))
             },
         },
@@ -140,7 +140,7 @@ pub(super) const FIGURE_E: Figure = Figure {
             ours: "on 72 threads",
             judge: |data| {
                 let mut finding = Finding::default();
-                for name in ["Delegation", "asymmetric"] {
+                for name in ["Delegation", "Asymmetric"] {
                     let own = data.throughput(name, ALL)?.max(1.0);
                     for other in ["SILO", "NO_WAIT", "PSE"] {
                         let lead = data.throughput(other, ALL)? / own;

@@ -23,7 +23,7 @@ pub(super) const DORA: Architecture = architecture("DORA", "data_oriented");
 
 /// Delegation with threads that only serve (section 5.1).
 pub(super) const ASYMMETRIC: Architecture =
-    Architecture { name: "asymmetric", serves_apart: true, ..DELEGATION };
+    Architecture { name: "Asymmetric", serves_apart: true, ..DELEGATION };
 
 /// The architectures that run the protocols of the paper.
 pub(super) const THREE: [Architecture; 3] = [SE, DELEGATION, DORA];

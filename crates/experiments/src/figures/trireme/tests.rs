@@ -218,7 +218,7 @@ fn more_protocols() {
     };
     both(&fig07cde::FIGURE_D, 1, &locks(2.0), &locks(1.0));
     let later = |own| {
-        let names = [("SILO", 1.0), ("NO_WAIT", 1.0), ("PSE", 2.0), ("asymmetric", 0.05)];
+        let names = [("SILO", 1.0), ("NO_WAIT", 1.0), ("PSE", 2.0), ("Asymmetric", 0.05)];
         [at(ALL, &names), at(ALL, &[("Delegation", own)])].concat()
     };
     both(&fig07cde::FIGURE_E, 1, &later(0.04), &later(0.4));
