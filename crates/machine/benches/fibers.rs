@@ -1,6 +1,8 @@
-//! Measures what cores pay for each other natively: a switch between two fibers of a thread, and a round trip of a word
-//! between two fibers and between two threads. Prints nanoseconds, the least of some rounds.
+//! Measures what cores pay for each other natively: a switch between two fibers of a thread, a round trip of a word between
+//! two fibers and between two threads, and a job that a server does for a client. Prints nanoseconds, the least of some
+//! rounds.
 
+use kilocore_machine::mailbox::Mailboxes;
 use kilocore_machine::{Body, Core, Machine, Native, NativeCore, NativeOptions, Place, Word};
 use std::{sync::Mutex, time::Instant};
 
@@ -34,6 +36,27 @@ fn least(machine: &Native, fibers: usize, act: impl Fn(&NativeCore) + Sync) -> f
     (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
 }
 
+/// Returns the least time in nanoseconds in which a server does an empty job for a client. Both are on cores of their own, or
+/// fibers of one.
+fn least_job(machine: &Native, fibers: usize) -> f64 {
+    let mailboxes: Mailboxes<Native> =
+        Mailboxes::new(1, 1, |_| machine.arena().clone()).expect("memory");
+    let round = || {
+        let time = Mutex::new(0.0);
+        mailboxes.open(1);
+        let client: Body<'_, Native> = Box::new(|core| {
+            let (mailbox, begun) = (mailboxes.at(0, 0), Instant::now());
+            (0..STEPS).for_each(|_| mailbox.ask(core, &mut |_| ()));
+            *time.lock().expect("no panic") = begun.elapsed().as_secs_f64();
+            mailboxes.end(core);
+        });
+        let server: Body<'_, Native> = Box::new(|core| mailboxes.serve(core, 0));
+        machine.run_fibers(fibers, vec![client, server], vec![]).expect("it ends");
+        time.into_inner().expect("no panic") * 1e9 / STEPS as f64
+    };
+    (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
+}
+
 fn main() {
     let machine = Native::new(NativeOptions::default()).expect("address space");
     let there = least(&machine, 2, |core| core.switch_fiber()) / 2.0;
@@ -54,5 +77,8 @@ fn main() {
             }
         });
         println!("{trip:.0} ns for a round trip between two {who}");
+    }
+    for (fibers, who) in [(2, "fibers of a thread"), (1, "threads")] {
+        println!("{:.0} ns for a job between two {who}", least_job(&machine, fibers));
     }
 }

@@ -370,6 +370,20 @@ impl<L> TwoPhaseLocking<L> {
         confirmed.map(|()| Some(head))
     }
 
+    /// Installs all writes.
+    #[inline(always)]
+    fn install_all<M: Machine>(
+        core: &M::Core,
+        worker: &mut Worker<'_, M, L>,
+        log: &mut CommitLog<'_>,
+    ) where
+        L: Locks<M>,
+    {
+        for at in 0..worker.writes.len() {
+            worker.writes.install(core, at, log);
+        }
+    }
+
     /// Releases the guard that was locked only for an insertion.
     fn end_instant<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
@@ -546,9 +560,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         _: u64,
         log: &mut CommitLog<'_>,
     ) {
-        for at in 0..worker.writes.len() {
-            worker.writes.install(core, at, log);
-        }
+        Self::install_all(core, worker, log);
         worker.writes.clear();
     }
 
@@ -728,10 +740,10 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         &'s self,
         core: &M::Core,
         worker: &mut Worker<'s, M, L>,
-        timestamp: u64,
+        _: u64,
         log: &mut CommitLog<'_>,
     ) {
-        self.install(core, worker, timestamp, log);
+        Self::install_all(core, worker, log);
         self.let_go(core, worker);
     }
 
