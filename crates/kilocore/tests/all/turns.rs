@@ -18,9 +18,16 @@ fn open(protocol: &str, max_sessions: usize) -> (Database, Table) {
     (db, table)
 }
 
+/// Returns the newest value of the row. The transaction writes, because under a protocol that is not strict one that only
+/// reads can read an older value.
 fn n(db: &Database, table: &Table) -> u64 {
     let n = table.field::<u64>("n").unwrap();
-    db.read_only(|tx| tx.get_field(n, 0)).unwrap().unwrap()
+    let newest = db.transact(|tx| {
+        let newest = tx.get_field_for_update(n, 0)?.ok_or("gone")?;
+        tx.set_field(n, 0, newest)?;
+        Ok(newest)
+    });
+    newest.unwrap()
 }
 
 #[test]
