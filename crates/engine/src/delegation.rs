@@ -106,6 +106,7 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for Delegation<M, P> {
             sites: self.owners.iter().map(|_| None).collect(),
             joined: Vec::new(),
             begun: None,
+            age: None,
         }
     }
 
@@ -142,6 +143,8 @@ pub(crate) struct DelegatedSites<'s, M: Machine, P: Protocol<M>> {
     joined: Vec<usize>,
     /// The running attempt.
     begun: Option<Begun>,
+    /// Timestamp of the last attempt. Its retry keeps it, and can begin at other sites.
+    age: Option<u64>,
 }
 
 /// An attempt, for the sites that it has not reached yet.
@@ -236,13 +239,16 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for DelegatedSites<'s, M, P> {
     }
 
     fn enter(&mut self, txn: &Txn<'_>) {
-        let Txn { id, attempt, read_only, age, .. } = *txn;
+        let Txn { id, attempt, read_only, .. } = *txn;
         self.joined.clear();
+        let age = self.age.take().filter(|_| attempt > 0);
         self.begun = Some(Begun { id, attempt, read_only, age });
     }
 
     fn exit(&mut self) {
-        self.begun = None;
+        if let Some(begun) = self.begun.take() {
+            self.age = begun.age;
+        }
     }
 
     fn taking_part(&self) -> usize {
