@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A slot has room for one job. So a client that posts waits first until its last job at that server is done
-//! ([`Mailboxes::settle`]), and jobs of one client are done in the order in which they were posted.
+//! ([`Mailbox::settle`]), and jobs of one client are done in the order in which they were posted.
 //!
 //! A server looks at the slots of all clients in turn. If it has found none posted for a while, it sleeps at its *bell*. It
 //! says so in the bell, and then looks once more. A client posts first and then looks at the bell. Both have a fence between the two
