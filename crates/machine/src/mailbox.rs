@@ -62,7 +62,7 @@ struct Slot<M: Machine> {
     state: Word,
     /// The job that is posted.
     job: UnsafeCell<MaybeUninit<*mut Job<'static, M>>>,
-    /// What the job has panicked with.
+    /// The payload of the panic in which the job has ended.
     payload: UnsafeCell<MaybeUninit<*mut (dyn Any + Send)>>,
 }
 
@@ -81,7 +81,7 @@ struct Bell<M: Machine> {
 // SAFETY: a line and a word, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Bell<M> {}
 
-/// What one server looks at: the slots of all clients, and its bell.
+/// The part of one server: the slots of all clients, which it looks at, and the bell at which it sleeps.
 struct Server<M: Machine> {
     arena: Arc<Arena>,
     /// Offset of the slot of client 0. The others follow.

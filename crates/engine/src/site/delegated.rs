@@ -45,10 +45,10 @@ pub(crate) struct DelegatedSite<'s, M: Machine, P: Protocol<M>> {
     gave_up: bool,
 }
 
-/// What a session keeps at an owner.
+/// The data that a session keeps at an owner.
 struct Part<'s, M: Machine, P: Protocol<M>> {
     site: LocalSite<'s, M, P>,
-    /// How the attempt ends, while the end is posted.
+    /// The end of the attempt, while it is posted.
     ending: Option<Ending>,
 }
 
