@@ -24,7 +24,7 @@
 use crate::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use std::{
     any::Any,
-    cell::UnsafeCell,
+    cell::{Cell, UnsafeCell},
     mem::MaybeUninit,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
@@ -103,6 +103,8 @@ pub struct Mailboxes<M: Machine> {
 pub struct Mailbox<'m, M: Machine> {
     slot: &'m Slot<M>,
     bell: &'m Bell<M>,
+    /// False if the last job is known to be done. An idle slot stays idle until its client posts.
+    open: Cell<bool>,
 }
 
 impl<M: Machine> Mailboxes<M> {
@@ -147,10 +149,10 @@ impl<M: Machine> Mailboxes<M> {
         self.expected.peek() != 0
     }
 
-    /// Returns the mailbox of client number `client` at server number `server`.
+    /// Returns the mailbox of client number `client` at server number `server`. A client has one at a time.
     pub fn at(&self, server: usize, client: usize) -> Mailbox<'_, M> {
         let Server { bell, .. } = &self.servers[server];
-        Mailbox { slot: &self.slots(server)[client], bell }
+        Mailbox { slot: &self.slots(server)[client], bell, open: Cell::new(true) }
     }
 
     fn slots(&self, server: usize) -> &[Slot<M>] {
@@ -254,7 +256,8 @@ impl<M: Machine> Mailbox<'_, M> {
     /// The job must stay valid, and nobody else may use it, until [`Mailbox::settle`] has returned.
     pub unsafe fn post(&self, core: &M::Core, job: *mut Job<'_, M>) {
         self.settle(core);
-        let Mailbox { slot, bell } = self;
+        let Mailbox { slot, bell, open } = self;
+        open.set(true);
         // SAFETY: only the lifetime changes. The caller keeps the job until the server has done it.
         let job = unsafe { std::mem::transmute::<*mut Job<'_, M>, *mut Job<'static, M>>(job) };
         // SAFETY: the slot is idle, so it belongs to the client.
@@ -269,6 +272,9 @@ impl<M: Machine> Mailbox<'_, M> {
 
     /// Waits until the job that was posted last is done.
     pub fn settle(&self, core: &M::Core) {
+        if !self.open.replace(false) {
+            return;
+        }
         let Slot { line, state, payload, .. } = self.slot;
         let mut seen = core.load(line, state);
         if seen == POSTED {
