@@ -54,7 +54,6 @@ pub struct Owner<M: Machine> {
     timestamp: u64,
     source: TimestampSource,
     requests: Requests<M>,
-    kept: Option<Kept>,
 }
 
 fn died() -> Abort {
@@ -74,17 +73,12 @@ fn may_wait<C: Core>(core: &C) -> MayWait {
     }
 }
 
-impl<M: Machine> Owner<M> {
-    /// Keeps the request if it waits. It is reported as a conflict then, and the session waits for it elsewhere.
-    fn unless_kept(&mut self, asked: Asked, kept: Kept) -> Result<(), Abort> {
-        match asked {
-            Asked::Owned => Ok(()),
-            Asked::Refused => Err(died()),
-            Asked::Waits => {
-                self.kept = Some(kept);
-                Err(Abort::because(AbortReason::LockConflict))
-            }
-        }
+/// Returns the kept request of `kept` if it waits. Fails if it must not wait.
+fn unless_refused(asked: &Asked, kept: Kept) -> Result<Option<Kept>, Abort> {
+    match asked {
+        Asked::Owned => Ok(None),
+        Asked::Waits => Ok(Some(kept)),
+        Asked::Refused => Err(died()),
     }
 }
 
@@ -157,7 +151,6 @@ impl<M: Machine, P: LockPlace<M>, W: Physical> Locks<M> for AgedLocks<M, P, W> {
             timestamp: 0,
             source: TimestampSource::new(session),
             requests: Requests::new(&self.arena.near(session), latcher),
-            kept: None,
         }
     }
 
@@ -183,7 +176,8 @@ impl<M: Machine, P: LockPlace<M>, W: Physical> Locks<M> for AgedLocks<M, P, W> {
             let asked = owner.requests.ask(core, place, record, age, mode, may_wait(core));
             let (held, asked) = asked.map_err(no_memory)?;
             let kept = Kept { request: held.request, held, upgrades: false };
-            return owner.unless_kept(asked, kept).map(|()| held);
+            let kept = unless_refused(&asked, kept)?;
+            return owner.requests.keep(kept).map(|()| held).map_err(Abort::because);
         }
         let held = owner.requests.acquire(core, place, record, age, mode, may_wait(core));
         held.map_err(no_memory)?.ok_or_else(died)
@@ -203,7 +197,8 @@ impl<M: Machine, P: LockPlace<M>, W: Physical> Locks<M> for AgedLocks<M, P, W> {
             let (request, asked) = asked.map_err(no_memory)?;
             let exclusive = Held { mode: Mode::Exclusive, ..own };
             let kept = Kept { request, held: exclusive, upgrades: true };
-            owner.unless_kept(asked, kept)?;
+            let kept = unless_refused(&asked, kept)?;
+            owner.requests.keep(kept).map_err(Abort::because)?;
             *held = exclusive;
             return Ok(());
         }
@@ -228,16 +223,13 @@ impl<M: Machine, P: LockPlace<M>, W: Physical> Locks<M> for AgedLocks<M, P, W> {
     }
 
     fn is_kept(owner: &Owner<M>) -> bool {
-        owner.kept.is_some()
+        owner.requests.kept().is_some()
     }
 
     fn outlast(&self, core: &M::Core, owner: &mut Owner<M>) -> Result<Held, Abort> {
-        let Kept { request, held, upgrades } = owner.kept.take().expect("a request is kept");
-        match upgrades {
-            true => owner.requests.outlast_upgrade(core, request),
-            false => owner.requests.wait(core, request),
-        }
-        Ok(held)
+        let kept = owner.requests.kept().expect("a request is kept");
+        owner.requests.wait(core, kept.request);
+        Ok(owner.requests.end_wait().held)
     }
 
     fn priority(owner: &Owner<M>) -> Option<u64> {

@@ -28,7 +28,6 @@
 //! [`super::overtaking`].
 
 use super::{
-    kept_request::Kept,
     lock_queue::{Held, LockQueue, Queued, Request, Requests},
     queue_latch::{LatchNodes, Latcher},
     two_phase_locking::Mode,
@@ -179,8 +178,6 @@ pub struct Claims<M: Machine> {
     session: u64,
     /// Number of the running attempt. Grows by 1 with each attempt.
     attempt: u64,
-    /// The request for which the session waits elsewhere ([`super::kept_request`]).
-    pub(super) kept: Option<Kept>,
 }
 
 impl<M: Machine> Claims<M> {
@@ -189,7 +186,7 @@ impl<M: Machine> Claims<M> {
         let arena = sessions.arena.clone();
         let mut requests = Requests::new(&arena.near(session), sessions.latches.latcher(session));
         requests.supply(sessions.requests + session as u64 * Requests::<M>::CHUNK_BYTES);
-        Claims { requests, arena, session: sessions.offset(session), attempt: 0, kept: None }
+        Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
     }
 
     /// Creates the claims of session number `session` at one of several owners, each of whose locks one core alone touches
@@ -198,7 +195,7 @@ impl<M: Machine> Claims<M> {
         let arena = sessions.arena.clone();
         let mut requests = Requests::new(&arena.near(session), Latcher::unneeded(&arena));
         requests.grants_for_good = true;
-        Claims { requests, arena, session: sessions.offset(session), attempt: 0, kept: None }
+        Claims { requests, arena, session: sessions.offset(session), attempt: 0 }
     }
 
     /// Creates the claims of session number `session` for a protocol whose waiters stand in order of arrival, meet no other

@@ -25,7 +25,7 @@
 //! A waiter here waits until the lock is granted. [`super::cancellable_queue`] uses the same lists for protocols that
 //! call waiters away.
 
-use super::{queue_latch::Latcher, two_phase_locking::Mode};
+use super::{kept_request::Kept, queue_latch::Latcher, two_phase_locking::Mode};
 use crate::ProtocolOptions;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Word, Zeroed, cold::Arc};
 use storage::RecordRef;
@@ -187,6 +187,8 @@ pub struct Requests<M: Machine> {
     pub(super) in_order_of_arrival: bool,
     /// Set if a grant is final, although sessions can sleep ([`super::overtaking`]).
     pub(super) grants_for_good: bool,
+    /// The request for which the session waits elsewhere ([`super::kept_request`]).
+    pub(super) kept: Option<Kept>,
 }
 
 const REQUESTS_PER_CHUNK: u64 = 32;
@@ -200,6 +202,7 @@ impl<M: Machine> Requests<M> {
             free: Vec::new(),
             in_order_of_arrival: false,
             grants_for_good: false,
+            kept: None,
         }
     }
 
@@ -432,17 +435,14 @@ impl<M: Machine> Requests<M> {
         let (request, asked) = self.ask_upgrade(core, place, record, timestamp, *held, may_wait)?;
         match asked {
             Asked::Refused => return Ok(false),
-            Asked::Waits => self.outlast_upgrade(core, request),
+            Asked::Waits => {
+                self.wait(core, request);
+                self.free.push(request);
+            }
             Asked::Owned => {}
         }
         held.mode = Mode::Exclusive;
         Ok(true)
-    }
-
-    /// Waits for an upgrade that [`Requests::ask_upgrade`] has requested.
-    pub fn outlast_upgrade(&mut self, core: &M::Core, request: u64) {
-        self.wait(core, request);
-        self.free.push(request);
     }
 
     /// Requests an upgrade as [`Requests::upgrade`] does, and does not wait. Returns the request with which it waits, if it
