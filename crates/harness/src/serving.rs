@@ -1,7 +1,7 @@
 //! Runs workers beside the servers of an architecture that delegates work ([`machine::mailbox`]).
 
 use engine::Engine;
-use machine::{Body, Machine, RunError, Service, mailbox::Mailboxes};
+use machine::{Body, Fibers, Machine, RunError, Service, mailbox::Mailboxes};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The cores of a run: where its workers and its servers are.
@@ -57,14 +57,14 @@ pub(crate) fn run_workers<'a, M: Machine>(
     services: Vec<Service<'a, M>>,
 ) -> Result<(), RunError> {
     let Some(mailboxes) = engine.mailboxes() else {
-        return machine.run_fibers(fibers, workers, services);
+        return machine.run_fibers(Fibers::of_core(fibers), workers, services);
     };
     let cores = workers.len().div_ceil(fibers) + dedicated.unwrap_or(0);
     let seating = Seating { fibers, cores, dedicated };
     assert!(mailboxes.servers() <= seating.most_owners(), "each server has a core");
     let _open = Open::new(mailboxes, workers.len());
     let bodies = seated(seating, mailboxes, workers);
-    machine.run_fibers(bodies.len() / cores, bodies, services)
+    machine.run_fibers(Fibers::of_core(bodies.len() / cores), bodies, services)
 }
 
 /// Mailboxes that are open until the value is dropped.

@@ -1,10 +1,12 @@
 //! Measures what cores pay for each other natively: a switch between two fibers of a thread, a round trip of a word between
-//! two fibers and between two threads, and a job that a server does for a client. Prints nanoseconds, the least of some
-//! rounds.
+//! two fibers and between two threads, a job that a server does for a client, and a fiber's move to another thread. Prints
+//! nanoseconds, the least of some rounds.
 
 use kilocore_machine::mailbox::Mailboxes;
-use kilocore_machine::{Body, Core, Machine, Native, NativeCore, NativeOptions, Place, Word};
-use std::{sync::Mutex, time::Instant};
+use kilocore_machine::{
+    Body, Core, Fibers, Machine, Native, NativeCore, NativeOptions, Place, Word,
+};
+use std::{hint::black_box, sync::Mutex, time::Instant};
 
 const STEPS: u64 = 1_000_000;
 const ROUNDS: usize = 7;
@@ -30,7 +32,7 @@ fn least(machine: &Native, fibers: usize, act: impl Fn(&NativeCore) + Sync) -> f
                 }
             })
         });
-        machine.run_fibers(fibers, bodies.collect(), vec![]).expect("it ends");
+        machine.run_fibers(Fibers::of_core(fibers), bodies.collect(), vec![]).expect("it ends");
         time.into_inner().expect("no panic") * 1e9 / STEPS as f64
     };
     (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
@@ -51,8 +53,30 @@ fn least_job(machine: &Native, fibers: usize) -> f64 {
             mailboxes.end(core);
         });
         let server: Body<'_, Native> = Box::new(|core| mailboxes.serve(core, 0));
-        machine.run_fibers(fibers, vec![client, server], vec![]).expect("it ends");
+        machine.run_fibers(Fibers::of_core(fibers), vec![client, server], vec![]).expect("it ends");
         time.into_inner().expect("no panic") * 1e9 / STEPS as f64
+    };
+    (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the least time in nanoseconds of a move to the other of two threads, by a fiber that moves back and forth. `WORDS`
+/// of its stack are in use: it writes them before each move and reads them after it.
+fn least_move<const WORDS: usize>(machine: &Native) -> f64 {
+    let round = || {
+        let time = Mutex::new(0.0);
+        let moving: Body<'_, Native> = Box::new(|core| {
+            let (mut used, begun) = ([0u64; WORDS], Instant::now());
+            for step in 0..STEPS {
+                black_box(&mut used).iter_mut().for_each(|word| *word += 1);
+                core.move_to(step as usize % 2);
+            }
+            *time.lock().expect("no panic") = begun.elapsed().as_secs_f64();
+        });
+        let staying: Body<'_, Native> = Box::new(|_| ());
+        // SAFETY: the body holds numbers and references.
+        let fibers = unsafe { Fibers::that_move(1) };
+        machine.run_fibers(fibers, vec![moving, staying], vec![]).expect("it ends");
+        time.into_inner().expect("no panic") * 1e9 / (STEPS - 1) as f64
     };
     (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
 }
@@ -81,4 +105,6 @@ fn main() {
     for (fibers, who) in [(2, "fibers of a thread"), (1, "threads")] {
         println!("{:.0} ns for a job between two {who}", least_job(&machine, fibers));
     }
+    println!("{:.0} ns for a move to the other of two threads", least_move::<0>(&machine));
+    println!("{:.0} ns if 512 bytes of its stack are in use", least_move::<64>(&machine));
 }

@@ -169,6 +169,23 @@ pub trait Core {
     #[inline(always)]
     fn switch_fiber(&self) {}
 
+    /// Returns the number of the core that executes this fiber, if the fibers of the run can move
+    /// ([`Fibers::that_move`]). The first core has number 0.
+    #[inline(always)]
+    fn host(&self) -> Option<usize> {
+        None
+    }
+
+    /// Moves this fiber to core number `to`. It goes on there, when the fibers of that core let it. The value through which
+    /// it was called stays its [`Core`]. The fiber must not be unwinding, because the panics of a native thread are counted by
+    /// the thread.
+    ///
+    /// What the fiber has done before happens before what it does on the other core. It costs what two accesses to the
+    /// queue of the other core and the fiber's stack cost. The time is charged to [`Category::Wait`].
+    fn move_to(&self, to: usize) {
+        panic!("a move to core {to}, in a run whose fibers cannot move");
+    }
+
     /// Returns the clock in ticks. The clock never runs backward along a causal chain.
     fn now(&self) -> u64;
 
@@ -263,6 +280,40 @@ pub type Tick<'a, M> = Box<dyn Fn(&<M as Machine>::Core) + Send + Sync + 'a>;
 /// The code that one worker core runs, from start to end.
 pub type Body<'a, M> = Box<dyn FnOnce(&<M as Machine>::Core) + Send + 'a>;
 
+/// How the bodies of a run share its cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fibers {
+    of_core: usize,
+    move_: bool,
+}
+
+impl Fibers {
+    /// Puts `count` bodies on each core, and at least one. They stay there.
+    pub fn of_core(count: usize) -> Fibers {
+        Fibers { of_core: count.max(1), move_: false }
+    }
+
+    /// Puts bodies on cores as [`Fibers::of_core`] does. They can [move](Core::move_to) to other cores.
+    ///
+    /// # Safety
+    /// Whenever a body moves, its stack holds nothing that is bound to a thread: no guard of a lock that its thread must
+    /// release, no reference to a thread-local variable, no value that counts on its thread, such as [`std::rc::Rc`]
+    /// with clones elsewhere. The compiler checks only that a body can be sent before it begins.
+    pub unsafe fn that_move(count: usize) -> Fibers {
+        Fibers { move_: true, ..Fibers::of_core(count) }
+    }
+
+    /// Returns the number of bodies that begin on each core.
+    pub fn count(self) -> usize {
+        self.of_core
+    }
+
+    /// Returns true if bodies can move.
+    pub fn can_move(self) -> bool {
+        self.move_
+    }
+}
+
 /// Real or modelled hardware that runs one body per core.
 pub trait Machine: Send + Sync + Sized + 'static {
     /// State that it keeps per modelled cache line.
@@ -292,17 +343,17 @@ pub trait Machine: Send + Sync + Sized + 'static {
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
-        self.run_fibers(1, workers, services)
+        self.run_fibers(Fibers::of_core(1), workers, services)
     }
 
-    /// Runs bodies as [`Machine::run`] does, `fibers` of them on each core: bodies 0 to `fibers - 1` on the first
+    /// Runs bodies as [`Machine::run`] does, several of them on each core. With `n` fibers of a core, bodies 0 to `n - 1` are on the first
     /// core, and so on. The bodies of one core are its fibers. Each has a [`Core`] with a number of its own.
     ///
-    /// One fiber of a core runs at a time. It runs until it waits, pauses, backs off, ends, or calls
-    /// [`Core::switch_fiber`]. Then the next fiber runs that can go on.
+    /// One fiber of a core runs at a time. It runs until it waits, pauses, backs off, ends, moves to another core
+    /// ([`Core::move_to`]), or calls [`Core::switch_fiber`]. Then the next fiber runs that can go on.
     fn run_fibers<'a>(
         &self,
-        fibers: usize,
+        fibers: Fibers,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError>;

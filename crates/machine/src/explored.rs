@@ -25,7 +25,7 @@ pub use switches::Switch;
 pub use trace::{Operation, Step};
 
 use crate::{
-    Arena, ArenaOptions, Body, Fault, Machine, OutOfMemory, RunError, Service,
+    Arena, ArenaOptions, Body, Fault, Fibers, Machine, OutOfMemory, RunError, Service,
     cold::{Arc, Mutex},
     fiber::{PooledStack, StackPool},
 };
@@ -234,7 +234,7 @@ impl Machine for Explored {
 
     fn run_fibers<'a>(
         &self,
-        fibers: usize,
+        fibers: Fibers,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {

@@ -30,7 +30,9 @@ mod word;
 
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
 pub use breakdown::{Breakdown, Category, Spent};
-pub use core::{Body, Core, Fault, Line, Machine, NEVER, RunError, Service, Tick, TimedOut};
+pub use core::{
+    Body, Core, Fault, Fibers, Line, Machine, NEVER, RunError, Service, Tick, TimedOut,
+};
 #[cfg(feature = "explored")]
 pub use explored::{
     Explored, ExploredCore, ExploredOptions, Moment, Operation, Schedule, Step, Switch,

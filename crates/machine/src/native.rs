@@ -6,6 +6,7 @@
 //! Only waits are longer. [`waiting`] defines how long a thread spins before it sleeps, and [`parking`] how it
 //! is woken.
 
+mod arrivals;
 mod attention;
 #[cfg(test)]
 mod attention_model;
@@ -17,10 +18,11 @@ mod strangers;
 mod waiting;
 
 use crate::{
-    Arena, ArenaOptions, Body, Breakdown, Core, Machine, NEVER, OutOfMemory, RunError, Service,
-    TimedOut, Word,
+    Arena, ArenaOptions, Body, Breakdown, Category, Core, Fibers, Machine, NEVER, OutOfMemory,
+    RunError, Service, TimedOut, Word,
     cold::{Arc, Condvar, Mutex},
 };
+use arrivals::Arrivals;
 use clock::{duration_of, fenced_timestamp_counter, timestamp_counter, timestamp_counter_hz};
 use crew::{Awaited, Handle, Yielded};
 use parking::Aim;
@@ -106,23 +108,25 @@ impl Machine for Native {
 
     fn run_fibers<'a>(
         &self,
-        fibers: usize,
+        fibers: Fibers,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
         let count = workers.len();
-        let threads = count.div_ceil(fibers.max(1));
+        let threads = count.div_ceil(fibers.count());
         let crowded = threads > Native::available_cores();
         let workers_left = &WorkersLeft { count: Mutex::new(threads), none: Condvar::new() };
         let core = |id| NativeCore { crowded, ..self.core(id) };
+        let arrivals = fibers.can_move().then(|| Arrivals::new(threads, count));
+        let arrivals = arrivals.as_ref();
         let mut bodies = workers.into_iter().enumerate().map(|(id, body)| (core(id), body));
         let panic = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads)
                 .map(|thread| {
-                    let bodies: Vec<_> = bodies.by_ref().take(fibers.max(1)).collect();
+                    let bodies: Vec<_> = bodies.by_ref().take(fibers.count()).collect();
                     scope.spawn(move || {
                         self.pin_to(thread);
-                        let ended = work(bodies);
+                        let ended = work(bodies, arrivals.map(|arrivals| (arrivals, thread)));
                         workers_left.one_ended();
                         ended
                     })
@@ -151,14 +155,17 @@ impl Machine for Native {
     }
 }
 
-/// Runs the bodies of one thread, with their cores.
-fn work(mut bodies: Vec<(NativeCore, Body<'_, Native>)>) -> Result<(), Box<dyn Any + Send>> {
+/// Runs the bodies of one thread, with their cores. If they can move, `arrivals` names the thread to which they do.
+fn work(
+    mut bodies: Vec<(NativeCore, Body<'_, Native>)>,
+    arrivals: Option<(&Arrivals, usize)>,
+) -> Result<(), Box<dyn Any + Send>> {
     match bodies.len() {
-        1 => {
+        1 if arrivals.is_none() => {
             let (core, body) = bodies.remove(0);
             catch_unwind(AssertUnwindSafe(|| body(&core)))
         }
-        _ => crew::run(bodies),
+        _ => crew::run(bodies, arrivals),
     }
 }
 
@@ -426,6 +433,22 @@ impl Core for NativeCore {
     #[inline]
     fn switch_fiber(&self) {
         self.fiber.switch(Yielded::Ready);
+    }
+
+    #[inline(always)]
+    fn host(&self) -> Option<usize> {
+        self.fiber.host()
+    }
+
+    /// Not inlined, so that no caller keeps what it knows of its thread across the move.
+    #[inline(never)]
+    fn move_to(&self, to: usize) {
+        let host = self.fiber.host().expect("the fibers of this run can move");
+        if host != to {
+            let before = self.account(Category::Wait);
+            self.fiber.move_to(to);
+            self.account(before);
+        }
     }
 
     #[inline(always)]

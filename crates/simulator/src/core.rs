@@ -13,6 +13,7 @@
 use crate::{
     body::Whereabouts,
     cache::{behind, identity},
+    crews::StackTop,
     line::{EXCLUSIVE, SimLine, WAITERS, WRITTEN},
     model::Seat,
     queue::{IDLE, key, time_of},
@@ -51,7 +52,8 @@ pub struct SimCore {
     /// Address near the base of the coroutine's stack.
     base: Cell<*const u8>,
     world: Rc<World>,
-    seat: Seat,
+    /// Where the core sits. It changes when a fiber moves.
+    seat: Cell<Seat>,
     id: u16,
 }
 
@@ -67,7 +69,7 @@ impl SimCore {
             yielder: Cell::new(std::ptr::null()),
             base: Cell::new(std::ptr::null()),
             id: id as u16,
-            seat: world.model.seats[id],
+            seat: Cell::new(world.model.seats[id]),
             world,
         };
         core.breakdown().restart(start);
@@ -89,7 +91,7 @@ impl SimCore {
 
     /// Returns the tile or socket on which the core sits.
     pub fn node(&self) -> usize {
-        self.seat.node() as usize
+        self.seat.get().node() as usize
     }
 
     #[inline(always)]
@@ -149,7 +151,7 @@ impl SimCore {
         let needs = &self.world.needs[usize::from(self.id)];
         needs.stack.set(Stack::new(&raw const here, self.base.get()));
         needs.line.set(line);
-        needs.entry.set(self.world.l1.address(self.seat.physical(), entry));
+        needs.entry.set(self.world.l1.address(self.seat.get().physical(), entry));
         key
     }
 
@@ -177,13 +179,13 @@ impl SimCore {
     /// Returns true if the line is in the core's first-level cache.
     #[inline(always)]
     fn holds(&self, identity: u64, version: u32) -> bool {
-        self.world.l1.holds(self.seat.physical(), identity, version)
+        self.world.l1.holds(self.seat.get().physical(), identity, version)
     }
 
     /// Spends `cycles` of local work, slowed down by SMT siblings.
     #[inline(always)]
     fn spend(&self, cycles: u64) {
-        let cycles = (cycles * self.seat.slowdown()) >> 8;
+        let cycles = (cycles * self.seat.get().slowdown()) >> 8;
         self.clock.set(self.clock.get() + cycles);
     }
 
@@ -208,7 +210,7 @@ impl SimCore {
     fn miss<const WRITE: bool, const ORDERED: bool>(&self, line: &SimLine, identity: u64) {
         let (version, flags) = line.version_and_flags();
         let mine = !WRITE || self.owns(line, flags);
-        let physical = self.seat.physical();
+        let physical = self.seat.get().physical();
         if let Some(l2) = &self.world.l2
             && mine
             && l2.holds(physical, identity, version)
@@ -219,8 +221,8 @@ impl SimCore {
         }
         let offset = self.world.offset(line);
         let at = (offset, identity);
-        let now = self.clock.get() + self.world.translate(&self.seat, offset);
-        let done = self.world.fetch::<WRITE, ORDERED>(&self.seat, line, at, now);
+        let now = self.clock.get() + self.world.translate(&self.seat.get(), offset);
+        let done = self.world.fetch::<WRITE, ORDERED>(&self.seat.get(), line, at, now);
         self.clock.set(done);
     }
 
@@ -294,7 +296,7 @@ impl SimCore {
     fn written(&self, line: &SimLine, turn: u64, visible: u64) {
         let flags = line.version_and_flags().1;
         if flags & WRITTEN == 0 {
-            self.world.note_written(&self.seat, line, self.identity.get(), turn);
+            self.world.note_written(&self.seat.get(), line, self.identity.get(), turn);
         }
         if flags & WAITERS == 0 {
             return;
@@ -347,7 +349,7 @@ impl SimCore {
     /// Returns true if this core alone holds the line, whose flags are `flags`.
     #[inline(always)]
     fn owns(&self, line: &SimLine, flags: u64) -> bool {
-        flags & EXCLUSIVE != 0 && line.is_owner(self.seat.physical())
+        flags & EXCLUSIVE != 0 && line.is_owner(self.seat.get().physical())
     }
 
     #[inline(never)]
@@ -377,7 +379,7 @@ impl SimCore {
         let (mut total, mut fetched) = (0u64, false);
         for part in first..last + 1 {
             let now = self.clock.get();
-            let cycles = self.world.body_line(&self.seat, &state, &mut body, at, (part, now));
+            let cycles = self.world.body_line(&self.seat.get(), &state, &mut body, at, (part, now));
             if fetched {
                 total += (cycles * self.world.model.overlapped) >> 8;
             } else {
@@ -390,7 +392,7 @@ impl SimCore {
             let before = body;
             for part in first.max(1)..last + 1 {
                 if before.of(part) != Whereabouts::Owner {
-                    self.world.write_back(&self.seat, at, part, self.clock.get());
+                    self.world.write_back(&self.seat.get(), at, part, self.clock.get());
                     body.set(part, Whereabouts::Owner);
                 }
             }
@@ -653,6 +655,29 @@ impl Core for SimCore {
         }
     }
 
+    fn host(&self) -> Option<usize> {
+        self.world.crews.as_ref()?.host(usize::from(self.id))
+    }
+
+    fn move_to(&self, to: usize) {
+        let id = usize::from(self.id);
+        let way = self.world.crews.as_ref().and_then(|crews| Some((crews, crews.way(id, to)?)));
+        let (crews, (queue, stack)) = way.expect("the fibers of this run can move");
+        if crews.host(id) == Some(to) {
+            return;
+        }
+        let before = self.account(Category::Wait);
+        self.body_lines::<true>(&stack.line, 0, StackTop::BYTES);
+        self.fetch_add(&queue.line, &queue.head, 1);
+        self.leave_crew();
+        crews.belong_to(id, to);
+        self.seat.set(self.world.model.seats[crews.first_of(to)]);
+        self.enter_crew();
+        self.fetch_add(&queue.line, &queue.head, 0);
+        self.body_lines::<true>(&stack.line, 0, StackTop::BYTES);
+        self.account(before);
+    }
+
     #[inline(always)]
     fn now(&self) -> u64 {
         self.clock.get()
@@ -687,7 +712,7 @@ impl Core for SimCore {
         let occupancy = self.world.model.counter_occupancy?;
         self.take_turn();
         self.world.count_operation();
-        let (value, served) = self.world.count(&self.seat, self.clock.get(), occupancy);
+        let (value, served) = self.world.count(&self.seat.get(), self.clock.get(), occupancy);
         self.clock.set(served);
         Some(value)
     }

@@ -15,7 +15,7 @@ use crate::{
     world::World,
 };
 use machine::{
-    Arena, ArenaOptions, Body, LinesMoved, Machine, OutOfMemory, RunError, Service,
+    Arena, ArenaOptions, Body, Fibers, LinesMoved, Machine, OutOfMemory, RunError, Service,
     cold::{Arc, Mutex},
     fiber::StackPool,
 };
@@ -163,13 +163,13 @@ impl Machine for Simulated {
 
     fn run_fibers<'a>(
         &self,
-        fibers: usize,
+        fibers: Fibers,
         bodies: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
-        let (workers, fibers) = (bodies.len(), fibers.max(1));
+        let workers = bodies.len();
         let total = workers + services.len();
-        let available = (self.description.cores() * fibers).min(MAX_CORES);
+        let available = (self.description.cores() * fibers.count()).min(MAX_CORES);
         if workers > available || total > MAX_CORES {
             return Err(RunError::TooManyCores { asked: total, available });
         }
@@ -189,7 +189,8 @@ impl Machine for Simulated {
         let mut world =
             World::new(model, self.arena.clone(), past.fills, hz, self.options.lookahead)
                 .map_err(|e| RunError::System(format!("the modelled caches: {e}")))?;
-        world.crews = Crews::of(workers, fibers);
+        world.crews = Crews::of(workers, fibers, &self.arena)
+            .map_err(|e| RunError::System(format!("the stacks of fibers that move: {e}")))?;
         let world = Rc::new(world);
         world.counter.set(past.counter);
         let chance = |i: usize| shuffle(self.options.seed ^ shuffle(past.runs << 32 | i as u64));

@@ -324,6 +324,27 @@ impl Core for ExploredCore {
         }
     }
 
+    fn host(&self) -> Option<usize> {
+        self.scheduler.host(self.id)
+    }
+
+    /// Leaves its crew and joins another one. It is a step. The scheduler chooses this fiber again when no other one holds
+    /// that crew.
+    fn move_to(&self, to: usize) {
+        let scheduler = &*self.scheduler;
+        if scheduler.host(self.id) == Some(to) {
+            return;
+        }
+        self.step();
+        scheduler.trace.note(self.id, Operation::Move, 0, to as u64);
+        if scheduler.tearing_down() {
+            return scheduler.move_to(self.id, to);
+        }
+        self.has_told();
+        scheduler.move_to(self.id, to);
+        self.hand_over();
+    }
+
     /// Reads the clock. It is a step, because the result depends on what other cores did before.
     fn now(&self) -> u64 {
         self.step();

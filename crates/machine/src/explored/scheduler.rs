@@ -323,6 +323,19 @@ impl Scheduler {
         self.crews.has_several()
     }
 
+    /// Returns the number of the core that executes fiber `id`, if fibers can move.
+    pub fn host(&self, id: usize) -> Option<usize> {
+        self.crews.host(id)
+    }
+
+    /// Moves fiber `id` to the crew of core `to`.
+    pub fn move_to(&self, id: usize, to: usize) {
+        if let Some(list) = &self.list {
+            list.moved.set(true);
+        }
+        self.crews.move_to(id, to);
+    }
+
     /// Returns true if core `id` can execute an operation now.
     fn is_ready(&self, id: usize) -> bool {
         self.cores[id].state.get() == State::Ready && self.crews.allows(id)

@@ -82,6 +82,8 @@ pub(super) struct List {
     counted: Cell<u64>,
     /// Set if the running core has backed off.
     pub gave_way: Cell<bool>,
+    /// Set if the running core has moved.
+    pub moved: Cell<bool>,
     /// At the current switch: set if a time-out has come early (`early`), or if the next core had to be made
     /// ready first (`idled`).
     pub early: Cell<bool>,
@@ -106,6 +108,7 @@ impl List {
             own: (0..cores).map(|_| Cell::new(0)).collect(),
             counted: Cell::new(0),
             gave_way: Cell::new(false),
+            moved: Cell::new(false),
             early: Cell::new(false),
             idled: Cell::new(false),
             made: RefCell::default(),
@@ -118,7 +121,8 @@ impl List {
     }
 
     /// Returns the point at which core `core` hands over, at step `steps` of the run. A core that sleeps can do
-    /// so again without a step in between, so each sleep counts as a step.
+    /// so again without a step in between, so each sleep counts as a step. A core that has moved can end without one, so a
+    /// move counts as a further step.
     pub fn hands_over(
         &self,
         core: Option<usize>,
@@ -128,12 +132,14 @@ impl List {
     ) -> Handing {
         self.early.set(false);
         self.idled.set(false);
-        let gave_way = self.gave_way.take();
+        let moved = self.moved.take();
+        let gave_way = self.gave_way.take() || moved;
         let taken = steps - self.counted.replace(steps);
         let Some(id) = core else { return Handing { core, at: 0, forced: true } };
         let own = &self.own[id];
-        own.set(own.get() + taken + u64::from(sleeps));
-        Handing { core, at: own.get(), forced: gave_way || !can_go_on }
+        let at = own.get() + taken + u64::from(sleeps);
+        own.set(at + u64::from(moved));
+        Handing { core, at, forced: gave_way || !can_go_on }
     }
 
     /// Returns the switch that the list has for this point, if any.

@@ -30,6 +30,8 @@ pub enum Operation {
     Clock,
     /// Backed off.
     Pause,
+    /// Moved to another core.
+    Move,
 }
 
 /// One step of a run.
@@ -42,7 +44,7 @@ pub struct Step {
     /// Offset of the word in the arena, if it is in the arena.
     pub offset: Option<u64>,
     /// The value that was read (load, failed cas, wait, clock), written (store, cas), or replaced (swap,
-    /// fetch-add). For a pause, the number of ticks.
+    /// fetch-add). For a pause, the number of ticks. For a move, the number of the core.
     pub value: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Several fibers on a modelled core.
 
 use kilocore_simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
-use machine::{Body, Core, Machine, Place, RunError, Service, Word, cold::Arc};
+use machine::{Body, Core, Fibers, Machine, Place, RunError, Service, Word, cold::Arc};
 use std::cell::RefCell;
 
 fn graphite() -> Simulated {
@@ -35,7 +35,9 @@ fn ended_at(workers: usize, fibers: usize) -> u64 {
             }
         })
     };
-    machine.run_fibers(fibers, (0..workers).map(|_| work()).collect(), vec![]).expect("it ends");
+    machine
+        .run_fibers(Fibers::of_core(fibers), (0..workers).map(|_| work()).collect(), vec![])
+        .expect("it ends");
     machine.clock()
 }
 
@@ -67,7 +69,7 @@ fn fibers_of_a_core_wait_for_each_other_and_for_other_cores() {
             seen.0.borrow_mut().push(core.id());
         })
     });
-    machine.run_fibers(3, bodies.collect(), vec![]).expect("it ends");
+    machine.run_fibers(Fibers::of_core(3), bodies.collect(), vec![]).expect("it ends");
     let mut ids = ids.into_inner();
     ids.sort_unstable();
     assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
@@ -85,7 +87,7 @@ fn fibers_share_the_caches_of_their_core() {
             times.lock().expect("no panic").push(core.now() - begun);
         })
     });
-    machine.run_fibers(2, bodies.collect(), vec![]).expect("it ends");
+    machine.run_fibers(Fibers::of_core(2), bodies.collect(), vec![]).expect("it ends");
     let times = times.into_inner().expect("no panic");
     assert!(
         times[0] > 50 && times[1] <= 5,
@@ -107,7 +109,7 @@ fn a_fiber_that_lets_others_run_goes_on_when_they_wait() {
             }
         })
     });
-    graphite().run_fibers(2, bodies.collect(), vec![]).expect("it ends");
+    graphite().run_fibers(Fibers::of_core(2), bodies.collect(), vec![]).expect("it ends");
     let order = order.into_inner().expect("no panic");
     let first = order[0].0;
     let turns =
@@ -143,7 +145,7 @@ fn a_write_after_its_deadline_does_not_let_a_fiber_run_out_of_turn() {
         core.compute(8000);
         core.store(&words[0].line, &words[0].word, 1);
     });
-    machine.run_fibers(2, vec![computes, waits, writes], vec![]).expect("it ends");
+    machine.run_fibers(Fibers::of_core(2), vec![computes, waits, writes], vec![]).expect("it ends");
 }
 
 #[test]
@@ -155,10 +157,10 @@ fn a_deadlock_of_fibers_is_reported_and_a_panic_reaches_the_caller() {
             core.wait_while(&word.line, &word.word, |value| value == 0);
         })
     };
-    let outcome = machine.run_fibers(2, vec![stuck(), stuck()], vec![]);
+    let outcome = machine.run_fibers(Fibers::of_core(2), vec![stuck(), stuck()], vec![]);
     assert!(matches!(outcome, Err(RunError::Deadlock(who)) if who.len() == 2));
     let bodies = vec![body(|_| panic!("on purpose")), body(|core| core.compute(10))];
-    let run = || graphite().run_fibers(2, bodies, vec![]);
+    let run = || graphite().run_fibers(Fibers::of_core(2), bodies, vec![]);
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     assert_eq!(*caught.unwrap_err().downcast::<&str>().expect("a text"), "on purpose");
 }
@@ -179,7 +181,73 @@ fn services_run_beside_fibers_and_more_fibers_than_fit_are_refused() {
             core.wait_while(&ticks.line, &ticks.word, |value| value < 5);
         })
     };
-    machine.run_fibers(2, vec![wait(), wait(), wait()], vec![service]).expect("it ends");
+    machine
+        .run_fibers(Fibers::of_core(2), vec![wait(), wait(), wait()], vec![service])
+        .expect("it ends");
     let many = (0..1024 * 5).map(|_| body(|_| ())).collect();
-    assert!(matches!(machine.run_fibers(5, many, vec![]), Err(RunError::TooManyCores { .. })));
+    assert!(matches!(
+        machine.run_fibers(Fibers::of_core(5), many, vec![]),
+        Err(RunError::TooManyCores { .. })
+    ));
+}
+
+/// Runs `workers` fibers that begin on a core each and can move.
+fn run_moving(machine: &Simulated, workers: usize, act: impl Fn(&SimCore) + Sync) {
+    let bodies = (0..workers).map(|_| body(&act)).collect();
+    // SAFETY: nothing in the bodies of these tests is bound to a thread.
+    let fibers = unsafe { Fibers::that_move(1) };
+    machine.run_fibers(fibers, bodies, vec![]).expect("it ends");
+}
+
+#[test]
+fn a_fiber_that_moves_sits_on_the_other_tile_and_takes_turns_there() {
+    let machine = graphite();
+    let counted = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let Lonely { line, word } = &*counted;
+    run_moving(&machine, 16, |core| {
+        for _ in 0..10 {
+            core.move_to(5);
+            assert_eq!((core.host(), core.node()), (Some(5), 5));
+            let value = core.load(line, word);
+            core.compute(100);
+            core.store(line, word, value + 1);
+            core.move_to(core.id());
+            assert_eq!(core.node(), core.id());
+        }
+    });
+    assert_eq!(word.peek(), 160, "no increment is lost without atomic operations");
+}
+
+#[test]
+fn a_move_costs_what_the_lines_cost_that_follow_the_fiber() {
+    let times = std::sync::Mutex::new(Vec::new());
+    run_moving(&graphite(), 2, |core| {
+        if core.id() == 0 {
+            for to in [1, 0, 1, 0] {
+                let begun = core.now();
+                core.move_to(to);
+                times.lock().expect("no panic").push(core.now() - begun);
+            }
+        }
+    });
+    let times = times.into_inner().expect("no panic");
+    // The queue's line and eight lines of the stack come from the core that the fiber has left, one after the other on an
+    // in-order tile.
+    assert!(times[2..].iter().all(|time| (200..400).contains(time)), "{times:?}");
+}
+
+#[test]
+fn fibers_on_their_way_do_not_keep_a_deadlock_from_being_found() {
+    let machine = graphite();
+    let never = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let stuck = || {
+        body(|core| {
+            core.move_to(1 - core.id());
+            core.wait_while(&never.line, &never.word, |value| value == 0);
+        })
+    };
+    // SAFETY: nothing in the bodies is bound to a thread.
+    let fibers = unsafe { Fibers::that_move(1) };
+    let outcome = machine.run_fibers(fibers, vec![stuck(), stuck()], vec![]);
+    assert!(matches!(outcome, Err(RunError::Deadlock(who)) if who.len() == 2));
 }

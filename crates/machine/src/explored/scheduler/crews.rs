@@ -2,39 +2,56 @@
 //!
 //! So a crew has a holder while one of its fibers is between two such points, and the scheduler chooses no other fiber
 //! of the crew meanwhile. Fibers of different crews interleave as cores do.
+//!
+//! A fiber that moves leaves its crew and belongs to another one from then on.
 
+use crate::Fibers;
 use std::cell::Cell;
 
 /// The workers of a run by crew.
 pub(in crate::explored) struct Crews {
-    workers: usize,
-    /// Number of fibers of a crew.
-    fibers: usize,
+    fibers: Fibers,
+    /// Number of the crew of each worker.
+    crews: Vec<Cell<usize>>,
     /// Worker that holds the crew, by crew.
     holders: Vec<Cell<Option<usize>>>,
 }
 
 impl Crews {
-    /// Divides workers into crews of `fibers` workers each. The last crew can be smaller.
-    pub fn of(workers: usize, fibers: usize) -> Crews {
-        let fibers = fibers.max(1);
-        let holders = (0..workers.div_ceil(fibers)).map(|_| Cell::new(None)).collect();
-        Crews { workers, fibers, holders }
+    /// Divides workers into crews. The last crew can be smaller.
+    pub fn of(workers: usize, fibers: Fibers) -> Crews {
+        let holders = (0..workers.div_ceil(fibers.count())).map(|_| Cell::new(None)).collect();
+        let crews = (0..workers).map(|id| Cell::new(id / fibers.count())).collect();
+        Crews { fibers, crews, holders }
     }
 
     /// Returns the number of workers.
     pub fn workers(&self) -> usize {
-        self.workers
+        self.crews.len()
     }
 
-    /// Returns true if cores have several fibers.
+    /// Returns true if cores can have several fibers.
+    #[inline]
     pub fn has_several(&self) -> bool {
-        self.fibers > 1
+        self.fibers.count() > 1 || self.fibers.can_move()
     }
 
     /// Returns the holder of the crew of core `id`. Services have no crew.
     fn holder(&self, id: usize) -> Option<&Cell<Option<usize>>> {
-        self.holders.get(id / self.fibers).filter(|_| id < self.workers)
+        self.crews.get(id).map(|crew| &self.holders[crew.get()])
+    }
+
+    /// Returns the number of the crew of worker `id`, if workers can move.
+    pub fn host(&self, id: usize) -> Option<usize> {
+        self.crews.get(id).filter(|_| self.fibers.can_move()).map(Cell::get)
+    }
+
+    /// Makes worker `id` leave its crew and belong to crew `to`.
+    pub fn move_to(&self, id: usize, to: usize) {
+        assert!(self.fibers.can_move(), "the fibers of this run cannot move");
+        assert!(to < self.holders.len(), "core {to} of {}", self.holders.len());
+        self.leave(id);
+        self.crews[id].set(to);
     }
 
     /// Returns true if no other fiber of the crew holds it.

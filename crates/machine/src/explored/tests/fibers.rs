@@ -16,7 +16,7 @@ fn sum(machine: &Explored, fibers: usize, between: impl Fn(&ExploredCore) + Sync
             }
         })
     });
-    machine.run_fibers(fibers, bodies.collect(), vec![]).unwrap();
+    machine.run_fibers(Fibers::of_core(fibers), bodies.collect(), vec![]).unwrap();
     words[0].peek() + words[1].peek()
 }
 
@@ -56,7 +56,7 @@ fn fibers_of_a_core_wait_for_each_other() {
                     core.fetch_add(&(), &words[1], 1);
                 })
             });
-            machine.run_fibers(2, bodies.collect(), vec![]).unwrap();
+            machine.run_fibers(Fibers::of_core(2), bodies.collect(), vec![]).unwrap();
             assert_eq!(words[1].peek(), 4);
         }
     }
@@ -65,7 +65,7 @@ fn fibers_of_a_core_wait_for_each_other() {
 #[test]
 fn a_followed_schedule_of_fibers_is_the_same_run() {
     let options = |seed| ExploredOptions { seed, trace: true, ..ExploredOptions::default() };
-    for seed in 0..20 {
+    for seed in 0..100 {
         let machine = Explored::new(options(seed)).unwrap();
         let first = sum(&machine, 2, |core| core.switch_fiber());
         let switches = machine.switches();
@@ -73,5 +73,46 @@ fn a_followed_schedule_of_fibers_is_the_same_run() {
         other.follow(switches);
         assert_eq!(sum(&other, 2, |core| core.switch_fiber()), first, "seed {seed}");
         assert_eq!(other.trace_hash(), machine.trace_hash(), "seed {seed}");
+
+        let moving = Explored::new(options(seed)).unwrap();
+        let first = sum_on(&moving, |id| (id + 1) % 3);
+        let other = Explored::new(options(seed)).unwrap();
+        other.follow(moving.switches());
+        assert_eq!(sum_on(&other, |id| (id + 1) % 3), first, "seed {seed}");
+        assert_eq!(other.trace_hash(), moving.trace_hash(), "seed {seed}");
+    }
+}
+
+/// Runs bodies as fibers that move.
+fn run_moving(machine: &Explored, bodies: Vec<Body<'_, Explored>>) {
+    // SAFETY: nothing in the bodies of these tests is bound to a thread.
+    machine.run_fibers(unsafe { Fibers::that_move(1) }, bodies, vec![]).unwrap();
+}
+
+/// Three fibers increment a word by a load and a store. They move to core `to(id)` for that.
+fn sum_on(machine: &Explored, to: impl Fn(usize) -> usize + Sync) -> u64 {
+    let words = words::<1>(machine);
+    let bodies = (0..3).map(|id: usize| {
+        let (words, to) = (&words, &to);
+        body(move |core| {
+            for _ in 0..3 {
+                core.move_to(to(id));
+                let value = core.load(&(), &words[0]);
+                core.store(&(), &words[0], value + 1);
+                core.move_to(id);
+            }
+            assert_eq!(core.host(), Some(id));
+        })
+    });
+    run_moving(machine, bodies.collect());
+    words[0].peek()
+}
+
+#[test]
+fn fibers_that_move_to_one_core_take_turns_there() {
+    for schedule in SCHEDULES {
+        assert_eq!(first_failure(schedule, 300, |machine| sum_on(machine, |_| 1) < 9), None);
+        let apart = first_failure(schedule, 300, |machine| sum_on(machine, |id| id) < 9);
+        assert!(apart.is_some(), "on their own cores they interleave");
     }
 }
