@@ -32,7 +32,7 @@ pub use layout::{ColumnSpan, RowLayout};
 pub use packed::{Fields, push_variable, variable};
 pub use partitioning::Partitioning;
 pub use plan::Planned;
-pub use procedure::{Client, Conservation, Loader, Workload};
+pub use procedure::{Client, Conservation, Loader, MayMove, Movable, Workload};
 pub use range::{
     ByteRange, Direction, KeyRange, ReversedByteRange, ReversedRange, byte_key_after,
     byte_key_before,

@@ -26,6 +26,10 @@ pub trait Workload: Send + Sync + 'static {
     /// needs no copy of the loop for each protocol.
     const COMPILED: bool = true;
 
+    /// Promise that the clients can move between threads while they run a procedure. It is none unless the workload
+    /// [says so](MayMove). Without it the workload does not run where transactions move (data-oriented execution).
+    const MOVABLE: Option<Movable> = None;
+
     /// Returns the tables, in the order of their numbers.
     fn schema(&self) -> Schema;
 
@@ -60,6 +64,28 @@ pub trait Workload: Send + Sync + 'static {
     /// access to a row whether it will write it. Locks then cannot form a deadlock.
     fn in_key_order(&self) -> bool {
         false
+    }
+}
+
+/// Says that the procedures of a workload can move between threads.
+///
+/// Under data-oriented execution a procedure can be on another thread after each access than before it. [`Send`] is not
+/// enough: it speaks of what a client holds between procedures, and not of what lies on the stack during an access.
+///
+/// # Safety
+/// While [`Client::run`] calls its [`Access`], the frames of `run` and of what it calls hold nothing that is bound to a thread: no
+/// guard of a lock that its thread must release, no reference to a thread-local variable, and no value that others on the
+/// same thread share without synchronisation.
+pub unsafe trait MayMove: Workload {}
+
+/// Proof that a workload [may move](MayMove). For [`Workload::MOVABLE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Movable(());
+
+impl Movable {
+    /// Returns the proof for `W`.
+    pub const fn of<W: MayMove>() -> Movable {
+        Movable(())
     }
 }
 

@@ -27,6 +27,7 @@ mod cell;
 mod distinct;
 mod index_choice;
 pub mod micro;
+mod movable;
 mod options;
 pub mod registry;
 pub mod smallbank;

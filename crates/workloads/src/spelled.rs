@@ -278,6 +278,8 @@ impl<W: Workload> Spelled<W> {
 
 impl<W: Workload> Workload for Spelled<W> {
     type Client = SpelledClient<W::Client>;
+    // The frames of this wrapper hold only buffers of their own and references.
+    const MOVABLE: Option<txn::Movable> = W::MOVABLE;
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {

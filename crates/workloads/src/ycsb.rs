@@ -93,6 +93,7 @@ impl Listed for Ycsb {
 
 impl Workload for Ycsb {
     type Client = YcsbClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         let field = match self.options.add {

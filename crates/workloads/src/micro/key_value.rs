@@ -129,6 +129,7 @@ impl Listed for KeyValue {
 
 impl Workload for KeyValue {
     type Client = KeyValueClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         let kind = match self.options.strings {

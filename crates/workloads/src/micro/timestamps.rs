@@ -26,6 +26,7 @@ impl Listed for Timestamps {
 
 impl Workload for Timestamps {
     type Client = TimestampsClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         Schema::default()

@@ -267,6 +267,7 @@ impl Listed for SmallBank {
 
 impl Workload for SmallBank {
     type Client = SmallBankClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         let table = |name: &str, column: &str, kind| {

@@ -138,6 +138,7 @@ impl Listed for Tatp {
 
 impl Workload for Tatp {
     type Client = TatpClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         use ColumnType::{Bytes, I64, U64};

@@ -148,6 +148,7 @@ impl Listed for Tpcb {
 
 impl Workload for Tpcb {
     type Client = TpcbClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         use ColumnType::{Bytes, I64, U64};

@@ -132,6 +132,7 @@ impl Listed for Tpcc {
 
 impl Workload for Tpcc {
     type Client = TpccClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         let tables =

@@ -98,6 +98,7 @@ impl Listed for TpccAccesses {
 
 impl Workload for TpccAccesses {
     type Client = TpccAccessesClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {

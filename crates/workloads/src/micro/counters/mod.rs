@@ -330,6 +330,7 @@ impl Listed for Counters {
 
 impl Workload for Counters {
     type Client = CountersClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     fn schema(&self) -> Schema {
         let table = |name: String, columns: [&str; 2]| {

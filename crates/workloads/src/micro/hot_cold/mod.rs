@@ -245,6 +245,7 @@ impl Listed for HotCold {
 
 impl Workload for HotCold {
     type Client = HotColdClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {

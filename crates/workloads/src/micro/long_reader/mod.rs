@@ -171,6 +171,7 @@ impl Listed for LongReader {
 
 impl Workload for LongReader {
     type Client = LongReaderClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
 
     const COMPILED: bool = false;
 

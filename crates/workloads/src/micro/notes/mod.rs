@@ -229,6 +229,7 @@ impl Listed for Notes {
 
 impl Workload for Notes {
     type Client = NotesClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {

@@ -198,6 +198,7 @@ impl Listed for Ranges {
 
 impl Workload for Ranges {
     type Client = RangesClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {

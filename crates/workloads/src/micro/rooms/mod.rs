@@ -251,6 +251,7 @@ impl Listed for Rooms {
 
 impl Workload for Rooms {
     type Client = RoomsClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {

@@ -163,6 +163,7 @@ impl Listed for Sites {
 
 impl Workload for Sites {
     type Client = SitesClient;
+    const MOVABLE: Option<txn::Movable> = Some(txn::Movable::of::<Self>());
     const COMPILED: bool = false;
 
     fn schema(&self) -> Schema {
