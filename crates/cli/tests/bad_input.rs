@@ -59,6 +59,13 @@ fn architectures_and_partitions() {
     let words = "run ycsb --arch delegation --cc NO_WAIT --cores 2 --servers";
     refused(&format!("{words} 0"), &["'0'", "--servers", "from 1"]);
     refused(&format!("{words} 2"), &["--servers is 2;", "allowed on 2 cores: 1 to 1"]);
+    let pair = &["SILO cannot run under data_oriented", "supported there: DL_DETECT, NO_WAIT"];
+    refused("run ycsb --arch data_oriented --cc NO_WAIT,SILO --cores 1", pair);
+    let words = "run ycsb --arch data_oriented --cc NO_WAIT --cores 2 --servers 1";
+    refused(words, &["data_oriented has no servers", "delegation"]);
+    let words =
+        "run tpcc --arch data_oriented --cc NO_WAIT --warehouses 4 --partitions 3 --cores 2";
+    refused(words, &["--partitions is 3; allowed: 1 to 2, the number of cores"]);
     refused("run ycsb --servers 1", &["--servers 1", "shared_everything has no", "delegation"]);
     refused("explore ycsb --servers 1", &["--servers 1", "shared_everything has no servers"]);
     let words = "run tpcc --arch delegation --warehouses 4 --partitions 3 --servers 2 --cores 4 --machine graphite";

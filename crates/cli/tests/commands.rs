@@ -323,6 +323,27 @@ fn delegated_work_is_certified() {
     }
 }
 
+/// Under data-oriented execution transactions move between the threads of a native run too.
+#[test]
+fn transactions_that_move_are_certified() {
+    let words = "--architecture data_oriented --certify --seconds 0.002 --warm-up 0 --json -";
+    let ycsb = "run ycsb --scattered --records 400 --read-ratio 0.5 --partitions 4 --cc NO_WAIT";
+    let tpcc = "run tpcc --warehouses 3 --items 100 --machine graphite --cores 4 --cc DL_DETECT";
+    let runs = [
+        (format!("{ycsb} --cores 2"), 2),
+        (format!("{ycsb} --cores 3 --fibers 2 --machine haswell-ex"), 3),
+        (tpcc.to_owned(), 3),
+    ];
+    for (run, owners) in runs {
+        let output = kilocore(format!("{run} {words}").split_whitespace());
+        let records: serde_json::Value = serde_json::from_str(&text(&output)).unwrap();
+        let record = records.as_array().map_or(&records, |all| &all[0]);
+        assert_eq!(record["architecture"], "data_oriented");
+        assert_eq!(record["architecture_options"]["partitions"], owners);
+        assert_eq!(record["certificate"]["strict"], "pass", "{record}");
+    }
+}
+
 #[test]
 fn lists_name_everything() {
     let list = text(&kilocore(["list"]));

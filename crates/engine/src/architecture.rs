@@ -1,7 +1,7 @@
 //! The interface of an architecture. An architecture decides which core executes an access, and how cores are
 //! synchronized physically.
 
-use crate::{EngineError, EngineOptions, rows::Sites, site::LocalSite};
+use crate::{EngineError, EngineOptions, assignment::Assignment, rows::Sites, site::LocalSite};
 use machine::{Machine, Service, cold::Arc, mailbox::Mailboxes};
 use protocols::{Delegated, Protocol};
 use storage::Store;
@@ -22,9 +22,21 @@ pub struct ArchitectureDeclaration {
     /// Set if the architecture isolates transactions itself. Then only protocols that do not isolate them run under it
     /// ([`Protocol::ISOLATES`]), and the pair promises strict serializability.
     pub isolates: bool,
-    /// Set if cores do work for the transactions of other cores. Then only protocols run under it that can leave work to the
+    /// The cores that work on an owner's metadata.
+    pub work: OwnersWork,
+}
+
+/// The cores that work on the metadata of an owner: its locks, or the words that its transactions validate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnersWork {
+    /// Any core.
+    Shared,
+    /// The core of the owner, which serves the transactions of other cores. Only protocols run so that can leave work to the
     /// owner of a record ([`Protocol::DELEGATED`]).
-    pub delegates: bool,
+    Served,
+    /// The core of the owner, to which transactions move. Only protocols run so that leave all work on metadata to the
+    /// owner, and only workloads whose procedures may move ([`txn::Movable`]).
+    Visited,
 }
 
 /// An architecture under protocol `P`. It has owners of data, and it decides which of their sites executes an
@@ -56,6 +68,11 @@ pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
 
     /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
+
+    /// Returns the table of the cores that have the owners, if sessions move to them.
+    fn assignment(&self) -> Option<&Assignment<M>> {
+        None
+    }
 
     /// Returns the mailboxes of the servers that a run must have, if work is delegated to servers.
     fn mailboxes(&self) -> Option<&Mailboxes<M>> {

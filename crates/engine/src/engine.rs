@@ -2,7 +2,7 @@
 //! does not.
 
 use crate::{
-    architecture::Architecture,
+    architecture::{Architecture, OwnersWork},
     log::{CommitSink, Log, SinkError},
     pair::pair,
     rows::Rows,
@@ -73,7 +73,8 @@ pub enum EngineError {
         /// Names of the protocols that the architecture supports.
         supported: Vec<&'static str>,
     },
-    /// The architecture delegates work, and the protocol, with the options that were given, does not leave work to others.
+    /// The core of an owner works on its metadata, and the protocol, with the options that were given, does not leave that work
+    /// to it.
     NotDelegated {
         /// Name of the architecture.
         architecture: &'static str,
@@ -81,6 +82,11 @@ pub enum EngineError {
         protocol: &'static str,
         /// Names of the protocols that the architecture supports.
         supported: Vec<&'static str>,
+    },
+    /// Transactions move between cores, and nobody has promised that the workload's procedures can.
+    NotMovable {
+        /// Name of the architecture.
+        architecture: &'static str,
     },
     /// The number of partitions is not possible.
     Partitions {
@@ -117,9 +123,16 @@ impl fmt::Display for EngineError {
                 };
                 write!(
                     f,
-                    "{protocol}{of} cannot run under {architecture}, where the owner of a record does work for others; \
+                    "{protocol}{of} cannot run under {architecture}, where the core that owns a record works on its metadata; \
                      supported there: {}, with the usual place, form and time of their locks",
                     supported.join(", ")
+                )
+            }
+            EngineError::NotMovable { architecture } => {
+                write!(
+                    f,
+                    "{architecture} moves procedures between threads, and this workload does not say that its own can move; \
+                     allowed: workloads with Workload::MOVABLE"
                 )
             }
             EngineError::Partitions { given, most } => {
@@ -225,6 +238,14 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
 
     /// Returns the background work that a run should do on service cores.
     fn services(&self) -> Vec<Service<'_, M>>;
+
+    /// Returns true if sessions move to the cores that own what they access. A run of several sessions must then be one in which
+    /// fibers [move](machine::Fibers::that_move), and the procedures must be [allowed to](txn::Movable).
+    fn moves_sessions(&self) -> bool;
+
+    /// Gives owner number `owner` to core number `to` of the run, if sessions move. The other sessions go on meanwhile. To be called
+    /// by a fiber that can move and has no transaction. It stays on the core that had the owner.
+    fn reassign(&self, core: &M::Core, owner: usize, to: usize);
 
     /// Returns the mailboxes of the servers, if the architecture delegates work. A run of several sessions must then have
     /// their [servers](Mailboxes::serve).
@@ -379,6 +400,16 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 
     fn services(&self) -> Vec<Service<'_, M>> {
         self.architecture.services()
+    }
+
+    fn moves_sessions(&self) -> bool {
+        A::DECLARED.work == OwnersWork::Visited
+    }
+
+    fn reassign(&self, core: &M::Core, owner: usize, to: usize) {
+        if let Some(assignment) = self.architecture.assignment() {
+            assignment.reassign(core, owner, to);
+        }
     }
 
     fn mailboxes(&self) -> Option<&Mailboxes<M>> {

@@ -10,11 +10,14 @@
 //!   them.
 
 mod architecture;
+mod assignment;
 mod bound_protocol;
+mod data_oriented;
 mod delegation;
 mod engine;
 mod log;
 mod options;
+mod owned_sites;
 mod owner;
 mod pair;
 mod partitioned_serial;
@@ -26,7 +29,7 @@ mod several_sites;
 mod shared_everything;
 mod site;
 
-pub use architecture::ArchitectureDeclaration;
+pub use architecture::{ArchitectureDeclaration, OwnersWork};
 pub use engine::{Dataset, Engine, EngineError, EngineOptions, TypedEngine};
 pub use log::{Commit, CommitSink, LoggedWrite, SinkError, Ticket};
 pub use options::ACCESS_KNOBS;

@@ -1,6 +1,6 @@
 //! The pairs of a protocol and an architecture: those that are supported, and what each promises.
 
-use crate::{ArchitectureDeclaration, EngineError};
+use crate::{ArchitectureDeclaration, EngineError, OwnersWork};
 use machine::Native;
 use protocols::{
     Declaration, Delegated, Isolation, Protocol, ProtocolOptions,
@@ -22,8 +22,8 @@ pub fn pair(
         }
         return Ok(Declaration { isolation: Isolation::Serializable, strict: true, ..protocol });
     }
-    if architecture.delegates {
-        let supported = delegating();
+    if architecture.work != OwnersWork::Shared {
+        let supported = leaving_work(architecture.work);
         if !supported.contains(&protocol.name) {
             let (architecture, protocol) = (architecture.name, protocol.name);
             return Err(EngineError::NotDelegated { architecture, protocol, supported });
@@ -46,20 +46,24 @@ fn bare() -> Vec<&'static str> {
     bare.map(|declared| declared.name).collect()
 }
 
-/// Returns the names of the protocols that leave work to the owner of a record.
-pub(crate) fn delegating() -> Vec<&'static str> {
-    struct Delegates;
-    impl Visitor<Native> for Delegates {
+/// Returns the names of the protocols that leave as much work to the owner of a record as `work` demands.
+pub(crate) fn leaving_work(work: OwnersWork) -> Vec<&'static str> {
+    struct Leaves(OwnersWork);
+    impl Visitor<Native> for Leaves {
         type Output = bool;
         fn visit<P: Protocol<Native>>(self) -> bool {
-            P::DELEGATED != Delegated::Nothing
+            match self.0 {
+                OwnersWork::Shared => true,
+                OwnersWork::Served => P::DELEGATED != Delegated::Nothing,
+                OwnersWork::Visited => P::DELEGATED == Delegated::Metadata,
+            }
         }
     }
     let options = ProtocolOptions { owned_metadata: true, ..ProtocolOptions::default() };
     let names =
         registry::declarations::<Native>(&options).into_iter().map(|declared| declared.name);
     names
-        .filter(|name| with_protocol(name, &options, Delegates).is_ok_and(|delegates| delegates))
+        .filter(|name| with_protocol(name, &options, Leaves(work)).is_ok_and(|leaves| leaves))
         .collect()
 }
 

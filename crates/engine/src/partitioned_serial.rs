@@ -25,7 +25,7 @@
 
 use crate::{
     EngineError, EngineOptions,
-    architecture::{Architecture, ArchitectureDeclaration, DirectSites},
+    architecture::{Architecture, ArchitectureDeclaration, DirectSites, OwnersWork},
     owner::{Owner, arena_of},
     rows::{Place, RangeSites, Sites},
     site::{LocalSite, Site},
@@ -45,7 +45,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     source: "Trireme 2.2, 3.3; H-Store (Kallman et al. 2008)",
     sites: None,
     isolates: true,
-    delegates: false,
+    work: OwnersWork::Shared,
 };
 
 /// Largest number of partitions. An owner takes a quarter of a megabyte before it has rows.

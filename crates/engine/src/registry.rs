@@ -4,9 +4,9 @@
 //! hardware, compiled here once for all programs. [`create`] makes engines on any machine.
 
 use crate::{
-    architecture::{Architecture, ArchitectureDeclaration},
+    architecture::{Architecture, ArchitectureDeclaration, OwnersWork},
     engine::{Engine, EngineError, EngineOf, EngineOptions, TypedEngine},
-    pair::{delegating, pair},
+    pair::{leaving_work, pair},
 };
 use machine::{Machine, Native, cold::Arc};
 use protocols::{
@@ -85,6 +85,7 @@ registry! {
     several_sites::SeveralSites,
     partitioned_serial::PartitionedSerial,
     delegation::Delegation,
+    data_oriented::DataOriented,
 }
 
 const fn supported<M: Machine, P: Protocol<M>, A: Architecture<M, P>>() -> bool {
@@ -108,14 +109,15 @@ fn refused<M: Machine, P: Protocol<M>>(
     let form = EngineError::NotDelegated {
         architecture: architecture.name,
         protocol: declared.name,
-        supported: delegating(),
+        supported: leaving_work(architecture.work),
     };
     pair(architecture, declared).err().unwrap_or(form)
 }
 
 /// Returns the options with the form of metadata that the architecture needs.
 fn fitted(architecture: &str, options: &ProtocolOptions) -> ProtocolOptions {
-    let owned_metadata = declaration(architecture).is_ok_and(|declared| declared.delegates);
+    let owned_metadata =
+        declaration(architecture).is_ok_and(|declared| declared.work != OwnersWork::Shared);
     ProtocolOptions { owned_metadata, ..options.clone() }
 }
 

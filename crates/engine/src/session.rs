@@ -1,7 +1,7 @@
 //! One worker's access to the database.
 
 use crate::{
-    architecture::{Architecture, DirectSites},
+    architecture::{Architecture, DirectSites, OwnersWork},
     log::Ticket,
     rows::{Rows, Sites, Work},
 };
@@ -48,6 +48,10 @@ pub trait Session: Access {
 
     /// Returns true if the protocol plans accesses, so that [`Start::plan`] has an effect.
     fn plans(&self) -> bool;
+
+    /// Returns true if an access can end on another thread than it began. If a procedure panics then, the caller must catch the
+    /// panic and roll the attempt back before it lets the panic go on.
+    fn changes_threads(&self) -> bool;
 
     /// Commits the attempt. On failure it rolls the attempt back and returns the reason.
     fn commit(&mut self) -> Result<(), Abort>;
@@ -431,6 +435,11 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
         P::PLANS
     }
 
+    #[inline]
+    fn changes_threads(&self) -> bool {
+        const { !M::MODELLED && matches!(A::DECLARED.work, OwnersWork::Visited) }
+    }
+
     fn in_transaction(&self) -> bool {
         self.rows.is_open()
     }
@@ -478,8 +487,9 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
 
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Drop for SessionOf<'_, M, P, A> {
     fn drop(&mut self) {
-        // A panic in a procedure unwinds through here. No lock must stay held.
-        if self.rows.is_open() {
+        // A panic in a procedure unwinds through here. No lock must stay held. A session that changes threads could not roll back
+        // now, and has done it before, unless the engine itself has panicked.
+        if self.rows.is_open() && !(self.changes_threads() && std::thread::panicking()) {
             self.work().rollback();
         }
         self.work().release_values();

@@ -11,7 +11,7 @@
 
 use crate::{
     EngineError, EngineOptions,
-    architecture::{Architecture, ArchitectureDeclaration, DirectSites},
+    architecture::{Architecture, ArchitectureDeclaration, DirectSites, OwnersWork},
     owner::Owner,
     rows::{Place, Sites},
     site::{LocalSite, Site},
@@ -28,7 +28,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     source: "after hardware islands (Porobic 2016, chapter 3), without their messages",
     sites: Some(OWNERS),
     isolates: false,
-    delegates: false,
+    work: OwnersWork::Shared,
 };
 
 /// Number of owners of data.

@@ -3,7 +3,7 @@
 
 use crate::{
     EngineError, EngineOptions,
-    architecture::{Architecture, ArchitectureDeclaration, DirectSites},
+    architecture::{Architecture, ArchitectureDeclaration, DirectSites, OwnersWork},
     owner::Owner,
     rows::{Place, Sites},
     site::{LocalSite, Site},
@@ -20,7 +20,7 @@ pub(crate) const DECLARATION: ArchitectureDeclaration = ArchitectureDeclaration 
     source: "Trireme 3.1; the architecture of DBx1000",
     sites: Some(1),
     isolates: false,
-    delegates: false,
+    work: OwnersWork::Shared,
 };
 
 /// The one owner.

@@ -7,6 +7,7 @@ use crate::measure::{Interval, WorkerReport};
 use crate::timeline::Meter;
 use engine::{Session, Start};
 use machine::{Category, Core, Word};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use txn::{Abort, AbortReason, Client, Planned};
 
 /// Duration of a worker's loop.
@@ -217,6 +218,7 @@ impl Pace {
 struct Declared {
     locks_partitions: bool,
     plans: bool,
+    changes_threads: bool,
     partitions: Vec<u64>,
     plan: Vec<Planned>,
 }
@@ -225,7 +227,9 @@ impl Declared {
     /// Creates the declarations that have an effect in `session`.
     fn to<S: Session + ?Sized>(session: &S) -> Declared {
         let (locks_partitions, plans) = (session.locks_partitions(), session.plans());
-        Declared { locks_partitions, plans, partitions: Vec::new(), plan: Vec::new() }
+        let changes_threads = session.changes_threads();
+        let (partitions, plan) = (Vec::new(), Vec::new());
+        Declared { locks_partitions, plans, changes_threads, partitions, plan }
     }
 
     /// Asks `client` for the declarations of the procedure that it has drawn.
@@ -239,7 +243,8 @@ impl Declared {
             self.plan.clear();
             client.plan(&mut self.plan);
         }
-        Drawn { partitions: &self.partitions, plan: &self.plan, intended }
+        let changes_threads = self.changes_threads;
+        Drawn { partitions: &self.partitions, plan: &self.plan, intended, changes_threads }
     }
 }
 
@@ -252,6 +257,8 @@ struct Drawn<'a> {
     plan: &'a [Planned],
     /// Intended begin of the procedure.
     intended: u64,
+    /// Set if the procedure can end on another thread than it began.
+    changes_threads: bool,
 }
 
 /// Result of a turn of a transaction.
@@ -267,6 +274,22 @@ enum Outcome {
     },
 }
 
+/// Runs the drawn procedure once. If it panics, rolls the attempt back before the panic goes on. A thread counts its panics, so
+/// the attempt cannot move to other threads while the stack unwinds.
+#[inline(never)]
+fn run_caught<S: Session + ?Sized, L: Client>(
+    client: &mut L,
+    session: &mut S,
+) -> Result<(), Abort> {
+    match catch_unwind(AssertUnwindSafe(|| client.run(session))) {
+        Ok(result) => result,
+        Err(payload) => {
+            session.rollback();
+            resume_unwind(payload)
+        }
+    }
+}
+
 /// Attempts the drawn procedure until it commits, will not be retried, or is put aside.
 #[inline(always)]
 fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
@@ -277,13 +300,14 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
     plan: &mut Loop<'_, W>,
     report: &mut WorkerReport,
 ) -> Outcome {
-    let Drawn { partitions, plan: accesses, intended } = drawn;
+    let Drawn { partitions, plan: accesses, intended, changes_threads } = drawn;
     let mut attempt = 0;
     loop {
         let read_only = client.read_only();
         session.begin(Start { attempt, read_only, partitions, plan: accesses });
         plan.watcher.began(session.priority());
-        let result = match client.run(session) {
+        let ran = if changes_threads { run_caught(client, session) } else { client.run(session) };
+        let result = match ran {
             Ok(()) => session.commit(),
             Err(abort) => {
                 session.rollback();

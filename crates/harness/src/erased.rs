@@ -11,7 +11,7 @@ use crate::{
 };
 use engine::{Dataset, Session};
 use machine::Machine;
-use txn::{Abort, Access, Client, Conservation, Planned, Workload};
+use txn::{Abort, Access, Client, Conservation, Movable, Planned, Workload};
 
 /// Identity of a worker in a run.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,9 @@ pub trait ErasedWorkload<M: Machine>: Dataset {
 
     /// Returns [`Workload::conservation`].
     fn conservation(&self) -> Option<Conservation>;
+
+    /// Returns [`Workload::MOVABLE`].
+    fn movable(&self) -> Option<Movable>;
 }
 
 impl<M: Machine, W: Workload> ErasedWorkload<M> for W {
@@ -113,5 +116,9 @@ impl<M: Machine, W: Workload> ErasedWorkload<M> for W {
 
     fn conservation(&self) -> Option<Conservation> {
         Workload::conservation(self)
+    }
+
+    fn movable(&self) -> Option<Movable> {
+        W::MOVABLE
     }
 }

@@ -91,7 +91,9 @@ impl<M: Machine> Measurement<'_, M> {
         let moved_before = self.machine.lines_moved().unwrap_or_default();
         let used_before = self.machine.arena().used();
         let seats = (self.plan.fibers, self.plan.servers);
-        run_workers(self.machine, self.engine, seats, bodies, self.services_of(&timeline))?;
+        let services = self.services_of(&timeline);
+        let movable = self.workload.movable();
+        run_workers(self.machine, self.engine, seats, movable, bodies, services)?;
         let wall_s = started.elapsed().as_secs_f64();
         let executed = self.machine.operations().map(|now| now - operations.unwrap_or(0));
         let moved = self.machine.lines_moved().map(|now| now - moved_before);

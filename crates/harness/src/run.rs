@@ -8,7 +8,7 @@ use crate::{
     erased::ErasedWorkload,
     measure::{Counts, WorkerReport},
     measurement::{Measurement, WorkerLoop},
-    serving::Seating,
+    serving::{Seating, check_movable},
     steadiness::{Rule, Steadiness},
     timeline::Ended,
 };
@@ -330,6 +330,7 @@ impl<M: Engines> Job<'_, M> {
     }
 
     fn engine(&self, machine: &Arc<M>) -> Result<Arc<dyn Engine<M>>, HarnessError> {
+        check_movable(&self.plan.architecture, self.workload.movable())?;
         let options = EngineOptions {
             access: self.plan.access,
             protocol: fitted(&self.plan.protocol_options, self.workload),

@@ -1,8 +1,10 @@
-//! Runs workers beside the servers of an architecture that delegates work ([`machine::mailbox`]).
+//! Runs workers as their architecture needs it: beside the servers of one that delegates work ([`machine::mailbox`]), or as fibers
+//! that move to the cores that own data.
 
-use engine::Engine;
+use engine::{Engine, EngineError, OwnersWork};
 use machine::{Body, Fibers, Machine, RunError, Service, mailbox::Mailboxes};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use txn::Movable;
 
 /// The cores of a run: where its workers and its servers are.
 ///
@@ -47,15 +49,39 @@ impl Seating {
     }
 }
 
+/// Fails if the architecture moves sessions and the workload does not say that its procedures can move.
+pub(crate) fn check_movable(
+    architecture: &str,
+    movable: Option<Movable>,
+) -> Result<(), EngineError> {
+    let declared = engine::registry::declaration(architecture)?;
+    match movable {
+        None if declared.work == OwnersWork::Visited => {
+            Err(EngineError::NotMovable { architecture: declared.name })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Runs the bodies of workers as [`Machine::run_fibers`] does, and servers beside them if the engine needs them. Body
-/// number `n` uses session number `n` of the engine and no other.
+/// number `n` uses session number `n` of the engine and no other. If sessions move, `movable` must be the promise of the workload
+/// whose procedures they run. [`check_movable`] has said before whether there is one.
 pub(crate) fn run_workers<'a, M: Machine>(
     machine: &M,
     engine: &'a dyn Engine<M>,
     (fibers, dedicated): (usize, Option<usize>),
+    movable: Option<Movable>,
     workers: Vec<Body<'a, M>>,
     services: Vec<Service<'a, M>>,
 ) -> Result<(), RunError> {
+    if engine.moves_sessions() {
+        movable.expect("it was checked when the engine was made");
+        // SAFETY: sessions move only inside accesses and at the begin and the end of attempts. `engine::data_oriented` says what
+        // the engine's frames hold then, and the workload promises the same of its procedures. The frames of the loop that
+        // runs them hold counts, inputs and references to shared values (`crate::drive`).
+        let fibers = unsafe { Fibers::that_move(fibers) };
+        return machine.run_fibers(fibers, workers, services);
+    }
     let Some(mailboxes) = engine.mailboxes() else {
         return machine.run_fibers(Fibers::of_core(fibers), workers, services);
     };

@@ -87,12 +87,14 @@ type Pair<'p> = (&'p str, &'p str);
 
 /// Pairs with architectures that store partitions apart: one isolates transactions itself, and in the others cores do work
 /// for each other.
-const APART: [Pair<'static>; 5] = [
+const APART: [Pair<'static>; 7] = [
     SERIAL,
     ("delegation", "NO_WAIT"),
     ("delegation", "2V_NO_WAIT"),
     ("delegation", "SILO"),
     ("delegation", "TICTOC"),
+    ("data_oriented", "NO_WAIT"),
+    ("data_oriented", "DL_DETECT"),
 ];
 
 /// The pair in which the architecture isolates transactions.

@@ -5,7 +5,7 @@ use super::numbers::whole;
 use crate::failure::Failure;
 use crate::suggestion;
 use engine::registry::{DEFAULT, declaration, declarations as architectures};
-use engine::{ArchitectureDeclaration, pair};
+use engine::{ArchitectureDeclaration, OwnersWork, pair};
 use protocols::{Declaration, ProtocolOptions};
 use workloads::registry::{Declaration as Workload, declarations as workloads};
 
@@ -122,8 +122,9 @@ pub fn check_servers(
     cores: &[usize],
 ) -> Result<(), Failure> {
     let Some(servers) = servers else { return Ok(()) };
-    if !known(architecture).delegates {
-        let allowed = architectures().into_iter().filter(|a| a.delegates).map(|a| a.name);
+    let serves = |architecture: &ArchitectureDeclaration| architecture.work == OwnersWork::Served;
+    if !serves(&known(architecture)) {
+        let allowed = architectures().into_iter().filter(serves).map(|a| a.name);
         let allowed: Vec<_> = allowed.collect();
         return Err(Failure::refused(format!(
             "--servers {servers}: {architecture} has no servers; allowed with --architecture {}",
@@ -144,7 +145,7 @@ pub fn check_servers(
 
 /// Returns true if the architecture has a server beside the workers of each core.
 pub fn serves_beside_workers(architecture: &str, servers: Option<u64>) -> bool {
-    known(architecture).delegates && servers.is_none()
+    known(architecture).work == OwnersWork::Served && servers.is_none()
 }
 
 /// Returns the arguments that name an architecture, its number of owners and its number of dedicated servers, with a space

@@ -4,7 +4,10 @@ use crate::arguments::{declarations, heeding, named_machines};
 use crate::failure::{Ending, Failure};
 use crate::screen;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
-use engine::{ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration, EngineError, pair};
+use engine::{
+    ACCESS_KNOBS, AccessOptions, ArchitectureDeclaration, EngineError, OwnersWork, pair,
+    registry::declaration,
+};
 use machine::Native;
 use protocols::faults;
 use protocols::{Declaration, Isolation, KNOBS, ProtocolOptions, registry};
@@ -134,9 +137,12 @@ fn reason(error: &EngineError) -> String {
         EngineError::Isolates { .. } => {
             "the architecture isolates transactions itself, and so do they".to_owned()
         }
-        EngineError::NotDelegated { .. } => {
-            "they leave no work to the core that owns a record".to_owned()
-        }
+        EngineError::NotDelegated { architecture, .. } => match declaration(architecture) {
+            Ok(ArchitectureDeclaration { work: OwnersWork::Visited, .. }) => {
+                "they do not leave all work on metadata to the core that owns a record".to_owned()
+            }
+            _ => "they leave no work to the core that owns a record".to_owned(),
+        },
         other => other.to_string(),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Terminal;
 use super::grouping::Group;
+use engine::registry::declaration;
 use harness::run_record::{RunRecord, Setting};
 use std::collections::BTreeMap;
 
@@ -43,9 +44,10 @@ pub(super) fn own_settings(record: &RunRecord) -> String {
 
 /// Returns whether all data of the run are one partition and the protocol or the architecture locks partitions.
 pub(super) fn is_one_partition(record: &RunRecord) -> bool {
+    let locks = declaration(&record.architecture).is_ok_and(|declared| declared.isolates);
     record.protocol_options.contains_key("older-at-partition")
         && record.protocol_options.get("partitions") == Some(&Setting::Text("1".into()))
-        || record.architecture_options.get("partitions") == Some(&Setting::Integer(1))
+        || locks && record.architecture_options.get("partitions") == Some(&Setting::Integer(1))
 }
 
 /// Returns the settings of a group's protocols, for the notes below its table.

@@ -5,8 +5,8 @@
 //! ([`crate::rows`]) defines what a row is and what is recorded. The architecture chooses the site that
 //! executes an access.
 
-mod delegated;
 mod locate;
+mod owned;
 mod ranges;
 mod special;
 
@@ -194,7 +194,7 @@ pub(crate) trait Site<'s, M: Machine> {
     fn forbid_beginning_before(&self, timestamp: u64);
 }
 
-pub(crate) use delegated::DelegatedSite;
+pub(crate) use owned::{OwnedSite, Way};
 
 /// A site whose data this core accesses directly.
 pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {

@@ -9,23 +9,26 @@ use super::{
 use crate::{
     assemble,
     back_off::BackOff,
-    drive::{Length, Loop, Watcher},
+    drive::{Length, Loop, Watcher, next_random},
     engines::Engines,
     erased::{ErasedWorkload, Identity},
     law,
     measure::WorkerReport,
     run::{HarnessError, fitted, owners},
-    serving::run_workers,
+    serving::{check_movable, run_workers},
     timeline::{Meter, Timeline},
 };
 use checker::Requirements;
-use engine::{Engine, EngineOptions, Session};
+use engine::{Engine, EngineOptions, OwnersWork, Session};
 use machine::{
-    Body, Explored, ExploredCore, Machine, Switch, Word,
+    Body, Core, Explored, ExploredCore, Machine, Switch, Word,
     cold::{Arc, Mutex},
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::{AbortReason, History, WorkerHistory};
+
+/// Number of times that a schedule gives an owner to another core.
+const REASSIGNMENTS: usize = 6;
 
 /// One schedule and the way in which it is judged.
 pub(super) struct Judgement<'a> {
@@ -75,6 +78,7 @@ impl Judgement<'_> {
         machine: &Arc<Explored>,
     ) -> Result<Arc<dyn Engine<Explored>>, HarnessError> {
         let exploration = self.exploration;
+        check_movable(&exploration.architecture, self.workload.movable())?;
         let options = EngineOptions {
             access: exploration.access,
             protocol: fitted(&exploration.protocol_options, self.workload),
@@ -93,12 +97,30 @@ impl Judgement<'_> {
         Ok(engine)
     }
 
-    /// Returns the largest number of owners. Under an architecture that delegates work each needs a core.
+    /// Returns the largest number of owners. Where cores own data, each owner needs a core.
     fn most_owners(&self) -> usize {
         let Exploration { architecture, workers, fibers, servers, .. } = self.exploration;
-        let delegates = engine::registry::declaration(architecture).is_ok_and(|a| a.delegates);
+        let declared = engine::registry::declaration(architecture);
+        let owned = declared.is_ok_and(|declared| declared.work != OwnersWork::Shared);
         let cores = workers.div_ceil(*fibers);
-        if delegates { servers.unwrap_or(cores) } else { usize::MAX }
+        if owned { servers.unwrap_or(cores) } else { usize::MAX }
+    }
+
+    /// Returns a body that gives owners to other cores while the workers run, in half of the schedules in which sessions move.
+    fn reassigning<'a>(&self, engine: &'a dyn Engine<Explored>) -> Option<Body<'a, Explored>> {
+        if !engine.moves_sessions() || !(self.seed / 2).is_multiple_of(2) {
+            return None;
+        }
+        let most = self.most_owners();
+        let owners = owners(self.exploration.partitions, self.workload, most).ok()? as usize;
+        let mut random = !self.seed;
+        Some(Box::new(move |core| {
+            for _ in 0..REASSIGNMENTS {
+                core.pause(next_random(&mut random) % 400);
+                let owner = next_random(&mut random) as usize % owners;
+                engine.reassign(core, owner, next_random(&mut random) as usize % most);
+            }
+        }))
     }
 
     fn is_recorded(&self) -> bool {
@@ -227,12 +249,14 @@ impl Judgement<'_> {
                 })
             })
             .chain(beside)
+            .chain(self.reassigning(engine))
             .collect();
         if let Some(switches) = self.how.switches {
             machine.follow(switches.to_vec());
         }
         let seats = (self.exploration.fibers, self.exploration.servers);
-        let run = || run_workers(machine, engine, seats, bodies, engine.services());
+        let movable = self.workload.movable();
+        let run = || run_workers(machine, engine, seats, movable, bodies, engine.services());
         let ended = catch_unwind(AssertUnwindSafe(run));
         if let Some(notes) = self.how.notes {
             *notes.steps.lock() = machine.trace();

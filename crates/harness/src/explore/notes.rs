@@ -260,6 +260,10 @@ impl Session for Watched<'_, '_> {
         self.session.plans()
     }
 
+    fn changes_threads(&self) -> bool {
+        self.session.changes_threads()
+    }
+
     fn commit(&mut self) -> Result<(), Abort> {
         let from = self.core.moment();
         let done = self.session.commit();

@@ -343,6 +343,10 @@ impl<'a> Teller<'a> {
         let mut last: Option<(usize, usize, u64)> = None;
         for (at, step) in self.steps.iter().enumerate() {
             let at = at as u64;
+            if step.operation == Operation::Move {
+                lines.push((at, 1, step.core, format!("moves to core {}", step.value)));
+                last = None;
+            }
             let Some((number, text)) = self.on_a_record(step) else { continue };
             let goes_on = last.is_some_and(|(core, record, before)| {
                 (core, record) == (step.core, number)
@@ -379,7 +383,7 @@ impl<'a> Teller<'a> {
             Operation::Swap => format!("{word} was {value} (swap)"),
             Operation::FetchAdd => format!("{word} was {value} (add)"),
             Operation::Wait => format!("{word} is {value} (wait)"),
-            Operation::Clock | Operation::Pause => return None,
+            Operation::Clock | Operation::Pause | Operation::Move => return None,
         };
         Some((number, text))
     }

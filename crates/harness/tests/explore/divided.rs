@@ -23,6 +23,8 @@ impl<W: Workload> Divided<W> {
 
 impl<W: Workload> Workload for Divided<W> {
     type Client = W::Client;
+    // The frames of this wrapper hold only buffers of their own and references.
+    const MOVABLE: Option<txn::Movable> = W::MOVABLE;
 
     fn schema(&self) -> Schema {
         let rule = (self.rule)(self.partitions);

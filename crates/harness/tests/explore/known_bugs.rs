@@ -58,6 +58,10 @@ bugs! {
     prepares_itself, within 1000;
     ends_itself, within 1000;
     request_stays_behind, within 1000;
+    stays_where_it_is, within 1000;
+    releases_elsewhere, within 1000;
+    looks_once, within 20_000;
+    reassigns_from_afar, within 20_000;
     sleeps_without_looking, within 1000;
 
     no_wait_never_upgrades;

@@ -2,7 +2,6 @@
 //! takes long.
 
 mod accesses;
-mod delegation;
 mod divided;
 mod every_protocol;
 mod fibers;
@@ -10,6 +9,7 @@ mod forms;
 mod known_bugs;
 mod levels;
 mod old_failures;
+mod owned;
 mod partitioned_serial;
 mod scripted;
 mod several_sites;

@@ -1,10 +1,12 @@
-//! A site whose owner's core does work for the session: the site of delegation.
+//! A site whose owner's core alone works on metadata: the site of delegation and of data-oriented execution.
 //!
 //! The session keeps its part at each owner: a [`LocalSite`], with the protocol's state for the running attempt. A call of a
-//! site either uses this part directly, or has the owner's core use it, through a mailbox. The part belongs to one of them
-//! at a time. It belongs to the server from the post of a job until the job is done, and otherwise to the session.
+//! site either uses this part directly, or has it used on the owner's core. There are two [ways](Way) there. Under delegation a
+//! server uses the part, and a mailbox carries the call. The part belongs to one of them at a time: to the server from the
+//! post of a job until the job is done, and otherwise to the session. Under data-oriented execution the session itself
+//! moves to the owner's core and uses its part there.
 //!
-//! Calls that work on metadata go to the owner, as far as the protocol leaves them to it ([`Delegated`]):
+//! Calls that work on metadata are made on the owner's core, as far as the protocol leaves them to it ([`Delegated`]):
 //!
 //! | | metadata | validation |
 //! | --- | --- | --- |
@@ -17,10 +19,11 @@
 //! | all others, which use only what belongs to the session | direct | direct |
 //!
 //! A call that is asked waits for its result. The end of an attempt is posted, and nobody waits for it. The session uses
-//! its part next when it accesses that owner's data again, and waits then if the end is not done yet.
+//! its part next when it accesses that owner's data again, and waits then if the end is not done yet. A session that moves
+//! does both itself: it moves for what is asked or posted, and stays there for the calls that follow.
 
 use super::{LocalSite, Located, Name, NextAccess, Site};
-use crate::owner::Owner;
+use crate::{assignment::Seat, owner::Owner};
 use machine::{
     Core, Machine,
     mailbox::{Job, Mailbox},
@@ -29,12 +32,21 @@ use protocols::{Change, CommitLog, Delegated, Images, Prepared, Protocol, Txn, f
 use storage::{ByteKey, LeafRows, Piece, Record, RowHead, Table, ValueSpace, Values};
 use txn::{Abort, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema, Version};
 
+/// The way to the core of an owner.
+pub(crate) enum Way<'s, M: Machine> {
+    /// None is needed: the session's own core is the owner's, or nobody else runs.
+    Here,
+    /// The server of the owner does the work, through this mailbox.
+    Message(Mailbox<'s, M>),
+    /// The session moves to the core that has this owner.
+    Move(Seat<'s, M>),
+}
+
 /// A site and the way to its owner.
-pub(crate) struct DelegatedSite<'s, M: Machine, P: Protocol<M>> {
+pub(crate) struct OwnedSite<'s, M: Machine, P: Protocol<M>> {
     core: &'s M::Core,
     owner: &'s Owner<M, P>,
-    /// The session's mailbox at the owner's server. None if the session's own core is the owner's, or nobody else runs.
-    mailbox: Option<Mailbox<'s, M>>,
+    way: Way<'s, M>,
     /// The session's part, from a box. A pointer, because the server uses it too.
     part: *mut Part<'s, M, P>,
     /// The job that ends an attempt.
@@ -98,23 +110,17 @@ fn end<'s, M: Machine, P: Protocol<M>>(part: &mut Handed<*mut Part<'s, M, P>>, c
     });
 }
 
-impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
+impl<'s, M: Machine, P: Protocol<M>> OwnedSite<'s, M, P> {
     /// True if look-ups and protection are the owner's.
     const OWNS_METADATA: bool = matches!(P::DELEGATED, Delegated::Metadata);
 
-    /// Makes the site of `owner` for session number `session`, which `core` uses. The owner's core does its work for the
-    /// session through `mailbox`. If there is none, the session does it.
-    pub fn new(
-        owner: &'s Owner<M, P>,
-        core: &'s M::Core,
-        session: usize,
-        mailbox: Option<Mailbox<'s, M>>,
-    ) -> Self {
+    /// Makes the site of `owner` for session number `session`, which `core` uses.
+    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, session: usize, way: Way<'s, M>) -> Self {
         let site = LocalSite::new(owner, core, session);
         let part = Box::into_raw(Box::new(Part { site, ending: None }));
         let mut handed = Handed(part);
         let end = Box::new(move |core: &M::Core| end(&mut handed, core));
-        DelegatedSite { core, owner, mailbox, part, end, posted: false, gave_up: false }
+        OwnedSite { core, owner, way, part, end, posted: false, gave_up: false }
     }
 
     /// Returns the session's part. If the server has it, waits until it is the session's again.
@@ -125,27 +131,49 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
         unsafe { &mut (*self.part).site }
     }
 
-    /// As [`DelegatedSite::local`], to read.
+    /// As [`OwnedSite::local`], to read.
     #[inline(always)]
     fn local_ref(&self) -> &LocalSite<'s, M, P> {
         self.settle();
         // SAFETY: no job is posted, so the part belongs to the session. Nobody changes it while `self` is borrowed, because
-        // only `DelegatedSite::ask` does that through a shared reference, and lets nothing of the part escape.
+        // only `OwnedSite::ask` does that through a shared reference, and lets nothing of the part escape.
         unsafe { &(*self.part).site }
     }
 
     #[inline(always)]
     fn settle(&self) {
         if Self::OWNS_METADATA
-            && let Some(mailbox) = &self.mailbox
+            && let Way::Message(mailbox) = &self.way
         {
             mailbox.settle(self.core);
         }
     }
 
-    /// Has the owner's core do `work`, and waits for the result.
+    /// Moves to the owner's core, if the session is one that moves. What follows is done there until the session moves again
+    /// or waits.
+    #[inline(always)]
+    pub fn go(&self) {
+        if let Way::Move(seat) = &self.way
+            && !self.core.is_planted(faults::STAYS_WHERE_IT_IS)
+        {
+            seat.go(self.core);
+        }
+    }
+
+    /// Returns true if the session's core is the owner's now.
+    #[inline(always)]
+    pub fn is_here(&self) -> bool {
+        match &self.way {
+            Way::Here => true,
+            Way::Message(_) => false,
+            Way::Move(seat) => seat.is_here(self.core),
+        }
+    }
+
+    /// Has `work` done on the owner's core, and waits for the result.
     fn ask<R>(&self, work: impl FnOnce(&mut LocalSite<'s, M, P>) -> R) -> R {
-        let Some(mailbox) = &self.mailbox else {
+        let Way::Message(mailbox) = &self.way else {
+            self.go();
             // SAFETY: without a mailbox the part is always the session's, and no reference to it exists during a call.
             return work(unsafe { &mut (*self.part).site });
         };
@@ -186,7 +214,7 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
     /// Makes sure that an access to `record` needs no metadata.
     #[inline]
     fn protect(&mut self, record: Record<'s, M>, intent: Intent) -> Result<(), Abort> {
-        let direct = self.mailbox.is_none() && !P::AWAITS;
+        let direct = matches!(self.way, Way::Here) && !P::AWAITS;
         if !Self::OWNS_METADATA || direct || self.local().is_protected(record, intent) {
             return Ok(());
         }
@@ -198,7 +226,7 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
 
     /// Ends the attempt at the owner. Does not wait for the end.
     fn post(&mut self, ending: Ending) {
-        let mailbox = self.mailbox.as_ref().expect("there is a server");
+        let Way::Message(mailbox) = &self.way else { unreachable!("there is a server") };
         mailbox.settle(self.core);
         // SAFETY: no job is posted, so the part belongs to the session.
         unsafe { (*self.part).ending = Some(ending) };
@@ -207,14 +235,21 @@ impl<'s, M: Machine, P: Protocol<M>> DelegatedSite<'s, M, P> {
         unsafe { mailbox.post(self.core, &raw mut *self.end) };
     }
 
+    /// Moves to the owner's core to end the attempt there.
+    fn go_to_end(&self) {
+        if !self.core.is_planted(faults::RELEASES_ELSEWHERE) {
+            self.go();
+        }
+    }
+
     /// Returns true if the attempt ends by a message.
     fn ends_by_message(&self) -> bool {
         let itself = self.core.is_planted(faults::ENDS_ITSELF);
-        Self::OWNS_METADATA && self.mailbox.is_some() && !itself
+        Self::OWNS_METADATA && matches!(self.way, Way::Message(_)) && !itself
     }
 }
 
-impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
+impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for OwnedSite<'s, M, P> {
     fn begin(&mut self, txn: Txn<'_>) {
         self.local().begin(txn);
         self.posted = false;
@@ -245,6 +280,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
 
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
         if !self.ends_by_message() {
+            self.go_to_end();
             return self.local().commit(timestamp, log);
         }
         self.local().install(timestamp, log);
@@ -259,7 +295,10 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
         }
         match self.ends_by_message() {
             true => self.post(Ending::Abort),
-            false => self.local().abort(),
+            false => {
+                self.go_to_end();
+                self.local().abort();
+            }
         }
     }
 
@@ -423,7 +462,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for DelegatedSite<'s, M, P> {
     }
 }
 
-impl<M: Machine, P: Protocol<M>> Drop for DelegatedSite<'_, M, P> {
+impl<M: Machine, P: Protocol<M>> Drop for OwnedSite<'_, M, P> {
     fn drop(&mut self) {
         if M::MODELLED && std::thread::panicking() {
             // The run is being ended. A modelled core cannot wait any more, so the part and the job stay as they are.
