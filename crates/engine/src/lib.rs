@@ -37,5 +37,5 @@ pub use pair::pair;
 pub use session::{RowVisit, Session, Start, Walk};
 pub use storage::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Timing,
+    Shipping, Timing,
 };

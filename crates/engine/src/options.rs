@@ -3,7 +3,7 @@
 use protocols::Knob;
 use storage::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Timing,
+    Shipping, Timing,
 };
 
 /// All options of accesses. They are apart from those of protocols, because no protocol heeds them.
@@ -132,6 +132,23 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
             IndexPointers::Private => "private".to_owned(),
             IndexPointers::Shared => "shared".to_owned(),
             IndexPointers::PerSocket => "per-socket".to_owned(),
+        }),
+    },
+    Knob {
+        name: "shipping",
+        summary: "under delegation, have the server look up and lock, or do the whole operation (Trireme 3.4)",
+        allowed: "look-ups, operations",
+        set: |options, value| {
+            options.shipping = match value {
+                "look-ups" => Shipping::LookUps,
+                "operations" => Shipping::Operations,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.shipping {
+            Shipping::LookUps => "look-ups".to_owned(),
+            Shipping::Operations => "operations".to_owned(),
         }),
     },
 ];

@@ -40,6 +40,9 @@ pub mod faults {
     pub const SLEEPS_WITHOUT_LOOKING: Fault = Fault("sleeps_without_looking");
 }
 
+/// Bytes of a modelled line's own state, which lies in front of a body.
+const LINE_BYTES: usize = 16;
+
 /// The client owns the slot.
 const IDLE: u64 = 0;
 /// A job is posted.
@@ -241,7 +244,30 @@ impl<M: Machine> Slot<M> {
     }
 }
 
-impl<M: Machine> Mailbox<'_, M> {
+/// What a message carries besides its job: data behind the slot's line. Natively the job brings them itself, and this costs
+/// nothing.
+pub struct Cargo<'m, M: Machine>(&'m Slot<M>);
+
+impl<M: Machine> Cargo<'_, M> {
+    /// Charges a modelled core for writing `bytes` bytes that a message carries.
+    #[inline(always)]
+    pub fn load(&self, core: &M::Core, bytes: usize) {
+        core.touch(&self.0.line, size_of::<Slot<M>>() - LINE_BYTES, bytes, true);
+    }
+
+    /// Charges a modelled core for reading `bytes` bytes that a message has brought.
+    #[inline(always)]
+    pub fn unload(&self, core: &M::Core, bytes: usize) {
+        core.touch(&self.0.line, size_of::<Slot<M>>() - LINE_BYTES, bytes, false);
+    }
+}
+
+impl<'m, M: Machine> Mailbox<'m, M> {
+    /// Returns what the messages of this mailbox carry.
+    pub fn cargo(&self) -> Cargo<'m, M> {
+        Cargo(self.slot)
+    }
+
     /// Has the server do `job`, and waits until it is done. A panic of the job goes on here.
     pub fn ask(&self, core: &M::Core, job: &mut Job<'_, M>) {
         // SAFETY: this function returns after the job is done. If a modelled machine drops this stack before, it runs no

@@ -34,6 +34,20 @@ pub struct AccessOptions {
     pub announcements: Announcements,
     /// Place of the pointers to indexes.
     pub pointers: IndexPointers,
+    /// Part of an access that a server does for a transaction, under delegation.
+    pub shipping: Shipping,
+}
+
+/// Part of an access to another core's data that is shipped to the server there, under delegation. It has an effect with
+/// protocols that leave all work on metadata to the owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Shipping {
+    /// The look-up and the lock. The reply names the record, which the session then reads and writes itself (Trireme 3.4).
+    #[default]
+    LookUps,
+    /// The whole operation. The reply has what was read, and the message at the end of the transaction brings what is to be
+    /// written.
+    Operations,
 }
 
 /// Treatment of rows that a procedure announces before it accesses them (the fifth optimisation).

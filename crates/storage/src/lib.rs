@@ -30,7 +30,7 @@ mod view;
 
 pub use access_options::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Timing, nanoseconds, read_clock,
+    Shipping, Timing, nanoseconds, read_clock,
 };
 pub use appended::Appended;
 pub use aside::Absence;

@@ -25,7 +25,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
             return Ok(found);
         }
-        let (record, _) = self.locate(table, key, Some(NextAccess { columns, intent }))?;
+        let (record, _) =
+            self.locate(table, key, Some(NextAccess { columns, intent, reads: true }))?;
         let layout = record.record.table().row_layout();
         if layout.variable().intersects(columns) {
             panic!(
@@ -52,8 +53,11 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             return self.update_indexed(table, key, columns, values);
         }
         self.rows.refused_by = None;
-        let (record, _) =
-            self.locate(table, key, Some(NextAccess { columns, intent: Intent::Update }))?;
+        let (record, _) = self.locate(
+            table,
+            key,
+            Some(NextAccess { columns, intent: Intent::Update, reads: false }),
+        )?;
         self.with_held(record, (columns, values), |work, values| {
             work.write_row(record, Change { columns, values, state: None })
         })
@@ -69,8 +73,11 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ) -> Result<bool, Abort> {
         self.check_constant(table, |constant| !constant.intersects(columns))?;
         self.rows.refused_by = None;
-        let (record, _) =
-            self.locate(table, key, Some(NextAccess { columns, intent: Intent::Update }))?;
+        let (record, _) = self.locate(
+            table,
+            key,
+            Some(NextAccess { columns, intent: Intent::Update, reads: false }),
+        )?;
         self.add_to_row(record, columns, deltas)
     }
 

@@ -294,7 +294,8 @@ impl<'s, M: Machine> Rows<'s, M> {
 }
 
 /// The access that follows a look-up of a row that is going to be inserted or deleted.
-const CHANGE: NextAccess = NextAccess { columns: ColumnSet::NONE, intent: Intent::Update };
+const CHANGE: NextAccess =
+    NextAccess { columns: ColumnSet::NONE, intent: Intent::Update, reads: true };
 
 /// A record and the number of its site.
 pub(crate) struct Sited<'s, M: Machine> {

@@ -49,6 +49,8 @@ pub(crate) struct Located<'s, M: Machine> {
 pub(crate) struct NextAccess {
     pub columns: ColumnSet,
     pub intent: Intent,
+    /// Set if the access reads the columns.
+    pub reads: bool,
 }
 
 /// The operations that one owner of data executes for one transaction. After an error the transaction cannot commit, and

@@ -26,10 +26,10 @@ use super::{LocalSite, Located, Name, NextAccess, Site};
 use crate::{assignment::Seat, owner::Owner};
 use machine::{
     Core, Machine,
-    mailbox::{Job, Mailbox},
+    mailbox::{Cargo, Job, Mailbox},
 };
 use protocols::{Change, CommitLog, Delegated, Images, Prepared, Protocol, Txn, faults};
-use storage::{ByteKey, LeafRows, Piece, Record, RowHead, Table, ValueSpace, Values};
+use storage::{ByteKey, LeafRows, Piece, Record, RowHead, Shipping, Table, ValueSpace, Values};
 use txn::{Abort, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema, Version};
 
 /// The way to the core of an owner.
@@ -55,6 +55,21 @@ pub(crate) struct OwnedSite<'s, M: Machine, P: Protocol<M>> {
     posted: bool,
     /// Set if the attempt has given up a wait. Its request still stands in a queue.
     gave_up: bool,
+    /// Set if whole operations are shipped to a server.
+    ships: bool,
+    /// The read that the last message has made.
+    shipped: Option<Shipped>,
+    /// The bytes of that read.
+    read: Vec<u8>,
+}
+
+/// A read that a server has made for the session, with the look-up of the record. Its bytes are in [`OwnedSite::read`].
+struct Shipped {
+    /// [`Record::identity`].
+    record: usize,
+    columns: ColumnSet,
+    intent: Intent,
+    head: RowHead,
 }
 
 /// The data that a session keeps at an owner.
@@ -62,6 +77,8 @@ struct Part<'s, M: Machine, P: Protocol<M>> {
     site: LocalSite<'s, M, P>,
     /// The end of the attempt, while it is posted.
     ending: Option<Ending>,
+    /// What messages carry, and the number of bytes that the attempt writes at this owner, if operations are shipped.
+    cargo: Option<(Cargo<'s, M>, usize)>,
 }
 
 /// The end of an attempt.
@@ -99,6 +116,9 @@ fn end<'s, M: Machine, P: Protocol<M>>(part: &mut Handed<*mut Part<'s, M, P>>, c
     // SAFETY: the session has posted this job, so the part belongs to the server.
     let part = unsafe { &mut *part.0 };
     let ending = part.ending.take().expect("the end that was posted");
+    if let Some((cargo, bytes)) = &part.cargo {
+        cargo.unload(core, *bytes);
+    }
     part.site.on_core(core, |site| {
         match ending {
             Ending::Commit { timestamp, version } => {
@@ -117,10 +137,18 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSite<'s, M, P> {
     /// Makes the site of `owner` for session number `session`, which `core` uses.
     pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, session: usize, way: Way<'s, M>) -> Self {
         let site = LocalSite::new(owner, core, session);
-        let part = Box::into_raw(Box::new(Part { site, ending: None }));
+        let asked = owner.store().options().access.shipping == Shipping::Operations;
+        let cargo = match &way {
+            Way::Message(mailbox) if asked && Self::OWNS_METADATA => Some((mailbox.cargo(), 0)),
+            _ => None,
+        };
+        let ships = cargo.is_some();
+        let part = Part { site, ending: None, cargo };
+        let part = Box::into_raw(Box::new(part));
         let mut handed = Handed(part);
         let end = Box::new(move |core: &M::Core| end(&mut handed, core));
-        OwnedSite { core, owner, way, part, end, posted: false, gave_up: false }
+        let (posted, gave_up, shipped, read) = (false, false, None, Vec::new());
+        OwnedSite { core, owner, way, part, end, posted, gave_up, ships, shipped, read }
     }
 
     /// Returns the session's part. If the server has it, waits until it is the session's again.
@@ -235,6 +263,58 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSite<'s, M, P> {
         unsafe { mailbox.post(self.core, &raw mut *self.end) };
     }
 
+    /// Returns what messages carry, if operations are shipped.
+    fn cargo(&self) -> Option<Cargo<'s, M>> {
+        match &self.way {
+            Way::Message(mailbox) if self.ships => Some(mailbox.cargo()),
+            _ => None,
+        }
+    }
+
+    /// Charges for the writes that the next message carries.
+    fn load_writes(&mut self) {
+        self.local();
+        // SAFETY: no job is posted, so the part belongs to the session.
+        if let Some((cargo, bytes)) = unsafe { &(*self.part).cargo } {
+            cargo.load(self.core, *bytes);
+        }
+    }
+
+    /// Notes that the attempt writes `bytes` more bytes.
+    fn count_write(&mut self, bytes: usize) {
+        self.shipped = None;
+        if self.ships {
+            self.local();
+            // SAFETY: no job is posted, so the part belongs to the session.
+            if let Some((_, all)) = unsafe { &mut (*self.part).cargo } {
+                *all += bytes;
+            }
+        }
+    }
+
+    /// Returns what the last message has read, if it is the read that is asked for.
+    #[inline]
+    fn take_shipped(
+        &mut self,
+        record: Record<'s, M>,
+        (columns, intent): (ColumnSet, Intent),
+        out: &mut [u8],
+    ) -> Option<RowHead> {
+        let shipped = self.shipped.take()?;
+        let asked = (record.identity(), columns, intent);
+        if (shipped.record, shipped.columns, shipped.intent) != asked
+            || out.len() != self.read.len()
+        {
+            return None;
+        }
+        // SAFETY: the reply has come, and no job is posted since, so the part belongs to the session.
+        if let Some((cargo, _)) = unsafe { &(*self.part).cargo } {
+            cargo.unload(self.core, out.len());
+        }
+        out.copy_from_slice(&self.read);
+        Some(shipped.head)
+    }
+
     /// Moves to the owner's core to end the attempt there.
     fn go_to_end(&self) {
         if !self.core.is_planted(faults::RELEASES_ELSEWHERE) {
@@ -253,6 +333,11 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for OwnedSite<'s, M, P> {
     fn begin(&mut self, txn: Txn<'_>) {
         self.local().begin(txn);
         self.posted = false;
+        self.shipped = None;
+        if self.ships {
+            // SAFETY: no job is posted, so the part belongs to the session.
+            unsafe { (*self.part).cargo = (*self.part).cargo.take().map(|(cargo, _)| (cargo, 0)) };
+        }
     }
 
     fn age(&self) -> Option<u64> {
@@ -283,7 +368,12 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for OwnedSite<'s, M, P> {
             self.go_to_end();
             return self.local().commit(timestamp, log);
         }
-        self.local().install(timestamp, log);
+        match self.ships {
+            // The history needs to know what the server installs.
+            true if log.writes.is_some() => return self.ask(|site| site.commit(timestamp, log)),
+            true => self.load_writes(),
+            false => self.local().install(timestamp, log),
+        }
         self.post(Ending::Commit { timestamp, version: log.version });
     }
 
@@ -344,20 +434,38 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for OwnedSite<'s, M, P> {
     ) -> Result<Located<'s, M>, Abort> {
         let home = self.table(table);
         let unprotected = self.core.is_planted(faults::PROTECTS_ITSELF);
-        self.on_locks(|site| {
+        // The owner protects the access that follows too, so that an access costs one message. A row in two parts says
+        // later which part is accessed.
+        let next = next.filter(|next| {
+            Self::OWNS_METADATA
+                && !unprotected
+                && home.has_whole_rows()
+                && !home.shape().is_uncontrolled(next.columns)
+        });
+        let reads = next.filter(|next| self.ships && next.reads);
+        let cargo = self.cargo();
+        let mut read = std::mem::take(&mut self.read);
+        let located = self.on_locks(|site| {
             let located = site.locate(table, key, None)?;
-            // The owner protects the access that follows too, so that an access costs one message. A row in two parts says
-            // later which part is accessed.
-            let protected = next.filter(|_| !unprotected).filter(|next| {
-                Self::OWNS_METADATA
-                    && home.has_whole_rows()
-                    && !home.shape().is_uncontrolled(next.columns)
-            });
-            if let Some(NextAccess { intent, .. }) = protected {
+            if let Some(NextAccess { intent, .. }) = next {
                 site.protect(located.record, intent)?;
             }
-            Ok(located)
-        })
+            let Some(NextAccess { columns, intent, .. }) = reads else {
+                return Ok((located, None));
+            };
+            read.clear();
+            read.resize(home.row_layout().held_bytes(columns), 0);
+            let head = site.read(located.record, columns, intent, &mut read)?;
+            if let Some(cargo) = &cargo {
+                cargo.load(site.data.core, read.len());
+            }
+            let record = located.record.identity();
+            Ok((located, Some(Shipped { record, columns, intent, head })))
+        });
+        self.read = read;
+        let (located, shipped) = located?;
+        self.shipped = shipped;
+        Ok(located)
     }
 
     fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {
@@ -374,12 +482,16 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for OwnedSite<'s, M, P> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
+        if let Some(head) = self.take_shipped(record, (columns, intent), out) {
+            return Ok(head);
+        }
         self.protect(record, intent)?;
         self.local().read(record, columns, intent, out)
     }
 
     fn write(&mut self, record: Record<'s, M>, change: Change<'_>) -> Result<bool, Abort> {
         self.protect(record, Intent::Update)?;
+        self.count_write(change.values.len());
         self.local().write(record, change)
     }
 
@@ -390,6 +502,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for OwnedSite<'s, M, P> {
         deltas: &[u8],
     ) -> Result<bool, Abort> {
         self.protect(record, Intent::Update)?;
+        self.count_write(deltas.len());
         self.local().add(record, columns, deltas)
     }
 

@@ -3,7 +3,7 @@
 use crate::{exploration, passes};
 use engine::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Timing,
+    Shipping, Timing,
 };
 use kilocore_harness::explore::Exploration;
 use machine::Explored;
@@ -103,6 +103,7 @@ const BYPASS: AccessOptions = AccessOptions {
     timing: Timing::Accesses,
     announcements: Announcements::Prefetched,
     pointers: IndexPointers::Private,
+    shipping: Shipping::LookUps,
 };
 
 #[test]

@@ -2,7 +2,7 @@
 //! transactions move.
 
 use crate::{divided::Divided, exploration, passes};
-use engine::OwnersWork;
+use engine::{AccessOptions, OwnersWork, Shipping};
 use kilocore_harness::explore::Exploration;
 use machine::Explored;
 use protocols::{ProtocolOptions, registry::declarations};
@@ -27,7 +27,7 @@ fn protocols(architecture: &str) -> Vec<&'static str> {
 }
 
 /// Explores a workload: with one worker on each core, with several, and, if the architecture has servers, with servers on
-/// cores of their own.
+/// cores of their own, and with whole operations shipped to servers.
 fn explore<W: Workload>(architecture: &str, make: &dyn Fn(u64) -> W, schedules: u64) {
     let declared = engine::registry::declaration(architecture).expect("it exists");
     for protocol in protocols(architecture) {
@@ -35,7 +35,9 @@ fn explore<W: Workload>(architecture: &str, make: &dyn Fn(u64) -> W, schedules: 
         let asked = Exploration { workers: 4, ..under(architecture, protocol, schedules / 2) };
         passes(make, &Exploration { fibers: 2, first_seed: 1 << 20, ..asked.clone() });
         if declared.work == OwnersWork::Served {
-            passes(make, &Exploration { servers: Some(2), first_seed: 1 << 21, ..asked });
+            passes(make, &Exploration { servers: Some(2), first_seed: 1 << 21, ..asked.clone() });
+            let access = AccessOptions { shipping: Shipping::Operations, ..asked.access };
+            passes(make, &Exploration { access, first_seed: 1 << 22, ..asked });
         }
     }
 }
