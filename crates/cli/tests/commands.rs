@@ -109,16 +109,25 @@ fn ticks_worked(process: u32) -> u64 {
 #[test]
 fn an_interrupted_run_keeps_what_was_measured() {
     for signal in ["-INT", "-TERM", "-HUP"] {
-        interrupted(signal);
+        interrupted(signal, "run counters --cc SILO --cores 1");
     }
 }
 
-fn interrupted(signal: &str) {
-    let folder = Folder::fresh(&format!("interrupted{signal}"));
+/// Workers that wait for a server or are on their way to another core stop too.
+#[test]
+fn an_interrupted_run_ends_servers_and_fibers() {
+    for architecture in ["delegation", "data_oriented"] {
+        let ycsb = "run ycsb --records 1k --theta 0.9 --scattered --partitions 2 --cores 2";
+        interrupted("-INT", &format!("{ycsb} --cc DL_DETECT --architecture {architecture}"));
+    }
+}
+
+fn interrupted(signal: &str, run: &str) {
+    let folder = Folder::fresh(&format!("interrupted{signal}{}", run.len()));
     let file = folder.path().join("records.json");
     let mut running = Command::new(env!("CARGO_BIN_EXE_kilocore"))
-        .args(["run", "counters", "--cc", "SILO", "--cores", "1", "--seconds", "600"])
-        .args(["--warm-up", "0", "--repeat", "3", "--json"])
+        .args(run.split_whitespace())
+        .args(["--seconds", "600", "--warm-up", "0", "--repeat", "3", "--json"])
         .arg(&file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -30,9 +30,9 @@ impl kilocore_engine::Dataset for Data {
     }
 }
 
-/// Moves one unit from one row to another.
+/// Moves one unit from one row to another. Stops after the first row if there is no other.
 fn transfer(session: &mut dyn Session, from: u64, to: u64) -> Result<(), Abort> {
-    for (key, by) in [(from, u64::MAX), (to, 1)] {
+    for (key, by) in [(from, u64::MAX), (to, 1)].into_iter().filter(|(key, _)| *key < ROWS) {
         let mut row = [0; 8];
         let one = ColumnSet::one(0);
         assert!(session.read_with(TABLE, key.into(), one, Intent::Update, &mut row)?);
@@ -68,6 +68,12 @@ fn transferred(protocol: &str, transfers: u64) -> Vec<u64> {
             let mut session = engine.session(core, number);
             for round in 0..transfers {
                 let (from, to) = ((round + number as u64) % ROWS, (round * 5 + 1) % ROWS);
+                if round % 5 == 0 {
+                    // A procedure that gives up after its first or its second row.
+                    session.begin(Start::default());
+                    let _ = transfer(&mut *session, from, if round % 2 == 0 { to } else { ROWS });
+                    session.rollback();
+                }
                 for attempt in 0.. {
                     session.begin(Start { attempt, ..Start::default() });
                     match transfer(&mut *session, from, to) {
@@ -100,7 +106,11 @@ fn transferred(protocol: &str, transfers: u64) -> Vec<u64> {
     session.begin(Start::default());
     let values = (0..ROWS).map(|key| {
         let mut row = [0; 8];
-        session.read(TABLE, key.into(), ColumnSet::one(0), &mut row).expect("it is alone");
+        // It would be refused if a lock were still held.
+        let one = ColumnSet::one(0);
+        session
+            .read_with(TABLE, key.into(), one, Intent::Update, &mut row)
+            .expect("no lock is held");
         u64::from_le_bytes(row)
     });
     let values = values.collect();
