@@ -402,6 +402,7 @@ impl From<EngineError> for Error {
             | EngineError::OneSite { .. }
             | EngineError::Isolates { .. }
             | EngineError::NotDelegated { .. }
+            | EngineError::NotMovable { .. }
             | EngineError::Partitions { .. }
             | EngineError::Isolation(_) => unreachable!("options are checked before: {error}"),
         }
