@@ -37,6 +37,8 @@ pub struct Configuration {
     pub cores: usize,
     /// Number of workers on each core.
     pub fibers: usize,
+    /// Longest time for which one worker of a core keeps it, in seconds, if they are threads.
+    pub time_slice_s: Option<f64>,
     /// Number of cores that only serve other cores, if servers are dedicated.
     pub servers: Option<usize>,
     /// Length of the warm-up, in seconds.
@@ -293,6 +295,7 @@ impl Configuration {
             partitions: self.partitions,
             cores: self.cores,
             fibers: self.fibers,
+            time_slice_s: self.time_slice_s,
             servers: self.servers,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
@@ -317,6 +320,10 @@ impl Configuration {
         if self.fibers > 1 {
             let fibers = Setting::Integer(self.fibers as u64);
             architecture_options.insert("fibers".to_owned(), fibers);
+        }
+        if let Some(slice_s) = self.time_slice_s {
+            let slice = Setting::Text(format!("{slice_s} s"));
+            architecture_options.insert("time-slice".to_owned(), slice);
         }
         if let Some(servers) = self.servers {
             let servers = Setting::Integer(servers as u64);
@@ -376,6 +383,9 @@ impl Configuration {
         ));
         if self.fibers > 1 {
             options.push_str(&format!(" --fibers {}", self.fibers));
+        }
+        if let Some(slice_s) = self.time_slice_s {
+            options.push_str(&format!(" --time-slice {slice_s}"));
         }
         if self.small_pages {
             options.push_str(" --pages small");

@@ -66,6 +66,10 @@ fn architectures_and_partitions() {
     let words =
         "run tpcc --arch data_oriented --cc NO_WAIT --warehouses 4 --partitions 3 --cores 2";
     refused(words, &["--partitions is 3; allowed: 1 to 2, the number of cores"]);
+    let words =
+        "run ycsb --arch data_oriented --cc NO_WAIT --cores 2 --fibers 2 --time-slice 0.001";
+    refused(words, &["data_oriented lets a core do one job at a time", "allowed: fibers"]);
+    refused("run ycsb --time-slice 0", &["'0'", "--time-slice", "more than 0"]);
     refused("run ycsb --servers 1", &["--servers 1", "shared_everything has no", "delegation"]);
     refused("explore ycsb --servers 1", &["--servers 1", "shared_everything has no servers"]);
     let words = "run tpcc --arch delegation --warehouses 4 --partitions 3 --servers 2 --cores 4 --machine graphite";

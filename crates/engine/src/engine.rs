@@ -88,6 +88,11 @@ pub enum EngineError {
         /// Name of the architecture.
         architecture: &'static str,
     },
+    /// A core of this architecture does one job at a time, so its workers cannot be threads that interrupt each other.
+    Interrupted {
+        /// Name of the architecture.
+        architecture: &'static str,
+    },
     /// The number of partitions is not possible.
     Partitions {
         /// The given number.
@@ -133,6 +138,12 @@ impl fmt::Display for EngineError {
                     f,
                     "{architecture} moves procedures between threads, and this workload does not say that its own can move; \
                      allowed: workloads with Workload::MOVABLE"
+                )
+            }
+            EngineError::Interrupted { architecture } => {
+                write!(
+                    f,
+                    "{architecture} lets a core do one job at a time, so the workers of a core cannot be threads; allowed: fibers"
                 )
             }
             EngineError::Partitions { given, most } => {
@@ -240,7 +251,7 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     fn services(&self) -> Vec<Service<'_, M>>;
 
     /// Returns true if sessions move to the cores that own what they access. A run of several sessions must then be one in which
-    /// fibers [move](machine::Fibers::that_move), and the procedures must be [allowed to](txn::Movable).
+    /// fibers [move](machine::Sharing::that_move), and the procedures must be [allowed to](txn::Movable).
     fn moves_sessions(&self) -> bool;
 
     /// Gives owner number `owner` to core number `to` of the run, if sessions move. The other sessions go on meanwhile. To be called

@@ -1,7 +1,7 @@
 //! Tests transactions that move between native threads, while owners are given to other cores.
 
-use kilocore_engine::{EngineOptions, Session, Start, registry};
-use machine::{ArenaOptions, Body, Core, Fibers, Machine, Native, NativeOptions, Word, cold::Arc};
+use kilocore_engine::{Engine, EngineOptions, Session, Start, registry};
+use machine::{ArenaOptions, Body, Core, Machine, Native, NativeOptions, Sharing, Word, cold::Arc};
 use protocols::ProtocolOptions;
 use txn::{
     Abort, Column, ColumnSet, ColumnType, Intent, Partitioning, Schema, TableId, TableSchema,
@@ -42,11 +42,13 @@ fn transfer(session: &mut dyn Session, from: u64, to: u64) -> Result<(), Abort> 
     Ok(())
 }
 
-/// Runs transfers on three threads, with two sessions that begin on each, and returns the values of the rows afterwards.
-fn transferred(protocol: &str, transfers: u64) -> Vec<u64> {
+fn native() -> Arc<Native> {
     let arena = ArenaOptions { reserve_bytes: 1 << 27, ..ArenaOptions::default() };
     let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };
-    let machine = Arc::new(Native::new(options).expect("address space"));
+    Arc::new(Native::new(options).expect("address space"))
+}
+
+fn engine(machine: &Arc<Native>, protocol: &str) -> Arc<dyn Engine<Native>> {
     let options = EngineOptions {
         protocol: ProtocolOptions::default(),
         access: Default::default(),
@@ -59,7 +61,13 @@ fn transferred(protocol: &str, transfers: u64) -> Vec<u64> {
         purge_batch: 1,
         epoch_interval_ticks: 1_000_000,
     };
-    let engine = registry::native("data_oriented", protocol, &machine, &options).expect("room");
+    registry::native("data_oriented", protocol, machine, &options).expect("room")
+}
+
+/// Runs transfers on three threads, with two sessions that begin on each, and returns the values of the rows afterwards.
+fn transferred(protocol: &str, transfers: u64) -> Vec<u64> {
+    let machine = native();
+    let engine = engine(&machine, protocol);
     engine.load(&Data, 1).expect("room for the table");
     assert!(engine.moves_sessions());
     let (engine, left) = (&*engine, &Word::new(WORKERS as u64));
@@ -100,7 +108,7 @@ fn transferred(protocol: &str, transfers: u64) -> Vec<u64> {
     });
     let bodies = (0..WORKERS).map(worker).chain([reassigning]).collect();
     // SAFETY: no body holds anything that is bound to its thread.
-    machine.run_fibers(unsafe { Fibers::that_move(2) }, bodies, vec![]).expect("it ends");
+    machine.run_fibers(unsafe { Sharing::moving_fibers(2) }, bodies, vec![]).expect("it ends");
     let core = machine.core(0);
     let mut session = engine.session(&core, 0);
     session.begin(Start::default());

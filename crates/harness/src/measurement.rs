@@ -12,7 +12,7 @@ use crate::{
     timeline::{Growth, Meter, SLICES, Slice, Timeline},
 };
 use engine::Engine;
-use machine::{Body, Core, Machine, Place, Service, Word, Zeroed, cold::Mutex};
+use machine::{Body, Core, Machine, Place, Service, Sharing, Word, Zeroed, cold::Mutex};
 use std::{cell::Cell, time::Instant};
 use txn::{History, WorkerHistory};
 
@@ -90,7 +90,11 @@ impl<M: Machine> Measurement<'_, M> {
         let (started, operations) = (Instant::now(), self.machine.operations());
         let moved_before = self.machine.lines_moved().unwrap_or_default();
         let used_before = self.machine.arena().used();
-        let seats = (self.plan.fibers, self.plan.servers);
+        let sharing = match self.plan.time_slice_s {
+            None => Sharing::fibers(self.plan.fibers),
+            Some(slice_s) => Sharing::threads(self.plan.fibers, self.ticks(slice_s)),
+        };
+        let seats = (sharing, self.plan.servers);
         let services = self.services_of(&timeline);
         let movable = self.workload.movable();
         run_workers(self.machine, self.engine, seats, movable, bodies, services)?;

@@ -8,7 +8,7 @@ use crate::{
     erased::ErasedWorkload,
     measure::{Counts, WorkerReport},
     measurement::{Measurement, WorkerLoop},
-    serving::{Seating, check_movable},
+    serving::{Seating, check_interruptible, check_movable},
     steadiness::{Rule, Steadiness},
     timeline::Ended,
 };
@@ -41,6 +41,9 @@ pub struct Plan {
     pub cores: usize,
     /// Number of workers on each core. They share it as fibers ([`Machine::run_fibers`]).
     pub fibers: usize,
+    /// Longest time for which one worker of a core keeps it while others are ready, in seconds of the machine's time. The workers of
+    /// a core are then threads. None if they are fibers.
+    pub time_slice_s: Option<f64>,
     /// Number of cores that only serve other cores, under an architecture that delegates work. None if each core serves
     /// beside its workers.
     pub servers: Option<usize>,
@@ -81,6 +84,7 @@ impl Plan {
             partitions: None,
             cores,
             fibers: 1,
+            time_slice_s: None,
             servers: None,
             warm_up_s: seconds,
             measured_s: seconds,
@@ -331,6 +335,9 @@ impl<M: Engines> Job<'_, M> {
 
     fn engine(&self, machine: &Arc<M>) -> Result<Arc<dyn Engine<M>>, HarnessError> {
         check_movable(&self.plan.architecture, self.workload.movable())?;
+        if self.plan.time_slice_s.is_some() {
+            check_interruptible(&self.plan.architecture)?;
+        }
         let options = EngineOptions {
             access: self.plan.access,
             protocol: fitted(&self.plan.protocol_options, self.workload),

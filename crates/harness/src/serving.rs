@@ -2,7 +2,7 @@
 //! that move to the cores that own data.
 
 use engine::{Engine, EngineError, OwnersWork};
-use machine::{Body, Fibers, Machine, RunError, Service, mailbox::Mailboxes};
+use machine::{Body, Machine, RunError, Service, Sharing, mailbox::Mailboxes};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use txn::Movable;
 
@@ -49,6 +49,15 @@ impl Seating {
     }
 }
 
+/// Fails if workers are to be threads that share cores, and the architecture lets a core do one job at a time.
+pub(crate) fn check_interruptible(architecture: &str) -> Result<(), EngineError> {
+    let declared = engine::registry::declaration(architecture)?;
+    match declared.work {
+        OwnersWork::Shared => Ok(()),
+        _ => Err(EngineError::Interrupted { architecture: declared.name }),
+    }
+}
+
 /// Fails if the architecture moves sessions and the workload does not say that its procedures can move.
 pub(crate) fn check_movable(
     architecture: &str,
@@ -69,7 +78,7 @@ pub(crate) fn check_movable(
 pub(crate) fn run_workers<'a, M: Machine>(
     machine: &M,
     engine: &'a dyn Engine<M>,
-    (fibers, dedicated): (usize, Option<usize>),
+    (sharing, dedicated): (Sharing, Option<usize>),
     movable: Option<Movable>,
     workers: Vec<Body<'a, M>>,
     services: Vec<Service<'a, M>>,
@@ -79,18 +88,19 @@ pub(crate) fn run_workers<'a, M: Machine>(
         // SAFETY: sessions move only inside accesses and at the begin and the end of attempts. `engine::data_oriented` says what
         // the engine's frames hold then, and the workload promises the same of its procedures. The frames of the loop that
         // runs them hold counts, inputs and references to shared values (`crate::drive`).
-        let fibers = unsafe { Fibers::that_move(fibers) };
-        return machine.run_fibers(fibers, workers, services);
+        let moving = unsafe { Sharing::moving_fibers(sharing.count()) };
+        return machine.run_fibers(moving, workers, services);
     }
     let Some(mailboxes) = engine.mailboxes() else {
-        return machine.run_fibers(Fibers::of_core(fibers), workers, services);
+        return machine.run_fibers(sharing, workers, services);
     };
+    let fibers = sharing.count();
     let cores = workers.len().div_ceil(fibers) + dedicated.unwrap_or(0);
     let seating = Seating { fibers, cores, dedicated };
     assert!(mailboxes.servers() <= seating.most_owners(), "each server has a core");
     let _open = Open::new(mailboxes, workers.len());
     let bodies = seated(seating, mailboxes, workers);
-    machine.run_fibers(Fibers::of_core(bodies.len() / cores), bodies, services)
+    machine.run_fibers(Sharing::fibers(bodies.len() / cores), bodies, services)
 }
 
 /// Mailboxes that are open until the value is dropped.

@@ -145,6 +145,7 @@ fn plan((architecture, protocol): Pair<'_>, cores: usize, measured_s: f64, recor
         partitions: None,
         cores,
         fibers: 1,
+        time_slice_s: None,
         servers: None,
         warm_up_s: measured_s / 10.0,
         measured_s,

@@ -403,6 +403,7 @@ impl From<EngineError> for Error {
             | EngineError::Isolates { .. }
             | EngineError::NotDelegated { .. }
             | EngineError::NotMovable { .. }
+            | EngineError::Interrupted { .. }
             | EngineError::Partitions { .. }
             | EngineError::Isolation(_) => unreachable!("options are checked before: {error}"),
         }

@@ -4,7 +4,7 @@
 
 use kilocore_machine::mailbox::Mailboxes;
 use kilocore_machine::{
-    Body, Core, Fibers, Machine, Native, NativeCore, NativeOptions, Place, Word,
+    Body, Core, Machine, Native, NativeCore, NativeOptions, Place, Sharing, Word,
 };
 use std::{hint::black_box, sync::Mutex, time::Instant};
 
@@ -32,7 +32,7 @@ fn least(machine: &Native, fibers: usize, act: impl Fn(&NativeCore) + Sync) -> f
                 }
             })
         });
-        machine.run_fibers(Fibers::of_core(fibers), bodies.collect(), vec![]).expect("it ends");
+        machine.run_fibers(Sharing::fibers(fibers), bodies.collect(), vec![]).expect("it ends");
         time.into_inner().expect("no panic") * 1e9 / STEPS as f64
     };
     (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
@@ -53,7 +53,7 @@ fn least_job(machine: &Native, fibers: usize) -> f64 {
             mailboxes.end(core);
         });
         let server: Body<'_, Native> = Box::new(|core| mailboxes.serve(core, 0));
-        machine.run_fibers(Fibers::of_core(fibers), vec![client, server], vec![]).expect("it ends");
+        machine.run_fibers(Sharing::fibers(fibers), vec![client, server], vec![]).expect("it ends");
         time.into_inner().expect("no panic") * 1e9 / STEPS as f64
     };
     (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
@@ -74,7 +74,7 @@ fn least_move<const WORDS: usize>(machine: &Native) -> f64 {
         });
         let staying: Body<'_, Native> = Box::new(|_| ());
         // SAFETY: the body holds numbers and references.
-        let fibers = unsafe { Fibers::that_move(1) };
+        let fibers = unsafe { Sharing::moving_fibers(1) };
         machine.run_fibers(fibers, vec![moving, staying], vec![]).expect("it ends");
         time.into_inner().expect("no panic") * 1e9 / (STEPS - 1) as f64
     };

@@ -170,7 +170,7 @@ pub trait Core {
     fn switch_fiber(&self) {}
 
     /// Returns the number of the core that executes this fiber, if the fibers of the run can move
-    /// ([`Fibers::that_move`]). The first core has number 0.
+    /// ([`Sharing::that_move`]). The first core has number 0.
     #[inline(always)]
     fn host(&self) -> Option<usize> {
         None
@@ -282,25 +282,39 @@ pub type Body<'a, M> = Box<dyn FnOnce(&<M as Machine>::Core) + Send + 'a>;
 
 /// How the bodies of a run share its cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fibers {
+pub struct Sharing {
     of_core: usize,
-    move_: bool,
+    form: Form,
 }
 
-impl Fibers {
-    /// Puts `count` bodies on each core, and at least one. They stay there.
-    pub fn of_core(count: usize) -> Fibers {
-        Fibers { of_core: count.max(1), move_: false }
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Fibers,
+    MovingFibers,
+    Threads { slice_ticks: u64 },
+}
+
+impl Sharing {
+    /// Puts `count` bodies on each core, and at least one. They are fibers and stay there.
+    pub fn fibers(count: usize) -> Sharing {
+        Sharing { of_core: count.max(1), form: Form::Fibers }
     }
 
-    /// Puts bodies on cores as [`Fibers::of_core`] does. They can [move](Core::move_to) to other cores.
+    /// Puts bodies on cores as [`Sharing::fibers`] does. They can [move](Core::move_to) to other cores.
     ///
     /// # Safety
     /// Whenever a body moves, its stack holds nothing that is bound to a thread: no guard of a lock that its thread must
     /// release, no reference to a thread-local variable, no value that counts on its thread, such as [`std::rc::Rc`]
     /// with clones elsewhere. The compiler checks only that a body can be sent before it begins.
-    pub unsafe fn that_move(count: usize) -> Fibers {
-        Fibers { move_: true, ..Fibers::of_core(count) }
+    pub unsafe fn moving_fibers(count: usize) -> Sharing {
+        Sharing { form: Form::MovingFibers, ..Sharing::fibers(count) }
+    }
+
+    /// Puts `count` bodies on each core, and at least one. They are threads: the core takes turns among those that can run, and each
+    /// keeps the core for `slice_ticks` of the machine's clock at most. Natively the operating system decides how long.
+    pub fn threads(count: usize, slice_ticks: u64) -> Sharing {
+        let form = Form::Threads { slice_ticks: slice_ticks.max(1) };
+        Sharing { form, ..Sharing::fibers(count) }
     }
 
     /// Returns the number of bodies that begin on each core.
@@ -310,7 +324,15 @@ impl Fibers {
 
     /// Returns true if bodies can move.
     pub fn can_move(self) -> bool {
-        self.move_
+        self.form == Form::MovingFibers
+    }
+
+    /// Returns the length of a time slice, if bodies are threads.
+    pub fn slice_ticks(self) -> Option<u64> {
+        match self.form {
+            Form::Threads { slice_ticks } => Some(slice_ticks),
+            Form::Fibers | Form::MovingFibers => None,
+        }
     }
 }
 
@@ -343,17 +365,18 @@ pub trait Machine: Send + Sync + Sized + 'static {
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
-        self.run_fibers(Fibers::of_core(1), workers, services)
+        self.run_fibers(Sharing::fibers(1), workers, services)
     }
 
     /// Runs bodies as [`Machine::run`] does, several of them on each core. With `n` fibers of a core, bodies 0 to `n - 1` are on the first
     /// core, and so on. The bodies of one core are its fibers. Each has a [`Core`] with a number of its own.
     ///
     /// One fiber of a core runs at a time. It runs until it waits, pauses, backs off, ends, moves to another core
-    /// ([`Core::move_to`]), or calls [`Core::switch_fiber`]. Then the next fiber runs that can go on.
+    /// ([`Core::move_to`]), or calls [`Core::switch_fiber`]. Then the next fiber runs that can go on. Bodies can also be threads,
+    /// which are interrupted at any point ([`Sharing::threads`]).
     fn run_fibers<'a>(
         &self,
-        fibers: Fibers,
+        sharing: Sharing,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError>;

@@ -25,7 +25,7 @@ pub use switches::Switch;
 pub use trace::{Operation, Step};
 
 use crate::{
-    Arena, ArenaOptions, Body, Fault, Fibers, Machine, OutOfMemory, RunError, Service,
+    Arena, ArenaOptions, Body, Fault, Machine, OutOfMemory, RunError, Service, Sharing,
     cold::{Arc, Mutex},
     fiber::{PooledStack, StackPool},
 };
@@ -234,7 +234,7 @@ impl Machine for Explored {
 
     fn run_fibers<'a>(
         &self,
-        fibers: Fibers,
+        sharing: Sharing,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
@@ -245,7 +245,7 @@ impl Machine for Explored {
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let names = services.iter().map(|s| s.name).collect();
         let given = self.given.lock().take();
-        let crews = Crews::of(workers.len(), fibers);
+        let crews = Crews::of(workers.len(), sharing);
         let scheduler = Scheduler::start(&self.options, run, &self.arena, crews, names, given);
         let scheduler = Rc::new(scheduler);
         scheduler.advance_clock(self.clock.load(Ordering::Relaxed));

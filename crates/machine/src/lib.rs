@@ -31,7 +31,7 @@ mod word;
 pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memory};
 pub use breakdown::{Breakdown, Category, Spent};
 pub use core::{
-    Body, Core, Fault, Fibers, Line, Machine, NEVER, RunError, Service, Tick, TimedOut,
+    Body, Core, Fault, Line, Machine, NEVER, RunError, Service, Sharing, Tick, TimedOut,
 };
 #[cfg(feature = "explored")]
 pub use explored::{

@@ -18,8 +18,8 @@ mod strangers;
 mod waiting;
 
 use crate::{
-    Arena, ArenaOptions, Body, Breakdown, Category, Core, Fibers, Machine, NEVER, OutOfMemory,
-    RunError, Service, TimedOut, Word,
+    Arena, ArenaOptions, Body, Breakdown, Category, Core, Machine, NEVER, OutOfMemory, RunError,
+    Service, Sharing, TimedOut, Word,
     cold::{Arc, Condvar, Mutex},
 };
 use arrivals::Arrivals;
@@ -108,24 +108,28 @@ impl Machine for Native {
 
     fn run_fibers<'a>(
         &self,
-        fibers: Fibers,
+        sharing: Sharing,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
         let count = workers.len();
-        let threads = count.div_ceil(fibers.count());
+        let (of_thread, of_core) = match sharing.slice_ticks() {
+            Some(_) => (1, sharing.count()),
+            None => (sharing.count(), 1),
+        };
+        let threads = count.div_ceil(of_thread);
         let crowded = threads > Native::available_cores();
         let workers_left = &WorkersLeft { count: Mutex::new(threads), none: Condvar::new() };
         let core = |id| NativeCore { crowded, ..self.core(id) };
-        let arrivals = fibers.can_move().then(|| Arrivals::new(threads, count));
+        let arrivals = sharing.can_move().then(|| Arrivals::new(threads, count));
         let arrivals = arrivals.as_ref();
         let mut bodies = workers.into_iter().enumerate().map(|(id, body)| (core(id), body));
         let panic = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads)
                 .map(|thread| {
-                    let bodies: Vec<_> = bodies.by_ref().take(fibers.count()).collect();
+                    let bodies: Vec<_> = bodies.by_ref().take(of_thread).collect();
                     scope.spawn(move || {
-                        self.pin_to(thread);
+                        self.pin_to(thread / of_core);
                         let ended = work(bodies, arrivals.map(|arrivals| (arrivals, thread)));
                         workers_left.one_ended();
                         ended

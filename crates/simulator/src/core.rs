@@ -28,7 +28,7 @@ use std::{cell::Cell, rc::Rc, sync::atomic::Ordering::Relaxed};
 pub const HEADER_BYTES: usize = 16;
 
 /// Latest time that a key may hold. It is less than the time in [`IDLE`].
-const LATEST: u64 = (1 << 51) - 1;
+pub(crate) const LATEST: u64 = (1 << 51) - 1;
 
 /// Handle with which a coroutine suspends itself. It passes its key to the scheduler.
 pub(crate) type Turn = Yielder<(), u64>;
@@ -422,6 +422,13 @@ impl SimCore {
         self.ahead.set(self.clock.get() + self.world.lookahead);
     }
 
+    /// Sets the clock to the time at which a thread that was interrupted goes on. The time until then counts as waiting.
+    pub(crate) fn take_up(&self) {
+        let before = self.account(Category::Wait);
+        self.catch_up();
+        self.account(before);
+    }
+
     /// Becomes the fiber that its modelled core executes, in its turn. The result ends that when it drops.
     pub(crate) fn join_crew(&self) -> impl Drop {
         struct Turn<'a>(&'a SimCore);
@@ -639,6 +646,10 @@ impl Core for SimCore {
     }
 
     fn pause(&self, ticks: u64) {
+        if self.world.crews.as_ref().is_some_and(|crews| crews.keeps_for(ticks)) {
+            self.clock.set(self.clock.get() + ticks);
+            return self.take_turn();
+        }
         self.leave_crew();
         self.clock.set(self.clock.get() + ticks);
         self.take_turn();
@@ -646,7 +657,9 @@ impl Core for SimCore {
     }
 
     fn switch_fiber(&self) {
-        let Some(crews) = &self.world.crews else { return };
+        let Some(crews) = self.world.crews.as_ref().filter(|crews| !crews.interrupt()) else {
+            return;
+        };
         // A fiber that was woken before now has to run to become ready.
         self.take_turn();
         if crews.others_are_ready(usize::from(self.id)) {

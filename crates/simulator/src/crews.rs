@@ -10,16 +10,21 @@
 //!
 //! So the clocks of a crew's fibers never overlap while they hold it. A fiber's wait for its turn counts as waiting.
 //!
+//! The members of a crew can also be threads, which the operating system interrupts. Each keeps the core for one time slice at most,
+//! while others are ready. Then it goes to the end of the queue, wherever its code is. Threads run in turn: one that is woken does
+//! not interrupt the one that runs. A switch from one to another takes [`THREAD_SWITCH_NS`].
+//!
 //! A fiber that moves leaves its crew and enters another one, to which it belongs from then on. What the move costs besides:
 //! the fiber adds itself to the queue of the other core, and is taken out of it there. That is an atomic operation of each
 //! core on the queue's line. The part of its stack that is in use follows: [`STACK_BYTES`] that the first core has written and
 //! the second one reads and writes.
 
 use crate::{
+    core::LATEST,
     line::SimLine,
-    queue::{Tournament, key},
+    queue::{IDLE, Tournament, key},
 };
-use machine::{Arena, Fibers, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
+use machine::{Arena, OutOfMemory, Place, Shared, Sharing, Word, Zeroed, cold::Arc};
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -28,6 +33,15 @@ use std::{
 /// Number of cycles of a switch to another fiber: it saves and loads the registers, and the branch predictor misses
 /// (a switch takes 5 to 10 ns natively: `cargo bench -p kilocore-machine --bench fibers`).
 pub(crate) const SWITCH_CYCLES: u64 = 20;
+
+/// Time of a switch to another thread, in nanoseconds. Li, Ding and Shen (Quantifying the cost of context switch, ExpCS 2007)
+/// measure 3.8 us with pipes on a Xeon of 2 GHz; later measurements of the switch alone are 1 to 2 us. What the other thread does to the
+/// caches comes on top, and is modelled.
+const THREAD_SWITCH_NS: u64 = 1500;
+
+/// Longest pause in which a thread spins, in nanoseconds. Longer ones sleep, as on the native machine if there are more threads than
+/// processors.
+const SPIN_NS: u64 = 10_000;
 
 /// Bytes of a fiber's stack that are in use when it moves: the saved registers, and the frames of the loop, the procedure and
 /// the access under way. With the line's own bytes these are eight lines of 64 bytes. What lies deeper is not used until the
@@ -74,6 +88,19 @@ struct Crew {
     ready: RefCell<VecDeque<usize>>,
     /// Time from which on the modelled core is idle. It counts only if there is no holder.
     idle_since: Cell<u64>,
+    /// Time at which the holder's slice ends, if members are threads.
+    slice_ends: Cell<u64>,
+    /// The member that held the core last.
+    last: Cell<Option<usize>>,
+}
+
+impl Crew {
+    /// Makes `id` the holder, which goes on at `time`.
+    fn give_to(&self, id: usize, time: u64, slice_ticks: u64) {
+        self.holder.set(Some(id));
+        self.last.set(Some(id));
+        self.slice_ends.set(time.saturating_add(slice_ticks));
+    }
 }
 
 /// All crews of a run.
@@ -85,19 +112,28 @@ pub(crate) struct Crews {
     crews: Box<[Crew]>,
     /// None if fibers stay where they are.
     moves: Option<Moves>,
+    /// Length of a slice, if members are threads. Otherwise they are never interrupted.
+    slice_ticks: Option<u64>,
+    /// Cycles of a switch to another member.
+    switch_cycles: u64,
+    /// Shortest pause, in ticks, for which a thread sleeps.
+    spins: u64,
+    /// Set for a thread that was interrupted and has not gone on since.
+    interrupted: Box<[Cell<bool>]>,
 }
 
 impl Crews {
     /// Divides `workers` cores into crews. Returns none if a crew has one fiber, which stays there.
     pub(crate) fn of(
         workers: usize,
-        fibers: Fibers,
+        sharing: Sharing,
         arena: &Arc<Arena>,
+        ticks_per_second: u64,
     ) -> Result<Option<Crews>, OutOfMemory> {
-        if fibers.count() == 1 && !fibers.can_move() {
+        if sharing.count() == 1 && !sharing.can_move() {
             return Ok(None);
         }
-        let cores = workers.div_ceil(fibers.count());
+        let cores = workers.div_ceil(sharing.count());
         let moves = || {
             Ok(Moves {
                 queues: (0..cores).map(|_| arena.place(Place::Any)).collect::<Result<_, _>>()?,
@@ -105,10 +141,17 @@ impl Crews {
             })
         };
         Ok(Some(Crews {
-            fibers: fibers.count(),
-            of_worker: (0..workers).map(|id| Cell::new(id / fibers.count())).collect(),
+            fibers: sharing.count(),
+            of_worker: (0..workers).map(|id| Cell::new(id / sharing.count())).collect(),
             crews: (0..cores).map(|_| Crew::default()).collect(),
-            moves: if fibers.can_move() { Some(moves()?) } else { None },
+            switch_cycles: match sharing.slice_ticks() {
+                None => SWITCH_CYCLES,
+                Some(_) => THREAD_SWITCH_NS * ticks_per_second / 1_000_000_000,
+            },
+            slice_ticks: sharing.slice_ticks(),
+            spins: SPIN_NS * ticks_per_second / 1_000_000_000,
+            interrupted: (0..workers).map(|_| Cell::new(false)).collect(),
+            moves: if sharing.can_move() { Some(moves()?) } else { None },
         }))
     }
 
@@ -145,18 +188,59 @@ impl Crews {
             crew.ready.borrow_mut().push_back(id);
             return None;
         }
-        crew.holder.set(Some(id));
-        Some(now.max(crew.idle_since.get() + SWITCH_CYCLES))
+        // A thread that nobody has followed goes on without a switch.
+        let switched = self.slice_ticks.is_none() || crew.last.get() != Some(id);
+        let switch = if switched { self.switch_cycles } else { 0 };
+        let time = now.max(crew.idle_since.get() + switch);
+        crew.give_to(id, time, self.slice());
+        Some(time)
+    }
+
+    /// Returns the length of a slice.
+    fn slice(&self) -> u64 {
+        self.slice_ticks.unwrap_or(u64::MAX)
+    }
+
+    /// Returns true if a member that pauses for `ticks` keeps the core. A thread spins for a short time, as natively in a crowd.
+    pub(crate) fn keeps_for(&self, ticks: u64) -> bool {
+        self.slice_ticks.is_some() && ticks < self.spins
+    }
+
+    /// Returns true if members of crews are interrupted.
+    pub(crate) fn interrupt(&self) -> bool {
+        self.slice_ticks.is_some()
+    }
+
+    /// Returns the key at which `id` is to be interrupted, if it runs as a member of a crew in which others are ready.
+    pub(crate) fn end_of_slice(&self, id: usize) -> Option<u64> {
+        let crew = self.of_core(id).filter(|crew| crew.holder.get() == Some(id))?;
+        let others = !crew.ready.borrow().is_empty();
+        others.then(|| key(crew.slice_ends.get().min(LATEST), id))
+    }
+
+    /// Interrupts `id`, whose next operation is at `now`: another member becomes the holder, and `id` becomes ready.
+    pub(crate) fn interrupt_at(&self, id: usize, now: u64, queue: &Tournament) {
+        let crew = self.of_core(id).expect("services are never interrupted");
+        self.interrupted[id].set(true);
+        queue.set(id, IDLE);
+        crew.ready.borrow_mut().push_back(id);
+        self.leave(id, now, queue);
+    }
+
+    /// Returns true if `id` was interrupted and goes on now.
+    pub(crate) fn takes_up(&self, id: usize) -> bool {
+        self.interrupted.get(id).is_some_and(|interrupted| interrupted.replace(false))
     }
 
     /// Notes that `id` does not need the modelled core from `now` on. Returns the key of the next holder, if there is one.
     pub(crate) fn leave(&self, id: usize, now: u64, queue: &Tournament) -> Option<u64> {
         let crew = self.of_core(id).filter(|crew| crew.holder.get() == Some(id))?;
         crew.idle_since.set(now);
-        let next = crew.ready.borrow_mut().pop_front();
-        crew.holder.set(next);
-        let next = next?;
-        let key = key(now + SWITCH_CYCLES, next);
+        crew.holder.set(None);
+        let next = crew.ready.borrow_mut().pop_front()?;
+        let time = now + self.switch_cycles;
+        crew.give_to(next, time, self.slice());
+        let key = key(time, next);
         queue.set(next, key);
         Some(key)
     }
@@ -170,13 +254,13 @@ impl Crews {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::IDLE;
     use machine::ArenaOptions;
 
     fn crews(workers: usize, fibers: usize) -> Option<Crews> {
         let arena = ArenaOptions { reserve_bytes: 1 << 20, ..ArenaOptions::default() };
         let arena = Arc::new(Arena::new(&arena).expect("an arena"));
-        Crews::of(workers, Fibers::of_core(fibers), &arena).expect("nothing is allocated")
+        Crews::of(workers, Sharing::fibers(fibers), &arena, 1_000_000_000)
+            .expect("nothing is allocated")
     }
 
     #[test]

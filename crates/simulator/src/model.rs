@@ -2,7 +2,7 @@
 
 use crate::description::{MachineDescription, MeshDescription};
 use crate::ways::{Hop, Ways};
-use machine::Fibers;
+use machine::Sharing;
 
 /// Number of fill stamps per capacity of the shared cache. With more stamps its replacement is modelled more finely.
 const STAMPS_PER_CAPACITY: u64 = 4096;
@@ -146,20 +146,20 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Makes the model of a run with `workers` workers, which share cores as `fibers` says.
+    /// Makes the model of a run with `workers` workers, which share cores as `sharing` says.
     pub(crate) fn new(
         description: &MachineDescription,
-        (workers, fibers): (usize, Fibers),
+        (workers, sharing): (usize, Sharing),
         services: usize,
         homes: Homes,
     ) -> Model {
-        let (d, cores) = (description, workers.div_ceil(fibers.count()));
+        let (d, cores) = (description, workers.div_ceil(sharing.count()));
         let (space, nodes, seats) = match (&d.mesh, &d.sockets) {
             (Some(mesh), _) => seats_on_tiles(mesh, cores),
             (None, Some(_)) => seats_on_sockets(d, cores, homes),
             (None, None) => unreachable!("a description that was checked has one of them"),
         };
-        let mut seats = shared(seats, workers, fibers.count());
+        let mut seats = shared(seats, workers, sharing.count());
         seat_services(&mut seats, services, nodes);
         let l2 = d.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let lookup = l2.max(d.l1.latency_cycles);
@@ -168,7 +168,7 @@ impl Model {
         let lines = |kib: u64| kib * 1024 / d.line_bytes;
         let capacity = lines(shared_cache.size_kib) * u64::from(nodes);
         let stamp_shift = (capacity / STAMPS_PER_CAPACITY).max(1).ilog2();
-        let siblings = fibers.can_move() || have_siblings(&seats);
+        let siblings = sharing.can_move() || have_siblings(&seats);
         let mut model = Model {
             space,
             nodes,
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn tiles_are_a_mesh_away_from_each_other() {
         let graphite = MachineDescription::load("graphite").unwrap();
-        let model = Model::new(&graphite, (1024, Fibers::of_core(1)), 1, Homes::Interleaved);
+        let model = Model::new(&graphite, (1024, Sharing::fibers(1)), 1, Homes::Interleaved);
         assert_eq!((model.nodes, model.seats.len()), (1024, 1025));
         assert_eq!(model.one_way(0, 1023), 124);
         assert_eq!(model.one_way(33, 34), 2);
@@ -455,18 +455,18 @@ mod tests {
         assert_eq!(model.mean_trip, 42);
         assert_eq!(model.farthest(0, 1 << 31), 124);
         for tiles in [1, 5, 37, 64] {
-            let some = Model::new(&graphite, (tiles, Fibers::of_core(1)), 0, Homes::Interleaved);
+            let some = Model::new(&graphite, (tiles, Sharing::fibers(1)), 0, Homes::Interleaved);
             let trips = (0..some.nodes).flat_map(|a| (0..some.nodes).map(move |b| (a, b)));
             assert_eq!(some.all_trips(), trips.map(|(a, b)| some.one_way(a, b)).sum::<u64>());
         }
-        let small = Model::new(&graphite, (4, Fibers::of_core(1)), 0, Homes::Interleaved);
+        let small = Model::new(&graphite, (4, Sharing::fibers(1)), 0, Homes::Interleaved);
         assert_eq!((small.nodes, small.one_way(0, 3)), (4, 4));
     }
 
     #[test]
     fn sockets_are_filled_two_threads_a_core() {
         let flex = MachineDescription::load("superdome-flex").unwrap();
-        let model = Model::new(&flex, (1568, Fibers::of_core(1)), 0, Homes::Interleaved);
+        let model = Model::new(&flex, (1568, Sharing::fibers(1)), 0, Homes::Interleaved);
         assert_eq!(model.nodes, 28);
         assert_eq!(
             (model.seats[1].physical, model.seats[55].node, model.seats[56].node),
@@ -476,7 +476,7 @@ mod tests {
         assert_eq!(model.lookahead, 0);
         // (382.7 - 97) ns at 2.5 GHz, half of it each way.
         assert_eq!(model.one_way(0, 27), 357);
-        let one = Model::new(&flex, (1, Fibers::of_core(1)), 0, Homes::Interleaved);
+        let one = Model::new(&flex, (1, Sharing::fibers(1)), 0, Homes::Interleaved);
         assert_eq!((one.nodes, one.seats[0].slowdown, one.lookahead), (1, 256, 54));
     }
 }

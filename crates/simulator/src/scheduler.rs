@@ -39,6 +39,7 @@
 
 use crate::{
     core::SimCore,
+    crews::Crews,
     queue::{CORE_BITS, IDLE, core_of, time_of},
     world::World,
 };
@@ -128,6 +129,9 @@ impl<'a> Scheduler<'a> {
 
     /// Calls [`Scheduler::turns`], of which there is one instance for each number of the tournament's rounds.
     fn turns_in_tournament(&mut self) -> Pause {
+        if self.world.crews.as_ref().is_some_and(Crews::interrupt) {
+            return self.turns_of_threads();
+        }
         match self.world.queue.rounds() {
             1 => self.turns::<1>(),
             2 => self.turns::<2>(),
@@ -184,6 +188,37 @@ impl<'a> Scheduler<'a> {
                     }
                     limit = world.queue.replay::<ROUNDS>(id, key, core_of(first));
                 }
+                CoroutineResult::Return(()) => return Pause::Ended(id),
+            }
+        }
+    }
+
+    /// Does the same as [`Scheduler::turns`] where members of crews are interrupted. A core's turn ends with its slice.
+    fn turns_of_threads(&mut self) -> Pause {
+        let world = self.world;
+        let crews = world.crews.as_ref().expect("there are crews");
+        loop {
+            let first = world.queue.first();
+            if first == IDLE {
+                return Pause::Idle;
+            }
+            let id = core_of(first);
+            let end = crews.end_of_slice(id);
+            if end.is_some_and(|end| first >= end) {
+                crews.interrupt_at(id, time_of(first), &world.queue);
+                continue;
+            }
+            if id >= self.workers && self.is_stuck_after(id) {
+                return Pause::Stuck;
+            }
+            self.running.set(id);
+            if crews.takes_up(id) {
+                self.cores[id].take_up();
+            }
+            let limit = world.queue.first_without(id);
+            world.limit.set(limit.min(end.unwrap_or(IDLE)));
+            match self.berths[id].0.as_mut().expect("only live cores have keys").resume(()) {
+                CoroutineResult::Yield(key) => world.queue.set(id, key),
                 CoroutineResult::Return(()) => return Pause::Ended(id),
             }
         }

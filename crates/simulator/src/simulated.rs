@@ -15,7 +15,7 @@ use crate::{
     world::World,
 };
 use machine::{
-    Arena, ArenaOptions, Body, Fibers, LinesMoved, Machine, OutOfMemory, RunError, Service,
+    Arena, ArenaOptions, Body, LinesMoved, Machine, OutOfMemory, RunError, Service, Sharing,
     cold::{Arc, Mutex},
     fiber::StackPool,
 };
@@ -163,13 +163,13 @@ impl Machine for Simulated {
 
     fn run_fibers<'a>(
         &self,
-        fibers: Fibers,
+        sharing: Sharing,
         bodies: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
         let workers = bodies.len();
         let total = workers + services.len();
-        let available = (self.description.cores() * fibers.count()).min(MAX_CORES);
+        let available = (self.description.cores() * sharing.count()).min(MAX_CORES);
         if workers > available || total > MAX_CORES {
             return Err(RunError::TooManyCores { asked: total, available });
         }
@@ -183,13 +183,13 @@ impl Machine for Simulated {
             )));
         }
         past.runs += 1;
-        let (seated, homes) = ((workers, fibers), self.options.homes);
+        let (seated, homes) = ((workers, sharing), self.options.homes);
         let model = Model::new(&self.description, seated, services.len(), homes);
         let hz = self.description.ticks_per_second();
         let mut world =
             World::new(model, self.arena.clone(), past.fills, hz, self.options.lookahead)
                 .map_err(|e| RunError::System(format!("the modelled caches: {e}")))?;
-        world.crews = Crews::of(workers, fibers, &self.arena)
+        world.crews = Crews::of(workers, sharing, &self.arena, hz)
             .map_err(|e| RunError::System(format!("the stacks of fibers that move: {e}")))?;
         let world = Rc::new(world);
         world.counter.set(past.counter);

@@ -8,7 +8,7 @@
 use crate::{core::WeakCore, model::Fault};
 use loom::sync::atomic::AtomicU64;
 use machine::{
-    Arena, ArenaOptions, Body, Fibers, Machine, OutOfMemory, RunError, Service, Word, cold::Arc,
+    Arena, ArenaOptions, Body, Machine, OutOfMemory, RunError, Service, Sharing, Word, cold::Arc,
 };
 use std::{
     any::Any,
@@ -168,11 +168,11 @@ impl Machine for WeakMemory {
     /// Every fiber gets a thread of its own, because a memory model has no use for cores with several fibers.
     fn run_fibers<'a>(
         &self,
-        fibers: Fibers,
+        sharing: Sharing,
         workers: Vec<Body<'a, Self>>,
         services: Vec<Service<'a, Self>>,
     ) -> Result<(), RunError> {
-        if fibers.can_move() {
+        if sharing.can_move() {
             return Err(RunError::System("no fibers move under a memory model".to_owned()));
         }
         if !services.is_empty() {

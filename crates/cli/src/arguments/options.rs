@@ -30,6 +30,10 @@ pub struct RunArguments {
     /// Number of workers on each core: fibers, of which another one runs while one waits
     #[arg(long, value_name = "N", default_value = "1", value_parser = fibers)]
     pub fibers: u64,
+    /// The workers of a core (--fibers) are threads, which the core interrupts after S seconds each; natively the system decides
+    /// when
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time_slice: Option<f64>,
     /// Number of cores that only serve other cores, if the architecture delegates work [default: each core serves and
     /// executes]
     #[arg(long, value_name = "N", value_parser = count)]

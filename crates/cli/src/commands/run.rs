@@ -66,6 +66,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 partitions,
                 cores,
                 fibers: asked.fibers as usize,
+                time_slice_s: asked.time_slice,
                 servers: asked.servers.map(|servers| servers as usize),
                 warm_up_s: asked.warm_up.unwrap_or(length.warm_up_s),
                 measured_s: asked.seconds.unwrap_or(length.measured_s),

@@ -21,7 +21,7 @@ use crate::{
 use checker::Requirements;
 use engine::{Engine, EngineOptions, OwnersWork, Session};
 use machine::{
-    Body, Core, Explored, ExploredCore, Machine, Switch, Word,
+    Body, Core, Explored, ExploredCore, Machine, Sharing, Switch, Word,
     cold::{Arc, Mutex},
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -254,7 +254,7 @@ impl Judgement<'_> {
         if let Some(switches) = self.how.switches {
             machine.follow(switches.to_vec());
         }
-        let seats = (self.exploration.fibers, self.exploration.servers);
+        let seats = (Sharing::fibers(self.exploration.fibers), self.exploration.servers);
         let movable = self.workload.movable();
         let run = || run_workers(machine, engine, seats, movable, bodies, engine.services());
         let ended = catch_unwind(AssertUnwindSafe(run));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ArenaOptions, Body, Fibers, Native, NativeCore, NativeOptions};
+use crate::{ArenaOptions, Body, Native, NativeCore, NativeOptions, Sharing};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn machine() -> Native {
@@ -56,7 +56,7 @@ fn additions<M: Machine>(
         Box::new(move |core| mailboxes.serve(core, number))
     };
     let bodies = (0..clients).map(client).chain((0..servers).map(server)).collect();
-    machine.run_fibers(Fibers::of_core(fibers), bodies, vec![]).unwrap();
+    machine.run_fibers(Sharing::fibers(fibers), bodies, vec![]).unwrap();
     words.iter().map(|word| word.word.peek()).collect()
 }
 

@@ -215,7 +215,7 @@ impl Crew<'_> {
         let member = self.members.remove(at);
         let (arrivals, _) = self.arrivals.expect("only fibers that can move do");
         // SAFETY: the fiber is suspended, and this crew forgets it. Who made the run has promised that its stack holds nothing
-        // that is bound to this thread (`Fibers::that_move`).
+        // that is bound to this thread (`Sharing::that_move`).
         arrivals.add(to, unsafe { Arrival::new(member) });
     }
 
@@ -253,8 +253,8 @@ impl Crew<'_> {
 #[cfg(test)]
 mod tests {
     use crate::{
-        ArenaOptions, Body, Core, Fibers, Machine, Native, NativeCore, NativeOptions, Place,
-        RunError, Word,
+        ArenaOptions, Body, Core, Machine, Native, NativeCore, NativeOptions, Place, RunError,
+        Sharing, Word,
     };
     use std::{
         panic::{AssertUnwindSafe, catch_unwind},
@@ -272,7 +272,7 @@ mod tests {
     }
 
     fn run(fibers: usize, bodies: Vec<Body<'_, Native>>) -> Result<(), RunError> {
-        machine().run_fibers(Fibers::of_core(fibers), bodies, vec![])
+        machine().run_fibers(Sharing::fibers(fibers), bodies, vec![])
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
             })
         });
         // Two crews, of four fibers and of two.
-        machine.run_fibers(Fibers::of_core(4), bodies.collect(), vec![]).unwrap();
+        machine.run_fibers(Sharing::fibers(4), bodies.collect(), vec![]).unwrap();
         assert_eq!(words[1].peek(), 6);
     }
 
@@ -332,7 +332,7 @@ mod tests {
         let begun = Instant::now();
         // The changes come from another crew, whose fibers sleep themselves and so run one after the other.
         machine
-            .run_fibers(Fibers::of_core(2), vec![wait(0), wait(1), change(20), change(20)], vec![])
+            .run_fibers(Sharing::fibers(2), vec![wait(0), wait(1), change(20), change(20)], vec![])
             .unwrap();
         assert_eq!(words[2].peek(), 2);
         assert!(begun.elapsed() < Duration::from_secs(10), "no wake was lost");
@@ -373,7 +373,7 @@ mod tests {
     /// Runs bodies as fibers that move.
     fn run_moving(fibers: usize, bodies: Vec<Body<'_, Native>>) -> Result<(), RunError> {
         // SAFETY: nothing in the bodies of these tests is bound to a thread.
-        machine().run_fibers(unsafe { Fibers::that_move(fibers) }, bodies, vec![])
+        machine().run_fibers(unsafe { Sharing::moving_fibers(fibers) }, bodies, vec![])
     }
 
     #[test]

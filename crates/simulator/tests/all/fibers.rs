@@ -1,7 +1,7 @@
 //! Several fibers on a modelled core.
 
 use kilocore_simulator::{MachineDescription, SimCore, SimLine, Simulated, SimulatedOptions};
-use machine::{Body, Core, Fibers, Machine, Place, RunError, Service, Word, cold::Arc};
+use machine::{Body, Core, Machine, Place, RunError, Service, Sharing, Word, cold::Arc};
 use std::cell::RefCell;
 
 fn graphite() -> Simulated {
@@ -36,7 +36,7 @@ fn ended_at(workers: usize, fibers: usize) -> u64 {
         })
     };
     machine
-        .run_fibers(Fibers::of_core(fibers), (0..workers).map(|_| work()).collect(), vec![])
+        .run_fibers(Sharing::fibers(fibers), (0..workers).map(|_| work()).collect(), vec![])
         .expect("it ends");
     machine.clock()
 }
@@ -69,7 +69,7 @@ fn fibers_of_a_core_wait_for_each_other_and_for_other_cores() {
             seen.0.borrow_mut().push(core.id());
         })
     });
-    machine.run_fibers(Fibers::of_core(3), bodies.collect(), vec![]).expect("it ends");
+    machine.run_fibers(Sharing::fibers(3), bodies.collect(), vec![]).expect("it ends");
     let mut ids = ids.into_inner();
     ids.sort_unstable();
     assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
@@ -87,7 +87,7 @@ fn fibers_share_the_caches_of_their_core() {
             times.lock().expect("no panic").push(core.now() - begun);
         })
     });
-    machine.run_fibers(Fibers::of_core(2), bodies.collect(), vec![]).expect("it ends");
+    machine.run_fibers(Sharing::fibers(2), bodies.collect(), vec![]).expect("it ends");
     let times = times.into_inner().expect("no panic");
     assert!(
         times[0] > 50 && times[1] <= 5,
@@ -109,7 +109,7 @@ fn a_fiber_that_lets_others_run_goes_on_when_they_wait() {
             }
         })
     });
-    graphite().run_fibers(Fibers::of_core(2), bodies.collect(), vec![]).expect("it ends");
+    graphite().run_fibers(Sharing::fibers(2), bodies.collect(), vec![]).expect("it ends");
     let order = order.into_inner().expect("no panic");
     let first = order[0].0;
     let turns =
@@ -145,7 +145,7 @@ fn a_write_after_its_deadline_does_not_let_a_fiber_run_out_of_turn() {
         core.compute(8000);
         core.store(&words[0].line, &words[0].word, 1);
     });
-    machine.run_fibers(Fibers::of_core(2), vec![computes, waits, writes], vec![]).expect("it ends");
+    machine.run_fibers(Sharing::fibers(2), vec![computes, waits, writes], vec![]).expect("it ends");
 }
 
 #[test]
@@ -157,10 +157,10 @@ fn a_deadlock_of_fibers_is_reported_and_a_panic_reaches_the_caller() {
             core.wait_while(&word.line, &word.word, |value| value == 0);
         })
     };
-    let outcome = machine.run_fibers(Fibers::of_core(2), vec![stuck(), stuck()], vec![]);
+    let outcome = machine.run_fibers(Sharing::fibers(2), vec![stuck(), stuck()], vec![]);
     assert!(matches!(outcome, Err(RunError::Deadlock(who)) if who.len() == 2));
     let bodies = vec![body(|_| panic!("on purpose")), body(|core| core.compute(10))];
-    let run = || graphite().run_fibers(Fibers::of_core(2), bodies, vec![]);
+    let run = || graphite().run_fibers(Sharing::fibers(2), bodies, vec![]);
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     assert_eq!(*caught.unwrap_err().downcast::<&str>().expect("a text"), "on purpose");
 }
@@ -182,11 +182,11 @@ fn services_run_beside_fibers_and_more_fibers_than_fit_are_refused() {
         })
     };
     machine
-        .run_fibers(Fibers::of_core(2), vec![wait(), wait(), wait()], vec![service])
+        .run_fibers(Sharing::fibers(2), vec![wait(), wait(), wait()], vec![service])
         .expect("it ends");
     let many = (0..1024 * 5).map(|_| body(|_| ())).collect();
     assert!(matches!(
-        machine.run_fibers(Fibers::of_core(5), many, vec![]),
+        machine.run_fibers(Sharing::fibers(5), many, vec![]),
         Err(RunError::TooManyCores { .. })
     ));
 }
@@ -195,7 +195,7 @@ fn services_run_beside_fibers_and_more_fibers_than_fit_are_refused() {
 fn run_moving(machine: &Simulated, workers: usize, act: impl Fn(&SimCore) + Sync) {
     let bodies = (0..workers).map(|_| body(&act)).collect();
     // SAFETY: nothing in the bodies of these tests is bound to a thread.
-    let fibers = unsafe { Fibers::that_move(1) };
+    let fibers = unsafe { Sharing::moving_fibers(1) };
     machine.run_fibers(fibers, bodies, vec![]).expect("it ends");
 }
 
@@ -247,7 +247,75 @@ fn fibers_on_their_way_do_not_keep_a_deadlock_from_being_found() {
         })
     };
     // SAFETY: nothing in the bodies is bound to a thread.
-    let fibers = unsafe { Fibers::that_move(1) };
+    let fibers = unsafe { Sharing::moving_fibers(1) };
     let outcome = machine.run_fibers(fibers, vec![stuck(), stuck()], vec![]);
     assert!(matches!(outcome, Err(RunError::Deadlock(who)) if who.len() == 2));
+}
+
+/// A slice of a millisecond, in cycles of a tile.
+const SLICE: u64 = 1_000_000;
+
+/// Runs `workers` threads on one tile, and returns the times at which they end.
+fn threads_ended_at(workers: usize, act: impl Fn(&SimCore, &Lonely) + Sync) -> Vec<u64> {
+    let machine = graphite();
+    let read = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let ended = std::sync::Mutex::new(Vec::new());
+    let bodies = (0..workers).map(|_| {
+        body(|core| {
+            act(core, &read);
+            ended.lock().expect("no panic").push(core.now());
+        })
+    });
+    let threads = Sharing::threads(workers, SLICE);
+    machine.run_fibers(threads, bodies.collect(), vec![]).expect("it ends");
+    ended.into_inner().expect("no panic")
+}
+
+#[test]
+fn threads_of_a_core_take_turns_in_slices() {
+    let compute = |core: &SimCore, Lonely { line, word }: &Lonely| {
+        for _ in 0..4000 {
+            core.compute(990);
+            core.load(line, word);
+        }
+    };
+    // Four slices of work each. Switches take 1.5 us.
+    let alone = threads_ended_at(1, compute)[0];
+    assert!((3_960_000..3_970_000).contains(&alone), "{alone}");
+    let three = threads_ended_at(3, compute);
+    assert!(three.iter().all(|end| (9_900_000..12_000_000).contains(end)), "{three:?}");
+}
+
+#[test]
+fn a_thread_is_interrupted_while_it_holds_a_latch() {
+    let machine = graphite();
+    let latch = machine.arena().place::<Lonely>(Place::Any).expect("memory");
+    let waited = std::sync::Mutex::new(0);
+    let Lonely { line, word } = &*latch;
+    let holder = body(|core| {
+        core.store(line, word, 1);
+        // A slice and a half, so that the other thread of the tile has a turn before the latch is released.
+        (0..1500).for_each(|_| {
+            core.compute(1000);
+            core.load(line, word);
+        });
+        core.store(line, word, 2);
+    });
+    let beside = body(|core| {
+        (0..3000).for_each(|_| {
+            core.compute(1000);
+            core.load(line, word);
+        });
+    });
+    let waiter = body(|core| {
+        core.wait_while(line, word, |value| value == 0);
+        let begun = core.now();
+        core.wait_while(line, word, |value| value == 1);
+        *waited.lock().expect("no panic") = core.now() - begun;
+    });
+    let idle = body(|_| ());
+    let threads = Sharing::threads(2, SLICE);
+    machine.run_fibers(threads, vec![holder, beside, waiter, idle], vec![]).expect("it ends");
+    let waited = waited.into_inner().expect("no panic");
+    assert!((2_300_000..2_700_000).contains(&waited), "{waited} cycles for 1500 thousand of work");
 }

@@ -190,6 +190,7 @@ fn configuration(
         access,
         partitions: None,
         fibers: 1,
+        time_slice_s: None,
         servers: (setting.servers > 0).then_some(setting.servers),
         commits: None,
         small_pages: false,

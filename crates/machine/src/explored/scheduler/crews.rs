@@ -5,12 +5,12 @@
 //!
 //! A fiber that moves leaves its crew and belongs to another one from then on.
 
-use crate::Fibers;
+use crate::Sharing;
 use std::cell::Cell;
 
 /// The workers of a run by crew.
 pub(in crate::explored) struct Crews {
-    fibers: Fibers,
+    sharing: Sharing,
     /// Number of the crew of each worker.
     crews: Vec<Cell<usize>>,
     /// Worker that holds the crew, by crew.
@@ -19,10 +19,10 @@ pub(in crate::explored) struct Crews {
 
 impl Crews {
     /// Divides workers into crews. The last crew can be smaller.
-    pub fn of(workers: usize, fibers: Fibers) -> Crews {
-        let holders = (0..workers.div_ceil(fibers.count())).map(|_| Cell::new(None)).collect();
-        let crews = (0..workers).map(|id| Cell::new(id / fibers.count())).collect();
-        Crews { fibers, crews, holders }
+    pub fn of(workers: usize, sharing: Sharing) -> Crews {
+        let holders = (0..workers.div_ceil(sharing.count())).map(|_| Cell::new(None)).collect();
+        let crews = (0..workers).map(|id| Cell::new(id / sharing.count())).collect();
+        Crews { sharing, crews, holders }
     }
 
     /// Returns the number of workers.
@@ -33,7 +33,9 @@ impl Crews {
     /// Returns true if cores can have several fibers.
     #[inline]
     pub fn has_several(&self) -> bool {
-        self.fibers.count() > 1 || self.fibers.can_move()
+        // Threads are interrupted anywhere, as if each had a core of its own.
+        self.sharing.slice_ticks().is_none()
+            && (self.sharing.count() > 1 || self.sharing.can_move())
     }
 
     /// Returns the holder of the crew of core `id`. Services have no crew.
@@ -43,12 +45,12 @@ impl Crews {
 
     /// Returns the number of the crew of worker `id`, if workers can move.
     pub fn host(&self, id: usize) -> Option<usize> {
-        self.crews.get(id).filter(|_| self.fibers.can_move()).map(Cell::get)
+        self.crews.get(id).filter(|_| self.sharing.can_move()).map(Cell::get)
     }
 
     /// Makes worker `id` leave its crew and belong to crew `to`.
     pub fn move_to(&self, id: usize, to: usize) {
-        assert!(self.fibers.can_move(), "the fibers of this run cannot move");
+        assert!(self.sharing.can_move(), "the fibers of this run cannot move");
         assert!(to < self.holders.len(), "core {to} of {}", self.holders.len());
         self.leave(id);
         self.crews[id].set(to);

@@ -16,7 +16,7 @@ fn sum(machine: &Explored, fibers: usize, between: impl Fn(&ExploredCore) + Sync
             }
         })
     });
-    machine.run_fibers(Fibers::of_core(fibers), bodies.collect(), vec![]).unwrap();
+    machine.run_fibers(Sharing::fibers(fibers), bodies.collect(), vec![]).unwrap();
     words[0].peek() + words[1].peek()
 }
 
@@ -56,7 +56,7 @@ fn fibers_of_a_core_wait_for_each_other() {
                     core.fetch_add(&(), &words[1], 1);
                 })
             });
-            machine.run_fibers(Fibers::of_core(2), bodies.collect(), vec![]).unwrap();
+            machine.run_fibers(Sharing::fibers(2), bodies.collect(), vec![]).unwrap();
             assert_eq!(words[1].peek(), 4);
         }
     }
@@ -86,7 +86,7 @@ fn a_followed_schedule_of_fibers_is_the_same_run() {
 /// Runs bodies as fibers that move.
 fn run_moving(machine: &Explored, bodies: Vec<Body<'_, Explored>>) {
     // SAFETY: nothing in the bodies of these tests is bound to a thread.
-    machine.run_fibers(unsafe { Fibers::that_move(1) }, bodies, vec![]).unwrap();
+    machine.run_fibers(unsafe { Sharing::moving_fibers(1) }, bodies, vec![]).unwrap();
 }
 
 /// Three fibers increment a word by a load and a store. They move to core `to(id)` for that.
