@@ -12,10 +12,10 @@ pub fn slowness(machine: &MachineDescription) -> f64 {
 }
 
 /// Returns the largest busy time of a run in core seconds, unless the caller gives another. A transaction that only
-/// draws a timestamp takes a few cycles, so its runs are shorter.
+/// draws a timestamp takes a few cycles, so its runs are shorter. A setting can ask for longer ones.
 fn most_busy_s(effort: Effort, setting: &Setting, slowness: f64) -> f64 {
     let share = if setting.workload == "timestamps" { 0.05 } else { slowness };
-    share * effort.pick(8.0, 2.0)
+    setting.longer * share * effort.pick(8.0, 2.0)
 }
 
 /// Returns the first interval of a run in seconds, and the limits within which it grows until it is steady. The host's
