@@ -95,6 +95,12 @@ fn section(outcome: &Outcome) -> String {
         "\n## {folder}\n\n{} (section {}). Commit {}: `{}`\n\n![{}]({folder}/figure.svg)\n\n",
         outcome.title, outcome.section, outcome.commit, outcome.command, outcome.title
     );
+    for sentence in &outcome.findings {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    if outcome.statements.is_empty() {
+        return text;
+    }
     text.push_str("| verdict | statement | numbers |\n| --- | --- | --- |\n");
     for judged in &outcome.statements {
         let ours = match judged.ours.is_empty() {
