@@ -95,6 +95,8 @@ pub struct Cell<'a> {
     pub best: Entry<'a>,
     /// The best pair of another architecture, if there is one.
     pub second: Option<Entry<'a>>,
+    /// Numbers of the pairs that have a record, and of all pairs. Before all have one, the winner is not known.
+    pub measured: (usize, usize),
 }
 
 impl<'a> Cell<'a> {
@@ -107,8 +109,14 @@ impl<'a> Cell<'a> {
         let mut entries: Vec<Entry<'a>> = lines.iter().filter_map(entry).collect();
         entries.sort_by(|a, b| b.throughput().total_cmp(&a.throughput()));
         let best = *entries.first().filter(|best| best.throughput() > 0.0)?;
+        let measured = (entries.len(), lines.len());
         let second = entries.into_iter().find(|other| other.architecture != best.architecture);
-        Some(Cell { best, second })
+        Some(Cell { best, second, measured })
+    }
+
+    /// Returns whether all pairs have a record.
+    pub fn is_complete(&self) -> bool {
+        self.measured.0 == self.measured.1
     }
 
     /// Returns how many times as fast the best pair is as the best one of another architecture. It is infinite if no other
@@ -126,8 +134,11 @@ impl<'a> Cell<'a> {
     }
 
     /// Returns the lead as a text: `1.31× PSE`, `= PSE` for a tie, or `no other` if no other architecture has committed
-    /// anything.
+    /// anything. If records are missing, it returns how many there are.
     pub fn lead_written(&self) -> String {
+        if !self.is_complete() {
+            return format!("{} of {} runs", self.measured.0, self.measured.1);
+        }
         let Some((second, lead)) = self.second.zip(self.lead()) else { return String::new() };
         match self.is_tie() {
             true => format!("= {}", second.architecture),
@@ -157,11 +168,11 @@ pub fn architectures<'a>(lines: &[&'a Line]) -> Vec<&'a str> {
     names
 }
 
-/// Returns what a map shows, in sentences. `name` is that of the machine.
+/// Returns what a map shows, in sentences. `name` is that of the machine. Cells that lack records do not count.
 pub fn findings(grid: &Grid, name: &str, lines: &[&Line]) -> Vec<String> {
-    let spots = grid.spots();
-    let found: Vec<(Spot, Cell<'_>)> =
-        spots.iter().filter_map(|spot| Some((*spot, Cell::of(lines, grid.x(*spot))?))).collect();
+    let of_spot = |spot: Spot| Some((spot, Cell::of(lines, grid.x(spot))?));
+    let all = grid.spots().into_iter().filter_map(of_spot);
+    let found: Vec<(Spot, Cell<'_>)> = all.filter(|(_, cell)| cell.is_complete()).collect();
     if found.is_empty() {
         return Vec::new();
     }
@@ -171,7 +182,7 @@ pub fn findings(grid: &Grid, name: &str, lines: &[&Line]) -> Vec<String> {
     }
     sentences.push(best_protocols(name, &found));
     for block in 1..grid.cores.len() {
-        sentences.push(changes(grid, name, [block - 1, block], &found));
+        sentences.extend(changes(grid, name, [block - 1, block], &found));
     }
     sentences
 }
@@ -248,13 +259,14 @@ fn best_protocols(name: &str, found: &[(Spot, Cell<'_>)]) -> String {
     format!("Cells on {name} by their fastest pair, ties included: {}.", listed.join(", "))
 }
 
-/// Returns in how many cells the architecture that is ahead changes from one block to another.
+/// Returns in how many cells the architecture that is ahead changes from one block to another. Returns none if no cell has one in
+/// both.
 fn changes(
     grid: &Grid,
     name: &str,
     [before, after]: [usize; 2],
     found: &[(Spot, Cell<'_>)],
-) -> String {
+) -> Option<String> {
     let winner = |block: usize, spot: &Spot| {
         let same = |other: &&(Spot, Cell<'_>)| other.0 == Spot { block, ..*spot };
         let (_, cell) = found.iter().find(same)?;
@@ -263,18 +275,21 @@ fn changes(
     let spots = found.iter().map(|(spot, _)| spot).filter(|spot| spot.block == before);
     let both = spots.filter_map(|spot| Some([winner(before, spot)?, winner(after, spot)?]));
     let both: Vec<[&str; 2]> = both.collect();
+    if both.is_empty() {
+        return None;
+    }
     let changed = both.iter().filter(|[one, other]| one != other);
     let ways: Vec<String> = changed.map(|[one, other]| format!("{one} to {other}")).collect();
     let ways = tally(ways.iter().map(String::as_str));
     let count: usize = ways.iter().map(|(_, count)| count).sum();
     let listed: Vec<String> = ways.iter().map(|(way, n)| format!("{way} {n}")).collect();
     let listed = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
-    format!(
+    Some(format!(
         "From {} to {} cores on {name} another architecture takes the lead in {count} of the {} cells without a tie{listed}.",
         grid.cores[before],
         grid.cores[after],
         both.len()
-    )
+    ))
 }
 
 #[cfg(test)]

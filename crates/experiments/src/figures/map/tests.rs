@@ -42,7 +42,7 @@ fn the_winner_leads_the_best_pair_of_another_architecture() {
         line("SE SILO", 0.0, &[4.0, 1.0, 0.0]),
         line("SE NO_WAIT", 0.0, &[3.9, 2.0, 0.0]),
         line("PSE NO_CC", 0.0, &[2.0, 0.1, 0.0]),
-        line("Delegation SILO", 0.0, &[1.0, 3.0]),
+        line("Delegation SILO", 0.0, &[1.0, 3.0, 0.0]),
     ];
     let lines: Vec<&Line> = lines.iter().collect();
     let cell = Cell::of(&lines, 0.0).unwrap();
@@ -62,6 +62,17 @@ fn the_winner_leads_the_best_pair_of_another_architecture() {
     assert_eq!((alone.second, alone.is_tie(), alone.lead_written().as_str()), (None, false, ""));
     let only = [line("SE SILO", 0.0, &[1.0]), line("PSE NO_CC", 0.0, &[0.0])];
     assert_eq!(Cell::of(&only.each_ref()[..], 0.0).unwrap().lead_written(), "no other");
+}
+
+#[test]
+fn a_cell_that_lacks_records_has_no_winner_yet() {
+    let lines = [line("SE SILO", 0.0, &[4.0, 4.0]), line("PSE NO_CC", 0.0, &[1.0])];
+    let lines: Vec<&Line> = lines.iter().collect();
+    let cell = Cell::of(&lines, 1.0).unwrap();
+    assert_eq!((cell.is_complete(), cell.lead_written().as_str()), (false, "1 of 2 runs"));
+    assert!(
+        findings(&GRID, "chip", &lines)[0].starts_with("Of 1 cells of chip, SE is ahead in 1.")
+    );
 }
 
 #[test]

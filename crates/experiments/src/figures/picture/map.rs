@@ -58,7 +58,9 @@ pub fn draw(picture: &mut Picture, top: f64, title: &str, grid: &Grid, lines: &[
                 let ((left, above), (right, below)) = area;
                 picture.bar((left + 1.0, above + 1.0), (right - 1.0, below - 1.0), GRID);
                 let middle = ((left + right) / 2.0, (above + below) / 2.0 + 4.0);
-                let text = Text::at(middle.0, middle.1, "no commits").coloured(GREY);
+                let is_run = lines.iter().any(|line| line.at(grid.x(spot)).is_some());
+                let why = if is_run { "no commits" } else { "no run" };
+                let text = Text::at(middle.0, middle.1, why).coloured(GREY);
                 picture.text(text.anchored(Anchor::Middle));
             }
         }
@@ -185,7 +187,7 @@ mod tests {
         let count = |what: &str| svg.matches(what).count();
         assert_eq!((count(">SILO</text>"), count(">NO_CC</text>")), (1, 1), "{svg}");
         assert_eq!((count(">3.00× PSE</text>"), count(">= SE</text>")), (1, 1), "{svg}");
-        assert_eq!(count(">no commits</text>"), 6, "{svg}");
+        assert_eq!(count(">no run</text>"), 6, "{svg}");
         let [blue, navy] = ["#1f6fd0", "#2b2f6b"].map(|colour| {
             let polygons = svg.lines().filter(|line| line.starts_with("<polygon"));
             polygons.filter(|line| line.contains(&format!("fill=\"{colour}\""))).count()

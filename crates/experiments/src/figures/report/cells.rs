@@ -65,8 +65,7 @@ mod tests {
         assert_eq!(html.matches("<tr>").count(), 3, "{html}");
         let first = "<td>SE SILO</td><td>2.00× PSE</td><td class=\"n\"><b>~3.0000</b></td><td class=\"n\">~1.5000</td>";
         assert!(html.contains(first), "{html}");
-        let second =
-            "<td>SE SILO</td><td></td><td class=\"n\"><b>~2.0000</b></td><td class=\"n\"></td>";
+        let second = "<td>SE SILO</td><td>1 of 2 runs</td><td class=\"n\"><b>~2.0000</b></td><td class=\"n\"></td>";
         assert!(html.contains(second), "{html}");
     }
 }
