@@ -44,12 +44,23 @@ pub fn growth(
     };
     // A limit below the usual first interval shortens it.
     let first_s = (slowness * first_s).min(most_busy_s / cores);
-    (first_s, Growth { most_s: slowness * most_s, most_busy_s, together_s, rule })
+    let most_s = (slowness * most_s).min(setting.longest * most_busy_s / setting.longer / cores);
+    (first_s, Growth { most_s, most_busy_s, together_s, rule })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_can_have_limits_of_its_own() {
+        let server = MachineDescription::load("haswell-ex").unwrap();
+        let of = |setting: Setting| growth(Effort::Quick, &setting, &server, None).1;
+        let usual = Setting::new("ycsb", "", "OCC", 64);
+        assert_eq!((of(usual.clone()).most_busy_s, of(usual.clone()).most_s), (2.0, 0.1));
+        let within = of(usual.within(4.0, 1.6));
+        assert_eq!((within.most_busy_s, within.most_s), (8.0, 0.05));
+    }
 
     #[test]
     fn a_small_limit_shortens_the_first_interval() {

@@ -27,8 +27,10 @@ pub struct Setting {
     pub access_options: String,
     /// Name of the machine, or none for the figure's.
     pub machine: Option<&'static str>,
-    /// Factor of the usual limit of the run's length.
+    /// Factor of the usual limit of the run's busy time.
     pub longer: f64,
+    /// Limit of the run's time, summed over the cores whether they wait or not, as a factor of the usual limit of busy time.
+    pub longest: f64,
     /// Number of cores.
     pub cores: usize,
     /// Number of these cores that only serve other cores; 0 if servers are not dedicated.
@@ -53,6 +55,7 @@ impl Setting {
             access_options: String::new(),
             machine: None,
             longer: 1.0,
+            longest: f64::INFINITY,
             cores,
             servers: 0,
         }
@@ -68,9 +71,10 @@ impl Setting {
         Setting { machine: Some(machine), ..self }
     }
 
-    /// Returns this run with a limit of its length that is `longer` times the usual one.
-    pub fn longer(self, longer: f64) -> Setting {
-        Setting { longer, ..self }
+    /// Returns this run with a limit of its busy time that is `longer` times the usual one, and with one of its time that is
+    /// `longest` times as high as the usual one of busy time.
+    pub fn within(self, longer: f64, longest: f64) -> Setting {
+        Setting { longer, longest, ..self }
     }
 
     /// Returns this run with cores that only serve other cores.
