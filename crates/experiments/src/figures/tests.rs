@@ -311,3 +311,26 @@ fn reports_name_every_statement() {
     let markdown = overview_markdown(&outcomes);
     assert!(figure.checks.iter().all(|check| markdown.contains(check.statement)), "{markdown}");
 }
+
+#[test]
+fn a_map_has_findings_instead_of_verdicts() {
+    let figure = Paper::named("trireme").unwrap().figures_called("map")[0];
+    let mut records = Vec::new();
+    for place in figure.places(Effort::Quick) {
+        let Point::Setting(setting) = &place.point else { unreachable!("no measured program") };
+        let fast = if setting.architecture == "shared_everything" { 2e6 } else { 1e6 };
+        let machine = setting.machine.unwrap_or_default().to_owned();
+        records.push(RunRecord { machine, ..record_of(setting, fast) });
+    }
+    let done = Regenerated::of(figure, Effort::Quick, &records, "kilocore figure trireme map");
+    assert_eq!(done.outcome.measured, done.outcome.runs);
+    let told = &done.outcome.findings;
+    let ahead = told.iter().filter(|told| told.contains(", SE is ahead in 30."));
+    assert_eq!(ahead.count(), figure.panels.len(), "{told:?}");
+    let html = page(&done);
+    assert!(html.contains("Not a figure of the paper.") && !html.contains("verdict"), "{html}");
+    let outcomes = [done.outcome];
+    let markdown = overview_markdown(&outcomes);
+    assert!(markdown.contains("these 0 figures") && !markdown.contains("| verdict |"));
+    assert!(outcomes[0].findings.iter().all(|told| markdown.contains(&format!("- {told}\n"))));
+}

@@ -28,6 +28,10 @@ pub fn page(done: &Regenerated) -> String {
         escaped(&outcome.section),
         done.picture().to_svg()
     );
+    html.push_str(match figure.is_ours() {
+        true => "<h2>What the records say</h2>\n",
+        false => "<h2>What the paper says, and what the records say</h2>\n",
+    });
     html.push_str(&found(outcome));
     html.push_str("<h2>Values</h2>\n");
     for panel in figure.panels {
@@ -51,12 +55,11 @@ pub fn page(done: &Regenerated) -> String {
 }
 
 /// Returns the verdicts on the paper's statements, or the findings of a figure that is not the paper's.
-fn found(outcome: &super::Outcome) -> String {
+pub(super) fn found(outcome: &super::Outcome) -> String {
     if outcome.findings.is_empty() {
-        let heading = "<h2>What the paper says, and what the records say</h2>\n";
-        return format!("{heading}{}", verdicts(outcome));
+        return verdicts(outcome);
     }
-    let mut html = String::from("<h2>What the records say</h2>\n<ul>\n");
+    let mut html = String::from("<ul>\n");
     for sentence in &outcome.findings {
         let _ = writeln!(html, "<li>{}</li>", escaped(sentence));
     }
@@ -83,7 +86,7 @@ pub(super) fn head(title: &str) -> String {
 }
 
 /// Returns the table of statements.
-pub(super) fn verdicts(outcome: &super::Outcome) -> String {
+fn verdicts(outcome: &super::Outcome) -> String {
     let mut html =
         String::from("<table><tr><th>verdict</th><th>statement</th><th>numbers</th></tr>\n");
     for judged in &outcome.statements {
