@@ -31,10 +31,10 @@ pub fn height(grid: &Grid) -> f64 {
 }
 
 /// Corners of a rectangle.
-type Box = ((f64, f64), (f64, f64));
+type Area = ((f64, f64), (f64, f64));
 
 /// Returns the place of a cell of the map that begins at `top`.
-fn place(grid: &Grid, top: f64, Spot { block, row, column }: Spot) -> Box {
+fn place(grid: &Grid, top: f64, Spot { block, row, column }: Spot) -> Area {
     let (blocks, columns) = (grid.cores.len() as f64, grid.columns.len() as f64);
     let width = (RIGHT - LEFT - GAP * (blocks - 1.0)) / (blocks * columns);
     let left = LEFT + block as f64 * (columns * width + GAP) + column as f64 * width;
@@ -115,7 +115,7 @@ fn legend(picture: &mut Picture, base: f64, colours: &[(&str, &'static str)]) {
 }
 
 /// Draws a rectangle of two colours: the first one above the diagonal, the second one below it.
-fn split(picture: &mut Picture, (from, to): Box, [one, other]: [&'static str; 2]) {
+fn split(picture: &mut Picture, (from, to): Area, [one, other]: [&'static str; 2]) {
     picture.bar(from, to, one);
     picture.polygon(vec![(to.0, from.1), to, (from.0, to.1)], other);
 }
@@ -123,7 +123,7 @@ fn split(picture: &mut Picture, (from, to): Box, [one, other]: [&'static str; 2]
 /// Draws a cell with its winner. A tie has the colours of both architectures.
 fn filled(
     picture: &mut Picture,
-    ((left, above), (right, below)): Box,
+    ((left, above), (right, below)): Area,
     cell: &Cell<'_>,
     colours: &[(&str, &'static str)],
 ) {
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn cells_do_not_overlap_and_stay_in_the_picture() {
-        let places: Vec<Box> =
+        let places: Vec<Area> =
             SMALL.spots().into_iter().map(|spot| place(&SMALL, 0.0, spot)).collect();
         for (at, (from, to)) in places.iter().enumerate() {
             assert!(from.0 >= LEFT && to.0 <= RIGHT + 1e-9 && to.1 <= height(&SMALL) - BELOW);
