@@ -21,7 +21,7 @@ pub struct FigureArguments {
     /// The paper; --list names them
     #[arg(required_unless_present_any = ["list", "index"])]
     pub paper: Option<String>,
-    /// Figures: 8a is a part, 8 all parts of a figure, all every figure
+    /// Figures: 8a is a part, 8 all parts of a figure, all every figure of the paper
     #[arg(value_name = "FIGURE", required_unless_present_any = ["list", "index"])]
     pub figures: Vec<String>,
     /// List the papers and their figures
@@ -152,13 +152,16 @@ fn listing() -> String {
         text.push_str(&format!("{}: {}\n", paper.name, paper.title));
         for figure in paper.figures {
             let runs = |effort| figure.places(effort).len();
+            let statements = match figure.is_ours() {
+                true => "not the paper's".to_owned(),
+                false => format!("{} statements", figure.checks.len()),
+            };
             text.push_str(&format!(
-                "  {:4} {}\n       {} runs, quick {}; {} statements (section {})\n",
+                "  {:4} {}\n       {} runs, quick {}; {statements} (section {})\n",
                 figure.number,
                 figure.title,
                 runs(Effort::Full),
                 runs(Effort::Quick),
-                figure.checks.len(),
                 figure.section
             ));
         }

@@ -1,6 +1,6 @@
 //! Describes a figure: its series of runs, its panels, and the statements about it.
 
-use super::{Check, Measure, Point};
+use super::{Check, Grid, Measure, Point};
 use serde::{Deserialize, Serialize};
 
 /// Amount of simulation for a figure.
@@ -25,13 +25,14 @@ impl Effort {
 pub struct Figure {
     /// Name of the paper.
     pub paper: &'static str,
-    /// Number in the paper, with its letter.
+    /// Number in the paper, with its letter. A figure of ours has a name instead.
     pub number: &'static str,
     /// Title in our words.
     pub title: &'static str,
-    /// Section of the paper that discusses it.
+    /// Section of the paper that discusses it, or the sections whose questions a figure of ours asks.
     pub section: &'static str,
-    /// Name of the simulated machine of settings. Runs of the measured program name their platform themselves.
+    /// Name of the simulated machine of the settings that name none. Runs of the measured program name their platform
+    /// themselves.
     pub machine: &'static str,
     /// Differences from the paper's setting, and choices where the paper is silent.
     pub remarks: &'static [&'static str],
@@ -110,6 +111,9 @@ pub enum Kind {
         /// Place on the horizontal axis.
         x: f64,
     },
+    /// A map of the best pairs of an architecture and a protocol. The name of a series has both, with a space between them,
+    /// and its points are at the places of the grid's cells.
+    Map(&'static Grid),
 }
 
 /// Comparison of two runs.
@@ -146,12 +150,33 @@ pub struct Place {
 /// First letters of the number of a table of a paper, which is one of its figures here.
 const TABLE: &str = "table-";
 
-/// Returns what a paper calls its figure `number`: `figure 8a`, or `table 2` for `table-2`.
+/// Returns what a paper calls its figure `number`: `figure 8a`, or `table 2` for `table-2`. A figure of ours has a name
+/// instead of a number.
 pub fn spoken(number: &str) -> String {
     match number.strip_prefix(TABLE) {
         Some(number) => format!("table {number}"),
+        None if is_name(number) => number.to_owned(),
         None => format!("figure {number}"),
     }
+}
+
+/// Returns whether a figure called `number` is ours. A paper's figure or table has a digit.
+pub fn is_name(number: &str) -> bool {
+    !number.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Returns `number` without the letter of a part.
+pub fn without_part(number: &str) -> &str {
+    match is_name(number) {
+        true => number,
+        false => number.trim_end_matches(|c: char| c.is_ascii_lowercase()),
+    }
+}
+
+/// Returns the name of the folder of figure `number` of `paper`, for example `abyss-08a`.
+pub fn folder(paper: &str, number: &str) -> String {
+    let digits = without_part(number);
+    format!("{paper}-{digits:0>2}{}", &number[digits.len()..])
 }
 
 impl Figure {
@@ -169,10 +194,7 @@ impl Figure {
         let shown = self.panels.iter().flat_map(|panel| own(panel.group));
         let mut names: Vec<&str> = Vec::new();
         for (_, point) in shown.chain(&series).flat_map(|series| &series.points) {
-            let name = match point {
-                Point::Setting(_) => self.machine,
-                Point::Program(program) => program.machine(),
-            };
+            let name = point.machine().unwrap_or(self.machine);
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -190,11 +212,14 @@ impl Figure {
         self.number.starts_with(TABLE)
     }
 
+    /// Returns whether the figure is ours, and not one of the paper.
+    pub fn is_ours(&self) -> bool {
+        is_name(self.number)
+    }
+
     /// Returns the name of the figure's folder, for example `abyss-08a`.
     pub fn folder(&self) -> String {
-        let digits = self.number.trim_end_matches(|c: char| c.is_ascii_lowercase());
-        let letter = &self.number[digits.len()..];
-        format!("{}-{digits:0>2}{letter}", self.paper)
+        folder(self.paper, self.number)
     }
 
     /// Returns all runs.

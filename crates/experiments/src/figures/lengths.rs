@@ -12,10 +12,10 @@ pub fn slowness(machine: &MachineDescription) -> f64 {
 }
 
 /// Returns the largest busy time of a run in core seconds, unless the caller gives another. A transaction that only
-/// draws a timestamp takes a few cycles, so its runs are shorter.
+/// draws a timestamp takes a few cycles, so its runs are shorter. A setting can ask for longer ones.
 fn most_busy_s(effort: Effort, setting: &Setting, slowness: f64) -> f64 {
     let share = if setting.workload == "timestamps" { 0.05 } else { slowness };
-    share * effort.pick(8.0, 2.0)
+    setting.longer * share * effort.pick(8.0, 2.0)
 }
 
 /// Returns the first interval of a run in seconds, and the limits within which it grows until it is steady. The host's
@@ -44,12 +44,23 @@ pub fn growth(
     };
     // A limit below the usual first interval shortens it.
     let first_s = (slowness * first_s).min(most_busy_s / cores);
-    (first_s, Growth { most_s: slowness * most_s, most_busy_s, together_s, rule })
+    let most_s = (slowness * most_s).min(setting.longest * most_busy_s / setting.longer / cores);
+    (first_s, Growth { most_s, most_busy_s, together_s, rule })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_can_have_limits_of_its_own() {
+        let server = MachineDescription::load("haswell-ex").unwrap();
+        let of = |setting: Setting| growth(Effort::Quick, &setting, &server, None).1;
+        let usual = Setting::new("ycsb", "", "OCC", 64);
+        assert_eq!((of(usual.clone()).most_busy_s, of(usual.clone()).most_s), (2.0, 0.1));
+        let within = of(usual.within(4.0, 1.6));
+        assert_eq!((within.most_busy_s, within.most_s), (8.0, 0.05));
+    }
 
     #[test]
     fn a_small_limit_shortens_the_first_interval() {

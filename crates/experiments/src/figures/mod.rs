@@ -11,6 +11,7 @@
 //! | `setting` | one run, from its words to its options |
 //! | `program` | one run of the measured program of the 2022 paper, and what was measured in it |
 //! | `view` | what a panel shows: values, ratios and differences, simulated and measured |
+//! | `map` | the best pairs of an architecture and a protocol |
 //! | `data` | values of records by series and place |
 //! | `check` | statements and verdicts |
 //! | `explanation` | reasons why statements do not hold here |
@@ -26,6 +27,7 @@ mod explanation;
 mod figure;
 mod full_story;
 mod lengths;
+mod map;
 mod numbers;
 pub mod picture;
 mod point;
@@ -37,8 +39,10 @@ mod view;
 
 pub use check::{Check, Finding, Judged, Judgement, Missing, Verdict};
 pub use data::{Data, Line, Measure};
+use figure::without_part;
 pub use figure::{Comparison, Effort, Figure, Kind, Panel, Place, Scale, Series};
 pub use lengths::{growth, slowness};
+pub use map::Grid;
 pub use point::Point;
 pub use program::{Length, Measured, Program, Remote, fitted_work, work_cycles_of};
 pub use setting::Setting;
@@ -63,13 +67,13 @@ impl Paper {
         PAPERS.iter().find(|paper| paper.name == name)
     }
 
-    /// Returns the figures that `asked` means: one figure for `8a`, all parts of figure 8 for `8`, every figure for
-    /// `all`. Returns none if there is no such figure.
+    /// Returns the figures that `asked` means: one figure for `8a`, all parts of figure 8 for `8`, every figure of the paper
+    /// for `all`, which leaves out those of ours. Returns none if there is no such figure.
     pub fn figures_called(&self, asked: &str) -> Vec<&'static Figure> {
         let asked = asked.trim_start_matches('0').to_lowercase();
         let part = |figure: &&Figure| {
-            let number = figure.number.trim_end_matches(|c: char| c.is_ascii_lowercase());
-            figure.number == asked || number == asked || asked == "all"
+            let is_own = asked == "all" && !figure.is_ours();
+            figure.number == asked || without_part(figure.number) == asked || is_own
         };
         self.figures.iter().filter(part).collect()
     }

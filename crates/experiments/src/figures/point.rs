@@ -38,6 +38,14 @@ impl Point {
         }
     }
 
+    /// Returns the name of the run's machine, or none if it is the figure's.
+    pub fn machine(&self) -> Option<&'static str> {
+        match self {
+            Point::Setting(setting) => setting.machine,
+            Point::Program(program) => Some(program.machine()),
+        }
+    }
+
     /// Returns the name of the protocol.
     pub fn protocol(&self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! Writes the outcome of a figure: as text, JSON, HTML, and as an overview of many figures.
 
+mod cells;
 mod note;
 mod overview;
 mod page;
@@ -10,7 +11,9 @@ pub use page::page;
 pub use text::{headline, to_text};
 
 use super::data::lines_of;
-use super::{Data, Effort, Figure, Judged, Line, Paper, Verdict, picture};
+use super::figure::folder;
+use super::map::findings;
+use super::{Data, Effort, Figure, Judged, Kind, Line, Paper, Verdict, picture};
 use harness::run_record::RunRecord;
 use picture::Picture;
 use serde::{Deserialize, Serialize};
@@ -51,6 +54,9 @@ pub struct Outcome {
     pub steady: usize,
     /// Statements and verdicts, in the paper's order.
     pub statements: Vec<Judged>,
+    /// What our records show, in sentences. Only maps have such findings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
 }
 
 /// A figure with its records.
@@ -100,6 +106,7 @@ impl Regenerated {
                 .iter()
                 .map(|check| check.judged(figure, &Data::of(&lines)))
                 .collect(),
+            findings: found_by(figure, &lines),
         };
         Regenerated { figure, effort, lines, outcome }
     }
@@ -113,6 +120,18 @@ impl Regenerated {
     pub fn picture(&self) -> Picture {
         picture::draw(self.figure, &self.lines, &note::note(self))
     }
+}
+
+/// Returns the findings of the figure's maps. The group of a map is the name of its machine.
+fn found_by(figure: &Figure, lines: &[Line]) -> Vec<String> {
+    let of_panel = |panel: &super::Panel| {
+        let own: Vec<&Line> = lines.iter().filter(|line| line.group == panel.group).collect();
+        match panel.kind {
+            Kind::Map(grid) => findings(grid, panel.group, &own),
+            _ => Vec::new(),
+        }
+    };
+    figure.panels.iter().flat_map(of_panel).collect()
 }
 
 impl Outcome {
@@ -130,7 +149,6 @@ impl Outcome {
 
     /// Returns the name of the figure's folder.
     pub fn folder(&self) -> String {
-        let digits = self.figure.trim_end_matches(|c: char| c.is_ascii_lowercase());
-        format!("{}-{digits:0>2}{}", self.paper, &self.figure[digits.len()..])
+        folder(&self.paper, &self.figure)
     }
 }

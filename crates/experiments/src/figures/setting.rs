@@ -25,6 +25,12 @@ pub struct Setting {
     pub protocol_options: String,
     /// Options of the engine's accesses: `NAME=VALUE`, separated by spaces.
     pub access_options: String,
+    /// Name of the machine, or none for the figure's.
+    pub machine: Option<&'static str>,
+    /// Factor of the usual limit of the run's busy time.
+    pub longer: f64,
+    /// Limit of the run's time, summed over the cores whether they wait or not, as a factor of the usual limit of busy time.
+    pub longest: f64,
     /// Number of cores.
     pub cores: usize,
     /// Number of these cores that only serve other cores; 0 if servers are not dedicated.
@@ -47,6 +53,9 @@ impl Setting {
             timestamps: "atomic",
             protocol_options: String::new(),
             access_options: String::new(),
+            machine: None,
+            longer: 1.0,
+            longest: f64::INFINITY,
             cores,
             servers: 0,
         }
@@ -55,6 +64,17 @@ impl Setting {
     /// Returns this run under another architecture.
     pub fn under(self, architecture: &'static str) -> Setting {
         Setting { architecture, ..self }
+    }
+
+    /// Returns this run on a machine of its own, in a figure of several machines.
+    pub fn on(self, machine: &'static str) -> Setting {
+        Setting { machine: Some(machine), ..self }
+    }
+
+    /// Returns this run with a limit of its busy time that is `longer` times the usual one, and with one of its time that is
+    /// `longest` times as high as the usual one of busy time.
+    pub fn within(self, longer: f64, longest: f64) -> Setting {
+        Setting { longer, longest, ..self }
     }
 
     /// Returns this run with cores that only serve other cores.
@@ -156,6 +176,7 @@ impl Setting {
         record.workload == self.workload
             && record.architecture == self.architecture
             && record.protocol == self.protocol
+            && self.machine.is_none_or(|machine| record.machine == machine)
             && record.cores == self.cores
             && servers == self.servers
             && options.iter().all(as_found)

@@ -114,8 +114,9 @@ fn every_run_is_a_valid_configuration() {
 }
 
 fn is_valid(figure: &Figure, setting: &Setting) {
-    let description = MachineDescription::load(figure.machine).unwrap();
-    let what = setting.command(figure.machine, &setting.cores.to_string());
+    let machine = setting.machine.unwrap_or(figure.machine);
+    let description = MachineDescription::load(machine).unwrap();
+    let what = setting.command(machine, &setting.cores.to_string());
     let options = setting.workload_options();
     assert!(options.is_ok(), "{what}: {options:?}");
     let options = setting.protocol_options();
@@ -130,7 +131,8 @@ fn figures_have_names_panels_and_checks_of_their_own() {
     let mut folders = BTreeSet::new();
     for figure in figures() {
         assert!(folders.insert(figure.folder()), "{} twice", figure.folder());
-        assert!(!figure.checks.is_empty() && !figure.panels.is_empty(), "{}", figure.number);
+        assert!(!figure.panels.is_empty(), "{}", figure.number);
+        assert_eq!(figure.checks.is_empty(), figure.is_ours(), "{}", figure.number);
         let paper = Paper::named(figure.paper).unwrap();
         assert_eq!(paper.figures_called(figure.number).len(), 1);
         for effort in [Effort::Full, Effort::Quick] {
@@ -171,17 +173,22 @@ fn titles_begin_with_a_capital_letter_and_tell_panels_apart() {
 /// Largest number of cores of a quick run by its machine. Larger ones need more memory and time than usual hosts have.
 const QUICK_CORES: usize = 448;
 
+/// Largest number of quick runs of a map, which take about twenty minutes on two processors.
+const QUICK_MAP: usize = 1000;
+
 #[test]
 fn quick_figures_resolve_to_runs_that_usual_hosts_can_simulate() {
     for figure in figures() {
         let (quick, full) = (figure.places(Effort::Quick), figure.places(Effort::Full));
-        assert!(quick.len() <= full.len() && quick.len() <= 180, "{}", figure.number);
+        let most = if figure.is_ours() { QUICK_MAP } else { 180 };
+        assert!(quick.len() <= full.len() && quick.len() <= most, "{}", figure.number);
         for place in &quick {
             // Every run can be simulated: no build, scheme or distance is missing. Only architectures can be.
             let why = place.point.unable().unwrap_or_default();
             let later = why.is_empty() || why.starts_with("the engine has no architecture ");
             assert!(later, "{}: {why}: {place:?}", figure.number);
-            let most = if figure.machine == "graphite" { 1024 } else { QUICK_CORES };
+            let large = figure.is_ours() || figure.machine == "graphite";
+            let most = if large { 1024 } else { QUICK_CORES };
             assert!(place.point.cores() <= most, "{}: {place:?}", figure.number);
         }
     }
@@ -215,6 +222,12 @@ fn a_number_means_all_its_parts() {
     assert_eq!(called("8"), ["8a", "8b"]);
     assert_eq!((called("8A"), called("08b"), called("3")), (vec!["8a"], vec!["8b"], vec!["3"]));
     assert_eq!(called("all").len(), abyss.figures.len());
+    let trireme = Paper::named("trireme").unwrap();
+    let of_trireme = |name: &str| trireme.figures_called(name);
+    assert_eq!((of_trireme("map")[0].folder().as_str(), of_trireme("").len()), ("trireme-map", 0));
+    // Those of ours take longer, and have to be asked for.
+    let ours = trireme.figures.iter().filter(|figure| figure.is_ours()).count();
+    assert_eq!((ours, of_trireme("all").len()), (1, trireme.figures.len() - ours));
     assert!(called("2").is_empty() && called("").is_empty() && called("8c").is_empty());
 }
 
@@ -297,4 +310,27 @@ fn reports_name_every_statement() {
     assert!(overview_html(&outcomes).contains("abyss-08a/figure.svg"));
     let markdown = overview_markdown(&outcomes);
     assert!(figure.checks.iter().all(|check| markdown.contains(check.statement)), "{markdown}");
+}
+
+#[test]
+fn a_map_has_findings_instead_of_verdicts() {
+    let figure = Paper::named("trireme").unwrap().figures_called("map")[0];
+    let mut records = Vec::new();
+    for place in figure.places(Effort::Quick) {
+        let Point::Setting(setting) = &place.point else { unreachable!("no measured program") };
+        let fast = if setting.architecture == "shared_everything" { 2e6 } else { 1e6 };
+        let machine = setting.machine.unwrap_or_default().to_owned();
+        records.push(RunRecord { machine, ..record_of(setting, fast) });
+    }
+    let done = Regenerated::of(figure, Effort::Quick, &records, "kilocore figure trireme map");
+    assert_eq!(done.outcome.measured, done.outcome.runs);
+    let told = &done.outcome.findings;
+    let ahead = told.iter().filter(|told| told.contains(", SE is ahead in 30."));
+    assert_eq!(ahead.count(), figure.panels.len(), "{told:?}");
+    let html = page(&done);
+    assert!(html.contains("Not a figure of the paper.") && !html.contains("verdict"), "{html}");
+    let outcomes = [done.outcome];
+    let markdown = overview_markdown(&outcomes);
+    assert!(markdown.contains("these 0 figures") && !markdown.contains("| verdict |"));
+    assert!(outcomes[0].findings.iter().all(|told| markdown.contains(&format!("- {told}\n"))));
 }

@@ -27,6 +27,7 @@ pub fn views(panel: &Panel, lines: &[Line]) -> Views {
     let own = lines.iter().filter(|line| line.group == panel.group);
     match panel.kind {
         Kind::Lines { y, .. } => plain(own, y),
+        Kind::Map(_) => plain(own, Measure::Throughput),
         Kind::Bars { x } => {
             let mut views = plain(own, Measure::Throughput);
             for view in &mut views.lines {

@@ -121,6 +121,19 @@ fn as_many_records_are_remote_as_asked_for() {
             assert_eq!((keys.len(), away), (10, remote));
         }
     }
+    // Only a share of the transactions can have them.
+    let options = HotColdOptions {
+        records: 1000,
+        partitions: 10,
+        remote: 8,
+        multisite: 0.2,
+        ..HotColdOptions::default()
+    };
+    let drawn = keys(&HotCold::new(options).unwrap(), 3, 1000);
+    let away = |keys: &Vec<u64>| keys[2..].iter().filter(|key| !(300..400).contains(*key)).count();
+    let multisite = drawn.iter().filter(|keys| away(keys) == 8).count();
+    assert_eq!(drawn.iter().filter(|keys| away(keys) == 0).count(), 1000 - multisite);
+    assert!((150..250).contains(&multisite), "{multisite}");
     // Where they can be anywhere, even a partition of a single record can have a transaction.
     let anywhere = HotColdOptions {
         records: 72,

@@ -36,11 +36,9 @@ enum Way {
 }
 
 impl Run {
-    /// Returns whether the run is that of `point` in a figure on `machine`. A run of the measured program names its
-    /// machine itself.
+    /// Returns whether the run is that of `point` in a figure on `machine`. Some points name their machine themselves.
     fn is_of(&self, machine: &str, point: &Point) -> bool {
-        let named = matches!(point, Point::Program(_)) || self.machine == machine;
-        named && self.point == *point
+        self.machine == point.machine().unwrap_or(machine) && self.point == *point
     }
 }
 
@@ -154,6 +152,7 @@ fn distinct(folders: &[FigureFolder], lengths: Length) -> Result<Vec<Run>, Failu
         let machine = folder.figure.machine;
         for place in folder.figure.places(lengths.effort) {
             let point = place.point;
+            let machine = point.machine().unwrap_or(machine);
             if point.unable().is_some() || runs.iter().any(|run| run.is_of(machine, &point)) {
                 continue;
             }

@@ -177,6 +177,11 @@ impl Picture {
         self.shapes.push(Shape::Polygon { corners, colour, filled: true });
     }
 
+    /// Adds a filled convex polygon, whose corners go round clockwise.
+    pub fn polygon(&mut self, corners: Vec<(f64, f64)>, colour: &'static str) {
+        self.shapes.push(Shape::Polygon { corners, colour, filled: true });
+    }
+
     /// Adds a mark of a line, filled or hollow. `size` is a factor.
     pub fn mark(&mut self, (x, y): (f64, f64), style: Style, size: f64, filled: bool) {
         let Style { colour, form } = style;

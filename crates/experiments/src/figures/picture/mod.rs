@@ -7,6 +7,7 @@ mod axis;
 mod bars;
 mod canvas;
 mod lines;
+mod map;
 mod png;
 mod style;
 mod svg;
@@ -44,16 +45,19 @@ const COLOURS: [&str; 7] =
 /// Draws `figure` with `lines`, in which each panel finds its group. `note` is the text below, in parts between semicolons.
 pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
     let note = wrapped(note, "; ", NOTE_LETTERS);
-    let bottom = TITLE + PANEL * figure.panels.len() as f64;
-    let mut picture = Picture::new(WIDTH, bottom + NOTE + NOTE_LINE * note.len() as f64);
+    let bottom = TITLE + figure.panels.iter().map(height).sum::<f64>();
+    let width = if figure.panels.iter().any(is_map) { map::WIDTH } else { WIDTH };
+    let mut picture = Picture::new(width, bottom + NOTE + NOTE_LINE * note.len() as f64);
     picture.text(Text::at(14.0, 22.0, figure.heading()).bold());
     // A name has one colour and one mark in all panels.
     let names: BTreeSet<&str> = lines.iter().map(|line| line.name.as_str()).collect();
     let names = Vec::from_iter(names);
     let styles: BTreeMap<&str, Style> = names.iter().copied().zip(styles(&names)).collect();
-    for (at, panel) in figure.panels.iter().enumerate() {
-        let top = TITLE + PANEL * at as f64;
-        picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
+    let mut top = TITLE;
+    for panel in figure.panels {
+        if !is_map(panel) {
+            picture.text(Text::at(LEFT, top + 16.0, panel.title).coloured(INK));
+        }
         let shown: Vec<&Line> = lines.iter().filter(|line| line.group == panel.group).collect();
         match panel.kind {
             Kind::Lines { across, up, .. } | Kind::Against { across, up, .. } => {
@@ -62,13 +66,24 @@ pub fn draw(figure: &Figure, lines: &[Line], note: &str) -> Picture {
                 draw_lines(&mut picture, top, shown, &styles, (figure.x, across), up);
             }
             Kind::Bars { x } => bars::draw(&mut picture, top, &shown, x),
+            Kind::Map(grid) => map::draw(&mut picture, top, panel.title, grid, &shown),
         }
+        top += height(panel);
     }
     for (at, line) in note.into_iter().enumerate() {
         let place = bottom + 1.0 + NOTE_LINE * (at + 1) as f64;
         picture.text(Text::at(14.0, place, line).coloured(GREY));
     }
     picture
+}
+
+/// Returns the height of a panel.
+fn height(panel: &Panel) -> f64 {
+    if let Kind::Map(grid) = panel.kind { map::height(grid) } else { PANEL }
+}
+
+fn is_map(panel: &Panel) -> bool {
+    matches!(panel.kind, Kind::Map(_))
 }
 
 /// Draws the first of the views into the panel that begins at `top`. The axes reach the values of both. The horizontal axis

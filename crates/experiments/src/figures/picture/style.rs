@@ -125,7 +125,7 @@ mod tests {
         for figure in PAPERS.iter().flat_map(|paper| paper.figures) {
             let has_lines = |group: &str| {
                 let mut panels = figure.panels.iter().filter(|panel| panel.group == group);
-                panels.any(|panel| !matches!(panel.kind, Kind::Bars { .. }))
+                panels.any(|panel| !matches!(panel.kind, Kind::Bars { .. } | Kind::Map(_)))
             };
             let series = (figure.series)(Effort::Full);
             let names: BTreeSet<&str> = series

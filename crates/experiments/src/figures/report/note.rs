@@ -14,8 +14,15 @@ pub(super) fn note(done: &Regenerated) -> String {
     let grid = done.effort.pick("full", "quick");
     let absent = absent(done).join(", ");
     let absent = if absent.is_empty() { absent } else { format!("; no runs: {absent}") };
+    let marks = match done.figure.panels.iter().all(|panel| matches!(panel.kind, Kind::Map(_))) {
+        true => {
+            " (others ~); two colours: the best two architectures are not told apart; 2.00× PSE: twice as fast as the best \
+             pair of PSE, the second-best architecture"
+        }
+        false => " (filled)",
+    };
     format!(
-        "kilocore, simulated {machines}, {grid} grid: {measured} of {runs} runs, {steady} steady (filled){real}{absent}"
+        "kilocore, simulated {machines}, {grid} grid: {measured} of {runs} runs, {steady} steady{marks}{real}{absent}"
     )
 }
 

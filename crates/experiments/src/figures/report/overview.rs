@@ -1,8 +1,8 @@
 //! Writes an overview of many figures.
 
 use super::Outcome;
-use super::page::{class, head, verdicts};
-use crate::figures::figure::spoken;
+use super::page::{class, found, head};
+use crate::figures::figure::{is_name, spoken};
 use crate::figures::picture::escaped;
 use crate::figures::{Effort, Verdict};
 use std::fmt::Write;
@@ -36,7 +36,7 @@ pub fn overview_html(outcomes: &[Outcome]) -> String {
             escaped(&outcome.commit),
             escaped(&spoken(&outcome.figure))
         );
-        html.push_str(&verdicts(outcome));
+        html.push_str(&found(outcome));
     }
     html.push_str("</body></html>\n");
     html
@@ -56,7 +56,7 @@ pub fn overview_markdown(outcomes: &[Outcome]) -> String {
          about the paper's system, ours or the model. A `(does not hold)` marks the part of a statement that fails. A quick figure's runs last \
          about a millisecond on many cores, and less if they are steady before. Thrashing that builds up later does not \
          show in them: look at how many runs are steady.\n",
-        outcomes.len()
+        outcomes.iter().filter(|outcome| !outcome.statements.is_empty()).count()
     );
     text.push_str("| figure | runs | steady | holds | does not hold | not measured |\n");
     text.push_str("| --- | --- | --- | --- | --- | --- |\n");
@@ -92,9 +92,20 @@ pub fn overview_markdown(outcomes: &[Outcome]) -> String {
 fn section(outcome: &Outcome) -> String {
     let folder = outcome.folder();
     let mut text = format!(
-        "\n## {folder}\n\n{} (section {}). Commit {}: `{}`\n\n![{}]({folder}/figure.svg)\n\n",
-        outcome.title, outcome.section, outcome.commit, outcome.command, outcome.title
+        "\n## {folder}\n\n{} ({}section {}). Commit {}: `{}`\n\n![{}]({folder}/figure.svg)\n\n",
+        outcome.title,
+        if is_name(&outcome.figure) { "after " } else { "" },
+        outcome.section,
+        outcome.commit,
+        outcome.command,
+        outcome.title
     );
+    for sentence in &outcome.findings {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    if outcome.statements.is_empty() {
+        return text;
+    }
     text.push_str("| verdict | statement | numbers |\n| --- | --- | --- |\n");
     for judged in &outcome.statements {
         let ours = match judged.ours.is_empty() {

@@ -1,9 +1,10 @@
 //! Writes the page of one figure. It needs no network.
 
 use super::Regenerated;
+use super::cells::cells;
 use crate::figures::picture::escaped;
 use crate::figures::view::{Views, views};
-use crate::figures::{Point, Setting, Verdict};
+use crate::figures::{Kind, Line, Panel, Point, Setting, Verdict};
 use std::fmt::Write;
 
 /// Style of all pages.
@@ -20,25 +21,59 @@ pub fn page(done: &Regenerated) -> String {
     let mut html = head(&title);
     let _ = writeln!(
         html,
-        "<h1>{}</h1>\n<p>{}, section {}</p>\n{}",
+        "<h1>{}</h1>\n<p>{}{}, section {}</p>\n{}",
         escaped(&title),
+        if figure.is_ours() { "Not a figure of the paper. After " } else { "" },
         escaped(&outcome.paper_title),
         escaped(&outcome.section),
         done.picture().to_svg()
     );
-    html.push_str("<h2>What the paper says, and what the records say</h2>\n");
-    html.push_str(&verdicts(outcome));
+    html.push_str(match figure.is_ours() {
+        true => "<h2>What the records say</h2>\n",
+        false => "<h2>What the paper says, and what the records say</h2>\n",
+    });
+    html.push_str(&found(outcome));
     html.push_str("<h2>Values</h2>\n");
     for panel in figure.panels {
-        html.push_str(&values(panel.title, figure.x, &views(panel, &done.lines)));
+        html.push_str(&table(done, panel));
     }
-    html.push_str("<p><small>~ marks a value that is not known to be steady. Values in brackets, and dashed lines with crosses, were \
-                   measured on the real machine. The raw records are in \
-                   <a href=\"records.json\">records.json</a>, the picture in <a href=\"figure.svg\">figure.svg</a> and \
-                   <a href=\"figure.png\">figure.png</a>.</small></p>\n");
+    let real = match figure.is_ours() {
+        true => "",
+        false => {
+            "Values in brackets, and dashed lines with crosses, were measured on the real machine. "
+        }
+    };
+    let _ = writeln!(
+        html,
+        "<p><small>~ marks a value that is not known to be steady. {real}The raw records are in \
+         <a href=\"records.json\">records.json</a>, the picture in <a href=\"figure.svg\">figure.svg</a> and \
+         <a href=\"figure.png\">figure.png</a>.</small></p>"
+    );
     html.push_str(&settings(done));
     html.push_str("</body></html>\n");
     html
+}
+
+/// Returns the verdicts on the paper's statements, or the findings of a figure that is not the paper's.
+pub(super) fn found(outcome: &super::Outcome) -> String {
+    if outcome.findings.is_empty() {
+        return verdicts(outcome);
+    }
+    let mut html = String::from("<ul>\n");
+    for sentence in &outcome.findings {
+        let _ = writeln!(html, "<li>{}</li>", escaped(sentence));
+    }
+    html.push_str("</ul>\n");
+    html
+}
+
+/// Returns the values that a panel shows.
+fn table(done: &Regenerated, panel: &Panel) -> String {
+    let own: Vec<&Line> = done.lines.iter().filter(|line| line.group == panel.group).collect();
+    match panel.kind {
+        Kind::Map(grid) => cells(panel.title, grid, &own),
+        _ => values(panel.title, done.figure.x, &views(panel, &done.lines)),
+    }
 }
 
 /// Returns the begin of a page.
@@ -51,7 +86,7 @@ pub(super) fn head(title: &str) -> String {
 }
 
 /// Returns the table of statements.
-pub(super) fn verdicts(outcome: &super::Outcome) -> String {
+fn verdicts(outcome: &super::Outcome) -> String {
     let mut html =
         String::from("<table><tr><th>verdict</th><th>statement</th><th>numbers</th></tr>\n");
     for judged in &outcome.statements {
@@ -171,7 +206,8 @@ fn commands(machine: &str, points: &[(f64, Point)]) -> Vec<String> {
             None => groups.push((alike, vec![setting.cores.to_string()])),
         }
     }
-    let commands =
-        groups.into_iter().map(|(setting, cores)| setting.command(machine, &cores.join(",")));
+    let commands = groups.into_iter().map(|(setting, cores)| {
+        setting.command(setting.machine.unwrap_or(machine), &cores.join(","))
+    });
     commands.chain(titles).collect()
 }

@@ -13,6 +13,10 @@ const VERDICT: usize = 15;
 /// Returns the figure and its counts in one line.
 pub fn headline(outcome: &Outcome) -> String {
     let of = |verdict| outcome.count(verdict);
+    if outcome.statements.is_empty() {
+        let Outcome { measured, runs, steady, .. } = outcome;
+        return format!("{}: {measured} of {runs} runs, {steady} steady", spoken(&outcome.figure));
+    }
     let later: usize = outcome.not_simulated.values().sum();
     let later = if later == 0 { String::new() } else { format!(", {later} not simulated yet") };
     format!(
@@ -32,6 +36,9 @@ pub fn to_text(outcome: &Outcome) -> String {
     let title = format!("{}, {} ({})", outcome.paper, spoken(&outcome.figure), outcome.section);
     let mut text = format!("{title}\n");
     text.push_str(&paragraph(&outcome.title, 0));
+    for sentence in &outcome.findings {
+        text.push_str(&paragraph(sentence, 0));
+    }
     for judged in &outcome.statements {
         text.push_str(&format!("{:VERDICT$}", judged.verdict.name()));
         text.push_str(paragraph(&judged.statement, VERDICT).trim_start());

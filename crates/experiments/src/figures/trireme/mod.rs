@@ -22,6 +22,7 @@ mod fig06;
 mod fig06cd;
 mod fig07;
 mod fig07cde;
+mod map;
 mod setup;
 
 use super::data::Component;
@@ -57,6 +58,7 @@ pub const PAPER: Paper = Paper {
         fig07cde::FIGURE_C,
         fig07cde::FIGURE_D,
         fig07cde::FIGURE_E,
+        map::FIGURE,
     ],
 };
 

@@ -42,7 +42,10 @@ impl Client for HotColdClient {
     fn next(&mut self) {
         let (options, stream, home) = (&self.options, &mut self.stream, self.home);
         let hot = options.hot_accesses as usize;
-        let local = (options.accesses - options.remote) as usize;
+        // Where all transactions are multi-site, no random number decides about it.
+        let multisite = options.multisite >= 1.0 || stream.unit() < options.multisite;
+        let remote = if multisite { options.remote } else { 0 };
+        let local = (options.accesses - remote) as usize;
         self.rows.draw(options.accesses as usize, |number| {
             if number < hot {
                 return options.hot_key(stream.below(options.hot_records));

@@ -15,7 +15,8 @@
 //!   other, which the paper found to perform badly.
 //! - The hot records of a transaction come first, and no record comes twice.
 //! - Cold records belong to the home partition, which is the worker's number modulo the number of partitions.
-//!   For records of other partitions, the partition is drawn anew for each record. A single partition is the
+//!   For records of other partitions, the partition is drawn anew for each record. All transactions have as many
+//!   remote records, or with `multisite` only a share of them has, and the others have none. A single partition is the
 //!   paper's shared-everything form. With `anywhere` a cold record is any one of the table, as are the 72 records,
 //!   each of which can have a partition of its own.
 //! - An update increments the first integer, or with `whole-records` sets all of them to the incremented one.
@@ -52,8 +53,10 @@ pub struct HotColdOptions {
     pub accesses: u64,
     /// Number of hot records among them.
     pub hot_accesses: u64,
-    /// Number of cold records that belong to other partitions.
+    /// Number of cold records of a multi-site transaction that belong to other partitions.
     pub remote: u64,
+    /// Share of the transactions that are multi-site. The cold records of the others all belong to the home partition.
+    pub multisite: f64,
     /// Set if cold records belong to any partitions, and are not counted as local or remote.
     pub anywhere: bool,
     /// Number of partitions, which are equal ranges of keys.
@@ -75,6 +78,7 @@ impl Default for HotColdOptions {
             accesses: 10,
             hot_accesses: 2,
             remote: 0,
+            multisite: 1.0,
             anywhere: false,
             partitions: 1,
             updates: false,
@@ -96,6 +100,11 @@ impl Options for HotColdOptions {
         option("accesses", "Records of a transaction", |o| &mut o.accesses),
         option("hot-accesses", "How many of them are hot ones", |o| &mut o.hot_accesses),
         option("remote", "How many of the cold ones are other partitions'", |o| &mut o.remote),
+        option(
+            "multisite",
+            "Share of the transactions with remote records, 0 to 1; the others have none",
+            |o| &mut o.multisite,
+        ),
         option(
             "anywhere",
             "Cold records are of any partitions; else home's, but for remote ones",
@@ -145,6 +154,7 @@ impl Options for HotColdOptions {
             });
         }
         options::at_most("remote", self.remote, 0, ("accesses - hot-accesses", cold))?;
+        options::ratio("multisite", self.multisite)?;
         if self.remote > 0 && self.anywhere {
             return Err(OptionError {
                 option: "remote",

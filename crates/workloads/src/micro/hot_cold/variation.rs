@@ -19,6 +19,7 @@ impl HotCold {
             } else {
                 0
             },
+            multisite: 1.0,
             anywhere,
             partitions,
             updates: true,
