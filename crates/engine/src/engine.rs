@@ -251,7 +251,7 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     fn services(&self) -> Vec<Service<'_, M>>;
 
     /// Returns true if sessions move to the cores that own what they access. A run of several sessions must then be one in which
-    /// fibers [move](machine::Sharing::that_move), and the procedures must be [allowed to](txn::Movable).
+    /// fibers [move](machine::Sharing::moving_fibers), and the procedures must be [allowed to](txn::Movable).
     fn moves_sessions(&self) -> bool;
 
     /// Gives owner number `owner` to core number `to` of the run, if sessions move. The other sessions go on meanwhile. To be called

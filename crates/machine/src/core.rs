@@ -170,7 +170,7 @@ pub trait Core {
     fn switch_fiber(&self) {}
 
     /// Returns the number of the core that executes this fiber, if the fibers of the run can move
-    /// ([`Sharing::that_move`]). The first core has number 0.
+    /// ([`Sharing::moving_fibers`]). The first core has number 0.
     #[inline(always)]
     fn host(&self) -> Option<usize> {
         None

@@ -215,7 +215,7 @@ impl Crew<'_> {
         let member = self.members.remove(at);
         let (arrivals, _) = self.arrivals.expect("only fibers that can move do");
         // SAFETY: the fiber is suspended, and this crew forgets it. Who made the run has promised that its stack holds nothing
-        // that is bound to this thread (`Sharing::that_move`).
+        // that is bound to this thread (`Sharing::moving_fibers`).
         arrivals.add(to, unsafe { Arrival::new(member) });
     }
 
