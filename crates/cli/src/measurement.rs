@@ -1,6 +1,8 @@
 //! Measures, certifies and records one configuration.
 
-use crate::arguments::{Facts, MachineChoice, architecture_arguments};
+use crate::arguments::{
+    Facts, MachineChoice, architecture_arguments, moves_arguments, table_places_name,
+};
 use crate::failure::Failure;
 use crate::load::Moment;
 use crate::origin::Origin;
@@ -10,7 +12,7 @@ use engine::{ACCESS_KNOBS, AccessOptions, EngineError};
 use harness::arrivals::Arrivals;
 use harness::assemble;
 use harness::back_off::BackOff;
-use harness::run::{Growth, HarnessError, Plan, Repetition, run};
+use harness::run::{Growth, HarnessError, Moves, Plan, Repetition, run};
 use harness::run_record::{BrokenLaw, MachineKind, RunRecord, Setting, Settings};
 use machine::{Native, NativeOptions, Word, cold::Arc};
 use protocols::{KNOBS, Knob, ProtocolOptions};
@@ -41,6 +43,8 @@ pub struct Configuration {
     pub time_slice_s: Option<f64>,
     /// Number of cores that only serve other cores, if servers are dedicated.
     pub servers: Option<usize>,
+    /// Options of an architecture whose transactions move.
+    pub moves: Moves,
     /// Length of the warm-up, in seconds.
     pub warm_up_s: f64,
     /// Length of the measured interval, in seconds.
@@ -297,6 +301,7 @@ impl Configuration {
             fibers: self.fibers,
             time_slice_s: self.time_slice_s,
             servers: self.servers,
+            moves: self.moves,
             warm_up_s: self.warm_up_s,
             measured_s: self.measured_s,
             growth: self.growth,
@@ -328,6 +333,14 @@ impl Configuration {
         if let Some(servers) = self.servers {
             let servers = Setting::Integer(servers as u64);
             architecture_options.insert("servers".to_owned(), servers);
+        }
+        if self.moves.executors > 0 {
+            let executors = Setting::Integer(self.moves.executors as u64);
+            architecture_options.insert("executors".to_owned(), executors);
+        }
+        if let Some(places) = self.moves.table_owners {
+            let places = Setting::Text(table_places_name(places).to_owned());
+            architecture_options.insert("table-owners".to_owned(), places);
         }
         if self.small_pages {
             architecture_options.insert("pages".to_owned(), Setting::Text("small".to_owned()));
@@ -381,6 +394,7 @@ impl Configuration {
             self.partitions,
             self.servers,
         ));
+        options.push_str(&moves_arguments(self.moves));
         if self.fibers > 1 {
             options.push_str(&format!(" --fibers {}", self.fibers));
         }

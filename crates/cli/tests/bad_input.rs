@@ -71,6 +71,16 @@ fn architectures_and_partitions() {
     refused(words, &["data_oriented lets a core do one job at a time", "allowed: fibers"]);
     refused("run ycsb --time-slice 0", &["'0'", "--time-slice", "more than 0"]);
     refused("run ycsb --servers 1", &["--servers 1", "shared_everything has no", "delegation"]);
+    refused("run ycsb --executors 1", &["--executors 1", "shared_everything", "data_oriented"]);
+    let words = "explore tpcc --arch delegation --table-owners apart";
+    refused(words, &["--table-owners apart", "delegation", "data_oriented"]);
+    let words = "run tpcc --arch data_oriented --cores 2 --warehouses 2";
+    refused(&format!("{words} --executors 0"), &["'0'", "--executors", "1 to 64"]);
+    refused(&format!("{words} --table-owners near"), &["'near'", "together, apart"]);
+    refused(
+        &format!("{words} --cc dl_detect --executors 2"),
+        &["DL_DETECT", "NO_WAIT, WAIT_DIE, 2V_NO_WAIT"],
+    );
     refused("explore ycsb --servers 1", &["--servers 1", "shared_everything has no servers"]);
     let words = "run tpcc --arch delegation --warehouses 4 --partitions 3 --servers 2 --cores 4 --machine graphite";
     refused(words, &["--partitions is 3;", "1 to 2, the number of servers"]);

@@ -338,10 +338,13 @@ fn transactions_that_move_are_certified() {
     let words = "--architecture data_oriented --certify --seconds 0.002 --warm-up 0 --json -";
     let ycsb = "run ycsb --scattered --records 400 --read-ratio 0.5 --partitions 4 --cc NO_WAIT";
     let tpcc = "run tpcc --warehouses 3 --items 100 --machine graphite --cores 4 --cc DL_DETECT";
+    let split = "run smallbank --accounts 400 --partitions 4 --cc WAIT_DIE --executors 2";
     let runs = [
         (format!("{ycsb} --cores 2"), 2),
         (format!("{ycsb} --cores 3 --fibers 2 --machine haswell-ex"), 3),
         (tpcc.to_owned(), 3),
+        (format!("{split} --cores 2"), 2),
+        (format!("{split} --cores 4 --table-owners apart --machine graphite"), 4),
     ];
     for (run, owners) in runs {
         let output = kilocore(format!("{run} {words}").split_whitespace());

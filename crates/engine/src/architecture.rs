@@ -74,6 +74,11 @@ pub(crate) trait Architecture<M: Machine, P: Protocol<M>>:
         None
     }
 
+    /// Returns the mailboxes of each session's executors.
+    fn executors(&self) -> &[Mailboxes<M>] {
+        &[]
+    }
+
     /// Returns the mailboxes of the servers that a run must have, if work is delegated to servers.
     fn mailboxes(&self) -> Option<&Mailboxes<M>> {
         None

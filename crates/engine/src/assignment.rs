@@ -12,7 +12,7 @@
 //! What the first core has done happens before what the second core does: the first stores the new number with release order
 //! after its work, and every session on the second core has loaded the number before it works.
 
-use crate::owner::arena_of;
+use crate::{TableOwners, owner::arena_of};
 use machine::{Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use protocols::faults;
 
@@ -30,13 +30,27 @@ unsafe impl<M: Machine> Zeroed for Entry<M> {}
 pub(crate) struct Assignment<M: Machine>(Vec<Shared<Entry<M>>>);
 
 impl<M: Machine> Assignment<M> {
-    /// Makes the table of `owners` owners. Core number `n` has owner number `n`.
-    pub fn new(machine: &Arc<M>, owners: usize) -> Result<Self, OutOfMemory> {
+    /// Makes the table of the owners of `partitions` partitions. Core number `n` has partition number `n`. If tables have owners of
+    /// their own, owner number `t * partitions + n` has table number `t` of this partition.
+    pub fn new(
+        machine: &Arc<M>,
+        partitions: usize,
+        tables: Option<TableOwners>,
+    ) -> Result<Self, OutOfMemory> {
         let entry = |owner| -> Result<Shared<Entry<M>>, OutOfMemory> {
-            let entry = arena_of(machine, owner).place::<Entry<M>>(Place::Any)?;
-            entry.core.poke(owner as u64);
+            let partition = owner % partitions;
+            let entry = arena_of(machine, partition).place::<Entry<M>>(Place::Any)?;
+            let core = match tables {
+                Some(TableOwners { tables, cores, apart: true }) => {
+                    let table = owner / partitions;
+                    (partition + table * cores.div_ceil(tables)) % cores
+                }
+                _ => partition,
+            };
+            entry.core.poke(core as u64);
             Ok(entry)
         };
+        let owners = partitions * tables.map_or(1, |owners| owners.tables);
         (0..owners).map(entry).collect::<Result<_, _>>().map(Assignment)
     }
 

@@ -28,17 +28,18 @@
 //!
 //! - Indexes keep the latches of the other architectures, which are always free here.
 //! - Data are stored by partition, so that each has an index of its own. In DORA one index serves all.
-//! - Transactions in actions that run at the same time on several cores (DORA's flow graphs) are not built. Trireme does not
-//!   have them either.
+//!
+//! A transaction that is split into actions can be on several cores at once ([`crate::executors`]).
 
 use crate::{
     EngineError, EngineOptions,
     architecture::{Architecture, ArchitectureDeclaration, OwnersWork},
     assignment::Assignment,
     owned_sites::{OwnedSites, Ways, epochs_service, owners},
-    owner::Owner,
+    owner::{Owner, arena_of},
+    pair::with_executors,
 };
-use machine::{Core, Machine, Service, cold::Arc};
+use machine::{Core, Machine, OutOfMemory, Service, cold::Arc, mailbox::Mailboxes};
 use protocols::{Delegated, Protocol};
 use storage::{Store, StoreError};
 
@@ -57,6 +58,8 @@ pub(crate) struct DataOriented<M: Machine, P: Protocol<M>> {
     owners: Vec<Owner<M, P>>,
     assignment: Assignment<M>,
     options: EngineOptions,
+    /// Mailboxes of the executors of each session, if there are executors.
+    executors: Vec<Mailboxes<M>>,
 }
 
 impl<M: Machine, P: Protocol<M>> Architecture<M, P> for DataOriented<M, P> {
@@ -67,8 +70,11 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for DataOriented<M, P> {
 
     fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
         let owners = owners(machine, options)?;
-        let assignment = Assignment::new(machine, owners.len()).map_err(StoreError::OutOfMemory)?;
-        Ok(DataOriented { owners, assignment, options: options.clone() })
+        let partitions = owners.len();
+        let assignment = Assignment::new(machine, partitions, options.moving.table_owners);
+        let assignment = assignment.map_err(StoreError::OutOfMemory)?;
+        let executors = executors::<M, P>(machine, options)?;
+        Ok(DataOriented { owners, assignment, options: options.clone(), executors })
     }
 
     fn stores(&self) -> impl Iterator<Item = &Store<M>> {
@@ -80,7 +86,11 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for DataOriented<M, P> {
             Some(home) => Ways::Moves { assignment: &self.assignment, home },
             None => Ways::None,
         };
+        let executors = self.executors.get(session).filter(|mailboxes| mailboxes.is_open());
+        let tables = self.options.moving.owners_of_partition();
         OwnedSites::new(&self.owners, ways, core, session)
+            .with_tables(tables)
+            .with_executors(executors)
     }
 
     fn services(&self) -> Vec<Service<'_, M>> {
@@ -90,4 +100,29 @@ impl<M: Machine, P: Protocol<M>> Architecture<M, P> for DataOriented<M, P> {
     fn assignment(&self) -> Option<&Assignment<M>> {
         Some(&self.assignment)
     }
+
+    fn executors(&self) -> &[Mailboxes<M>] {
+        &self.executors
+    }
+}
+
+/// Makes the mailboxes of the executors of all sessions. Fails if the protocol cannot have executors.
+fn executors<M: Machine, P: Protocol<M>>(
+    machine: &Arc<M>,
+    options: &EngineOptions,
+) -> Result<Vec<Mailboxes<M>>, EngineError> {
+    if options.moving.executors == 0 {
+        return Ok(Vec::new());
+    }
+    if P::WAITS_ONCE {
+        let protocol = P::declare(&options.protocol).name;
+        return Err(EngineError::WaitsOnce { protocol, supported: with_executors() });
+    }
+    let of_session = |session: usize| {
+        let core = session / options.fibers.max(1);
+        let mailboxes = Mailboxes::new(options.moving.executors, 1, |_| arena_of(machine, core))?;
+        Ok(mailboxes.sleeping_at_once())
+    };
+    let all: Result<_, OutOfMemory> = (0..options.sessions).map(of_session).collect();
+    Ok(all.map_err(StoreError::OutOfMemory)?)
 }

@@ -21,6 +21,35 @@ use std::{any::Any, fmt};
 use storage::{AccessOptions, Place, Store, StoreError, StoreLoader, Table};
 use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 
+/// Options of an architecture whose transactions move. The default asks for nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MovingOptions {
+    /// Number of executors of each session, which run actions of its transactions at the same time ([`txn::Action`]). Only under
+    /// protocols whose transactions can wait at several owners at once ([`Protocol::WAITS_ONCE`]).
+    pub executors: usize,
+    /// Owners of tables, or none if the owner of a partition has all tables of it.
+    pub table_owners: Option<TableOwners>,
+}
+
+/// Each table of a partition has an owner of its own, as in DORA (Pandis et al., PVLDB 2010).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOwners {
+    /// Number of tables, secondary indexes included. An index belongs to the owner of its table.
+    pub tables: usize,
+    /// Number of cores.
+    pub cores: usize,
+    /// Set if the tables of a partition are spread over the cores. Otherwise the core of a partition has the owners of all its
+    /// tables.
+    pub apart: bool,
+}
+
+impl MovingOptions {
+    /// Returns the number of owners that the tables of a partition have.
+    pub fn owners_of_partition(&self) -> usize {
+        self.table_owners.map_or(1, |owners| owners.tables)
+    }
+}
+
 /// Options of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -38,6 +67,8 @@ pub struct EngineOptions {
     pub fibers: usize,
     /// Set if an architecture that delegates work has cores that only serve, and no session is on them.
     pub dedicated_servers: bool,
+    /// Options of an architecture whose transactions move.
+    pub moving: MovingOptions,
     /// Set to record histories, for certificates.
     pub record_history: bool,
     /// Set to record the values of rows in histories too. Every recorded read then reads all columns.
@@ -93,6 +124,18 @@ pub enum EngineError {
         /// Name of the architecture.
         architecture: &'static str,
     },
+    /// Sessions are to have executors, and a transaction of the protocol can wait at one place only.
+    WaitsOnce {
+        /// Name of the protocol.
+        protocol: &'static str,
+        /// Names of the protocols whose sessions can have executors.
+        supported: Vec<&'static str>,
+    },
+    /// The architecture does not move sessions, and has options for one that does.
+    DoesNotMove {
+        /// Name of the architecture.
+        architecture: &'static str,
+    },
     /// The number of partitions is not possible.
     Partitions {
         /// The given number.
@@ -144,6 +187,20 @@ impl fmt::Display for EngineError {
                 write!(
                     f,
                     "{architecture} lets a core do one job at a time, so the workers of a core cannot be threads; allowed: fibers"
+                )
+            }
+            EngineError::WaitsOnce { protocol, supported } => {
+                write!(
+                    f,
+                    "{protocol} knows one wait of each transaction, so executors cannot run parts of it at the same time; \
+                     allowed with executors: {}",
+                    supported.join(", ")
+                )
+            }
+            EngineError::DoesNotMove { architecture } => {
+                write!(
+                    f,
+                    "{architecture} has no executors and no owners of tables; allowed with data_oriented"
                 )
             }
             EngineError::Partitions { given, most } => {
@@ -262,6 +319,10 @@ pub trait Engine<M: Machine>: Any + Send + Sync {
     /// their [servers](Mailboxes::serve).
     fn mailboxes(&self) -> Option<&Mailboxes<M>>;
 
+    /// Returns the mailboxes of each session's executors, by the number of the session. A run of several sessions must have a
+    /// [server](Mailboxes::serve) for each of them, on the core of the session.
+    fn executors(&self) -> &[Mailboxes<M>];
+
     /// Returns the guarantees of the protocol.
     fn declaration(&self) -> Declaration;
 
@@ -298,6 +359,9 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
     pub(crate) fn create(machine: &Arc<M>, options: &EngineOptions) -> Result<Self, EngineError> {
         P::check_isolation(&options.protocol)?;
         pair(A::DECLARED, P::declare(&options.protocol))?;
+        if options.moving != MovingOptions::default() && A::DECLARED.work != OwnersWork::Visited {
+            return Err(EngineError::DoesNotMove { architecture: A::DECLARED.name });
+        }
         let architecture = A::create(machine, options)?;
         let (options, protocol) = (options.clone(), std::marker::PhantomData);
         Ok(EngineOf { architecture, options, log: OnceLock::new(), protocol })
@@ -425,6 +489,10 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
 
     fn mailboxes(&self) -> Option<&Mailboxes<M>> {
         self.architecture.mailboxes()
+    }
+
+    fn executors(&self) -> &[Mailboxes<M>] {
+        self.architecture.executors()
     }
 
     fn declaration(&self) -> Declaration {

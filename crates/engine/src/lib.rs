@@ -15,6 +15,7 @@ mod bound_protocol;
 mod data_oriented;
 mod delegation;
 mod engine;
+mod executors;
 mod log;
 mod options;
 mod owned_sites;
@@ -30,10 +31,12 @@ mod shared_everything;
 mod site;
 
 pub use architecture::{ArchitectureDeclaration, OwnersWork};
-pub use engine::{Dataset, Engine, EngineError, EngineOptions, TypedEngine};
+pub use engine::{
+    Dataset, Engine, EngineError, EngineOptions, MovingOptions, TableOwners, TypedEngine,
+};
 pub use log::{Commit, CommitSink, LoggedWrite, SinkError, Ticket};
 pub use options::ACCESS_KNOBS;
-pub use pair::pair;
+pub use pair::{pair, with_executors};
 pub use session::{RowVisit, Session, Start, Walk};
 pub use storage::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,

@@ -1,20 +1,22 @@
 //! The sites of a session where each owner's core alone works on the owner's metadata: one site at each owner.
 //!
 //! Delegation and data-oriented execution share this. They differ in the way to an owner's core ([`Ways`]). A site begins when
-//! the transaction first needs it.
+//! the transaction first needs it. A session that moves can have [executors](crate::executors), to which it lends sites.
 
 use crate::{
     EngineError, EngineOptions,
     architecture::DirectSites,
     assignment::Assignment,
+    executors::Executor,
     owner::Owner,
-    rows::{Place, RangeSites, Sites},
+    rows::{Ending, Place, RangeSites, Rows, Sites},
     site::{LocalSite, OwnedSite, Site, Way},
 };
 use machine::{Core, Machine, Service, cold::Arc, mailbox::Mailboxes};
 use protocols::{Delegated, Protocol, Txn};
+use std::panic::resume_unwind;
 use storage::{Table, key_digest};
-use txn::{ColumnSet, Key, KeyRange, Share, TableId, TxnId};
+use txn::{Abort, Action, ColumnSet, Key, KeyRange, Share, TableId, TxnId};
 
 /// Largest number of owners. Each has words for each session.
 const MAX_OWNERS: u64 = 4096;
@@ -29,10 +31,11 @@ pub(crate) fn owners<M: Machine, P: Protocol<M>>(
         return Err(EngineError::Partitions { given: partitions, most });
     }
     let partitions = partitions as usize;
+    let pins = options.sessions * options.moving.owners_of_partition();
     let mut owners: Vec<Owner<M, P>> = Vec::with_capacity(partitions);
     for number in 0..partitions {
         let (share, first) = (Share::of(number, partitions), owners.first());
-        owners.push(Owner::of_share(machine, options, share, options.sessions, first)?);
+        owners.push(Owner::of_share(machine, options, share, pins, first)?);
     }
     Ok(owners)
 }
@@ -72,8 +75,14 @@ pub(crate) enum Ways<'s, M: Machine> {
 }
 
 /// A session's sites, one at each owner that the session has used.
+///
+/// Usually an owner has a partition of all tables. If tables have owners of their own, several owners have a partition, and
+/// share the store of its rows: owner number `t * partitions + n` has table number `t` of partition number `n`.
 pub(crate) struct OwnedSites<'s, M: Machine, P: Protocol<M>> {
+    /// The stores of the partitions, with their protocols.
     owners: &'s [Owner<M, P>],
+    /// Number of owners of each partition.
+    tables: usize,
     ways: Ways<'s, M>,
     core: &'s M::Core,
     session: usize,
@@ -85,6 +94,16 @@ pub(crate) struct OwnedSites<'s, M: Machine, P: Protocol<M>> {
     begun: Option<Begun>,
     /// Timestamp of the last attempt. Its retry keeps it, and can begin at other sites.
     age: Option<u64>,
+    /// Mailboxes of the executors, if there are any.
+    mailboxes: Option<&'s Mailboxes<M>>,
+    /// The executors that have worked.
+    executors: Vec<Executor<'s, M, P>>,
+    /// Numbers of the sites that executors have.
+    lent: Vec<usize>,
+    /// The only site of an executor.
+    only: Option<usize>,
+    /// Set while not all sites can be accessed.
+    is_parted: bool,
 }
 
 /// An attempt, for the sites that it has not reached yet.
@@ -107,6 +126,7 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
     ) -> Self {
         OwnedSites {
             owners,
+            tables: 1,
             ways,
             core,
             session,
@@ -114,19 +134,38 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
             joined: Vec::new(),
             begun: None,
             age: None,
+            mailboxes: None,
+            executors: Vec::new(),
+            lent: Vec::new(),
+            only: None,
+            is_parted: false,
         }
     }
 
-    /// Returns the number of the owner of a partition.
+    /// Gives each partition `tables` owners. The session has not used any.
+    pub fn with_tables(self, tables: usize) -> Self {
+        let sites = (0..self.owners.len() * tables).map(|_| None).collect();
+        OwnedSites { tables, sites, ..self }
+    }
+
+    /// Gives the session the executors that serve `mailboxes`.
+    pub fn with_executors(self, mailboxes: Option<&'s Mailboxes<M>>) -> Self {
+        OwnedSites { mailboxes, ..self }
+    }
+
+    /// Returns the number of the first owner of a partition.
     #[inline(always)]
     fn owner_of(&self, partition: u64) -> usize {
         let owners = self.owners.len() as u64;
         (if partition < owners { partition } else { partition % owners }) as usize
     }
 
-    /// Returns the owner whose copies of replicated rows the session reads.
+    /// Returns the first owner of the partition whose copies of replicated rows the session reads.
     #[inline(always)]
     fn home(&self) -> usize {
+        if let Some(only) = self.only {
+            return only % self.owners.len();
+        }
         let home = match self.ways {
             Ways::Servers { own: Some(own), .. } => own,
             Ways::Moves { home, .. } => home,
@@ -139,7 +178,18 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
     #[inline(always)]
     fn owner_of_number(&self, table: &Table<M>, number: u64) -> usize {
         let partition = table.schema().partitioning.of(number);
-        partition.map_or_else(|| self.home(), |partition| self.owner_of(partition))
+        let first = partition.map_or_else(|| self.home(), |partition| self.owner_of(partition));
+        first + self.first_owner(table)
+    }
+
+    /// Returns how many owners lie before those of `table`.
+    #[inline(always)]
+    fn first_owner(&self, table: &Table<M>) -> usize {
+        if self.tables == 1 {
+            return 0;
+        }
+        let base = table.schema().index_of.as_ref().map_or(table.id(), |index| index.table);
+        base.0 as usize % self.tables * self.owners.len()
     }
 
     /// Returns what the first owner has of a table. Its schema is the same at all owners.
@@ -204,7 +254,10 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
             Ways::Moves { assignment, .. } => Way::Move(assignment.seat(owner)),
             _ => Way::Here,
         };
-        let site = OwnedSite::new(&self.owners[owner], self.core, self.session, way);
+        // The sites of a session at one store pin epochs under numbers of their own.
+        let (partition, table) = (owner % self.owners.len(), owner / self.owners.len());
+        let pin = self.session * self.tables + table;
+        let site = OwnedSite::new(&self.owners[partition], self.core, (self.session, pin), way);
         self.sites[owner] = Some(Box::new(site));
     }
 
@@ -217,6 +270,11 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
                     return;
                 }
                 self.joined.insert(0, owner);
+                if self.tables > 1 {
+                    // The owners of a partition can be on one core.
+                    let partition = |owner: &usize| owner % self.owners.len();
+                    self.joined.sort_by_key(|other| partition(other) != partition(&owner));
+                }
             }
             // Validations that wait for each other's locks form no cycle.
             _ => {
@@ -231,6 +289,61 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
         begun.age = age.or(site.age());
     }
 
+    /// Returns false while site number `owner` is lent, and for an executor to which it is not.
+    #[inline(always)]
+    fn has(&self, owner: usize) -> bool {
+        !self.is_parted || self.only.is_none_or(|only| only == owner) && !self.lent.contains(&owner)
+    }
+
+    /// Has the work of the session done on `core`. To be called for an executor, which has one site.
+    pub fn use_core(&mut self, core: &'s M::Core) {
+        self.core = core;
+        if let Some(site) = self.only.and_then(|only| self.sites[only].as_mut()) {
+            site.use_core(core);
+        }
+    }
+
+    /// Returns the number of an executor that has nothing to do. It is one that is at `owner` already, if there is one.
+    fn idle_executor(&mut self, rows: &Rows<'s, M>, owner: usize) -> Option<usize> {
+        let idle = |executor: &Executor<'s, M, P>| !executor.is_busy;
+        let there = |executor: &Executor<'s, M, P>| idle(executor) && executor.at == Some(owner);
+        let found = self.executors.iter().position(there);
+        let mailboxes = self.mailboxes?;
+        if found.is_some() || self.executors.len() == mailboxes.servers() {
+            return found.or_else(|| self.executors.iter().position(idle));
+        }
+        let Ways::Moves { assignment, home } = self.ways else { return None };
+        let ways = Ways::Moves { assignment, home };
+        let sites =
+            OwnedSites::new(self.owners, ways, self.core, self.session).with_tables(self.tables);
+        let mailbox = mailboxes.at(self.executors.len(), 0);
+        let adds_at_commit = self.at(owner).adds_at_commit();
+        self.executors.push(Executor::new(mailbox, (rows, sites), adds_at_commit));
+        Some(self.executors.len() - 1)
+    }
+
+    /// Lends the site of `owner` to an executor: takes it out, and returns what moves it to the executor's sites.
+    fn lend(&mut self, owner: usize) -> impl FnOnce(&mut OwnedSites<'s, M, P>) + use<'s, M, P> {
+        self.at(owner);
+        let (begun, site) = (self.begun, self.sites[owner].take());
+        self.lent.push(owner);
+        self.is_parted = true;
+        move |sites| {
+            sites.sites[owner] = site;
+            sites.only = Some(owner);
+            sites.is_parted = true;
+            sites.begun = begun;
+            sites.joined.clear();
+            sites.joined.push(owner);
+        }
+    }
+
+    /// Returns the site of an executor, on its owner's core.
+    pub fn only(&mut self) -> &mut OwnedSite<'s, M, P> {
+        let only = self.only.expect("an executor has a site");
+        self.at(only)
+    }
+
     /// Moves to the core on which the session begins its transactions, if it is one that moves.
     fn go_home(&self) {
         if let Ways::Moves { home, .. } = self.ways {
@@ -241,7 +354,7 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
 
 impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for OwnedSites<'s, M, P> {
     fn count(&self) -> usize {
-        self.owners.len()
+        self.sites.len()
     }
 
     fn enter(&mut self, txn: &Txn<'_>) {
@@ -272,16 +385,22 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for OwnedSites<'s, M, P> {
             Key::Number(number) => number,
             Key::Bytes(bytes) => key_digest(bytes),
         };
-        Some(self.owner_of_number(self.table(table), number))
+        Some(self.owner_of_number(self.table(table), number)).filter(|owner| self.has(*owner))
     }
 
     fn of_range(&self, table: TableId, keys: KeyRange) -> Place {
         let mut met = RangeSites::default();
-        self.table(table).schema().partitioning.all_of_range(keys, |partition| {
-            met.add(self.owner_of(partition));
+        let table = self.table(table);
+        let first = self.first_owner(table);
+        table.schema().partitioning.all_of_range(keys, |partition| {
+            met.add(first + self.owner_of(partition));
             true
         });
-        met.place(self.home())
+        match met.place(first + self.home()) {
+            Place::One(owner) if !self.has(owner) => Place::Undeclared,
+            Place::Several(_) if self.is_parted => Place::Undeclared,
+            place => place,
+        }
     }
 
     fn site(&mut self, at: usize) -> &mut dyn Site<'s, M> {
@@ -296,13 +415,81 @@ impl<'s, M: Machine, P: Protocol<M>> Sites<'s, M> for OwnedSites<'s, M, P> {
         let first = *self.joined.first()?;
         self.sites[first].as_ref()?.priority()
     }
+
+    #[inline(always)]
+    fn splits(&self) -> bool {
+        self.mailboxes.is_some()
+    }
+
+    fn start_actions(&mut self, rows: &mut Rows<'s, M>, actions: &mut [Action<'_>]) -> Vec<usize> {
+        let home = |action: &Action<'_>| self.owner_of_number(self.table(action.table), action.key);
+        let mut routed: Vec<(usize, usize)> = actions.iter().map(home).zip(0..).collect();
+        routed.sort_unstable();
+        let mut groups: Vec<&[(usize, usize)]> =
+            routed.chunk_by(|one, next| one.0 == next.0).collect();
+        let here = (0..groups.len()).find(|at| self.is_near(groups[*at][0].0)).unwrap_or(0);
+        let mut own: Vec<usize> = groups.swap_remove(here).iter().map(|(_, at)| *at).collect();
+        let actions = actions.as_mut_ptr();
+        for group in groups {
+            let mine = group.iter().map(|(_, at)| *at);
+            match self.idle_executor(rows, group[0].0) {
+                None => own.extend(mine),
+                Some(executor) => {
+                    let lend = self.lend(group[0].0);
+                    let (executor, owner) = (&mut self.executors[executor], group[0].0);
+                    // SAFETY: the session touches its own actions only, until `end_actions` has waited for all executors.
+                    unsafe { executor.run((self.core, rows), owner, (actions, mine), lend) };
+                }
+            }
+        }
+        own
+    }
+
+    fn start_endings(&mut self, rows: &mut Rows<'s, M>, ending: Ending) -> Vec<usize> {
+        let mut left = Vec::with_capacity(self.joined.len());
+        for owner in self.joined.clone() {
+            let there =
+                |executor: &Executor<'s, M, P>| !executor.is_busy && executor.at == Some(owner);
+            match self.executors.iter().position(there) {
+                Some(executor) if !self.is_near(owner) => {
+                    let lend = self.lend(owner);
+                    self.executors[executor].end((self.core, rows), ending, lend);
+                }
+                _ => left.push(owner),
+            }
+        }
+        left
+    }
+
+    fn end_actions(&mut self, rows: &mut Rows<'s, M>) -> Result<(), Abort> {
+        let (mut ended, mut panicked) = (Ok(()), None);
+        let mut executors = std::mem::take(&mut self.executors);
+        for executor in executors.iter_mut().filter(|executor| executor.is_busy) {
+            let owner = executor.at.expect("it works there");
+            let done = executor.wait(self.core, rows, |sites| {
+                self.sites[owner] = sites.sites[owner].take();
+                sites.only = None;
+            });
+            match done {
+                Ok(done) => ended = ended.and(done),
+                Err(panic) => panicked = Some(panic),
+            }
+        }
+        self.executors = executors;
+        self.lent.clear();
+        self.is_parted = false;
+        match panicked {
+            Some(panic) => resume_unwind(panic),
+            None => ended,
+        }
+    }
 }
 
 impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for OwnedSites<'s, M, P> {
     #[inline(always)]
     fn direct(&mut self, table: TableId, key: u64) -> Option<&mut LocalSite<'s, M, P>> {
         let owner = self.owner_of_number(self.table(table), key);
-        match self.is_direct(owner) {
+        match self.is_direct(owner) && self.has(owner) {
             true => Some(self.local(owner)),
             false => None,
         }
@@ -325,7 +512,7 @@ impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for OwnedSites<'s, M,
         let home = self.table(table);
         let mut left: Vec<(usize, u64)> =
             keys.iter().map(|key| (self.owner_of_number(home, *key), *key)).collect();
-        left.retain(|(owner, _)| self.is_near(*owner));
+        left.retain(|(owner, _)| self.has(*owner) && self.is_near(*owner));
         left.sort_unstable();
         let mut own = Vec::with_capacity(left.len());
         for keys in left.chunk_by(|one, next| one.0 == next.0) {

@@ -59,12 +59,33 @@ pub(crate) fn leaving_work(work: OwnersWork) -> Vec<&'static str> {
             }
         }
     }
-    let options = ProtocolOptions { owned_metadata: true, ..ProtocolOptions::default() };
-    let names =
-        registry::declarations::<Native>(&options).into_iter().map(|declared| declared.name);
-    names
-        .filter(|name| with_protocol(name, &options, Leaves(work)).is_ok_and(|leaves| leaves))
+    owned()
+        .filter(|name| with_protocol(name, &owned_options(), Leaves(work)).is_ok_and(|yes| yes))
         .collect()
+}
+
+/// Returns the names of the protocols whose sessions can have executors ([`crate::EngineOptions::executors`]): those whose
+/// transactions can wait at several owners at once.
+pub fn with_executors() -> Vec<&'static str> {
+    struct WaitsApart;
+    impl Visitor<Native> for WaitsApart {
+        type Output = bool;
+        fn visit<P: Protocol<Native>>(self) -> bool {
+            P::DELEGATED == Delegated::Metadata && !P::WAITS_ONCE
+        }
+    }
+    owned()
+        .filter(|name| with_protocol(name, &owned_options(), WaitsApart).is_ok_and(|yes| yes))
+        .collect()
+}
+
+fn owned_options() -> ProtocolOptions {
+    ProtocolOptions { owned_metadata: true, ..ProtocolOptions::default() }
+}
+
+/// Returns the names of all protocols, in the forms in which an owner works on metadata.
+fn owned() -> impl Iterator<Item = &'static str> {
+    registry::declarations::<Native>(&owned_options()).into_iter().map(|declared| declared.name)
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use crate::{
 };
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use storage::Piece;
 use txn::{
-    Abort, Access, ColumnSet, Direction, Intent, Key, Keys, Planned, TableId, Visit, WorkerHistory,
+    Abort, Access, Action, ColumnSet, Direction, Intent, Key, Keys, Planned, TableId, Visit,
+    WorkerHistory,
 };
 
 /// Parameters with which an attempt starts. The default is the first attempt of a transaction that declares nothing.
@@ -129,6 +131,20 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         let locks_partitions = latches_partitions || site.locks_partitions();
         let adds_at_commit = site.adds_at_commit();
         SessionOf { rows, sites, locks_partitions, adds_at_commit }
+    }
+
+    /// Makes a session of an executor. It takes part in the attempts of another session, and begins and ends none.
+    pub(crate) fn of_executor(
+        rows: Rows<'s, M>,
+        sites: A::Sites<'s>,
+        adds_at_commit: bool,
+    ) -> Self {
+        SessionOf { rows, sites, locks_partitions: false, adds_at_commit }
+    }
+
+    /// Returns the state and the sites of a session.
+    pub(crate) fn parts(&mut self) -> (&mut Rows<'s, M>, &mut A::Sites<'s>) {
+        (&mut self.rows, &mut self.sites)
     }
 
     #[inline(always)]
@@ -378,6 +394,28 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
     #[inline]
     fn compute(&mut self, cycles: u64) {
         self.rows.core().compute(cycles);
+    }
+
+    #[inline(always)]
+    fn splits(&self) -> bool {
+        // The log would have to be told what the executors have spelled.
+        self.sites.splits() && !self.rows.is_logged()
+    }
+
+    fn run_actions(&mut self, actions: &mut [Action<'_>]) -> Result<(), Abort> {
+        assert!(self.splits(), "the session has executors");
+        if let Some(abort) = self.rows.doomed() {
+            return Err(abort);
+        }
+        let own = self.sites.start_actions(&mut self.rows, actions);
+        let run = AssertUnwindSafe(|| own.iter().try_for_each(|at| (actions[*at].body)(self)));
+        // The executors use what lies on this stack. On a modelled machine a panic ends the whole run.
+        let ran = if M::MODELLED { Ok(run()) } else { catch_unwind(run) };
+        let ended = self.sites.end_actions(&mut self.rows);
+        let ran = ran.unwrap_or_else(|panic| resume_unwind(panic));
+        // A failure that an action has computed counts only if all accesses have succeeded.
+        self.rows.doomed().map_or(Ok(()), Err)?;
+        ran.and(ended)
     }
 }
 

@@ -56,6 +56,7 @@ fn engine(machine: &Arc<Native>, protocol: &str) -> Arc<dyn Engine<Native>> {
         partitions: PARTITIONS,
         fibers: 2,
         dedicated_servers: false,
+        moving: kilocore_engine::MovingOptions::default(),
         record_history: false,
         record_values: false,
         purge_batch: 1,

@@ -39,6 +39,7 @@ fn with_session(protocol: &str, test: impl Fn(&mut dyn Session)) {
         partitions: PARTITIONS,
         fibers: 1,
         dedicated_servers: false,
+        moving: kilocore_engine::MovingOptions::default(),
         record_history: false,
         record_values: false,
         purge_batch: 1,

@@ -59,6 +59,7 @@ fn options(partitions: u64, purge_batch: usize) -> EngineOptions {
         partitions,
         fibers: 1,
         dedicated_servers: false,
+        moving: kilocore_engine::MovingOptions::default(),
         record_history: false,
         record_values: false,
         purge_batch,

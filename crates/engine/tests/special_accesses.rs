@@ -77,6 +77,7 @@ fn with_each(test: impl Fn(&mut dyn Session)) {
                 partitions: 1,
                 fibers: 1,
                 dedicated_servers: false,
+                moving: kilocore_engine::MovingOptions::default(),
                 record_history: false,
                 record_values: false,
                 purge_batch: 4,

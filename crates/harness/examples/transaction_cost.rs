@@ -36,6 +36,7 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
             partitions: 1,
             fibers: 1,
             dedicated_servers: false,
+            moving: engine::MovingOptions::default(),
             record_history: false,
             record_values: false,
             purge_batch: 64,

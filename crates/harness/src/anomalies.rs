@@ -104,6 +104,7 @@ pub fn search(protocol: &str, search: Search) -> Result<Outcome, HarnessError> {
             partitions: 1,
             fibers: 1,
             dedicated_servers: false,
+            moving: engine::MovingOptions::default(),
             record_history: true,
             record_values: true,
             purge_batch: 1,

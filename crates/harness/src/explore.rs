@@ -27,7 +27,10 @@ pub use script::Script;
 pub use story::{Story, trace};
 pub use violation::Violation;
 
-use crate::{erased::ErasedWorkload, run::HarnessError};
+use crate::{
+    erased::ErasedWorkload,
+    run::{HarnessError, TablePlaces},
+};
 use engine::{AccessOptions, EngineError, registry};
 use judgement::{How, Judgement};
 use machine::{Explored, ExploredOptions, Fault, Schedule, Word, cold::Arc};
@@ -63,6 +66,11 @@ pub struct Exploration {
     /// Number of cores that only serve other cores, beside those of the workers, under an architecture that delegates work.
     /// None if each core serves beside its workers.
     pub servers: Option<usize>,
+    /// Number of fibers beside each worker that run actions of its transactions, where transactions move. None if the schedule
+    /// decides.
+    pub executors: Option<usize>,
+    /// Places of the owners of tables, where transactions move. None if the schedule decides.
+    pub table_owners: Option<TablePlaces>,
     /// Number of procedures of each worker.
     pub procedures: u64,
     /// Number of steps after which a schedule counts as a livelock.
@@ -89,6 +97,8 @@ impl Default for Exploration {
             workers: 3,
             fibers: 1,
             servers: None,
+            executors: None,
+            table_owners: None,
             procedures: 4,
             step_limit: 2_000_000,
             demand_strict: false,

@@ -13,7 +13,8 @@ use crate::{
     timeline::Ended,
 };
 use engine::{
-    AccessOptions, Dataset, Engine, EngineError, EngineOptions, Session, TypedEngine,
+    AccessOptions, Dataset, Engine, EngineError, EngineOptions, MovingOptions, Session,
+    TableOwners, TypedEngine,
     registry::{EngineVisitor, with_engine},
 };
 use hdrhistogram::Histogram;
@@ -47,6 +48,8 @@ pub struct Plan {
     /// Number of cores that only serve other cores, under an architecture that delegates work. None if each core serves
     /// beside its workers.
     pub servers: Option<usize>,
+    /// Options of an architecture whose transactions move.
+    pub moves: Moves,
     /// Warm-up before the measured interval, in seconds of the machine's time.
     pub warm_up_s: f64,
     /// Length of the measured interval, in seconds of the machine's time.
@@ -86,6 +89,7 @@ impl Plan {
             fibers: 1,
             time_slice_s: None,
             servers: None,
+            moves: Moves::default(),
             warm_up_s: seconds,
             measured_s: seconds,
             growth: None,
@@ -109,6 +113,36 @@ impl Plan {
     pub fn seating(&self) -> Seating {
         Seating { fibers: self.fibers, cores: self.cores, dedicated: self.servers }
     }
+}
+
+/// Options of an architecture whose transactions move. The default asks for nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// Number of fibers beside each worker that run actions of its transactions.
+    pub executors: usize,
+    /// Places of the owners of tables, or none if the owner of a partition has all tables.
+    pub table_owners: Option<TablePlaces>,
+}
+
+impl Moves {
+    /// Returns the engine's options for the tables of `data`, on `cores` cores.
+    pub(crate) fn options(self, data: &dyn Dataset, cores: usize) -> MovingOptions {
+        let owners = |places: TablePlaces| TableOwners {
+            tables: data.schema().tables.len(),
+            cores,
+            apart: places == TablePlaces::Apart,
+        };
+        MovingOptions { executors: self.executors, table_owners: self.table_owners.map(owners) }
+    }
+}
+
+/// Places of the owners of a partition's tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TablePlaces {
+    /// The core of the partition.
+    Together,
+    /// Different cores.
+    Apart,
 }
 
 /// A run that ends when it is known to be steady. Its interval is doubled until then. Slices that were not yet steady
@@ -349,6 +383,7 @@ impl<M: Engines> Job<'_, M> {
             )?,
             fibers: self.plan.fibers,
             dedicated_servers: self.plan.servers.is_some(),
+            moving: self.plan.moves.options(self.workload, self.plan.cores),
             record_history: self.plan.record_history,
             record_values: self.plan.record_history,
             purge_batch: 64,

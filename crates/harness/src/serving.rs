@@ -88,8 +88,15 @@ pub(crate) fn run_workers<'a, M: Machine>(
         // SAFETY: sessions move only inside accesses and at the begin and the end of attempts. `engine::data_oriented` says what
         // the engine's frames hold then, and the workload promises the same of its procedures. The frames of the loop that
         // runs them hold counts, inputs and references to shared values (`crate::drive`).
-        let moving = unsafe { Sharing::moving_fibers(sharing.count()) };
-        return machine.run_fibers(moving, workers, services);
+        let moving = |count| unsafe { Sharing::moving_fibers(count) };
+        let all = engine.executors();
+        let Some(executors) = all.first().map(Mailboxes::servers) else {
+            return machine.run_fibers(moving(sharing.count()), workers, services);
+        };
+        let sessions = all.iter().take(workers.len());
+        let _open: Vec<Open<'_, M>> = sessions.map(|mailboxes| Open::new(mailboxes, 1)).collect();
+        let bodies = helped(all, executors, workers);
+        return machine.run_fibers(moving(sharing.count() * (1 + executors)), bodies, services);
     }
     let Some(mailboxes) = engine.mailboxes() else {
         return machine.run_fibers(sharing, workers, services);
@@ -101,6 +108,30 @@ pub(crate) fn run_workers<'a, M: Machine>(
     let _open = Open::new(mailboxes, workers.len());
     let bodies = seated(seating, mailboxes, workers);
     machine.run_fibers(Sharing::fibers(bodies.len() / cores), bodies, services)
+}
+
+/// Returns the bodies of workers, each followed by those of its `count` executors. Workers that are no sessions have none, and the
+/// places are left empty.
+fn helped<'a, M: Machine>(
+    executors: &'a [Mailboxes<M>],
+    count: usize,
+    workers: Vec<Body<'a, M>>,
+) -> Vec<Body<'a, M>> {
+    let mut bodies: Vec<Body<'a, M>> = Vec::with_capacity(workers.len() * (1 + count));
+    for (number, worker) in workers.into_iter().enumerate() {
+        let own = executors.get(number);
+        bodies.push(match own {
+            Some(own) => client(own, worker),
+            None => worker,
+        });
+        for executor in 0..count {
+            bodies.push(match own {
+                Some(own) => Box::new(move |core| own.serve(core, executor)),
+                None => Box::new(|_| ()),
+            });
+        }
+    }
+    bodies
 }
 
 /// Mailboxes that are open until the value is dropped.

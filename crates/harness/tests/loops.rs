@@ -310,6 +310,7 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
         partitions: 1,
         fibers: 1,
         dedicated_servers: false,
+        moving: engine::MovingOptions::default(),
         record_history: false,
         record_values: false,
         purge_batch: 64,

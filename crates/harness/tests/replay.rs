@@ -140,6 +140,7 @@ fn options() -> EngineOptions {
         partitions: 1,
         fibers: 1,
         dedicated_servers: false,
+        moving: engine::MovingOptions::default(),
         record_history: false,
         record_values: false,
         purge_batch: 64,

@@ -6,7 +6,7 @@ use kilocore_harness::{
     back_off::BackOff,
     engines::Engines,
     explore::{Exploration, explore},
-    run::{Plan, run},
+    run::{Moves, Plan, TablePlaces, run},
 };
 use machine::{Explored, Native, NativeOptions, OutOfMemory, Word, cold::Arc};
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
@@ -87,7 +87,7 @@ type Pair<'p> = (&'p str, &'p str);
 
 /// Pairs with architectures that store partitions apart: one isolates transactions itself, and in the others cores do work
 /// for each other.
-const APART: [Pair<'static>; 7] = [
+const APART: [Pair<'static>; 8] = [
     SERIAL,
     ("delegation", "NO_WAIT"),
     ("delegation", "2V_NO_WAIT"),
@@ -95,7 +95,11 @@ const APART: [Pair<'static>; 7] = [
     ("delegation", "TICTOC"),
     ("data_oriented", "NO_WAIT"),
     ("data_oriented", "DL_DETECT"),
+    SPLIT,
 ];
+
+/// The pair under which workers have executors, and tables have owners of their own.
+const SPLIT: Pair<'static> = ("data_oriented", "WAIT_DIE");
 
 /// The pair in which the architecture isolates transactions.
 const SERIAL: Pair<'static> = ("partitioned_serial", "NO_CC");
@@ -135,7 +139,12 @@ fn certified_under<W: Workload>(pair: Pair<'_>, workload: &W) {
     assert!(committed, "{pair:?} commits nothing");
 }
 
-fn plan((architecture, protocol): Pair<'_>, cores: usize, measured_s: f64, record: bool) -> Plan {
+fn plan(pair: Pair<'_>, cores: usize, measured_s: f64, record: bool) -> Plan {
+    let (architecture, protocol) = pair;
+    let moves = match pair == SPLIT {
+        true => Moves { executors: 2, table_owners: Some(TablePlaces::Apart) },
+        false => Moves::default(),
+    };
     Plan {
         architecture: architecture.to_owned(),
         protocol: protocol.into(),
@@ -147,6 +156,7 @@ fn plan((architecture, protocol): Pair<'_>, cores: usize, measured_s: f64, recor
         fibers: 1,
         time_slice_s: None,
         servers: None,
+        moves,
         warm_up_s: measured_s / 10.0,
         measured_s,
         growth: None,

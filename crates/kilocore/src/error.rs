@@ -404,6 +404,8 @@ impl From<EngineError> for Error {
             | EngineError::NotDelegated { .. }
             | EngineError::NotMovable { .. }
             | EngineError::Interrupted { .. }
+            | EngineError::WaitsOnce { .. }
+            | EngineError::DoesNotMove { .. }
             | EngineError::Partitions { .. }
             | EngineError::Isolation(_) => unreachable!("options are checked before: {error}"),
         }

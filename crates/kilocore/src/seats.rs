@@ -128,6 +128,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
         partitions: 1,
         fibers: 1,
         dedicated_servers: false,
+        moving: engine::MovingOptions::default(),
         record_history: false,
         record_values: false,
         purge_batch: 64,

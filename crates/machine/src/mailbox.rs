@@ -100,6 +100,8 @@ pub struct Mailboxes<M: Machine> {
     ended: Shared<Bell<M>>,
     /// Number of clients of the present run; 0 between runs.
     expected: Word,
+    /// Number of slots at which a server looks in vain before it sleeps.
+    looks: usize,
 }
 
 /// The slot of one client at one server.
@@ -126,7 +128,12 @@ impl<M: Machine> Mailboxes<M> {
         };
         let servers: Vec<_> = (0..servers).map(server).collect::<Result<_, _>>()?;
         let ended = arena_of(0).place(Place::Any)?;
-        Ok(Mailboxes { servers, clients, ended, expected: Word::new(0) })
+        Ok(Mailboxes { servers, clients, ended, expected: Word::new(0), looks: LOOKS })
+    }
+
+    /// Returns the mailboxes of servers that sleep as soon as they have nothing to do, because their cores have other work.
+    pub fn sleeping_at_once(self) -> Self {
+        Mailboxes { looks: 1, ..self }
     }
 
     /// Returns the number of servers.
@@ -169,7 +176,7 @@ impl<M: Machine> Mailboxes<M> {
     pub fn serve(&self, core: &M::Core, server: usize) {
         let slots = &self.slots(server)[..self.expected.peek() as usize];
         let bell = &*self.servers[server].bell;
-        let patience = if M::MINIATURE { 1 } else { LOOKS.div_ceil(slots.len().max(1)) };
+        let patience = if M::MINIATURE { 1 } else { self.looks.div_ceil(slots.len().max(1)) };
         let mut rounds = 0;
         loop {
             rounds = if round(core, slots) { 0 } else { rounds + 1 };

@@ -195,6 +195,7 @@ impl<M: Machine, C, W> WaitingLocks<M, C, W> {
 impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
     const OWNED: bool = W::OWNED;
     const AWAITS: bool = W::OWNED;
+    const WAITS_ONCE: bool = true;
     const ONE_COPY: bool = W::OWNED;
     const ENTRY_BLOCKS: u64 = 1;
     type Words = C;

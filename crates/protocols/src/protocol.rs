@@ -309,6 +309,9 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
     /// True if calls of the owner can fail because they have to wait ([`Protocol::await_owner`]).
     const AWAITS: bool = false;
 
+    /// True if a transaction can wait at one place only. Otherwise it can wait at several sites at the same time.
+    const WAITS_ONCE: bool = false;
+
     /// The work that the owner of a record does for other cores, under an architecture that delegates work.
     const DELEGATED: Delegated = Delegated::Nothing;
 

@@ -1,6 +1,6 @@
 //! The operations that a stored procedure can perform on the database.
 
-use crate::{Abort, ColumnSet, Direction, Key, Keys, MAX_COLUMNS, TableId};
+use crate::{Abort, Action, ColumnSet, Direction, Key, Keys, MAX_COLUMNS, TableId};
 use std::ops::ControlFlow;
 
 /// Size of a buffer for as many columns as are commonly added to at a time.
@@ -205,4 +205,14 @@ pub trait Access {
     /// Accounts for work of the procedure itself, in cycles. It costs time on a simulated machine and nothing
     /// natively.
     fn compute(&mut self, cycles: u64);
+
+    /// Returns true if [`Access::run_actions`] runs actions at the same time. A procedure that can be split into actions
+    /// should be split then, and only then.
+    fn splits(&self) -> bool;
+
+    /// Runs the actions of one stage, which do not depend on each other, and returns when all have ended. If one fails, the
+    /// others still end, and the stage fails.
+    ///
+    /// Panics if [`Access::splits`] returns false.
+    fn run_actions(&mut self, actions: &mut [Action<'_>]) -> Result<(), Abort>;
 }

@@ -5,6 +5,7 @@
 
 mod abort;
 mod access;
+mod action;
 mod column;
 mod entry;
 mod history;
@@ -22,6 +23,7 @@ mod spelling;
 
 pub use abort::{Abort, AbortReason};
 pub use access::{Access, Intent, Visit, add_words};
+pub use action::{Action, ActionBody};
 pub use column::{Column, ColumnType, MAX_VALUE_BYTES, NULL_LENGTH};
 pub use history::{
     ByteScan, Digest, History, LoadedTable, Read, Scan, Transaction, TxnId, Unmatched, Version,

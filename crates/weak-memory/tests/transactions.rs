@@ -109,6 +109,7 @@ fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
         partitions: 1,
         fibers: 1,
         dedicated_servers: false,
+        moving: engine::MovingOptions::default(),
         record_history: false,
         record_values: false,
         purge_batch: 64,

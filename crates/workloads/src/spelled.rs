@@ -6,8 +6,9 @@
 
 use std::ops::ControlFlow;
 use txn::{
-    Abort, Access, ByteRange, Client, ColumnSet, Conservation, Direction, IndexKind, Intent, Key,
-    Keys, Loader, MAX_KEY_BYTES, RowLayout, Schema, TableId, TableSchema, Visit, Workload,
+    Abort, Access, Action, ByteRange, Client, ColumnSet, Conservation, Direction, IndexKind,
+    Intent, Key, Keys, Loader, MAX_KEY_BYTES, RowLayout, Schema, TableId, TableSchema, Visit,
+    Workload,
 };
 
 /// A workload with keys of bytes. In secondary indexes the wrapped workload must search only by values, never
@@ -208,6 +209,15 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
 
     fn compute(&mut self, cycles: u64) {
         self.access.compute(cycles);
+    }
+
+    fn splits(&self) -> bool {
+        // Actions would reach the tables without the spelling.
+        false
+    }
+
+    fn run_actions(&mut self, _: &mut [Action<'_>]) -> Result<(), Abort> {
+        unreachable!("the access does not split")
     }
 }
 

@@ -3,6 +3,7 @@
 mod architectures;
 mod exploration;
 mod machine;
+mod moves;
 mod numbers;
 mod options;
 mod output;
@@ -15,6 +16,7 @@ pub use architectures::{
 };
 pub use exploration::ExploreCommand;
 pub use machine::{MachineChoice, named as named_machines};
+pub use moves::{moves_arguments, protocols_with_executors, table_places_name};
 pub use numbers::{check_seeds, seconds, whole};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;

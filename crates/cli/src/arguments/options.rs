@@ -1,6 +1,7 @@
 //! Defines the options of commands. The options of workloads are declared by the workloads.
 
 use super::architectures::{architecture, partitions};
+use super::moves::MovesArguments;
 use super::numbers::{count, fibers, rate, seconds, seconds_or_none, whole};
 use clap::Args;
 use engine::registry::DEFAULT;
@@ -38,6 +39,8 @@ pub struct RunArguments {
     /// executes]
     #[arg(long, value_name = "N", value_parser = count)]
     pub servers: Option<u64>,
+    #[command(flatten)]
+    pub moves: MovesArguments,
     /// Numbers of cores, separated by commas [default: all natively, 64 simulated]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
     pub cores: Vec<u64>,
@@ -224,6 +227,8 @@ pub struct ExploreArguments {
     /// Cores that only serve other cores, besides those of the workers, if the architecture delegates work
     #[arg(long, value_name = "N", value_parser = count)]
     pub servers: Option<u64>,
+    #[command(flatten)]
+    pub moves: MovesArguments,
     /// Procedures of each worker
     #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
     pub procedures: u64,

@@ -6,7 +6,8 @@ mod tracing;
 
 use crate::arguments::{
     ExploreCommand, access_options, check_partitioned, check_seeds, check_servers,
-    declarations_under, protocol_options, protocols_at, protocols_under,
+    declarations_under, protocol_options, protocols_at, protocols_under, protocols_with_executors,
+    table_places_name,
 };
 use crate::failure::{Ending, Failure};
 use crate::measurement::{access_arguments, protocol_arguments};
@@ -121,6 +122,8 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let names = protocols_under(&asked.architecture, &asked.cc, names)?;
     check_partitioned(&asked.architecture, &command.declared())?;
     check_servers(&asked.architecture, asked.servers, &[])?;
+    let moves = asked.moves.of(&asked.architecture)?;
+    let names = protocols_with_executors(moves.executors, &asked.cc, names)?;
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =
         protocol_options(&asked.timestamps, &asked.cc_option, &names, &machines)?;
@@ -139,6 +142,8 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         workers: asked.workers as usize,
         fibers: asked.fibers as usize,
         servers: asked.servers.map(|servers| servers as usize),
+        executors: asked.moves.executors.map(|_| moves.executors),
+        table_owners: moves.table_owners,
         procedures: asked.procedures,
         ..Exploration::default()
     };
@@ -215,6 +220,12 @@ fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
     }
     if let Some(servers) = subject.exploration.servers {
         replay.push_str(&format!(" --servers {servers}"));
+    }
+    if let Some(executors) = subject.exploration.executors {
+        replay.push_str(&format!(" --executors {executors}"));
+    }
+    if let Some(places) = subject.exploration.table_owners {
+        replay.push_str(&format!(" --table-owners {}", table_places_name(places)));
     }
     if subject.exploration.procedures != default.procedures {
         replay.push_str(&format!(" --procedures {}", asked.procedures));

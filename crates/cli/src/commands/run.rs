@@ -3,7 +3,7 @@
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, access_options,
     check_owners, check_seeds, check_servers, owners, protocol_options, protocols_at,
-    protocols_under, serves_beside_workers,
+    protocols_under, protocols_with_executors, serves_beside_workers,
 };
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
@@ -38,14 +38,12 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let cores = numbers_of_cores(asked, &machine);
     check_servers(&asked.architecture, asked.servers, &cores)?;
     let beside = serves_beside_workers(&asked.architecture, asked.servers);
-    machine.check_fibers(asked.fibers, beside.into(), &cores)?;
+    let moves = asked.moves.of(&asked.architecture)?;
+    let protocols = protocols_with_executors(moves.executors, &asked.cc, protocols)?;
+    let others = u64::from(beside) + moves.executors as u64 * asked.fibers;
+    machine.check_fibers(asked.fibers, others, &cores)?;
     check_owners(partitions, asked.servers, &cores)?;
-    if asked.back_off.puts_aside() && asked.arrivals.is_some() {
-        return Err(Failure::refused(
-            "--back-off aside: a worker attempts the next transaction meanwhile, but with --arrivals it waits for that one to arrive; allowed with --arrivals: wait"
-                .to_owned(),
-        ));
-    }
+    check_aside(asked)?;
     let recorded = asked.certify || asked.history.is_some();
     let mut configurations = Vec::new();
     for &cores in &cores {
@@ -68,6 +66,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 fibers: asked.fibers as usize,
                 time_slice_s: asked.time_slice,
                 servers: asked.servers.map(|servers| servers as usize),
+                moves,
                 warm_up_s: asked.warm_up.unwrap_or(length.warm_up_s),
                 measured_s: asked.seconds.unwrap_or(length.measured_s),
                 growth: length.growth,
@@ -90,6 +89,17 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         )));
     }
     workload.perform(Defaults::Usual, Job { asked, configurations })
+}
+
+/// Fails if workers are to put transactions aside and to wait for arrivals.
+fn check_aside(asked: &RunArguments) -> Result<(), Failure> {
+    if asked.back_off.puts_aside() && asked.arrivals.is_some() {
+        return Err(Failure::refused(
+            "--back-off aside: a worker attempts the next transaction meanwhile, but with --arrivals it waits for that one to arrive; allowed with --arrivals: wait"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the numbers of cores that were asked for, or the usual one.

@@ -6,6 +6,14 @@ use machine::{Category, Core, Machine};
 use protocols::{CommitLog, faults};
 use txn::Abort;
 
+/// The end of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ending {
+    /// It commits with this timestamp.
+    Commit(u64),
+    Abort,
+}
+
 impl<'s, M: Machine> Rows<'s, M> {
     /// Begins an attempt here. The caller then begins it at its sites.
     #[inline(always)]
@@ -24,6 +32,19 @@ impl<'s, M: Machine> Rows<'s, M> {
             recorder.begin(self.core);
         }
         self.bare = self.unwatched && !breakdown.enabled();
+    }
+
+    /// Ends the attempt at a site. Installed writes go to the history.
+    #[inline]
+    pub fn end_at(&mut self, site: &mut dyn Site<'s, M>, ending: Ending) {
+        match ending {
+            Ending::Commit(timestamp) => {
+                let version = self.version();
+                let writes = self.recorder.as_mut().map(|recorder| recorder.writes());
+                site.commit(timestamp, &mut CommitLog { version, writes });
+            }
+            Ending::Abort => site.abort(),
+        }
     }
 
     /// Ends an attempt that has committed and stayed [bare](Rows::is_bare). The caller has left the sites
@@ -145,13 +166,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         if !numbers_late {
             self.rows.log(timestamp);
         }
-        let (version, id) = (self.rows.version(), self.rows.id());
-        for at in 0..self.sites.taking_part() {
-            let writes = self.rows.recorder.as_mut().map(|recorder| recorder.writes());
-            let mut log = CommitLog { version, writes };
-            let number = self.sites.part(at);
-            self.sites.site(number).commit(timestamp, &mut log);
-        }
+        let id = self.rows.id();
+        self.end_at_sites(Ending::Commit(timestamp));
         if numbers_late {
             self.rows.log(timestamp);
         }
@@ -188,9 +204,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
 
     fn abort(&mut self) {
         self.drop_values();
-        for at in 0..self.sites.taking_part() {
-            self.part(at).abort();
-        }
+        self.end_at_sites(Ending::Abort);
         if let Some(recorder) = &mut self.rows.recorder {
             recorder.rolled_back();
         }
@@ -200,6 +214,22 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         if core.breakdown().enabled() {
             core.breakdown().attempt_aborted(core.now());
         }
+    }
+
+    /// Ends the attempt at all its sites, at some of them by the session's executors, if it has any.
+    fn end_at_sites(&mut self, ending: Ending) {
+        let count = self.sites.taking_part();
+        if count < 2 || !self.sites.splits() {
+            for at in 0..count {
+                let number = self.sites.part(at);
+                self.rows.end_at(self.sites.site(number), ending);
+            }
+            return;
+        }
+        for number in self.sites.start_endings(self.rows, ending) {
+            self.rows.end_at(self.sites.site(number), ending);
+        }
+        self.sites.end_actions(self.rows).expect("an end does not fail");
     }
 
     fn end(&mut self) {

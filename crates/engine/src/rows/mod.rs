@@ -14,6 +14,7 @@
 //! - `plans.rs`: accesses that are announced before the transaction runs.
 //! - `retirement.rs`: removes absent records from their indexes. `purge_queue.rs`: the candidates for that.
 //! - `attempt.rs`: begin, commit and the end of an attempt.
+//! - `apart.rs`: parts of an attempt that are done by a session's executors.
 //! - `recorder.rs`: the history.
 //! - `logger.rs`: what the log receives.
 //! - `values.rs`: values of variable length.
@@ -24,6 +25,7 @@
 
 mod accesses;
 mod added;
+mod apart;
 mod attempt;
 mod hot_columns;
 mod indexes;
@@ -50,10 +52,12 @@ use purge_queue::PurgeQueue;
 use recorder::Recorder;
 use storage::{Appended, Record, RowHead, RowState, Store, Table};
 use txn::{
-    Abort, AbortReason, ColumnSet, Digest, Intent, Key, KeyRange, TableId, TxnId, Version,
+    Abort, AbortReason, Action, ColumnSet, Digest, Intent, Key, KeyRange, TableId, TxnId, Version,
     WorkerHistory,
 };
 use values::ValueStates;
+
+pub(crate) use attempt::Ending;
 
 /// The sites that a session's transactions can access, and the choice of the site that executes an access. This
 /// is what distinguishes architectures.
@@ -101,6 +105,32 @@ pub(crate) trait Sites<'s, M: Machine> {
 
     /// Returns the transaction's priority, if the protocol decides conflicts by age.
     fn age(&self) -> Option<u64>;
+
+    /// Returns true if the session has executors, which run actions at the same time.
+    #[inline(always)]
+    fn splits(&self) -> bool {
+        false
+    }
+
+    /// Has the executors run actions of the attempt of `rows`. Returns the numbers of the actions that are left to the session.
+    /// It must not touch the others before [`Sites::end_actions`] has returned, not even after a panic.
+    fn start_actions(&mut self, rows: &mut Rows<'s, M>, actions: &mut [Action<'_>]) -> Vec<usize> {
+        let _ = rows;
+        (0..actions.len()).collect()
+    }
+
+    /// Has the executors end the attempt of `rows` at the sites where they are. Returns the numbers of the sites that are left to
+    /// the session, which must then call [`Sites::end_actions`].
+    fn start_endings(&mut self, rows: &mut Rows<'s, M>, ending: Ending) -> Vec<usize> {
+        let _ = (rows, ending);
+        (0..self.taking_part()).map(|at| self.part(at)).collect()
+    }
+
+    /// Waits until the executors have run their actions. Returns the failure of one of them, if one has failed.
+    fn end_actions(&mut self, rows: &mut Rows<'s, M>) -> Result<(), Abort> {
+        let _ = rows;
+        Ok(())
+    }
 }
 
 /// The sites that have the rows of a range.

@@ -69,6 +69,12 @@ impl PurgeQueue {
         self.waiting.extend(self.inserted.drain(..));
     }
 
+    /// Adds the candidates of a part of the attempt.
+    pub fn take_back(&mut self, part: &mut PurgeQueue) {
+        self.waiting.append(&mut part.waiting);
+        self.inserted.append(&mut part.inserted);
+    }
+
     /// Forgets the candidates of table number `table`, which is being dropped.
     pub fn forget_table(&mut self, table: TableId) {
         self.waiting.retain(|row| row.table != table);

@@ -30,9 +30,12 @@ pub(super) struct Recorder {
     is_beside: bool,
     /// Writes that the attempt was asked for.
     asked: Vec<Asked>,
+    /// The writes that it had been asked for before the part that is recorded here.
+    asked_before: Vec<Asked>,
 }
 
 /// The writes that an attempt was asked for on one record.
+#[derive(Clone, PartialEq, Eq)]
 struct Asked {
     table: TableId,
     key: u64,
@@ -58,6 +61,42 @@ impl Recorder {
         self.is_beside = false;
         self.asked.clear();
         self.begin = core.now_fenced();
+    }
+
+    /// Begins a part of the attempt that `session` records.
+    pub fn take_part(&mut self, session: &Recorder) {
+        self.scanning = None;
+        self.beside.clear();
+        self.is_beside = false;
+        self.asked.clone_from(&session.asked);
+        self.asked_before.clone_from(&session.asked);
+    }
+
+    /// Adds what a part of the attempt has recorded. Other parts can have recorded reads and writes of other rows meanwhile.
+    pub fn take_back(&mut self, part: &mut Recorder) {
+        let Recorder { history, asked, asked_before, .. } = part;
+        let first = self.history.reads.len();
+        let scans = self.history.scans.len();
+        self.history.reads.append(&mut history.reads);
+        self.history.writes.append(&mut history.writes);
+        let moved = history.scans.drain(..);
+        self.history
+            .scans
+            .extend(moved.map(|scan| Scan { first_read: first + scan.first_read, ..scan }));
+        let moved = history.byte_scans.drain(..);
+        self.history
+            .byte_scans
+            .extend(moved.map(|scan| ByteScan { scan: scans + scan.scan, ..scan }));
+        for (named, key) in std::mem::take(&mut history.spelled) {
+            self.history.spelled.entry(named).or_insert(key);
+        }
+        for one in asked.drain(..).filter(|one| !asked_before.contains(one)) {
+            let of = |all: &&mut Asked| (all.table, all.key) == (one.table, one.key);
+            match self.asked.iter_mut().find(of) {
+                Some(known) => *known = one,
+                None => self.asked.push(one),
+            }
+        }
     }
 
     /// Records a read of a row with these `values`, or of its absence.

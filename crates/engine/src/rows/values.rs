@@ -44,6 +44,13 @@ impl ValueStates {
         self.waiting >= batch
     }
 
+    /// Adds the values that a part of the attempt has stored.
+    pub fn take_back(&mut self, part: &mut ValueStates) {
+        self.fresh.append(&mut part.fresh);
+        self.writes |= std::mem::take(&mut part.writes);
+        self.waiting += std::mem::take(&mut part.waiting);
+    }
+
     /// Notes the image of a write at site number `site`.
     fn noted<M: Machine>(
         &mut self,

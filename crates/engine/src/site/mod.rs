@@ -327,7 +327,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         work(lent.site)
     }
 
-    fn use_core(&mut self, core: &'s M::Core) {
+    pub(super) fn use_core(&mut self, core: &'s M::Core) {
         self.data.core = core;
         self.protocol.use_core(core);
     }

@@ -134,9 +134,15 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSite<'s, M, P> {
     /// True if look-ups and protection are the owner's.
     const OWNS_METADATA: bool = matches!(P::DELEGATED, Delegated::Metadata);
 
-    /// Makes the site of `owner` for session number `session`, which `core` uses.
-    pub fn new(owner: &'s Owner<M, P>, core: &'s M::Core, session: usize, way: Way<'s, M>) -> Self {
-        let site = LocalSite::new(owner, core, session);
+    /// Makes the site of `owner` for a session, which `core` uses. The session is given by its number, and by the number under
+    /// which it pins epochs of the owner's store.
+    pub fn new(
+        owner: &'s Owner<M, P>,
+        core: &'s M::Core,
+        (session, pin): (usize, usize),
+        way: Way<'s, M>,
+    ) -> Self {
+        let site = LocalSite::pinning(owner, core, session, pin);
         let asked = owner.store().options().access.shipping == Shipping::Operations;
         let cargo = match &way {
             Way::Message(mailbox) if asked && Self::OWNS_METADATA => Some((mailbox.cargo(), 0)),
@@ -186,6 +192,12 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSite<'s, M, P> {
         {
             seat.go(self.core);
         }
+    }
+
+    /// Has the session's part used on `core` from now on. No job is posted.
+    pub fn use_core(&mut self, core: &'s M::Core) {
+        self.core = core;
+        self.local().use_core(core);
     }
 
     /// Returns true if the session's core is the owner's now.

@@ -6,6 +6,7 @@ use super::{
     message_of,
     notes::{Notes, Watched},
 };
+use crate::run::{Moves, TablePlaces};
 use crate::{
     assemble,
     back_off::BackOff,
@@ -19,7 +20,7 @@ use crate::{
     timeline::{Meter, Timeline},
 };
 use checker::Requirements;
-use engine::{Engine, EngineOptions, OwnersWork, Session};
+use engine::{Engine, EngineOptions, MovingOptions, OwnersWork, Session};
 use machine::{
     Body, Core, Explored, ExploredCore, Machine, Sharing, Switch, Word,
     cold::{Arc, Mutex},
@@ -86,6 +87,7 @@ impl Judgement<'_> {
             partitions: owners(exploration.partitions, self.workload, self.most_owners())?,
             fibers: exploration.fibers,
             dedicated_servers: exploration.servers.is_some(),
+            moving: self.moving(),
             record_history: self.is_recorded(),
             record_values: self.is_recorded() && self.seed / 16 % 4 != 3,
             purge_batch: if self.retires() { 1 } else { usize::MAX },
@@ -95,6 +97,27 @@ impl Judgement<'_> {
         let engine = Explored::engine(architecture, protocol, machine, &options)?;
         engine.load(self.workload, 1)?;
         Ok(engine)
+    }
+
+    /// Returns the options of an architecture whose transactions move. In some blocks of schedules workers have executors, if they can
+    /// have any, and tables have owners of their own.
+    fn moving(&self) -> MovingOptions {
+        let Exploration { architecture, protocol, executors, table_owners, .. } = self.exploration;
+        let declared = engine::registry::declaration(architecture);
+        if !declared.is_ok_and(|declared| declared.work == OwnersWork::Visited) {
+            return MovingOptions::default();
+        }
+        let can = engine::with_executors().contains(&&**protocol);
+        let drawn = match self.seed / 4 % 4 {
+            0 | 1 => None,
+            2 => Some(TablePlaces::Together),
+            _ => Some(TablePlaces::Apart),
+        };
+        let moves = Moves {
+            executors: executors.unwrap_or(if can && self.seed / 4 % 2 == 1 { 2 } else { 0 }),
+            table_owners: table_owners.or(drawn),
+        };
+        moves.options(self.workload, self.most_owners())
     }
 
     /// Returns the largest number of owners. Where cores own data, each owner needs a core.
@@ -113,6 +136,7 @@ impl Judgement<'_> {
         }
         let most = self.most_owners();
         let owners = owners(self.exploration.partitions, self.workload, most).ok()? as usize;
+        let owners = owners * self.moving().owners_of_partition();
         let mut random = !self.seed;
         Some(Box::new(move |core| {
             for _ in 0..REASSIGNMENTS {

@@ -7,7 +7,8 @@ use engine::{RowVisit, Session, Start, Ticket, Walk};
 use machine::{ExploredCore, Moment, Step, Switch, cold::Mutex};
 use std::ops::ControlFlow;
 use txn::{
-    Abort, Access, ColumnSet, Direction, Intent, Key, Keys, OwnedKey, TableId, Visit, WorkerHistory,
+    Abort, Access, Action, ColumnSet, Direction, Intent, Key, Keys, OwnedKey, TableId, Visit,
+    WorkerHistory,
 };
 
 /// Request to a session.
@@ -32,6 +33,11 @@ pub(super) enum What {
         columns: ColumnSet,
         rows: Vec<(OwnedKey, Vec<u8>)>,
         range: String,
+        done: Result<(), Abort>,
+    },
+    /// A stage of actions. The accesses of its actions are not told.
+    Stage {
+        actions: usize,
         done: Result<(), Abort>,
     },
     Commit {
@@ -242,6 +248,17 @@ impl Access for Watched<'_, '_> {
 
     fn compute(&mut self, cycles: u64) {
         self.session.compute(cycles);
+    }
+
+    fn splits(&self) -> bool {
+        self.session.splits()
+    }
+
+    fn run_actions(&mut self, actions: &mut [Action<'_>]) -> Result<(), Abort> {
+        let from = self.core.moment();
+        let done = self.session.run_actions(actions);
+        self.note(from, What::Stage { actions: actions.len(), done });
+        done
     }
 }
 

@@ -228,6 +228,7 @@ impl<'a> Teller<'a> {
                 let mut parts = self.parts.iter();
                 self.parts.is_empty() || parts.any(|part| self.tables.is_part(*table, part.0))
             }
+            What::Stage { .. } => true,
             What::Begin { .. } | What::Commit { .. } | What::Rollback | What::Maintain => false,
         }
     }
@@ -320,6 +321,11 @@ impl<'a> Teller<'a> {
                     let all = ended(&done.map(|()| true), format!(": {}", rows.join(", ")));
                     line(note.to.step, format!("scans {name} {range}{all}"));
                 }
+            }
+            What::Stage { actions, done } => {
+                line(note.from.step, format!("begins a stage of {actions} actions"));
+                let end = ended(&done.map(|()| true), "has ended the stage".to_owned());
+                line(note.to.step, end.trim_start_matches(": ").to_owned());
             }
             What::Commit { done } => {
                 line(note.from.step, "commits".to_owned());

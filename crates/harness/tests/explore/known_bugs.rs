@@ -62,6 +62,7 @@ bugs! {
     releases_elsewhere, within 1000;
     looks_once, within 20_000;
     reassigns_from_afar, within 20_000;
+    loses_a_failure, within 1000;
     sleeps_without_looking, within 1000;
 
     no_wait_never_upgrades;

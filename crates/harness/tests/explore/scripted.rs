@@ -46,6 +46,7 @@ fn delete_between(fault: Option<Fault>) -> (Option<AbortReason>, History) {
         partitions: 1,
         fibers: 1,
         dedicated_servers: false,
+        moving: engine::MovingOptions::default(),
         record_history: true,
         record_values: true,
         purge_batch: 1,

@@ -86,6 +86,7 @@ fn the_others_are_refused_with_the_reason() {
             partitions: 1,
             fibers: 1,
             dedicated_servers: false,
+            moving: engine::MovingOptions::default(),
             record_history: false,
             record_values: false,
             purge_batch: 1,

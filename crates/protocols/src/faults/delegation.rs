@@ -28,6 +28,9 @@ planted! {
     REASSIGNS_FROM_AFAR = "reassigns_from_afar" in "NO_WAIT" under "data_oriented" on "ycsb", Any:
     "an owner is given to another core while its own core works on its locks";
 
+    LOSES_A_FAILURE = "loses_a_failure" in "NO_WAIT" under "data_oriented" on "smallbank", Any:
+    "a session does not heed that an action of an executor has failed, and commits what the other actions have done";
+
     // The point of this one is in the machine layer, which names it in its own module `faults`.
     "sleeps_without_looking" in "NO_WAIT" under "delegation" on "ycsb", Progress:
     "a server that finds no message goes to sleep, and does not look once more after it has said so";

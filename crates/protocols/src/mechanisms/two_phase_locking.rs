@@ -60,6 +60,9 @@ pub trait Locks<M: Machine>: Sized + Send + Sync + 'static {
     /// ([`Locks::outlast`]).
     const AWAITS: bool = false;
 
+    /// Same as [`Protocol::WAITS_ONCE`].
+    const WAITS_ONCE: bool = false;
+
     /// Same as [`Protocol::ONE_COPY`].
     const ONE_COPY: bool = false;
 
@@ -418,6 +421,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     const ENTRY_BLOCKS: u64 = L::ENTRY_BLOCKS;
     const PLANS: bool = L::PLANS;
     const AWAITS: bool = L::AWAITS;
+    const WAITS_ONCE: bool = L::WAITS_ONCE;
     const DELEGATED: Delegated = if L::OWNED { Delegated::Metadata } else { Delegated::Nothing };
     type Words = L::Words;
     type Worker<'s>

@@ -18,7 +18,7 @@ pub const KIND_NAMES: [&str; 6] = [
 ];
 
 /// Amount that DepositChecking adds, in cents.
-const DEPOSIT: i64 = 130;
+pub(super) const DEPOSIT: i64 = 130;
 /// Amount that TransactSavings adds or takes.
 const SAVING: i64 = 2020;
 /// Amount that WriteCheck takes.
@@ -26,10 +26,10 @@ const CHECK: i64 = 500;
 /// Additional amount that WriteCheck takes if the balance is too low.
 const PENALTY: i64 = 100;
 /// Amount that SendPayment moves.
-const PAYMENT: i64 = 500;
+pub(super) const PAYMENT: i64 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Drawn {
+pub(super) enum Drawn {
     Balance,
     DepositChecking,
     /// Changes the savings by this amount.
@@ -42,13 +42,13 @@ enum Drawn {
 /// One worker's stream of procedures.
 #[derive(Clone, Debug)]
 pub struct SmallBankClient {
-    options: SmallBankOptions,
+    pub(super) options: SmallBankOptions,
     shares: [f64; 6],
     stream: Stream,
-    ledger_row: u64,
-    drawn: Drawn,
-    customers: [u64; 2],
-    checksum: u64,
+    pub(super) ledger_row: u64,
+    pub(super) drawn: Drawn,
+    pub(super) customers: [u64; 2],
+    pub(super) checksum: u64,
 }
 
 impl SmallBankClient {
@@ -79,18 +79,14 @@ impl SmallBankClient {
         self.checksum
     }
 
-    fn fold(&mut self, word: u64) {
-        self.checksum = self.checksum.rotate_left(5) ^ word;
+    pub(super) fn fold(&mut self, word: u64) {
+        self.checksum = folded(self.checksum, word);
     }
 
     fn account<A: Access + ?Sized>(&mut self, access: &mut A, customer: u64) -> Result<(), Abort> {
         let mut name = [0; NAME_BYTES];
-        let found = access.read(ACCOUNTS, customer.into(), COLUMN, &mut name)?;
-        assert!(found, "customer {customer} was loaded and never deleted, yet is not found");
-        let (words, _) = name.as_chunks::<8>();
-        for word in words {
-            self.fold(u64::from_le_bytes(*word));
-        }
+        read_name(access, customer, &mut name)?;
+        self.checksum = fold_name(self.checksum, &name);
         Ok(())
     }
 
@@ -162,8 +158,7 @@ impl SmallBankClient {
         self.account(access, customer)?;
         let savings = cell(access, SAVINGS, customer, COLUMN, Intent::Read)?;
         let checking = for_update(access, CHECKING, customer)?;
-        let covered = savings.wrapping_add(checking) >= CHECK;
-        let charge = if covered { CHECK } else { CHECK + PENALTY };
+        let charge = covered_charge(savings, checking);
         set(access, CHECKING, customer, checking.wrapping_sub(charge))?;
         self.note(access, -charge)
     }
@@ -186,7 +181,34 @@ impl SmallBankClient {
     }
 }
 
-fn for_update<A: Access + ?Sized>(
+fn folded(checksum: u64, word: u64) -> u64 {
+    checksum.rotate_left(5) ^ word
+}
+
+/// Returns the checksum with a name that was read.
+pub(super) fn fold_name(checksum: u64, name: &[u8; NAME_BYTES]) -> u64 {
+    let (words, _) = name.as_chunks::<8>();
+    words.iter().fold(checksum, |checksum, word| folded(checksum, u64::from_le_bytes(*word)))
+}
+
+/// Reads a customer's name.
+pub(super) fn read_name<A: Access + ?Sized>(
+    access: &mut A,
+    customer: u64,
+    name: &mut [u8; NAME_BYTES],
+) -> Result<(), Abort> {
+    let found = access.read(ACCOUNTS, customer.into(), COLUMN, name)?;
+    assert!(found, "customer {customer} was loaded and never deleted, yet is not found");
+    Ok(())
+}
+
+/// Returns the amount that a check takes, given the two balances.
+pub(super) fn covered_charge(savings: i64, checking: i64) -> i64 {
+    let covered = savings.wrapping_add(checking) >= CHECK;
+    if covered { CHECK } else { CHECK + PENALTY }
+}
+
+pub(super) fn for_update<A: Access + ?Sized>(
     access: &mut A,
     table: TableId,
     customer: u64,
@@ -194,7 +216,7 @@ fn for_update<A: Access + ?Sized>(
     cell(access, table, customer, COLUMN, Intent::Update)
 }
 
-fn set<A: Access + ?Sized>(
+pub(super) fn set<A: Access + ?Sized>(
     access: &mut A,
     table: TableId,
     customer: u64,
@@ -229,6 +251,9 @@ impl Client for SmallBankClient {
     }
 
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        if access.splits() {
+            return self.run_in_actions(access);
+        }
         match self.drawn {
             Drawn::Balance => self.balance(access),
             Drawn::DepositChecking => self.deposit_checking(access),

@@ -31,6 +31,7 @@
 //! - With [`SmallBankOptions::audit`] each transaction that changes the total amount of money records the
 //!   change in a row of its worker. This costs one more access and provides a law to check.
 
+mod actions;
 mod client;
 mod variation;
 

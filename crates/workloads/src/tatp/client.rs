@@ -23,8 +23,8 @@ pub const KIND_NAMES: [&str; 7] = [
 
 /// All inputs that can be drawn for one transaction. Each transaction uses a part of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Inputs {
-    subscriber: u64,
+pub(super) struct Inputs {
+    pub subscriber: u64,
     /// Type of the access information or of the facility, from 0.
     kind: u64,
     /// Starting time, in units of eight hours.
@@ -34,7 +34,7 @@ struct Inputs {
     /// Duration of an inserted forwarding in hours, 1 to 8.
     lasts: u8,
     /// Random bits for a bit, a byte, a location or a number.
-    value: u64,
+    pub value: u64,
 }
 
 /// One worker's stream of procedures.
@@ -49,7 +49,7 @@ pub struct TatpClient {
     stream: Stream,
     ledger_row: u64,
     procedure: usize,
-    inputs: Inputs,
+    pub(super) inputs: Inputs,
     found: [u64; 7],
     /// Set if the running attempt has found its rows.
     finding: bool,
@@ -91,17 +91,17 @@ impl TatpClient {
         self.checksum
     }
 
-    fn fold(&mut self, bytes: &[u8]) {
+    pub(super) fn fold(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.checksum = self.checksum.rotate_left(5) ^ u64::from(*byte);
         }
     }
 
-    fn facility(&self) -> u64 {
+    pub(super) fn facility(&self) -> u64 {
         self.inputs.subscriber * TYPES + self.inputs.kind
     }
 
-    fn forwarding(&self) -> u64 {
+    pub(super) fn forwarding(&self) -> u64 {
         self.facility() * TIMES + self.inputs.start
     }
 
@@ -146,7 +146,18 @@ impl TatpClient {
         if !access.read(FACILITIES, facility.into(), ACTIVE, &mut active)? || active[0] == 0 {
             return Ok(false);
         }
-        let range = KeyRange::new(facility * TIMES, self.forwarding()).expect("time 0 is first");
+        let number = self.find_forwarding(access)?;
+        self.fold(&number.unwrap_or_default());
+        Ok(number.is_some())
+    }
+
+    /// Returns the destination of the drawn hour, if there is one.
+    pub(super) fn find_forwarding<A: Access + ?Sized>(
+        &self,
+        access: &mut A,
+    ) -> Result<Option<[u8; 15]>, Abort> {
+        let first = self.facility() * TIMES;
+        let range = KeyRange::new(first, self.forwarding()).expect("time 0 is first");
         let (hour, mut number) = (self.inputs.hour, None);
         access.scan(
             FORWARDINGS,
@@ -160,8 +171,7 @@ impl TatpClient {
                 ControlFlow::Continue(())
             },
         )?;
-        self.fold(&number.unwrap_or_default());
-        Ok(number.is_some())
+        Ok(number)
     }
 
     fn get_access_data<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<bool, Abort> {
@@ -253,8 +263,10 @@ impl Client for TatpClient {
         self.finding = false;
         self.finding = match self.procedure {
             0 => self.get_subscriber_data(access),
+            1 if access.splits() => self.get_new_destination_in_actions(access),
             1 => self.get_new_destination(access),
             2 => self.get_access_data(access),
+            3 if access.splits() => self.update_subscriber_data_in_actions(access),
             3 => self.update_subscriber_data(access),
             4 => self.update_location(access),
             5 => self.insert_call_forwarding(access),

@@ -36,6 +36,7 @@
 //! - With [`TatpOptions::audit`], a writing transaction records its changes in a row of its worker,
 //!   UPDATE_LOCATION reads the value that it overwrites, and there is a law.
 
+mod actions;
 mod client;
 mod law;
 mod options;

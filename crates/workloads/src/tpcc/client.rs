@@ -1,6 +1,7 @@
 //! Draws and runs one terminal's stream of transactions.
 
 use super::TpccOptions;
+use super::actions::Desks;
 use super::columns::Layouts;
 use super::draw::{Drawn, Line, MOST_LINES, Terminal};
 use super::keys::{self, LOADING_WORKER, Place};
@@ -24,6 +25,8 @@ pub struct TpccClient {
     kind: usize,
     drawn: Drawn,
     desk: Desk,
+    /// Desks of actions.
+    desks: Vec<Desk>,
 }
 
 /// Working memory of a transaction. All transactions of a client share it, so that none of them allocates.
@@ -79,6 +82,7 @@ impl TpccClient {
                 keys: Vec::with_capacity(MOST_LINES),
                 digest: Digest::default(),
             },
+            desks: Vec::new(),
         }
     }
 
@@ -99,6 +103,22 @@ impl TpccClient {
     }
 }
 
+impl TpccClient {
+    /// Runs the drawn transaction in actions, if it can be split.
+    fn run_in_actions<A: Access + ?Sized>(&mut self, access: &mut A) -> Option<Result<(), Abort>> {
+        let mut desks = Desks { main: &mut self.desk, others: &mut self.desks };
+        match &self.drawn {
+            Drawn::NewOrder { place, customer, lines, count } => {
+                Some(desks.enter_order(access, *place, *customer, &lines[..*count]))
+            }
+            Drawn::Payment { place, residence, who, amount } => {
+                Some(desks.pay(access, *place, *residence, *who, *amount))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Client for TpccClient {
     fn next(&mut self) {
         self.drawn_so_far += 1;
@@ -110,6 +130,11 @@ impl Client for TpccClient {
     }
 
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        if access.splits()
+            && let Some(ended) = self.run_in_actions(access)
+        {
+            return ended;
+        }
         let desk = &mut self.desk;
         match &self.drawn {
             Drawn::NewOrder { place, customer, lines, count } => {

@@ -37,6 +37,7 @@
 //! The law consists of the twelve consistency conditions of clause 3.3.2 and some additional conditions: see
 //! [`Tpcc::conservation`](txn::Workload::conservation).
 
+mod actions;
 mod buyer;
 mod client;
 pub mod columns;

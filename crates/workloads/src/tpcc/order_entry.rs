@@ -31,6 +31,34 @@ impl Desk {
         }
     }
 
+    /// Prefetches the items of an order.
+    pub(super) fn announce_items<A: Access + ?Sized>(&mut self, access: &mut A, lines: &[Line]) {
+        if self.options.prefetch {
+            self.keys.clear();
+            self.keys.extend(lines.iter().map(|line| line.item));
+            let texts = if self.options.full_schema() { item::TEXTS } else { ColumnSet::NONE };
+            access.prefetch(ITEM, &self.keys, item::PRICE.set.with(texts));
+        }
+    }
+
+    /// Prefetches what a supplier has of an order's items.
+    pub(super) fn announce_stock<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        (supplier, lines): (u64, &[Line]),
+    ) {
+        if self.options.prefetch {
+            let (keys, options) = (&mut self.keys, &self.options);
+            keys.clear();
+            let ordered = lines.iter().filter(|line| line.supplier == supplier);
+            keys.extend(ordered.map(|line| options.stock(supplier, line.item)));
+            let full = options.full_schema();
+            let texts = if full { stock::texts(place.district) } else { ColumnSet::NONE };
+            access.prefetch(STOCK, keys, stock::NUMBERS.set.with(texts));
+        }
+    }
+
     /// Enters an order. Rolls back if an item is unused.
     pub(super) fn enter_order<A: Access + ?Sized>(
         &mut self,
@@ -42,20 +70,72 @@ impl Desk {
         if self.options.prefetch {
             self.announce(access, place, lines);
         }
+        let mut tax = self.tax_of_warehouse(access, place)?;
+        let (tax_of_district, number) = self.take_number(access, place)?;
+        tax += tax_of_district;
+        let discount = self.discount_of(access, place, customer)?;
+        self.insert_order(access, place, (customer, number), lines)?;
+        access.insert(NEW_ORDER, place.order(number).into(), &[0])?;
+        access.insert(ORDER_BY_CUSTOMER, place.order_of(customer, number).into(), &[0])?;
+        let mut sum = 0;
+        for (at, line) in (0..).zip(lines) {
+            sum += self.enter_line(access, place, (number, at), line)?;
+        }
+        self.digest.add(&total(sum, discount, tax).to_le_bytes());
+        Ok(())
+    }
+
+    /// Returns the tax of a warehouse.
+    #[inline]
+    pub(super) fn tax_of_warehouse<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+    ) -> Result<i64, Abort> {
         let home = (WAREHOUSE, place.warehouse);
-        let buffer = &mut self.buffers.fixed;
-        let row = fetch(access, home, warehouse::TAX, Intent::Read, buffer)?;
-        let mut tax = amount(row, 0);
+        let row = fetch(access, home, warehouse::TAX, Intent::Read, &mut self.buffers.fixed)?;
+        Ok(amount(row, 0))
+    }
+
+    /// Takes the next number of a district's orders. Returns the district's tax and the number.
+    #[inline]
+    pub(super) fn take_number<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+    ) -> Result<(i64, u64), Abort> {
         let here = (DISTRICT, self.options.district(place));
-        let row = fetch(access, here, district::TAX_AND_NEXT, Intent::Update, buffer)?;
-        tax += amount(row, 0);
-        let number = word(row, 1);
+        let (columns, buffer) = (district::TAX_AND_NEXT, &mut self.buffers.fixed);
+        let row = fetch(access, here, columns, Intent::Update, buffer)?;
+        let (tax, number) = (amount(row, 0), word(row, 1));
         access.update(here.0, here.1.into(), district::NEXT.set, &(number + 1).to_le_bytes())?;
+        Ok((tax, number))
+    }
+
+    /// Returns the discount of a customer.
+    #[inline]
+    pub(super) fn discount_of<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        customer: u64,
+    ) -> Result<i64, Abort> {
         let buyer = (CUSTOMER, self.options.customer(place, customer));
         let shown = (customer::TERMS, customer::LAST);
         let row = self.buffers.read(access, buyer, shown, Intent::Read)?;
-        let discount = amount(row, 0);
         self.digest.add(&row[8..]);
+        Ok(amount(row, 0))
+    }
+
+    /// Inserts an order, without its lines and its other entries.
+    #[inline]
+    pub(super) fn insert_order<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        (customer, number): (u64, u64),
+        lines: &[Line],
+    ) -> Result<(), Abort> {
         let all_local = lines.iter().all(|line| line.supplier == place.warehouse);
         self.written.clear();
         let mut row = Row::new(self.layouts.of(ORDER), &mut self.written);
@@ -63,14 +143,6 @@ impl Desk {
         row.numbers(&[lines.len() as u64, u64::from(all_local), self.date]);
         // If a row is already present, another order has the same number and this attempt is doomed.
         access.insert(ORDER, place.order(number).into(), &self.written)?;
-        access.insert(NEW_ORDER, place.order(number).into(), &[0])?;
-        access.insert(ORDER_BY_CUSTOMER, place.order_of(customer, number).into(), &[0])?;
-        let mut sum = 0;
-        for (at, line) in (0..).zip(lines) {
-            sum += self.enter_line(access, place, (number, at), line)?;
-        }
-        let total = sum * (WHOLE - discount) * (WHOLE + tax) / (WHOLE * WHOLE);
-        self.digest.add(&total.to_le_bytes());
         Ok(())
     }
 
@@ -79,20 +151,47 @@ impl Desk {
         &mut self,
         access: &mut A,
         place: Place,
-        (number, at): (u64, u64),
+        number: (u64, u64),
         ordered: &Line,
     ) -> Result<i64, Abort> {
-        let full = self.options.full_schema();
-        let Line { item, supplier, quantity } = *ordered;
+        let (price, is_branded) = self.price_of(access, ordered.item)?;
+        let mut entry = [0; line::ALL.bytes];
+        let is_original = self.take_from_stock(access, place, ordered, &mut entry)?;
+        let cost = price * ordered.quantity as i64;
+        self.insert_line(access, place, number, (ordered, cost), &mut entry)?;
+        self.show_brand(is_branded && is_original);
+        Ok(cost)
+    }
+
+    /// Returns the price of an item, and whether its data name it an original. Rolls back if the item is unused.
+    #[inline]
+    pub(super) fn price_of<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        item: u64,
+    ) -> Result<(i64, bool), Abort> {
         let (part, texts) = (item::PRICE, item::TEXTS);
         let found = self.buffers.find(access, (ITEM, item), (part, texts), Intent::Read)?;
         // The item number can be unused (clause 2.4.2.3).
         let row = found.ok_or_else(Abort::user)?;
-        let price = amount(row, 0);
         let layout = self.layouts.of(ITEM);
         let data = || layout.field(texts, &row[part.bytes..], item::DATA);
-        let is_branded = full && data().is_some_and(is_original);
+        let is_branded = self.options.full_schema() && data().is_some_and(is_original);
         self.digest.add(row);
+        Ok((amount(row, 0), is_branded))
+    }
+
+    /// Takes an ordered item from its stock. Writes what the stock says about the district to `entry`, the row of the line.
+    /// Returns whether the stock's data name the item an original.
+    #[inline]
+    pub(super) fn take_from_stock<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        ordered: &Line,
+        entry: &mut LineRow,
+    ) -> Result<bool, Abort> {
+        let Line { item, supplier, quantity } = *ordered;
         let stored = (STOCK, self.options.stock(supplier, item));
         let (part, texts) = (stock::NUMBERS, stock::texts(place.district));
         let row = self.buffers.read(access, stored, (part, texts), Intent::Update)?;
@@ -104,21 +203,50 @@ impl Desk {
             word(row, 2).wrapping_add(1),
             word(row, 3).wrapping_add(remote),
         ]);
-        let cost = price * quantity as i64;
-        // OL_DELIVERY_D is NULL, which consists of zeros.
-        let mut entry = [0; line::ALL.bytes];
-        put(&mut entry, &[item, supplier, quantity, cost as u64]);
-        if full {
+        let mut is_branded = false;
+        if self.options.full_schema() {
             let (info, data) = row[part.bytes..].split_at(line::INFO_BYTES);
             entry[line::NUMBERS.bytes..].copy_from_slice(info);
-            let brand = is_branded && variable(data).is_some_and(is_original);
-            self.digest.add(&[if brand { b'B' } else { b'G' }]);
+            is_branded = variable(data).is_some_and(is_original);
         }
         access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
+        Ok(is_branded)
+    }
+
+    /// Inserts a line, whose row has been begun by [`Desk::take_from_stock`].
+    #[inline]
+    pub(super) fn insert_line<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        (number, at): (u64, u64),
+        (ordered, cost): (&Line, i64),
+        entry: &mut LineRow,
+    ) -> Result<(), Abort> {
+        let Line { item, supplier, quantity } = *ordered;
+        // OL_DELIVERY_D is NULL, which consists of zeros.
+        put(entry, &[item, supplier, quantity, cost as u64]);
+        let full = self.options.full_schema();
         let entry = if full { &entry[..] } else { &entry[..line::NUMBERS.bytes] };
         access.insert(ORDER_LINE, place.line(number, at).into(), entry)?;
-        Ok(cost)
+        Ok(())
     }
+
+    /// Shows whether a line is of an original.
+    #[inline]
+    pub(super) fn show_brand(&mut self, is_brand: bool) {
+        if self.options.full_schema() {
+            self.digest.add(&[if is_brand { b'B' } else { b'G' }]);
+        }
+    }
+}
+
+/// The row of an order's line, packed.
+pub(super) type LineRow = [u8; line::ALL.bytes];
+
+/// Returns the amount of an order.
+pub(super) fn total(sum: i64, discount: i64, tax: i64) -> i64 {
+    sum * (WHOLE - discount) * (WHOLE + tax) / (WHOLE * WHOLE)
 }
 
 /// Returns the quantity in stock after a sale that would leave `left`. If fewer than ten would be left, the

@@ -23,15 +23,47 @@ impl Desk {
         paid: i64,
     ) -> Result<(), Abort> {
         self.remark.clear();
-        let home = (WAREHOUSE, place.warehouse);
-        let texts = warehouse::NAME_AND_ADDRESS;
-        self.take_in(access, home, warehouse::YTD, texts, paid)?;
+        self.take_in_warehouse(access, place, paid)?;
         self.remark.extend_from_slice(b"    ");
-        let here = (DISTRICT, self.options.district(place));
-        let texts = district::NAME_AND_ADDRESS;
-        self.take_in(access, here, district::YTD, texts, paid)?;
+        self.take_in_district(access, place, paid)?;
         let customer = self.number_of(access, residence, who)?;
         self.credit(access, residence, customer, place, paid)?;
+        self.insert_history(access, (place, residence), customer, paid)
+    }
+
+    /// Adds a payment to a warehouse, and appends its name to the remark.
+    #[inline]
+    pub(super) fn take_in_warehouse<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        paid: i64,
+    ) -> Result<(), Abort> {
+        let home = (WAREHOUSE, place.warehouse);
+        self.take_in(access, home, warehouse::YTD, warehouse::NAME_AND_ADDRESS, paid)
+    }
+
+    /// Adds a payment to a district, and appends its name to the remark.
+    #[inline]
+    pub(super) fn take_in_district<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        place: Place,
+        paid: i64,
+    ) -> Result<(), Abort> {
+        let here = (DISTRICT, self.options.district(place));
+        self.take_in(access, here, district::YTD, district::NAME_AND_ADDRESS, paid)
+    }
+
+    /// Inserts a row of history with the remark.
+    #[inline]
+    pub(super) fn insert_history<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        (place, residence): (Place, Place),
+        customer: u64,
+        paid: i64,
+    ) -> Result<(), Abort> {
         self.written.clear();
         let mut row = Row::new(self.layouts.of(HISTORY), &mut self.written);
         row.numbers(&[customer, residence.district, residence.warehouse]);
@@ -73,7 +105,7 @@ impl Desk {
 
     /// Credits a payment to a customer. If the customer has bad credit, the payment is also written into the
     /// customer's remarks.
-    fn credit<A: Access + ?Sized>(
+    pub(super) fn credit<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         residence: Place,

@@ -1,6 +1,7 @@
 //! Tests the workloads through their public interface. All tests are in one binary, because each binary takes
 //! long to link.
 
+mod actions;
 mod counters;
 mod long_reader;
 mod partitions;

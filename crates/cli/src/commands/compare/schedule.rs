@@ -5,7 +5,7 @@ use crate::measurement::{Configuration, Evidence};
 use engine::AccessOptions;
 use experiments::figures::slowness;
 use harness::back_off::BackOff;
-use harness::run::Growth;
+use harness::run::{Growth, Moves};
 use harness::run_record::MachineKind;
 use harness::steadiness::{Rule, TOLERANCE};
 use protocols::ProtocolOptions;
@@ -71,6 +71,7 @@ pub fn native_configuration(
         fibers: 1,
         time_slice_s: None,
         servers: None,
+        moves: Moves::default(),
         commits: None,
         small_pages: false,
         cores,
@@ -119,6 +120,7 @@ pub fn simulated_configuration(
         fibers: 1,
         time_slice_s: None,
         servers: None,
+        moves: Moves::default(),
         commits: None,
         small_pages: false,
         cores,

@@ -11,6 +11,7 @@ use crate::screen::Progress;
 use engine::AccessOptions;
 use experiments::figures::{Effort, Figure, Length, Point, Program, Setting, growth};
 use harness::back_off::BackOff;
+use harness::run::Moves;
 use harness::run_record::{RunRecord, settings};
 use machine::Word;
 use machine::cold::Mutex;
@@ -191,6 +192,7 @@ fn configuration(
         fibers: 1,
         time_slice_s: None,
         servers: (setting.servers > 0).then_some(setting.servers),
+        moves: Moves::default(),
         commits: None,
         small_pages: false,
         cores: setting.cores,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use txn::{
-    Abort, AbortReason, Access, Client, ColumnSet, Direction, Intent, Key, KeyRange, Keys, Loader,
-    RowLayout, Schema, TableId, Visit, Workload,
+    Abort, AbortReason, Access, Action, Client, ColumnSet, Direction, Intent, Key, KeyRange, Keys,
+    Loader, RowLayout, Schema, TableId, Visit, Workload,
 };
 
 /// A mistake that the store makes.
@@ -60,6 +60,10 @@ pub struct Store {
     pub record_events: bool,
     /// Value that [`Access::adds_at_commit`] returns.
     pub adds_at_commit: bool,
+    /// Set to split transactions into actions. They are run one after another, the last one first.
+    pub splits: bool,
+    /// Number of actions so far.
+    pub actions: usize,
     /// Number of rows that scans have visited.
     pub visited: usize,
 }
@@ -82,6 +86,8 @@ impl Store {
             events: Vec::new(),
             record_events: false,
             adds_at_commit: false,
+            splits: false,
+            actions: 0,
             visited: 0,
         };
         schema.check().unwrap();
@@ -414,6 +420,39 @@ impl Access for Store {
     }
 
     fn compute(&mut self, _: u64) {}
+
+    fn splits(&self) -> bool {
+        self.splits
+    }
+
+    fn run_actions(&mut self, actions: &mut [Action<'_>]) -> Result<(), Abort> {
+        let mut all = Ok(());
+        for action in actions.iter_mut().rev() {
+            self.actions += 1;
+            let before = (std::mem::take(&mut self.events), self.record_events);
+            self.record_events = true;
+            all = (action.body)(self).and(all);
+            let (table, rule) =
+                (action.table, self.schema.tables[action.table.0 as usize].partitioning);
+            for event in std::mem::take(&mut self.events) {
+                let (at, first, last) = match event {
+                    Event::Read(table, key, ..)
+                    | Event::Update(table, key, ..)
+                    | Event::Insert(table, key)
+                    | Event::Delete(table, key) => (table, key, key),
+                    Event::Scan(table, range, _) => (table, range.first(), range.last()),
+                    Event::Prefetch(..) => continue,
+                    other => panic!("an action must not do this: {other:?}"),
+                };
+                assert_eq!(at, table, "an action stays in its table");
+                for key in [first, last] {
+                    assert_eq!(rule.of(key), rule.of(action.key), "an action stays with one owner");
+                }
+            }
+            (self.events, self.record_events) = before;
+        }
+        all
+    }
 
     fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
         if self.record_events {
