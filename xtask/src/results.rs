@@ -19,7 +19,7 @@ fn measurement(file: &str, command: &str) -> Measurement {
 fn all() -> Vec<Measurement> {
     let parts = [simulated_timestamps(), simulated_ycsb(), the_two_machines(), native_ycsb()];
     let rest = [native_tpcc(), native_others(), native_fibers(), native_recording()];
-    parts.into_iter().chain(rest).flatten().collect()
+    parts.into_iter().chain(rest).chain([native_architectures()]).flatten().collect()
 }
 
 fn simulated_timestamps() -> Vec<Measurement> {
@@ -130,6 +130,36 @@ fn native_fibers() -> Vec<Measurement> {
         measurement(&format!("native/ycsb-10M-fibers-{fibers}"), &command)
     });
     measured.into()
+}
+
+/// The architectures that [`native_architectures`] measures, each with its protocols.
+pub const ARCHITECTURES: [(&str, &str); 4] = [
+    ("shared_everything", "NO_WAIT,DL_DETECT,SILO"),
+    ("partitioned_serial", "NO_CC"),
+    ("delegation", "NO_WAIT,DL_DETECT,SILO"),
+    ("data_oriented", "NO_WAIT,DL_DETECT"),
+];
+
+/// The work that [`native_architectures`] measures: a name, a title and the options.
+pub const ARCHITECTURES_WORK: [(&str, &str, &str); 4] = [
+    ("reads", "reads", "--multisite 0"),
+    ("reads-multisite", "reads, 20 % multi-site", "--remote 2 --multisite 0.2"),
+    ("updates", "updates", "--updates --multisite 0"),
+    ("updates-multisite", "updates, 20 % multi-site", "--updates --remote 2 --multisite 0.2"),
+];
+
+/// Measures hot and cold records under the architectures of the Trireme paper, beside its simulated figures.
+fn native_architectures() -> Vec<Measurement> {
+    let mut list = Vec::new();
+    for (architecture, protocols) in ARCHITECTURES {
+        for (name, _, options) in ARCHITECTURES_WORK {
+            let command = format!(
+                "hot-cold --architecture {architecture} --cc {protocols} --machine native --cores 2 --records 1M --partitions 2 --hot-records 0 --hot-accesses 0 --repeat 3 --warm-up 0.2 --seconds 0.5 {options}"
+            );
+            list.push(measurement(&format!("native/hot-cold-{architecture}-{name}"), &command));
+        }
+    }
+    list
 }
 
 /// Measures the cost of recording a history.

@@ -3,7 +3,7 @@
 use super::{Column, latency, origin, rate, table};
 use crate::pages::numbers::{per_cent, three};
 use crate::pages::records::{Results, Runs};
-use crate::results::FIBERS;
+use crate::results::{ARCHITECTURES, ARCHITECTURES_WORK, FIBERS};
 use serde_json::Value;
 
 /// Returns the page.
@@ -41,6 +41,7 @@ pub fn page(results: &Results) -> Result<String, String> {
         &format!("SILO, 2 threads: {} thousand transactions a second.\n\n", rate(Some(silo), 1e3));
     text += &origin(&large, None);
     text += &fibers(results)?;
+    text += &architectures(results)?;
     text += &neighbours(results)?;
     text += &recording(results)?;
     Ok(text)
@@ -102,6 +103,44 @@ fn fibers(results: &Results) -> Result<String, String> {
     text += "Latency, p50 / p99 / p99.9, µs:\n\n";
     text += &table("", &names, &columns(|runs, name| latency(runs.find(name, 1))));
     text += &runs.iter().map(|runs| origin(runs, None)).collect::<String>();
+    Ok(text)
+}
+
+/// Returns throughput on hot and cold records under the architectures of the Trireme paper.
+fn architectures(results: &Results) -> Result<String, String> {
+    let mut runs: Vec<Vec<Runs>> = Vec::new();
+    for (architecture, _) in ARCHITECTURES {
+        let of = |(work, ..): (&str, _, _)| {
+            results.records(&format!("native/hot-cold-{architecture}-{work}.json"))
+        };
+        runs.push(ARCHITECTURES_WORK.into_iter().map(of).collect::<Result<_, String>>()?);
+    }
+    let pairs =
+        ARCHITECTURES.into_iter().enumerate().flat_map(|(at, (architecture, protocols))| {
+            protocols.split(',').map(move |protocol| (format!("{architecture}, {protocol}"), at))
+        });
+    let pairs: Vec<(String, usize)> = pairs.collect();
+    let names: Vec<String> = pairs.iter().map(|(name, _)| name.clone()).collect();
+    let columns: Vec<Column<'_>> = ARCHITECTURES_WORK
+        .iter()
+        .enumerate()
+        .map(|(work, (_, title, _))| {
+            let (pairs, runs) = (&pairs, &runs);
+            Column::new(*title, move |name: &str| {
+                let pair = pairs.iter().find(|(known, _)| known == name);
+                let protocol = name.rsplit(' ').next().unwrap_or(name);
+                pair.map_or(String::new(), |(_, at)| rate(runs[*at][work].find(protocol, 2), 1e3))
+            })
+        })
+        .collect();
+    let mut text = String::from(
+        "## Architectures on two cores\n\nTen of a million cold records, of the worker's own partition or, in 20 % of the \
+         transactions of the columns that say so, two of the other partition. Two partitions, two threads. This is beside the simulated figures of \
+         [Trireme](../figures/README.md): on two cores nearly everything is local, so it shows what an architecture's own \
+         work costs. Thousand transactions a second:\n\n",
+    );
+    text += &table("", &names, &columns);
+    text += &runs.iter().flatten().map(|runs| origin(runs, None)).collect::<String>();
     Ok(text)
 }
 
