@@ -76,7 +76,11 @@ fn architectures_and_partitions() {
     refused(words, &["--table-owners apart", "delegation", "data_oriented"]);
     let words = "run tpcc --arch data_oriented --cores 2 --warehouses 2";
     refused(&format!("{words} --executors 0"), &["'0'", "--executors", "1 to 64"]);
-    refused(&format!("{words} --table-owners near"), &["'near'", "together, apart"]);
+    refused(&format!("{words} --table-owners near"), &["'near'", "together, apart, threads"]);
+    refused(
+        &format!("{words} --table-owners threads"),
+        &["only a simulated core", "together, apart"],
+    );
     refused(
         &format!("{words} --cc dl_detect --executors 2"),
         &["DL_DETECT", "NO_WAIT, WAIT_DIE, 2V_NO_WAIT"],

@@ -6,7 +6,7 @@ use crate::{
     erased::{ErasedWorkload, Identity},
     law,
     measure::{Interval, WorkerReport},
-    run::{HarnessError, Plan, Repetition},
+    run::{HarnessError, Plan, Repetition, TablePlaces},
     serving::run_workers,
     steadiness,
     timeline::{Growth, Meter, SLICES, Slice, Timeline},
@@ -96,7 +96,8 @@ impl<M: Machine> Measurement<'_, M> {
         };
         let seats = (sharing, self.plan.servers);
         let services = self.services_of(&timeline);
-        let movable = self.workload.movable();
+        let owners_are_threads = self.plan.moves.table_owners == Some(TablePlaces::Threads);
+        let movable = (self.workload.movable(), owners_are_threads);
         run_workers(self.machine, self.engine, seats, movable, bodies, services)?;
         let wall_s = started.elapsed().as_secs_f64();
         let executed = self.machine.operations().map(|now| now - operations.unwrap_or(0));

@@ -143,6 +143,10 @@ pub enum TablePlaces {
     Together,
     /// Different cores.
     Apart,
+    /// The core of the partition, as with [`TablePlaces::Together`]. Each owner is a thread, and a modelled core pays for switches
+    /// between threads. This is the naive scheme of ATraPos: a worker for each partition of each table. Elsewhere they are
+    /// fibers.
+    Threads,
 }
 
 /// A run that ends when it is known to be steady. Its interval is doubled until then. Slices that were not yet steady

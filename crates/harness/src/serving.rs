@@ -74,12 +74,13 @@ pub(crate) fn check_movable(
 
 /// Runs the bodies of workers as [`Machine::run_fibers`] does, and servers beside them if the engine needs them. Body
 /// number `n` uses session number `n` of the engine and no other. If sessions move, `movable` must be the promise of the workload
-/// whose procedures they run. [`check_movable`] has said before whether there is one.
+/// whose procedures they run. [`check_movable`] has said before whether there is one. The flag beside it is set if owners are threads
+/// ([`crate::run::TablePlaces::Threads`]).
 pub(crate) fn run_workers<'a, M: Machine>(
     machine: &M,
     engine: &'a dyn Engine<M>,
     (sharing, dedicated): (Sharing, Option<usize>),
-    movable: Option<Movable>,
+    (movable, owners_are_threads): (Option<Movable>, bool),
     workers: Vec<Body<'a, M>>,
     services: Vec<Service<'a, M>>,
 ) -> Result<(), RunError> {
@@ -88,7 +89,12 @@ pub(crate) fn run_workers<'a, M: Machine>(
         // SAFETY: sessions move only inside accesses and at the begin and the end of attempts. `engine::data_oriented` says what
         // the engine's frames hold then, and the workload promises the same of its procedures. The frames of the loop that
         // runs them hold counts, inputs and references to shared values (`crate::drive`).
-        let moving = |count| unsafe { Sharing::moving_fibers(count) };
+        let moving = |count| unsafe {
+            match owners_are_threads {
+                true => Sharing::moving_threads(count),
+                false => Sharing::moving_fibers(count),
+            }
+        };
         let all = engine.executors();
         let Some(executors) = all.first().map(Mailboxes::servers) else {
             return machine.run_fibers(moving(sharing.count()), workers, services);

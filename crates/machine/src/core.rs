@@ -291,6 +291,7 @@ pub struct Sharing {
 enum Form {
     Fibers,
     MovingFibers,
+    MovingThreads,
     Threads { slice_ticks: u64 },
 }
 
@@ -310,6 +311,16 @@ impl Sharing {
         Sharing { form: Form::MovingFibers, ..Sharing::fibers(count) }
     }
 
+    /// Puts bodies on cores as [`Sharing::moving_fibers`] does. A modelled core pays for a switch between two of them what a switch
+    /// between threads costs, as if what comes were done by threads that wait there for work. No body is interrupted. Natively they
+    /// are fibers.
+    ///
+    /// # Safety
+    /// Same as for [`Sharing::moving_fibers`].
+    pub unsafe fn moving_threads(count: usize) -> Sharing {
+        Sharing { form: Form::MovingThreads, ..Sharing::fibers(count) }
+    }
+
     /// Puts `count` bodies on each core, and at least one. They are threads: the core takes turns among those that can run, and each
     /// keeps the core for `slice_ticks` of the machine's clock at most. Natively the operating system decides how long.
     pub fn threads(count: usize, slice_ticks: u64) -> Sharing {
@@ -324,14 +335,19 @@ impl Sharing {
 
     /// Returns true if bodies can move.
     pub fn can_move(self) -> bool {
-        self.form == Form::MovingFibers
+        matches!(self.form, Form::MovingFibers | Form::MovingThreads)
+    }
+
+    /// Returns true if a switch between two bodies of a core is one between threads.
+    pub fn switches_threads(self) -> bool {
+        matches!(self.form, Form::MovingThreads | Form::Threads { .. })
     }
 
     /// Returns the length of a time slice, if bodies are threads.
     pub fn slice_ticks(self) -> Option<u64> {
         match self.form {
             Form::Threads { slice_ticks } => Some(slice_ticks),
-            Form::Fibers | Form::MovingFibers => None,
+            Form::Fibers | Form::MovingFibers | Form::MovingThreads => None,
         }
     }
 }

@@ -112,8 +112,10 @@ pub(crate) struct Crews {
     crews: Box<[Crew]>,
     /// None if fibers stay where they are.
     moves: Option<Moves>,
-    /// Length of a slice, if members are threads. Otherwise they are never interrupted.
+    /// Length of a slice, if members are threads that are interrupted.
     slice_ticks: Option<u64>,
+    /// Set if members are threads.
+    threads: bool,
     /// Cycles of a switch to another member.
     switch_cycles: u64,
     /// Shortest pause, in ticks, for which a thread sleeps.
@@ -144,10 +146,11 @@ impl Crews {
             fibers: sharing.count(),
             of_worker: (0..workers).map(|id| Cell::new(id / sharing.count())).collect(),
             crews: (0..cores).map(|_| Crew::default()).collect(),
-            switch_cycles: match sharing.slice_ticks() {
-                None => SWITCH_CYCLES,
-                Some(_) => THREAD_SWITCH_NS * ticks_per_second / 1_000_000_000,
+            switch_cycles: match sharing.switches_threads() {
+                false => SWITCH_CYCLES,
+                true => THREAD_SWITCH_NS * ticks_per_second / 1_000_000_000,
             },
+            threads: sharing.switches_threads(),
             slice_ticks: sharing.slice_ticks(),
             spins: SPIN_NS * ticks_per_second / 1_000_000_000,
             interrupted: (0..workers).map(|_| Cell::new(false)).collect(),
@@ -189,7 +192,7 @@ impl Crews {
             return None;
         }
         // A thread that nobody has followed goes on without a switch.
-        let switched = self.slice_ticks.is_none() || crew.last.get() != Some(id);
+        let switched = !self.threads || crew.last.get() != Some(id);
         let switch = if switched { self.switch_cycles } else { 0 };
         let time = now.max(crew.idle_since.get() + switch);
         crew.give_to(id, time, self.slice());

@@ -16,8 +16,9 @@ pub struct MovesArguments {
     /// the workload splits them into actions
     #[arg(long, value_name = "N", value_parser = executors)]
     pub executors: Option<u64>,
-    /// Each table of a partition has an owner of its own, if transactions move: all together on the partition's core, or apart
-    /// on different cores [default: one owner for all tables of a partition]
+    /// Each table of a partition has an owner of its own, if transactions move: together on the partition's core, apart on
+    /// different cores, or together as threads, between which a simulated core switches (the naive scheme of ATraPos) [default:
+    /// one owner for all tables of a partition]
     #[arg(long, value_name = "PLACES", value_parser = table_places)]
     pub table_owners: Option<TablePlaces>,
 }
@@ -30,9 +31,9 @@ fn executors(text: &str) -> Result<u64, String> {
 }
 
 fn table_places(text: &str) -> Result<TablePlaces, String> {
-    let all = [TablePlaces::Together, TablePlaces::Apart];
+    let all = [TablePlaces::Together, TablePlaces::Apart, TablePlaces::Threads];
     let found = all.into_iter().find(|places| table_places_name(*places) == text);
-    found.ok_or_else(|| "allowed: together, apart".to_owned())
+    found.ok_or_else(|| "allowed: together, apart, threads".to_owned())
 }
 
 /// Returns the name of places on the command line and in records.
@@ -40,12 +41,20 @@ pub fn table_places_name(places: TablePlaces) -> &'static str {
     match places {
         TablePlaces::Together => "together",
         TablePlaces::Apart => "apart",
+        TablePlaces::Threads => "threads",
     }
 }
 
 impl MovesArguments {
-    /// Returns what is asked for. Fails if one of the options is given and the architecture moves no transactions.
-    pub fn of(&self, architecture: &str) -> Result<Moves, Failure> {
+    /// Returns what is asked for. Fails if one of the options is given and the architecture moves no transactions, or if owners are
+    /// to be threads where that makes no difference, because time is not `modelled`.
+    pub fn of(&self, architecture: &str, modelled: bool) -> Result<Moves, Failure> {
+        if self.table_owners == Some(TablePlaces::Threads) && !modelled {
+            return Err(Failure::refused(
+                "--table-owners threads: only a simulated core pays for switches between threads; allowed here: together, apart"
+                    .to_owned(),
+            ));
+        }
         let moves = |declared: &ArchitectureDeclaration| declared.work == OwnersWork::Visited;
         let moving: Vec<_> = architectures().into_iter().filter(moves).map(|a| a.name).collect();
         let given = match (self.executors, self.table_owners) {

@@ -122,7 +122,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let names = protocols_under(&asked.architecture, &asked.cc, names)?;
     check_partitioned(&asked.architecture, &command.declared())?;
     check_servers(&asked.architecture, asked.servers, &[])?;
-    let moves = asked.moves.of(&asked.architecture)?;
+    let moves = asked.moves.of(&asked.architecture, false)?;
     let names = protocols_with_executors(moves.executors, &asked.cc, names)?;
     let machines = [&crate::arguments::MachineChoice::Native];
     let protocol_options =

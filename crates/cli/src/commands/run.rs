@@ -38,7 +38,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let cores = numbers_of_cores(asked, &machine);
     check_servers(&asked.architecture, asked.servers, &cores)?;
     let beside = serves_beside_workers(&asked.architecture, asked.servers);
-    let moves = asked.moves.of(&asked.architecture)?;
+    let moves = asked.moves.of(&asked.architecture, machine.kind() == MachineKind::Simulated)?;
     let protocols = protocols_with_executors(moves.executors, &asked.cc, protocols)?;
     let others = u64::from(beside) + moves.executors as u64 * asked.fibers;
     machine.check_fibers(asked.fibers, others, &cores)?;

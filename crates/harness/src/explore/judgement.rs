@@ -279,7 +279,7 @@ impl Judgement<'_> {
             machine.follow(switches.to_vec());
         }
         let seats = (Sharing::fibers(self.exploration.fibers), self.exploration.servers);
-        let movable = self.workload.movable();
+        let movable = (self.workload.movable(), false);
         let run = || run_workers(machine, engine, seats, movable, bodies, engine.services());
         let ended = catch_unwind(AssertUnwindSafe(run));
         if let Some(notes) = self.how.notes {

@@ -319,3 +319,30 @@ fn a_thread_is_interrupted_while_it_holds_a_latch() {
     let waited = waited.into_inner().expect("no panic");
     assert!((2_300_000..2_700_000).contains(&waited), "{waited} cycles for 1500 thousand of work");
 }
+
+/// Bodies that move as threads do pay for the switches of threads, and keep the core until they let others run.
+#[test]
+fn switches_between_moving_threads_cost_more_than_between_fibers() {
+    let ended = |sharing| {
+        let machine = graphite();
+        let ended = std::sync::Mutex::new(0);
+        let bodies = (0..2).map(|_| {
+            body(|core| {
+                for _ in 0..100 {
+                    core.compute(1000);
+                    core.switch_fiber();
+                }
+                *ended.lock().expect("no panic") = core.now();
+            })
+        });
+        machine.run_fibers(sharing, bodies.collect(), vec![]).expect("it ends");
+        ended.into_inner().expect("no panic")
+    };
+    // SAFETY: nothing on the stacks of the bodies is bound to a thread.
+    let (fibers, threads) =
+        unsafe { (ended(Sharing::moving_fibers(2)), ended(Sharing::moving_threads(2))) };
+    // 1.5 us at 1 GHz for each of 200 switches, instead of some cycles.
+    let more = threads - fibers;
+    assert!((203_000..206_000).contains(&fibers), "{fibers}");
+    assert!((290_000..300_500).contains(&more), "{more}");
+}
