@@ -54,10 +54,15 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
         let mut committed = 0;
         for _ in 0..self.transactions {
             client.next();
-            partitions.clear();
-            client.partitions(&mut partitions);
-            plan.clear();
-            client.plan(&mut plan);
+            // As in `harness::drive`, a client is asked only for what has an effect.
+            if session.locks_partitions() {
+                partitions.clear();
+                client.partitions(&mut partitions);
+            }
+            if session.plans() {
+                plan.clear();
+                client.plan(&mut plan);
+            }
             session.begin(Start {
                 attempt: 0,
                 read_only: client.read_only(),
