@@ -41,11 +41,12 @@ struct Architecture {
     protocols: Vec<Pair>,
 }
 
-/// A protocol under an architecture, with the isolation level that the pair promises.
+/// A protocol under an architecture, with the isolation level that the pair promises. None if the architecture refuses the
+/// protocol.
 #[derive(Deserialize)]
 struct Pair {
     name: String,
-    isolation: String,
+    isolation: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +97,8 @@ impl Listing {
     pub fn promising_under(&self, architecture: &str) -> Result<Vec<String>, String> {
         let found = self.architectures.iter().find(|known| known.name == architecture);
         let found = found.ok_or_else(|| format!("no architecture {architecture:?}"))?;
-        let promise = found.protocols.iter().filter(|pair| pair.isolation != "none");
+        let promises = |pair: &&Pair| pair.isolation.as_ref().is_some_and(|level| level != "none");
+        let promise = found.protocols.iter().filter(promises);
         Ok(promise.map(|pair| pair.name.clone()).collect())
     }
 
@@ -133,7 +135,9 @@ mod tests {
             {"name": "one", "sites": 1, "protocols": [
                 {"name": "A", "isolation": "none"}, {"name": "B", "isolation": "serializable"}
             ]},
-            {"name": "parts", "sites": null, "protocols": [{"name": "A", "isolation": "serializable"}]}
+            {"name": "parts", "sites": null, "protocols": [
+                {"name": "A", "isolation": "serializable"}, {"name": "B", "refused": "it isolates"}
+            ]}
         ],
         "machines": ["m"],
         "mutants": [{"detector": "Law", "name": "b", "workload": "w", "story": "s"}],
