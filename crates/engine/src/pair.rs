@@ -64,7 +64,7 @@ pub(crate) fn leaving_work(work: OwnersWork) -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns the names of the protocols whose sessions can have executors ([`crate::EngineOptions::executors`]): those whose
+/// Returns the names of the protocols whose sessions can have executors ([`crate::MovingOptions::executors`]): those whose
 /// transactions can wait at several owners at once.
 pub fn with_executors() -> Vec<&'static str> {
     struct WaitsApart;

@@ -24,6 +24,8 @@ struct Inner {
     free: Vec<Mapping>,
     /// Number of stacks made so far. It selects the colour of the next one.
     made: usize,
+    /// Number of stacks that were taken and have not returned.
+    taken: usize,
     colours: usize,
 }
 
@@ -49,7 +51,7 @@ impl StackPool {
     /// Makes a pool of stacks of `bytes` bytes each, rounded up to pages. A guard page is added to each stack.
     pub fn new(bytes: usize) -> StackPool {
         let bytes = bytes.max(MIN_STACK_SIZE).next_multiple_of(PAGE);
-        let inner = Inner { bytes, free: Vec::new(), made: 0, colours: 16 };
+        let inner = Inner { bytes, free: Vec::new(), made: 0, taken: 0, colours: 16 };
         StackPool { inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -60,9 +62,15 @@ impl StackPool {
             Some(mapping) => mapping,
             None => inner.make()?,
         };
+        inner.taken += 1;
         let base = mapping.low.as_ptr() as usize + mapping.bytes - mapping.colour_bytes;
         let base = StackPointer::new(base).expect("not at address 0");
         Ok(PooledStack { mapping: Some(mapping), base, home: self.inner.clone() })
+    }
+
+    /// Returns the number of stacks that were taken and have not returned.
+    pub fn taken(&self) -> usize {
+        self.inner.lock().taken
     }
 }
 
@@ -132,7 +140,9 @@ unsafe impl Stack for PooledStack {
 impl Drop for PooledStack {
     fn drop(&mut self) {
         if let Some(mapping) = self.mapping.take() {
-            self.home.lock().free.push(mapping);
+            let mut home = self.home.lock();
+            home.taken -= 1;
+            home.free.push(mapping);
         }
     }
 }

@@ -137,6 +137,8 @@ pub(super) fn run<'a>(
         crew.members.push(Box::new(Member { fiber, state: Yielded::Ready, before: 0 }));
     }
     crew.work();
+    // Those that have moved have ended on other threads, and have given their stacks back there.
+    assert_eq!(stacks.taken(), 0, "every fiber of the run has ended");
     crew.panic.map_or(Ok(()), Err)
 }
 
