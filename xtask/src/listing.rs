@@ -1,5 +1,6 @@
 //! Reads what `kilocore list --json` lists: everything that can be explored, proved and caught.
 
+use crate::{Outcome, target_directory};
 use serde::Deserialize;
 use std::{path::Path, process::Command};
 
@@ -63,6 +64,18 @@ pub struct Planted {
     pub workload: String,
     /// Detector that must catch the bug.
     pub detector: String,
+}
+
+/// Reads the list of the program that was built for release, and prints how much is in it.
+pub fn run(root: &Path, _: &[String]) -> Outcome {
+    let program = target_directory(root).join("release").join("kilocore");
+    let listing = Listing::of(&program)?;
+    let (promising, workloads) = (listing.promising().len(), listing.workloads().count());
+    println!(
+        "{promising} protocols promise something, {workloads} workloads, {} planted bugs",
+        listing.mutants.len()
+    );
+    Ok(())
 }
 
 impl Listing {

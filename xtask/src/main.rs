@@ -60,6 +60,11 @@ const CHORES: &[Chore] = &[
         run: breadth::run,
     },
     Chore {
+        name: "listing",
+        line: "whether chores can read what the release build lists, which must be there (a second)",
+        run: listing::run,
+    },
+    Chore {
         name: "mutants",
         line: "every planted bug, until its detector catches it; prints caught of planted (a minute): \
                [--seconds 120]",

@@ -76,6 +76,9 @@ fn architectures_and_partitions() {
     refused(words, &["--table-owners apart", "delegation", "data_oriented"]);
     let words = "run tpcc --arch data_oriented --cores 2 --warehouses 2";
     refused(&format!("{words} --executors 0"), &["'0'", "--executors", "1 to 64"]);
+    let many = "run smallbank --arch data_oriented --partitions 4 --machine graphite --cores 1024 --cc NO_WAIT";
+    refused(&format!("{many} --executors 3"), &["--executors is 3;", "0 to 2, 4095 fibers in all"]);
+    refused(&format!("{many} --executors 1 --fibers 2"), &["--fibers is 2;", "1 to 1,"]);
     refused(&format!("{words} --table-owners near"), &["'near'", "together, apart, threads"]);
     refused(
         &format!("{words} --table-owners threads"),

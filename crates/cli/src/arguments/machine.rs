@@ -121,17 +121,31 @@ impl MachineChoice {
 }
 
 impl MachineChoice {
-    /// Refuses numbers of fibers with which a simulated machine would have too many. Beside the workers of a core there are
-    /// `others` on it.
-    pub fn check_fibers(&self, fibers: u64, others: u64, cores: &[usize]) -> Result<(), Failure> {
+    /// Refuses numbers of fibers with which a simulated machine would have too many. Each worker has `executors`, and beside the
+    /// workers of a core there are `others` on it.
+    pub fn check_fibers(
+        &self,
+        fibers: u64,
+        (executors, others): (u64, u64),
+        cores: &[usize],
+    ) -> Result<(), Failure> {
         let most = MAX_CORES as u64 - 1;
-        let too_many = |cores: &&usize| **cores as u64 * (fibers + others) > most;
+        let of_core = fibers * (1 + executors) + others;
+        let too_many = |cores: &&usize| **cores as u64 * of_core > most;
         match cores.iter().find(too_many).filter(|_| self.kind() == MachineKind::Simulated) {
             None => Ok(()),
-            Some(cores) => Err(Failure::refused(format!(
-                "--fibers is {fibers}; allowed on {cores} simulated cores: 1 to {}, {most} in all",
-                most / *cores as u64 - others
-            ))),
+            Some(cores) => {
+                let left = (most / *cores as u64).saturating_sub(others) / (1 + executors);
+                Err(Failure::refused(match left {
+                    0 => format!(
+                        "--executors is {executors}; allowed on {cores} simulated cores: 0 to {}, {most} fibers in all",
+                        (most / *cores as u64).saturating_sub(others + 1)
+                    ),
+                    _ => format!(
+                        "--fibers is {fibers}; allowed on {cores} simulated cores: 1 to {left}, {most} in all"
+                    ),
+                }))
+            }
         }
     }
 }

@@ -40,8 +40,8 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let beside = serves_beside_workers(&asked.architecture, asked.servers);
     let moves = asked.moves.of(&asked.architecture, machine.kind() == MachineKind::Simulated)?;
     let protocols = protocols_with_executors(moves.executors, &asked.cc, protocols)?;
-    let others = u64::from(beside) + moves.executors as u64 * asked.fibers;
-    machine.check_fibers(asked.fibers, others, &cores)?;
+    let beside = (moves.executors as u64, u64::from(beside));
+    machine.check_fibers(asked.fibers, beside, &cores)?;
     check_owners(partitions, asked.servers, &cores)?;
     check_aside(asked)?;
     let recorded = asked.certify || asked.history.is_some();
