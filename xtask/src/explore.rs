@@ -6,7 +6,7 @@ use std::{fs, io::Write, path::Path, process::Command, time::Instant};
 
 const RECORDS: &str = "results/explore/progress.jsonl";
 /// Architecture of records that name none.
-const USUAL_ARCHITECTURE: &str = "shared_everything";
+pub const USUAL_ARCHITECTURE: &str = "shared_everything";
 
 /// Explores every protocol until `--schedules` schedules of each are on record.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {

@@ -106,6 +106,11 @@ impl Listing {
         promise.map(|protocol| protocol.name.clone()).collect()
     }
 
+    /// Returns the names of the architectures.
+    pub fn architectures(&self) -> impl Iterator<Item = &str> {
+        self.architectures.iter().map(|architecture| architecture.name.as_str())
+    }
+
     /// Returns the names of the protocols that promise an isolation level under the architecture.
     pub fn promising_under(&self, architecture: &str) -> Result<Vec<String>, String> {
         let found = self.architectures.iter().find(|known| known.name == architecture);

@@ -1,10 +1,20 @@
-//! Runs and certifies every protocol on every workload on every machine. Results on record are not proved again, so
+//! Runs and certifies every protocol under every architecture on every workload on every machine. Results on record are not proved again, so
 //! the job resumes where it stopped. `--again` starts from the beginning.
 
 use crate::{
-    Outcome, cargo, explore, json, listing::Listing, must, number, option, target_directory,
+    Outcome, cargo,
+    explore::{self, USUAL_ARCHITECTURE},
+    json,
+    listing::Listing,
+    must, number, option, target_directory,
 };
-use std::{fs, io::Write, path::Path, process::Command, time::Instant};
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 const RECORDS: &str = "results/prove.jsonl";
 
@@ -14,23 +24,30 @@ struct Subject {
     run: &'static str,
     /// Set if `kilocore explore` supports the workload.
     explored: bool,
+    /// Arguments that divide the workload into partitions, or none if it has none. Only such a workload is proved under
+    /// architectures other than the usual one.
+    divided: Option<&'static str>,
 }
 
 const fn subject(workload: &'static str, run: &'static str, explored: bool) -> Subject {
-    Subject { workload, run, explored }
+    Subject { workload, run, explored, divided: None }
+}
+
+const fn divided(workload: &'static str, run: &'static str, by: &'static str) -> Subject {
+    Subject { divided: Some(by), ..subject(workload, run, true) }
 }
 
 const SUBJECTS: &[Subject] = &[
-    subject("ycsb", "--records 2000 --theta 0.8 --read-ratio 0.5", true),
-    subject("counters", "", true),
+    divided("ycsb", "--records 2000 --theta 0.8 --read-ratio 0.5", "--scattered --partitions 4"),
+    divided("counters", "", "--partitions 4"),
     subject("ranges", "", true),
     subject("rooms", "--people 200 --rooms 20", true),
-    subject("tpcc", "--items 1000 --customers-per-district 60", true),
+    divided("tpcc", "--items 1000 --customers-per-district 60", "--warehouses 4"),
     subject("tpcc-accesses", "", false),
-    subject("smallbank", "", true),
-    subject("tpcb", "", true),
-    subject("tatp", "--subscribers 2000", true),
-    subject("hot-cold", "", true),
+    divided("smallbank", "", "--accounts 1000 --partitions 4"),
+    divided("tpcb", "", "--branches 4"),
+    divided("tatp", "--subscribers 2000", "--partitions 4"),
+    divided("hot-cold", "", "--records 2000 --updates --partitions 4"),
     subject("sites", "", true),
     subject("key-value", "--records 1000", true),
     subject("long-reader", "--records 2000", true),
@@ -53,10 +70,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let program = target_directory(root).join("release").join("kilocore");
     let listing = Listing::of(&program)?;
     every_workload_is_known(&listing)?;
-    let protocols: Vec<String> = match option(arguments, "--cc") {
-        Some(names) => names.split(',').map(str::to_owned).collect(),
-        None => listing.promising(),
-    };
+    let pairs = pairs(&listing, option(arguments, "--cc"))?;
     let records = root.join(RECORDS);
     if arguments.iter().any(|argument| argument == "--again") {
         fs::remove_file(&records).or_else(|error| match error.kind() {
@@ -68,22 +82,24 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let only = option(arguments, "--workload");
     let (mut proved, mut failed) = (0, Vec::new());
     for subject in SUBJECTS.iter().filter(|s| only.is_none_or(|only| only == s.workload)) {
-        for protocol in &protocols {
+        for pair in &pairs {
             for (machine, how) in MACHINES {
-                if *machine == "explored" && !subject.explored {
+                let is_usual = pair.0 == USUAL_ARCHITECTURE;
+                let can = subject.explored || *machine != "explored";
+                if !can || (!is_usual && subject.divided.is_none()) {
                     continue;
                 }
-                if on_record(&past, subject.workload, protocol, machine) {
+                if on_record(&past, subject.workload, pair, machine) {
                     proved += 1;
                     continue;
                 }
                 let started = Instant::now();
-                let output = command(&program, subject, protocol, (machine, how), &schedules)
+                let output = command(&program, subject, pair, (machine, how), &schedules)
                     .output()
                     .map_err(|error| format!("{}: {error}", program.display()))?;
                 let text = String::from_utf8_lossy(&output.stdout);
                 let whole = *machine == "explored" || keeps_promises(&text);
-                let cell = format!("{} under {protocol}, {machine}", subject.workload);
+                let cell = format!("{} under {} {}, {machine}", subject.workload, pair.0, pair.1);
                 if !output.status.success() || !whole {
                     let error = String::from_utf8_lossy(&output.stderr);
                     println!("{cell}: FAILED\n{text}{error}");
@@ -92,14 +108,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
                 }
                 proved += 1;
                 println!("{cell}: proved");
-                let line = format!(
-                    "{{\"workload\": {}, \"protocol\": {}, \"machine\": {}, \"seconds\": {:.1}, \"commit\": {}}}\n",
-                    json::quoted(subject.workload),
-                    json::quoted(protocol),
-                    json::quoted(machine),
-                    started.elapsed().as_secs_f64(),
-                    json::quoted(&explore::commit(root)),
-                );
+                let line = record(root, (subject.workload, pair, machine), started.elapsed());
                 let file = fs::OpenOptions::new().create(true).append(true).open(&records);
                 file.and_then(|mut file| file.write_all(line.as_bytes()))
                     .map_err(|error| format!("{RECORDS}: {error}"))?;
@@ -110,10 +119,44 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
+/// Returns the pairs of an architecture and a protocol that promise something: all of them, or those of the protocols that are
+/// `asked` for.
+fn pairs(listing: &Listing, asked: Option<&str>) -> Result<Vec<(String, String)>, String> {
+    let mut pairs = Vec::new();
+    for architecture in listing.architectures() {
+        for protocol in listing.promising_under(architecture)? {
+            if asked.is_none_or(|asked| asked.split(',').any(|name| name == protocol)) {
+                pairs.push((architecture.to_owned(), protocol));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// Returns the line that records a proof.
+fn record(
+    root: &Path,
+    (workload, (architecture, protocol), machine): (&str, &(String, String), &str),
+    took: Duration,
+) -> String {
+    let architecture = match architecture.as_str() {
+        USUAL_ARCHITECTURE => String::new(),
+        other => format!("\"architecture\": {}, ", json::quoted(other)),
+    };
+    format!(
+        "{{\"workload\": {}, {architecture}\"protocol\": {}, \"machine\": {}, \"seconds\": {:.1}, \"commit\": {}}}\n",
+        json::quoted(workload),
+        json::quoted(protocol),
+        json::quoted(machine),
+        took.as_secs_f64(),
+        json::quoted(&explore::commit(root)),
+    )
+}
+
 fn command(
     program: &Path,
     subject: &Subject,
-    protocol: &str,
+    (architecture, protocol): &(String, String),
     (machine, how): (&str, &str),
     schedules: &str,
 ) -> Command {
@@ -123,6 +166,12 @@ fn command(
     } else {
         command.args(["run", subject.workload, "--cc", protocol, "--certify", "--json", "-"]);
         command.args(how.split_whitespace()).args(subject.run.split_whitespace());
+    }
+    if architecture != USUAL_ARCHITECTURE {
+        command.args(["--architecture", architecture]);
+        if machine != "explored" {
+            command.args(subject.divided.unwrap_or_default().split_whitespace());
+        }
     }
     command
 }
@@ -144,9 +193,15 @@ fn keeps_promises(records: &str) -> bool {
     !records.is_empty() && records.iter().all(kept)
 }
 
-fn on_record(past: &str, workload: &str, protocol: &str, machine: &str) -> bool {
+fn on_record(
+    past: &str,
+    workload: &str,
+    (architecture, protocol): &(String, String),
+    machine: &str,
+) -> bool {
     past.lines().any(|line| {
         json::field(line, "workload") == Some(workload)
+            && json::field(line, "architecture").unwrap_or(USUAL_ARCHITECTURE) == architecture
             && json::field(line, "protocol") == Some(protocol)
             && json::field(line, "machine") == Some(machine)
     })
@@ -171,9 +226,16 @@ mod tests {
     #[test]
     fn what_is_on_record_is_found() {
         let past = "{\"workload\": \"w\", \"protocol\": \"P\", \"machine\": \"native\"}\n";
-        assert!(on_record(past, "w", "P", "native"));
-        assert!(!on_record(past, "w", "P", "explored"));
-        assert!(!on_record(past, "v", "P", "native"));
+        let usual = (USUAL_ARCHITECTURE.to_owned(), "P".to_owned());
+        let other = ("delegation".to_owned(), "P".to_owned());
+        assert!(on_record(past, "w", &usual, "native"));
+        assert!(!on_record(past, "w", &usual, "explored"));
+        assert!(!on_record(past, "v", &usual, "native"));
+        assert!(!on_record(past, "w", &other, "native"));
+        let more = record(Path::new("."), ("w", &other, "native"), Duration::ZERO);
+        assert!(
+            on_record(&more, "w", &other, "native") && !on_record(&more, "w", &usual, "native")
+        );
     }
 
     #[test]
