@@ -1,6 +1,6 @@
 //! Reads what `kilocore list --json` lists: everything that can be explored, proved and caught.
 
-use crate::{Outcome, target_directory};
+use crate::{Outcome, prove, target_directory};
 use serde::Deserialize;
 use std::{path::Path, process::Command};
 
@@ -70,6 +70,7 @@ pub struct Planted {
 pub fn run(root: &Path, _: &[String]) -> Outcome {
     let program = target_directory(root).join("release").join("kilocore");
     let listing = Listing::of(&program)?;
+    prove::every_workload_is_known(&listing)?;
     let (promising, workloads) = (listing.promising().len(), listing.workloads().count());
     println!(
         "{promising} protocols promise something, {workloads} workloads, {} planted bugs",

@@ -42,6 +42,7 @@ const SUBJECTS: &[Subject] = &[
     divided("counters", "", "--partitions 4"),
     subject("ranges", "", true),
     subject("rooms", "--people 200 --rooms 20", true),
+    subject("notes", "", true),
     divided("tpcc", "--items 1000 --customers-per-district 60", "--warehouses 4"),
     subject("tpcc-accesses", "", false),
     divided("smallbank", "", "--accounts 1000 --partitions 4"),
@@ -208,7 +209,7 @@ fn on_record(
 }
 
 /// Fails if a listed workload is missing here. Otherwise a new workload would silently go unproved.
-fn every_workload_is_known(listing: &Listing) -> Outcome {
+pub fn every_workload_is_known(listing: &Listing) -> Outcome {
     match listing.workloads().find(|name| !is_known(name)) {
         Some(name) => Err(format!("the workload {name:?} is not among those that are proved")),
         None => Ok(()),
