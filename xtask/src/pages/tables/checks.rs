@@ -75,9 +75,9 @@ fn proved(results: &Results) -> Result<String, String> {
         |machine: &'static str| Column::new(machine, move |name: &str| count(name, machine));
     let columns = machines.map(column);
     Ok(format!(
-        "## Certified combinations\n\n[`prove.jsonl`](../prove.jsonl), by `cargo xtask prove`: a line for each protocol, \
-         workload and machine whose recorded run kept what the protocol promises. There are {} lines. Numbers of \
-         protocols:\n\n{}",
+        "## Certified combinations\n\n[`prove.jsonl`](../prove.jsonl), by `cargo xtask prove`: a line for each architecture, protocol, \
+         workload and machine whose recorded run kept what they promise. There are {} lines. Numbers of \
+         pairs of an architecture and a protocol:\n\n{}",
         lines.len(),
         table("", &names, &columns)
     ))
