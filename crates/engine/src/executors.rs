@@ -37,6 +37,7 @@
 
 use crate::{
     data_oriented::DataOriented,
+    handed::{Handed, caught},
     owned_sites::OwnedSites,
     rows::{Ending, Rows},
     session::SessionOf,
@@ -46,7 +47,7 @@ use machine::{
     mailbox::{Cargo, Job, Mailbox},
 };
 use protocols::{Protocol, faults};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use txn::{Abort, Action};
 
 /// The session of an executor.
@@ -65,7 +66,7 @@ pub(crate) struct Executor<'s, M: Machine, P: Protocol<M>> {
     pub is_busy: bool,
 }
 
-/// What an executor is to do, what it does it with, and what has come of it.
+/// The work of an executor, the session with which it does the work, and its result.
 struct Errand<'s, M: Machine, P: Protocol<M>> {
     session: ExecutorSession<'s, M, P>,
     /// The session's core.
@@ -77,7 +78,7 @@ struct Errand<'s, M: Machine, P: Protocol<M>> {
     failed: Option<Abort>,
 }
 
-/// What an executor does at its owner.
+/// The kind of work that an executor does at its owner.
 #[derive(Clone, Copy)]
 enum Task {
     /// Run actions of the stage that begins with this one.
@@ -86,24 +87,13 @@ enum Task {
     End(Ending),
 }
 
-/// A value that is used by an executor while its session waits, or does not use it.
-struct Handed<T>(T);
-
-// SAFETY: only one fiber uses the value at a time, and the mailbox orders their uses. Nothing in it is bound to a thread, as
-// `crate::data_oriented` says.
-unsafe impl<T> Send for Handed<T> {}
-
 impl<'s, M: Machine, P: Protocol<M>> Errand<'s, M, P> {
     /// Runs the actions on the executor's `core`.
     fn run(&mut self, core: &M::Core) {
         // SAFETY: the core is in use for the duration of this call, and is taken out of the session at its end.
         let core: &'s M::Core = unsafe { &*std::ptr::from_ref(core) };
         self.use_core(core);
-        // On a modelled machine a panic ends the whole run.
-        let ran = match M::MODELLED {
-            true => Ok(self.perform(core)),
-            false => catch_unwind(AssertUnwindSafe(|| self.perform(core))),
-        };
+        let ran = caught::<M, _>(|| self.perform(core));
         self.use_core(self.own);
         match ran {
             Ok(ended) => self.failed = ended.err(),
@@ -231,16 +221,9 @@ impl<'s, M: Machine, P: Protocol<M>> Executor<'s, M, P> {
         rows: &mut Rows<'s, M>,
         take: impl FnOnce(&mut OwnedSites<'s, M, P>),
     ) -> std::thread::Result<Result<(), Abort>> {
+        let settled = caught::<M, _>(|| self.mailbox.settle(core));
+        // Not before: a modelled run can end during the wait, and the executor then still uses the errand.
         self.is_busy = false;
-        let settle = AssertUnwindSafe(|| self.mailbox.settle(core));
-        // On a modelled machine a panic ends the whole run.
-        let settled = match M::MODELLED {
-            true => {
-                settle();
-                Ok(())
-            }
-            false => catch_unwind(settle),
-        };
         let (own_rows, sites) = self.session(core);
         if core.is_planted(faults::LOSES_A_FAILURE) {
             own_rows.forgive();

@@ -16,6 +16,7 @@ mod data_oriented;
 mod delegation;
 mod engine;
 mod executors;
+mod handed;
 mod log;
 mod options;
 mod owned_sites;

@@ -2,12 +2,13 @@
 
 use crate::{
     architecture::{Architecture, DirectSites, OwnersWork},
+    handed::caught,
     log::Ticket,
     rows::{Rows, Sites, Work},
 };
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use storage::Piece;
 use txn::{
     Abort, Access, Action, ColumnSet, Direction, Intent, Key, Keys, Planned, TableId, Visit,
@@ -408,9 +409,8 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
             return Err(abort);
         }
         let own = self.sites.start_actions(&mut self.rows, actions);
-        let run = AssertUnwindSafe(|| own.iter().try_for_each(|at| (actions[*at].body)(self)));
-        // The executors use what lies on this stack. On a modelled machine a panic ends the whole run.
-        let ran = if M::MODELLED { Ok(run()) } else { catch_unwind(run) };
+        // The executors use what lies on this stack, so a panic waits until they have done their work.
+        let ran = caught::<M, _>(|| own.iter().try_for_each(|at| (actions[*at].body)(&mut *self)));
         let ended = self.sites.end_actions(&mut self.rows);
         let ran = ran.unwrap_or_else(|panic| resume_unwind(panic));
         // A failure that an action has computed counts only if all accesses have succeeded.

@@ -17,8 +17,8 @@ pub struct Action<'a> {
     /// Routing key. The action runs where the row `key` of `table` belongs, and accesses only rows of the same owner. Of
     /// rows that every owner has, it reads the copy of this owner.
     pub key: u64,
-    /// Number of bytes that the action is given and gives back, apart from what it reads from rows and writes to them. A
-    /// simulated machine charges for them.
+    /// Number of bytes that the action is given, or that it gives back, whichever is more. The values of rows that it reads and
+    /// writes where it runs do not count. A simulated machine charges for this number on both ways.
     pub bytes: usize,
     /// The work. It is done once.
     pub body: &'a mut ActionBody<'a>,

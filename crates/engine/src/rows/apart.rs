@@ -1,33 +1,16 @@
 //! Rows for actions: a session's executors work on parts of its attempts, each with a state of its own, and the session adds what
 //! they have done to its own state.
 
-use super::{PurgeQueue, Recorder, Rows, ValueStates};
+use super::{Recorder, Rows};
 use machine::Machine;
 use txn::Abort;
 
 impl<'s, M: Machine> Rows<'s, M> {
     /// Makes a state for an executor of the session. It has no attempt yet.
     pub fn apart(&self) -> Rows<'s, M> {
-        Rows {
-            core: self.core,
-            store: self.store,
-            session: self.session,
-            recorder: self.recorder.as_ref().map(|_| Recorder::default()),
-            logger: None,
-            unwatched: self.unwatched,
-            purge: PurgeQueue::new(self.purge.batch()),
-            values: ValueStates::default(),
-            attempts: 0,
-            open: false,
-            doomed: None,
-            bare: false,
-            refused_by: None,
-            appended: None,
-            accessed: 0,
-            scanned: Vec::new(),
-            part: Vec::new(),
-            whole: Vec::new(),
-        }
+        let recorder = self.recorder.as_ref().map(|_| Recorder::default());
+        let batch = self.purge.batch();
+        Rows::watched_by(self.core, self.store, self.session, (recorder, None), batch)
     }
 
     /// Returns true if the session's attempts are logged.

@@ -227,14 +227,26 @@ impl<'s, M: Machine> Rows<'s, M> {
         options: &EngineOptions,
         log: Option<&'s Log<M>>,
     ) -> Self {
+        let recorder = options.record_history.then(Recorder::default);
+        let logger = log.map(|log| Box::new(Logger::new(log)));
+        Rows::watched_by(core, store, session, (recorder, logger), options.purge_batch)
+    }
+
+    fn watched_by(
+        core: &'s M::Core,
+        store: &'s Store<M>,
+        session: usize,
+        (recorder, logger): (Option<Recorder>, Option<Box<Logger<'s, M>>>),
+        purge_batch: usize,
+    ) -> Self {
         Rows {
             core,
             store,
             session,
-            recorder: options.record_history.then(Recorder::default),
-            logger: log.map(|log| Box::new(Logger::new(log))),
-            unwatched: !options.record_history && log.is_none(),
-            purge: PurgeQueue::new(options.purge_batch),
+            unwatched: recorder.is_none() && logger.is_none(),
+            recorder,
+            logger,
+            purge: PurgeQueue::new(purge_batch),
             values: ValueStates::default(),
             attempts: 0,
             open: false,

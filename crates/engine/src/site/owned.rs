@@ -23,7 +23,7 @@
 //! does both itself: it moves for what is asked or posted, and stays there for the calls that follow.
 
 use super::{LocalSite, Located, Name, NextAccess, Site};
-use crate::{assignment::Seat, owner::Owner};
+use crate::{assignment::Seat, handed::Handed, owner::Owner};
 use machine::{
     Core, Machine,
     mailbox::{Cargo, Job, Mailbox},
@@ -86,13 +86,6 @@ enum Ending {
     Commit { timestamp: u64, version: Version },
     Abort,
 }
-
-/// A value that is used by a server while its session waits, or does not use it.
-struct Handed<T>(T);
-
-// SAFETY: only one core uses the value at a time, and the mailbox orders their uses. Nothing in it is bound to a thread: a
-// site refers to shared memory, to memory of its session, and to the core that uses it, which is exchanged.
-unsafe impl<T> Send for Handed<T> {}
 
 /// Work on a site, before and after it is done.
 type Call<'s, M, P, F, R> = Handed<(*mut Part<'s, M, P>, Option<F>, Option<R>)>;

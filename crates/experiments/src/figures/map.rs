@@ -15,7 +15,7 @@ pub struct Grid {
     pub rows: &'static [&'static str],
     /// Names of the columns.
     pub columns: &'static [&'static str],
-    /// What differs between the columns.
+    /// Name of the quantity in which the columns differ.
     pub across: &'static str,
 }
 

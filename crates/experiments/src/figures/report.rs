@@ -54,7 +54,7 @@ pub struct Outcome {
     pub steady: usize,
     /// Statements and verdicts, in the paper's order.
     pub statements: Vec<Judged>,
-    /// What our records show, in sentences. Only maps have such findings.
+    /// Findings from our records, a sentence each. Only maps have some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
 }

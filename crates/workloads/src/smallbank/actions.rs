@@ -30,6 +30,17 @@ impl SmallBankClient {
     }
 
     fn balance_in_actions<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
+        let (savings, checking) = self.customer_in_actions(access, Intent::Read)?;
+        self.fold(savings.wrapping_add(checking) as u64);
+        Ok(())
+    }
+
+    /// Reads a customer's name and balances. Returns the savings and what is in checking, which is read with `intent`.
+    fn customer_in_actions<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        intent: Intent,
+    ) -> Result<(i64, i64), Abort> {
         let customer = self.customers[0];
         let (mut name, mut savings, mut checking) = ([0; NAME_BYTES], 0, 0);
         access.run_actions(&mut [
@@ -41,13 +52,12 @@ impl SmallBankClient {
                 Ok(())
             }),
             Action::new((CHECKING, customer), BALANCE, &mut |access| {
-                checking = cell(access, CHECKING, customer, COLUMN, Intent::Read)?;
+                checking = cell(access, CHECKING, customer, COLUMN, intent)?;
                 Ok(())
             }),
         ])?;
         self.checksum = fold_name(self.checksum, &name);
-        self.fold(savings.wrapping_add(checking) as u64);
-        Ok(())
+        Ok((savings, checking))
     }
 
     fn deposit_in_actions<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
@@ -128,20 +138,7 @@ impl SmallBankClient {
 
     fn write_check_in_actions<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
         let (customer, row) = (self.customers[0], self.ledger_row);
-        let (mut name, mut savings, mut checking) = ([0; NAME_BYTES], 0, 0);
-        access.run_actions(&mut [
-            Action::new((ACCOUNTS, customer), NAME_BYTES, &mut |access| {
-                read_name(access, customer, &mut name)
-            }),
-            Action::new((SAVINGS, customer), BALANCE, &mut |access| {
-                savings = cell(access, SAVINGS, customer, COLUMN, Intent::Read)?;
-                Ok(())
-            }),
-            Action::new((CHECKING, customer), BALANCE, &mut |access| {
-                checking = for_update(access, CHECKING, customer)?;
-                Ok(())
-            }),
-        ])?;
+        let (savings, checking) = self.customer_in_actions(access, Intent::Update)?;
         let charge = covered_charge(savings, checking);
         let count = if self.options.audit { 2 } else { 1 };
         access.run_actions(
@@ -154,7 +151,6 @@ impl SmallBankClient {
                 }),
             ][..count],
         )?;
-        self.checksum = fold_name(self.checksum, &name);
         Ok(())
     }
 

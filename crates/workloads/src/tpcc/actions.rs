@@ -28,7 +28,8 @@ const NUMBER: usize = 8;
 /// Bytes of a name in a remark.
 const NAME: usize = 10;
 
-/// What a supplier's stock has said about a line: the number of the line, its row, and whether the item is an original.
+/// A line whose item was taken from a supplier's stock: the number of the line, its row so far, and whether the stock's data name the
+/// item an original.
 type Taken = (usize, LineRow, bool);
 
 /// The desks of a client: that of the drawn transaction, and those of its actions.
