@@ -23,7 +23,7 @@ struct Counted {
 /// Loops that measure the machine trait: written by hand, through the trait, and with a stopwatch that is off.
 const LOOPS: [&str; 3] = ["hand", "trait", "accounted"];
 /// Workloads whose transactions are counted under every protocol.
-const WORKLOADS: [&str; 3] = ["ycsb-reads", "ycsb", "tpcc"];
+const WORKLOADS: [&str; 5] = ["ycsb-reads", "ycsb-rows", "ycsb", "tpcc-narrow", "tpcc"];
 const LOOP_LENGTHS: [u64; 2] = [2_000, 12_000];
 const WORKLOAD_LENGTHS: [u64; 2] = [500, 2_500];
 

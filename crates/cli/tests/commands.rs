@@ -356,20 +356,20 @@ fn transactions_that_move_are_certified() {
     }
 }
 
-/// Threads that share a core are interrupted amid transactions. The longest of these then waits for slices of the others.
+/// Threads that share a core are interrupted amid transactions. The slowest of these then wait for slices of the others.
 #[test]
 fn threads_take_turns_on_simulated_cores() {
     let run = "run ycsb --records 1k --theta 0.9 --read-ratio 0.5 --cc SILO --machine haswell-ex --cores 2";
-    let longest = |sharing: &str| {
+    let slow = |sharing: &str| {
         let words = format!("{run} {sharing} --certify --seconds 0.003 --warm-up 0 --json -");
         let output = kilocore(words.split_whitespace());
         let records: serde_json::Value = serde_json::from_str(&text(&output)).unwrap();
         let record = records.as_array().map_or(&records, |all| &all[0]);
         assert_eq!(record["certificate"]["strict"], "pass", "{record}");
-        record["latency_ns"]["max"].as_f64().unwrap_or_else(|| panic!("{record}"))
+        record["latency_ns"]["p99"].as_f64().unwrap_or_else(|| panic!("{record}"))
     };
-    let (fibers, threads) = (longest("--fibers 3"), longest("--fibers 3 --time-slice 0.0002"));
-    assert!(threads > 100_000.0 && threads > 2.0 * fibers, "{fibers} and {threads} ns");
+    let (fibers, threads) = (slow("--fibers 3"), slow("--fibers 3 --time-slice 0.0002"));
+    assert!(threads > 2.0 * fibers, "{fibers} and {threads} ns");
 }
 
 #[test]

@@ -97,11 +97,11 @@ pub(crate) trait DirectSites<'s, M: Machine, P: Protocol<M>>: Sites<'s, M> {
     /// directly.
     fn alone(&mut self) -> Option<&mut LocalSite<'s, M, P>>;
 
-    /// Prefetches the memory that accesses to `columns` of these rows will touch.
+    /// Prefetches the memory that accesses to these columns of these rows will touch.
     #[inline(always)]
-    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+    fn prefetch(&mut self, table: TableId, rows: &[(u64, ColumnSet)]) {
         if let Some(site) = self.alone() {
-            site.prefetch(table, keys, columns);
+            site.prefetch(table, rows);
         }
     }
 }

@@ -474,7 +474,15 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     }
 
     fn services(&self) -> Vec<Service<'_, M>> {
-        self.architecture.services()
+        let mut services = self.architecture.services();
+        if !M::MODELLED {
+            services.push(Service {
+                name: "memory",
+                interval_ticks: self.options.epoch_interval_ticks,
+                tick: Box::new(|_| self.store().machine().arena().populate_ahead()),
+            });
+        }
+        services
     }
 
     fn moves_sessions(&self) -> bool {

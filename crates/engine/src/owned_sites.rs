@@ -508,17 +508,17 @@ impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for OwnedSites<'s, M,
         }
     }
 
-    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+    fn prefetch(&mut self, table: TableId, rows: &[(u64, ColumnSet)]) {
         let home = self.table(table);
-        let mut left: Vec<(usize, u64)> =
-            keys.iter().map(|key| (self.owner_of_number(home, *key), *key)).collect();
+        let owned = |row: &(u64, ColumnSet)| (self.owner_of_number(home, row.0), *row);
+        let mut left: Vec<_> = rows.iter().map(owned).collect();
         left.retain(|(owner, _)| self.has(*owner) && self.is_near(*owner));
-        left.sort_unstable();
+        left.sort_unstable_by_key(|(owner, (key, _))| (*owner, *key));
         let mut own = Vec::with_capacity(left.len());
-        for keys in left.chunk_by(|one, next| one.0 == next.0) {
+        for rows in left.chunk_by(|one, next| one.0 == next.0) {
             own.clear();
-            own.extend(keys.iter().map(|(_, key)| *key));
-            self.at(keys[0].0).local().prefetch(table, &own, columns);
+            own.extend(rows.iter().map(|(_, row)| *row));
+            self.at(rows[0].0).local().prefetch(table, &own);
         }
     }
 }

@@ -274,16 +274,16 @@ impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for PartitionSites<'s
         }
     }
 
-    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
+    fn prefetch(&mut self, table: TableId, rows: &[(u64, ColumnSet)]) {
         if let Some(site) = self.alone() {
-            return site.prefetch(table, keys, columns);
+            return site.prefetch(table, rows);
         }
         let home = self.table(table);
         for at in 0..self.entered.len() {
             let owner = self.entered[at];
-            let is_own = |key: &&u64| self.entered_owner(home, **key) == Some(owner);
-            let own: Vec<u64> = keys.iter().filter(is_own).copied().collect();
-            self.at(owner).site.prefetch(table, &own, columns);
+            let is_own = |row: &&(u64, ColumnSet)| self.entered_owner(home, row.0) == Some(owner);
+            let own: Vec<_> = rows.iter().filter(is_own).copied().collect();
+            self.at(owner).site.prefetch(table, &own);
         }
     }
 }

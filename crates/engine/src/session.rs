@@ -172,7 +172,7 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
             && let Some(site) = self.sites.direct(table, key)
         {
             match site.read_number(table, key, columns, intent, out) {
-                Ok(Some(head)) => return Ok(head.state.is_present()),
+                Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
                 Err(abort) => return self.fail(abort),
             }
@@ -309,6 +309,16 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         intent: Intent,
         out: &mut Vec<u8>,
     ) -> Result<bool, Abort> {
+        if let Key::Number(number) = key
+            && self.may_be_short()
+            && let Some(site) = self.sites.direct(table, number)
+        {
+            match site.fetch_number(table, number, columns, intent, out) {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
         self.work().access(|work| work.fetch(table, key, columns, intent, out))
     }
 
@@ -346,6 +356,21 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
     }
 
     fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
+        if let Key::Number(number) = key
+            && self.may_be_short()
+            && let Some(site) = self.sites.direct(table, number)
+        {
+            match site.locate_number(table, number) {
+                Ok(Some(located)) => {
+                    let inserted = site.insert_in(located.record, row);
+                    let at = self.sites.of_key(table, key).expect("a site that has the key");
+                    self.rows.tried_insert(at, table, &located, inserted == Ok(true));
+                    return inserted.map_err(|abort| self.rows.doom(abort));
+                }
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
         self.work().access(|work| work.insert(table, key, row))
     }
 
@@ -380,8 +405,8 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
     }
 
     #[inline]
-    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
-        self.sites.prefetch(table, keys, columns);
+    fn prefetch(&mut self, table: TableId, rows: &[(u64, ColumnSet)]) {
+        self.sites.prefetch(table, rows);
     }
 
     fn append(&mut self, row: &[u8]) -> Result<(), Abort> {

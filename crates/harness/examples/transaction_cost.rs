@@ -1,6 +1,13 @@
 //! Runs a fixed number of transactions of one worker through a native session, for counting instructions.
 //!
-//! Usage: `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`, where WORKLOAD is ycsb-reads, ycsb or tpcc.
+//! Usage: `transaction_cost WORKLOAD PROTOCOL TRANSACTIONS`. WORKLOAD is one of:
+//!
+//! - `ycsb-reads`: 16 reads of one field of 100 bytes.
+//! - `ycsb-rows`: 16 reads of all ten fields.
+//! - `ycsb`: 16 accesses to one field, half of them updates.
+//! - `tpcc-narrow`: New-Order and Payment, in equal shares.
+//! - `tpcc`: the full mix.
+//!
 //! `transaction_cost protocols` lists the protocols.
 
 use engine::{
@@ -12,7 +19,7 @@ use protocols::ProtocolOptions;
 use protocols::registry::declarations;
 use std::any::Any;
 use txn::{AbortReason, Client, Workload};
-use workloads::tpcc::{Tpcc, TpccOptions};
+use workloads::tpcc::{Mix, Tpcc, TpccOptions};
 use workloads::ycsb::{Ycsb, YcsbOptions};
 
 struct Count<'w, W> {
@@ -91,13 +98,14 @@ fn count<W: Workload>(workload: &W, protocol: &str, transactions: u64) -> Option
     with_engine::<Native, _>(registry::DEFAULT, protocol, &ProtocolOptions::default(), count).ok()
 }
 
-fn ycsb(read_ratio: f64) -> Ycsb {
-    let options = YcsbOptions { records: 4096, read_ratio, ..YcsbOptions::default() };
+fn ycsb(read_ratio: f64, all_fields: bool) -> Ycsb {
+    let options = YcsbOptions { records: 4096, read_ratio, all_fields, ..YcsbOptions::default() };
     Ycsb::new(options).expect("good options")
 }
 
-fn tpcc() -> Tpcc {
-    let options = TpccOptions { items: 1000, customers_per_district: 30, ..TpccOptions::default() };
+fn tpcc(mix: Mix) -> Tpcc {
+    let options =
+        TpccOptions { items: 1000, customers_per_district: 30, mix, ..TpccOptions::default() };
     Tpcc::new(options).expect("good options")
 }
 
@@ -111,9 +119,11 @@ fn main() {
     let outcome = match &arguments[..] {
         [workload, protocol, transactions] => {
             transactions.parse().ok().and_then(|transactions| match workload.as_str() {
-                "ycsb-reads" => count(&ycsb(1.0), protocol, transactions),
-                "ycsb" => count(&ycsb(0.5), protocol, transactions),
-                "tpcc" => count(&tpcc(), protocol, transactions),
+                "ycsb-reads" => count(&ycsb(1.0, false), protocol, transactions),
+                "ycsb-rows" => count(&ycsb(1.0, true), protocol, transactions),
+                "ycsb" => count(&ycsb(0.5, false), protocol, transactions),
+                "tpcc-narrow" => count(&tpcc(Mix::NARROW), protocol, transactions),
+                "tpcc" => count(&tpcc(Mix::FULL), protocol, transactions),
                 _ => None,
             })
         }
@@ -122,7 +132,9 @@ fn main() {
     match outcome {
         Some(committed) => println!("{committed} committed"),
         None => {
-            eprintln!("usage: transaction_cost ycsb-reads|ycsb|tpcc PROTOCOL TRANSACTIONS");
+            eprintln!(
+                "usage: transaction_cost ycsb-reads|ycsb-rows|ycsb|tpcc-narrow|tpcc PROTOCOL TRANSACTIONS"
+            );
             std::process::exit(2);
         }
     }

@@ -12,6 +12,7 @@ mod attention;
 mod attention_model;
 mod barrier;
 mod clock;
+mod copies;
 mod crew;
 mod parking;
 mod strangers;
@@ -368,35 +369,12 @@ impl Core for NativeCore {
 
     #[inline(always)]
     fn copy_out(&self, _: &(), _: usize, words: &[Word], into: &mut [u8]) {
-        let mut chunks = into.chunks_exact_mut(8);
-        let mut words = words.iter();
-        for (chunk, word) in (&mut chunks).zip(&mut words) {
-            chunk.copy_from_slice(&word.peek().to_le_bytes());
-        }
-        let rest = chunks.into_remainder();
-        if !rest.is_empty()
-            && let Some(word) = words.next()
-        {
-            rest.copy_from_slice(&word.peek().to_le_bytes()[..rest.len()]);
-        }
+        copies::copy_out(words, into);
     }
 
     #[inline(always)]
     fn copy_in(&self, _: &(), _: usize, words: &[Word], from: &[u8]) {
-        let mut chunks = from.chunks_exact(8);
-        let mut words = words.iter();
-        for (chunk, word) in (&mut chunks).zip(&mut words) {
-            word.poke(u64::from_le_bytes(chunk.try_into().expect("chunks of 8")));
-        }
-        let rest = chunks.remainder();
-        if !rest.is_empty()
-            && let Some(word) = words.next()
-        {
-            // A column owns its last word as a whole, so the bytes behind its end can become zeros.
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            word.poke(u64::from_le_bytes(last));
-        }
+        copies::copy_in(words, from);
     }
 
     #[inline(always)]

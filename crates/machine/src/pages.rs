@@ -69,6 +69,20 @@ pub(crate) fn prefer_node(address: *mut u8, bytes: u64, node: usize) {
     let _ = (address, bytes, node);
 }
 
+/// Has the system fill in the pages of a range of whole pages of a reservation. Returns false if it can't.
+pub(crate) fn populate(address: *mut u8, bytes: u64) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: this advice changes no contents of memory, whatever the range is.
+        unsafe { libc::madvise(address.cast(), bytes as usize, libc::MADV_POPULATE_WRITE) == 0 }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (address, bytes);
+        false
+    }
+}
+
 /// Up to this size, in bytes, clearing memory costs less than returning its pages to the system and faulting
 /// them in again.
 #[cfg(target_os = "linux")]

@@ -6,6 +6,12 @@ use machine::Fault;
 /// A bucket of a hash index is marked as moved before its entries are in the new array, so readers miss them.
 pub const MOVED_BEFORE_COPIED: Fault = Fault("moved_before_copied");
 
+/// A row that is announced is looked for in a bucket of a hash index that may have moved.
+pub const GUESSES_IN_MOVED_BUCKETS: Fault = Fault("guesses_in_moved_buckets");
+
+/// A search in a leaf that the session has kept does not check whether the key belongs to the leaf.
+pub const KEPT_LEAF_UNCHECKED: Fault = Fault("kept_leaf_unchecked");
+
 /// A look-up searches a bucket of a hash index although it has moved, so it misses records that were inserted since,
 /// and finds those that were removed.
 pub const READS_MOVED_BUCKETS: Fault = Fault("reads_moved_buckets");

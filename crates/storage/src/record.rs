@@ -22,7 +22,7 @@ use std::ptr::NonNull;
 use txn::{ColumnSet, ColumnSpan, Digest, RowLayout, TableId, Version};
 
 /// Bytes of a cache line of the host.
-const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 
 /// Number of words that are copied from slot to slot at a time.
 const COPY_WORDS: usize = 32;
@@ -244,22 +244,33 @@ impl<'s, M: Machine> Record<'s, M> {
         // Moving the data that the procedure asked for is its useful work, so the time counts as useful for every
         // caller.
         let before = core.account(Category::Useful);
-        let mut start = 0;
+        let mut rest = out;
+        if !M::MODELLED && held.contains(columns) {
+            if let Some(column) = columns.only() {
+                let span = self.shape.layout().span(column);
+                let into = &mut rest[..span.bytes as usize];
+                core.copy_out(&header.body_line, 0, self.column_words(span), into);
+                core.account(before);
+                return;
+            }
+            for span in self.shape.layout().runs(columns) {
+                let (into, behind) = rest.split_at_mut(span.bytes as usize);
+                rest = behind;
+                core.copy_out(&header.body_line, 0, self.column_words(span), into);
+            }
+            core.account(before);
+            return;
+        }
         for column in columns.iter() {
             let span = self.shape.layout().span(column);
             let (first, bytes) = (span.word as usize, span.bytes as usize);
-            let into = start..start + bytes;
-            start += bytes;
+            let (into, behind) = rest.split_at_mut(bytes);
+            rest = behind;
             if !held.contains(ColumnSet::one(column)) {
                 continue;
             }
             if self.shape.keeps_columns() {
-                core.copy_out(
-                    &header.body_line,
-                    first * 8,
-                    self.column_words(span),
-                    &mut out[into],
-                );
+                core.copy_out(&header.body_line, first * 8, self.column_words(span), into);
             } else {
                 core.touch(&header.body_line, first * 8, bytes, false);
             }
@@ -286,17 +297,31 @@ impl<'s, M: Machine> Record<'s, M> {
         if let Some(state) = state {
             core.store_relaxed(&header.line, &header.row, state.0);
         }
-        let mut start = 0;
+        let mut rest = values;
+        if !M::MODELLED {
+            if let Some(column) = columns.only() {
+                let span = self.shape.layout().span(column);
+                let from = &values[..span.bytes as usize];
+                core.copy_in(&header.body_line, 0, self.column_words(span), from);
+                return;
+            }
+            for span in self.shape.layout().runs(columns) {
+                let (from, behind) = rest.split_at(span.bytes as usize);
+                rest = behind;
+                core.copy_in(&header.body_line, 0, self.column_words(span), from);
+            }
+            return;
+        }
         for column in columns.iter() {
             let span = self.shape.layout().span(column);
             let (first, bytes) = (span.word as usize, span.bytes as usize);
+            let (from, behind) = rest.split_at(bytes);
+            rest = behind;
             if self.shape.keeps_columns() {
-                let from = &values[start..start + bytes];
                 core.copy_in(&header.body_line, first * 8, self.column_words(span), from);
             } else {
                 core.touch(&header.body_line, first * 8, bytes, true);
             }
-            start += bytes;
         }
     }
 
@@ -345,7 +370,7 @@ impl<'s, M: Machine> Record<'s, M> {
         // Each record starts on a line of its own, so lines are counted from its start. Columns lie in order, so a
         // line that was fetched for the column before is not fetched again.
         let mut fetched = front.next_multiple_of(LINE_BYTES);
-        for column in columns.iter() {
+        for column in columns.and(self.shape.layout().all()).iter() {
             let span = self.shape.layout().span(column);
             let from = front + span.word as usize * 8;
             let to = from + span.bytes as usize;
@@ -355,6 +380,17 @@ impl<'s, M: Machine> Record<'s, M> {
                 core.prefetch(base.wrapping_add(first), to - first);
                 fetched = to.next_multiple_of(LINE_BYTES);
             }
+        }
+    }
+
+    /// Asks the host to fetch lines of the record: line `i` if bit `i` of `lines` is set ([`Shape::lines_of`]).
+    #[inline(always)]
+    pub fn prefetch_lines(&self, core: &M::Core, lines: u64) {
+        let base = self.header.as_ptr().cast::<u8>().cast_const();
+        let mut rest = lines;
+        while rest != 0 {
+            core.prefetch(base.wrapping_add(rest.trailing_zeros() as usize * LINE_BYTES), 1);
+            rest &= rest - 1;
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     hot_columns::HotColumns,
     index_pointers::PointerCopies,
     key_layout::key_words,
-    record::{Header, Record},
+    record::{Header, LINE_BYTES, Record},
     values,
 };
 use machine::{
@@ -136,6 +136,9 @@ pub struct Shape<M: Machine> {
     columns: usize,
     /// Word of the slot at which a key of bytes lies, behind the columns.
     key_bytes: usize,
+    /// Lines of the slot up to its columns, and those of each column: see [`Shape::lines_of`].
+    front_lines: u64,
+    column_lines: Box<[u64]>,
     /// Bytes of one slot, the second part included.
     stride: u64,
     arena: Arc<Arena>,
@@ -162,6 +165,23 @@ impl Extras {
     fn words_before_columns(&self) -> usize {
         usize::from(self.keep_versions) + usize::from(self.keep_digests)
     }
+}
+
+/// Returns the lines of a slot from byte `from` to byte `to`: bit `i` stands for line `i`. Lines behind the first 64 are left
+/// out.
+fn lines_between(from: usize, to: usize) -> u64 {
+    let below = |line: usize| 1u64.checked_shl(line as u32).map_or(u64::MAX, |bit| bit - 1);
+    below(to.div_ceil(LINE_BYTES)) & !below(from / LINE_BYTES)
+}
+
+/// Returns the lines of each column, if the columns begin at byte `start` of a slot.
+fn column_lines(layout: &RowLayout, start: usize) -> Box<[u64]> {
+    let lines = |column| {
+        let span = layout.span(column);
+        let from = start + span.word as usize * 8;
+        lines_between(from, from + span.bytes as usize)
+    };
+    (0..layout.columns()).map(lines).collect()
 }
 
 impl<M: Machine> Shape<M> {
@@ -264,6 +284,8 @@ impl<M: Machine> Shape<M> {
             body,
             columns,
             key_bytes,
+            front_lines: lines_between(0, columns * 8),
+            column_lines: column_lines(&layout, columns * 8),
             stride: Self::part_stride(&schema, part, extras),
             arena: arena.clone(),
             dense: OnceLock::new(),
@@ -336,6 +358,15 @@ impl<M: Machine> Shape<M> {
     #[inline(always)]
     pub fn schema(&self) -> &TableSchema {
         &self.schema
+    }
+
+    /// Returns the lines of a record that accesses to `columns` touch, the front included: bit `i` stands for line `i` from
+    /// the record's start. Lines behind the first 64 are left out.
+    #[inline(always)]
+    pub fn lines_of(&self, columns: ColumnSet) -> u64 {
+        // Columns that were added to the table are in another one.
+        let columns = columns.and(self.layout.all());
+        columns.iter().fold(self.front_lines, |all, column| all | self.column_lines[column])
     }
 
     /// Returns the layout of the columns in a record.
@@ -415,7 +446,7 @@ impl<M: Machine> Shape<M> {
     /// Returns false if values are charged for but not kept (opaque tables on a simulated machine).
     #[inline(always)]
     pub fn keeps_columns(&self) -> bool {
-        self.keeps_columns
+        M::KEEPS_OPAQUE || self.keeps_columns
     }
 
     /// Returns true if keys are bytes.

@@ -189,10 +189,10 @@ pub trait Access {
     /// row with the same values. None if the row's own key was the reason.
     fn refused_by(&self) -> Option<TableId>;
 
-    /// Hints that `columns` of these rows are about to be accessed. This affects only time: independent cache
-    /// misses overlap instead of following one another. The keys are numbers only, because the prefetch computes
-    /// hash buckets ahead, and byte keys would have to be read for that.
-    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet);
+    /// Announces rows that are about to be accessed: their keys and the columns of each. This affects only time: independent
+    /// cache misses overlap instead of following one another, and a record is found only once. The keys are numbers only,
+    /// because the prefetch computes hash buckets ahead, and byte keys would have to be read for that.
+    fn prefetch(&mut self, table: TableId, rows: &[(u64, ColumnSet)]);
 
     /// Appends a row to memory of the session. No key leads to it and nobody reads it, so no protocol is asked. A row
     /// of an attempt that aborts stays there until it is overwritten. For workloads that measure the traffic of inserts

@@ -55,6 +55,8 @@ pub struct RowLayout {
     integers: ColumnSet,
     variable: ColumnSet,
     apart: ColumnSet,
+    /// Columns whose values fill their words. In held form they lie as in the record.
+    filled: ColumnSet,
     words: usize,
     bytes: usize,
 }
@@ -71,7 +73,7 @@ impl RowLayout {
         let mut spans = Vec::with_capacity(table.columns.len());
         let (mut words, mut bytes) = (0, 0);
         let none = ColumnSet::NONE;
-        let (mut integers, mut variable, mut apart) = (none, none, none);
+        let (mut integers, mut variable, mut apart, mut filled) = (none, none, none, none);
         for (number, column) in table.columns.iter().enumerate() {
             let one = ColumnSet::one(number);
             if !all.contains(one) {
@@ -88,12 +90,15 @@ impl RowLayout {
                 apart = apart.with(one);
             }
             let span = ColumnSpan { word: words as u32, bytes: column.held_bytes() as u32 };
+            if span.bytes.is_multiple_of(8) {
+                filled = filled.with(one);
+            }
             words += span.words();
             bytes += column.held_bytes();
             spans.push(span);
         }
         let forms = table.columns.iter().map(Form::of).collect();
-        RowLayout { spans, forms, all, integers, variable, apart, words, bytes }
+        RowLayout { spans, forms, all, integers, variable, apart, filled, words, bytes }
     }
 
     /// Returns the span of column number `column`.
@@ -102,10 +107,40 @@ impl RowLayout {
         self.spans[column]
     }
 
+    /// Returns the spans of `columns`. Columns that follow each other both in a record and in held form are one span.
+    #[inline]
+    pub fn runs(&self, columns: ColumnSet) -> impl Iterator<Item = ColumnSpan> {
+        let mut rest = columns.0;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let first = rest.trailing_zeros();
+            let mut span = self.spans[first as usize];
+            // The number of columns from `first` on that are all in the set and filled.
+            let filled = ((rest & self.filled.0) >> first).trailing_ones();
+            if filled > 1 {
+                let last = (first + filled - 1) as usize;
+                let end = self.spans[last].word as usize + self.spans[last].words();
+                span.bytes = ((end - span.word as usize) * 8) as u32;
+                // `filled` is less than 64 unless all 64 columns are.
+                rest &= u64::MAX.checked_shl(first + filled).unwrap_or(0);
+            } else {
+                rest &= rest - 1;
+            }
+            Some(span)
+        })
+    }
+
     /// Returns the form of column number `column`.
     #[inline]
     pub(crate) fn form(&self, column: usize) -> Form {
         self.forms[column]
+    }
+
+    /// Returns the number of columns of the table. A layout of a part of a row has only some of them.
+    pub fn columns(&self) -> usize {
+        self.spans.len()
     }
 
     /// Returns all columns of the layout.

@@ -120,6 +120,15 @@ impl ColumnSet {
         self.0 == 0
     }
 
+    /// Returns the number of the only column, if the set has one.
+    #[inline]
+    pub const fn only(self) -> Option<usize> {
+        match self.0.is_power_of_two() {
+            true => Some(self.0.trailing_zeros() as usize),
+            false => None,
+        }
+    }
+
     /// Returns the columns that are in both sets.
     #[inline]
     pub const fn and(self, other: ColumnSet) -> ColumnSet {

@@ -21,13 +21,15 @@ pub(crate) struct KeyDraw {
     /// has to be cleared.
     seen: Vec<(u64, u64)>,
     round: u64,
+    /// A bit for each drawn key, by its hash. A clear bit proves that a key was not drawn. Used without the table.
+    filter: u64,
 }
 
 impl KeyDraw {
     /// Creates a generator that draws at most `most` keys at once.
     pub(crate) fn new(zipf: Zipf, most: usize, distinct: bool) -> KeyDraw {
         let slots = if distinct && most > COMPARED { (most * 2).next_power_of_two() } else { 0 };
-        KeyDraw { zipf, distinct, seen: vec![(0, 0); slots], round: 0 }
+        KeyDraw { zipf, distinct, seen: vec![(0, 0); slots], round: 0, filter: 0 }
     }
 
     /// Replaces `keys` by `count` newly drawn keys.
@@ -35,6 +37,7 @@ impl KeyDraw {
     pub(crate) fn fill(&mut self, keys: &mut Vec<u64>, count: usize, stream: &mut Stream) {
         keys.clear();
         self.round += 1;
+        self.filter = 0;
         for _ in 0..count {
             let mut key = self.zipf.draw(stream);
             if self.distinct && !self.is_first(key, keys) {
@@ -64,7 +67,10 @@ impl KeyDraw {
     #[inline]
     fn is_first(&mut self, key: u64, keys: &[u64]) -> bool {
         if self.seen.is_empty() {
-            return !keys.contains(&key);
+            let bit = 1 << (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58);
+            let is_first = self.filter & bit == 0 || !keys.contains(&key);
+            self.filter |= bit;
+            return is_first;
         }
         let mask = self.seen.len() - 1;
         let mut slot = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 20 & mask;

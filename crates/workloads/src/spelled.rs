@@ -197,7 +197,7 @@ impl<A: Access + ?Sized> Access for SpelledAccess<'_, A> {
     }
 
     // A prefetch hint names numbers. Keys of bytes have no hints.
-    fn prefetch(&mut self, _: TableId, _: &[u64], _: ColumnSet) {}
+    fn prefetch(&mut self, _: TableId, _: &[(u64, ColumnSet)]) {}
 
     fn append(&mut self, row: &[u8]) -> Result<(), Abort> {
         self.access.append(row)

@@ -13,6 +13,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/pages.rs", "calls of the system about memory"),
     ("crates/machine/src/mailbox.rs", "a slot belongs to whom its word says"),
     ("crates/machine/src/native.rs", "prefetching"),
+    ("crates/machine/src/native/copies.rs", "vector instructions on words"),
     (
         "crates/machine/src/native/barrier.rs",
         "an instruction, and a system call that takes numbers",

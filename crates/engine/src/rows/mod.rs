@@ -294,6 +294,25 @@ impl<'s, M: Machine> Rows<'s, M> {
         abort
     }
 
+    /// Notes that the attempt has tried to insert a row in a record that was located at site number `site`.
+    #[inline]
+    pub fn tried_insert(
+        &mut self,
+        site: usize,
+        table: TableId,
+        located: &Located<'s, M>,
+        inserted: bool,
+    ) {
+        self.refused_by = None;
+        if located.made {
+            let found = Found { site, table, name: located.name.clone() };
+            match inserted {
+                true => self.purge.inserted_in_made(found),
+                false => self.purge.add(found),
+            }
+        }
+    }
+
     /// Returns true between begin and the end of the attempt.
     pub fn is_open(&self) -> bool {
         self.open

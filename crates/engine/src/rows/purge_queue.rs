@@ -57,6 +57,13 @@ impl PurgeQueue {
         }
     }
 
+    /// Notes that the running attempt has inserted the row into a record that it has just made, and that was not
+    /// [added](PurgeQueue::add).
+    #[inline]
+    pub fn inserted_in_made(&mut self, row: Found) {
+        self.inserted.push(row);
+    }
+
     /// Ends the running attempt, which has committed.
     #[inline]
     pub fn committed(&mut self) {

@@ -1,7 +1,7 @@
 //! Looks up the record of a key. If there is none, it makes an absent record, because an absent key is read and
 //! locked like a row.
 
-use super::{Located, Name, SiteData};
+use super::{Located, Name, SiteData, announced::Announced};
 use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine, OutOfMemory};
 
@@ -13,6 +13,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
     pub fn locate(
         &mut self,
         protocol: &mut dyn SessionProtocol<'s, M>,
+        announced: &Announced<'s, M>,
         table: TableId,
         key: Key<'_>,
     ) -> Result<Located<'s, M>, Abort> {
@@ -23,7 +24,12 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 self.core.account(Category::Index);
                 match home.is_ordered() {
                     true => self.locate_in_order(protocol, home, number),
-                    false => self.locate_number(protocol, home, number),
+                    false => match announced.find(self.core, home, number) {
+                        Some(record) => {
+                            Ok(Located { record, name: Name::Number(number), made: false })
+                        }
+                        None => self.locate_number(protocol, home, number),
+                    },
                 }
             }
             Key::Bytes(bytes) => {

@@ -5,6 +5,7 @@
 //! ([`crate::rows`]) defines what a row is and what is recorded. The architecture chooses the site that
 //! executes an access.
 
+mod announced;
 mod locate;
 mod owned;
 mod ranges;
@@ -15,14 +16,15 @@ use crate::{
     owner::Owner,
     record_copy::RecordCopy,
 };
+use announced::Announced;
 use machine::{Category, Core, Machine};
 use protocols::{
     Change, CommitLog, Images, Prepared, Protocol, Txn, faults,
     mechanisms::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
-    Announcements, ByteKey, Epochs, Heap, LeafRows, Piece, Record, RowHead, RowState, Space, Store,
-    Table, ValueSpace, Values,
+    ByteKey, Epochs, Heap, Leaf, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table,
+    ValueSpace, Values,
 };
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
@@ -206,6 +208,9 @@ pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
     copy: RecordCopy,
     /// Memory of versions, where it is the system's.
     heap: Heap,
+    announced: Announced<'s, M>,
+    /// Buffer for a row in held form.
+    held: Vec<u8>,
 }
 
 /// The owner's data, and the session's share of it.
@@ -220,6 +225,8 @@ struct SiteData<'s, M: Machine> {
     spaces: Vec<Option<Space>>,
     /// The session's slots for values outside records.
     value_space: ValueSpace,
+    /// The leaf in which the session has last made a record of each table in key order, by table number.
+    kept_leaves: Vec<Option<Leaf<'s, M>>>,
 }
 
 impl<'s, M: Machine> SiteData<'s, M> {
@@ -278,12 +285,15 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             pin,
             spaces: Vec::new(),
             value_space: ValueSpace::default(),
+            kept_leaves: Vec::new(),
         };
         LocalSite {
             data,
             protocol: BoundProtocol::new(owner, core, session),
             copy: RecordCopy::default(),
             heap: Heap::default(),
+            announced: Announced::default(),
+            held: Vec::new(),
         }
     }
 
@@ -292,6 +302,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     pub fn begin_directly(&mut self, txn: Txn<'_>) {
         self.data.store.epochs().pin(self.data.core, self.data.pin);
         self.copy.forget();
+        self.announced.begin(self.data.core);
         self.protocol.begin(txn);
     }
 
@@ -365,7 +376,11 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             return Ok(None);
         }
         self.protocol.approach_directly(home.schema(), key)?;
-        Ok(home.find(self.data.core, key))
+        let core = self.data.core;
+        Ok(match self.announced.find(core, home, key) {
+            Some(record) => Some(record),
+            None => home.find(core, key),
+        })
     }
 
     /// Reads the row of integer key `key` if that is possible at once: the row must have no hot columns, its record must
@@ -379,7 +394,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         columns: ColumnSet,
         intent: Intent,
         out: &mut [u8],
-    ) -> Result<Option<RowHead>, Abort> {
+    ) -> Result<Option<bool>, Abort> {
         let home = self.data.table(table);
         if home.special_columns().intersects(columns) {
             return Ok(None);
@@ -387,7 +402,71 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         // SAFETY: the record was found in the owner's store.
         let read = unsafe { self.protocol.read_directly(record, columns, intent, out) };
-        refuse_retired(read).map(Some)
+        presence(read).map(Some)
+    }
+
+    /// Reads as [`LocalSite::read_number`] does, also columns of variable length. Replaces the content of `out`.
+    #[inline(always)]
+    pub fn fetch_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<bool>, Abort> {
+        let home = self.data.table(table);
+        if home.unfetchable_columns().intersects(columns) {
+            return Ok(None);
+        }
+        let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
+        let layout = home.row_layout();
+        let (held, bytes) = (&mut self.held, layout.held_bytes(columns));
+        if held.len() < bytes {
+            held.resize(bytes, 0);
+        }
+        let held = &mut held[..bytes];
+        // SAFETY: the record was found in the owner's store.
+        let read = unsafe { self.protocol.read_directly(record, columns, intent, held) };
+        let found = presence(read)?;
+        out.clear();
+        if found {
+            let (core, values) = (self.data.core, self.data.store.values());
+            layout.pack(columns, held, out, |word, out| values.load(core, word, out));
+        }
+        Ok(Some(found))
+    }
+
+    /// Returns the record of integer key `key`, for [`LocalSite::insert_in`], if the row can be inserted at once.
+    #[inline(always)]
+    pub fn locate_number(
+        &mut self,
+        table: TableId,
+        key: u64,
+    ) -> Result<Option<Located<'s, M>>, Abort> {
+        match self.data.table(table).has_plain_inserts() {
+            true => self
+                .data
+                .locate(&mut self.protocol, &self.announced, table, Key::Number(key))
+                .map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Inserts the packed row `row` in a record that [`LocalSite::locate_number`] has returned. Returns false if the record has a row.
+    #[inline(always)]
+    pub fn insert_in(&mut self, record: Record<'s, M>, row: &[u8]) -> Result<bool, Abort> {
+        // SAFETY: the record was found in the owner's store.
+        let read = unsafe {
+            self.protocol.read_directly(record, ColumnSet::NONE, Intent::Update, &mut [])
+        };
+        if presence(read)? {
+            return Ok(false);
+        }
+        let columns = record.table().row_layout().all();
+        let change = Change { columns, values: row, state: Some(RowState::PRESENT) };
+        // SAFETY: as above.
+        unsafe { self.protocol.write_directly(record, change) }
     }
 
     /// Updates the row of integer key `key` at once, as [`LocalSite::read_number`] reads it, if no column is
@@ -434,59 +513,15 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let added = unsafe { self.protocol.add_directly(record, columns, deltas) }?;
         Ok(added.then_some(true))
     }
+}
 
-    /// Prefetches the memory that accesses to `columns` of these rows will touch.
-    #[inline(always)]
-    pub fn prefetch(&self, table: TableId, keys: &[u64], columns: ColumnSet) {
-        let (home, core) = (self.data.table(table), self.data.core);
-        if M::MODELLED && !core.prefetches_lines() {
-            return;
-        }
-        if home.shape().access().announcements == Announcements::Ignored {
-            return;
-        }
-        // Prefetches all buckets first, and then what they point to. Other fibers of the core run while they are on their
-        // way. A single key was part of a list in an earlier call, so its bucket is cached already.
-        if keys.len() > 1 {
-            for key in keys {
-                home.prefetch_bucket(core, *key);
-            }
-            core.switch_fiber();
-        }
-        for key in keys {
-            let Some(record) = home.guess(core, *key) else { continue };
-            let Some(parts) = home.hot_columns() else {
-                record.prefetch(core, columns);
-                continue;
-            };
-            let hot = parts.columns();
-            if columns.is_empty() || !hot.contains(columns) {
-                record.prefetch(core, columns.without(hot));
-            }
-            if columns.intersects(hot) {
-                parts.second(&record).prefetch(core, columns.without(columns.without(hot)));
-            }
-        }
-        if home.indirect_columns().intersects(columns) {
-            self.prefetch_values(home, keys, columns);
-        }
-        if keys.len() > 1 {
-            core.switch_fiber();
-        }
-    }
-
-    /// Prefetches the values outside these records, which must be on their way to the cache. The first word that names
-    /// a value is waited for, and the others arrive meanwhile.
-    #[inline(never)]
-    fn prefetch_values(&self, home: &Table<M>, keys: &[u64], columns: ColumnSet) {
-        let (core, values) = (self.data.core, self.data.store.values());
-        for key in keys {
-            let Some(record) = home.guess(core, *key) else { continue };
-            record.prefetch_values(core, values, columns);
-            if let Some(second) = record.second() {
-                second.prefetch_values(core, values, columns);
-            }
-        }
+/// Returns true if the row that was read is present. Fails as [`refuse_retired`] does.
+#[inline(always)]
+fn presence(read: Result<RowHead, Abort>) -> Result<bool, Abort> {
+    match read?.state {
+        RowState::PRESENT => Ok(true),
+        RowState::RETIRED => Err(Abort::because(AbortReason::RecordRetired)),
+        _ => Ok(false),
     }
 }
 
@@ -572,7 +607,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         key: Key<'_>,
         _: Option<NextAccess>,
     ) -> Result<Located<'s, M>, Abort> {
-        self.data.locate(&mut self.protocol, table, key)
+        self.data.locate(&mut self.protocol, &self.announced, table, key)
     }
 
     fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {
@@ -678,6 +713,7 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         if let Some(space) = self.data.spaces.get_mut(usize::from(table.0)) {
             *space = None;
         }
+        self.data.kept_leaves.clear();
         SessionProtocol::forget_table(&mut self.protocol, table);
     }
 

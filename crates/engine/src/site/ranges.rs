@@ -12,7 +12,7 @@ use super::{Located, Name, SiteData};
 use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::faults;
-use storage::{ByteKey, LeafRows, OrderedKey, Placed, Record, Sought, Table};
+use storage::{ByteKey, Leaf, LeafRows, OrderedKey, Placed, Record, Sought, Table};
 use txn::{Abort, TableId};
 
 /// A key that tables can be ordered by and that names its record.
@@ -43,12 +43,17 @@ impl<'s, M: Machine> SiteData<'s, M> {
     ) -> Result<Located<'s, M>, Abort> {
         let core = self.core;
         loop {
-            let leaf = match home.seek(core, key) {
+            let sought = match self.kept_leaf(home) {
+                Some(leaf) => home.seek_from(core, leaf, key),
+                None => home.seek(core, key),
+            };
+            let leaf = match sought {
                 Sought::Found(record) => {
                     return Ok(Located { record, name: key.name(), made: false });
                 }
                 Sought::Absent(leaf) => leaf,
             };
+            self.keep_leaf(home, leaf);
             let guard = leaf.guard();
             core.account(Category::ConcurrencyControl);
             protocol.begin_insertion(guard)?;
@@ -73,6 +78,24 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 return Ok(Located { record, name: key.name(), made });
             }
         }
+    }
+
+    /// Returns the leaf in which the session has last made a record of `home`. None on machines that charge for look-ups, so
+    /// that a kept leaf does not hide what a descent costs.
+    #[inline]
+    fn kept_leaf(&self, home: &Table<M>) -> Option<Leaf<'s, M>> {
+        let kept = !M::MODELLED || M::MINIATURE;
+        self.kept_leaves.get(usize::from(home.id().0)).copied().flatten().filter(|_| kept)
+    }
+
+    /// Keeps the leaf in which the session is about to make a record of `home`.
+    #[inline]
+    fn keep_leaf(&mut self, home: &Table<M>, leaf: Leaf<'s, M>) {
+        let at = usize::from(home.id().0);
+        if self.kept_leaves.len() <= at {
+            self.kept_leaves.resize(at + 1, None);
+        }
+        self.kept_leaves[at] = Some(leaf);
     }
 
     /// Announces the leaf of `at` to the protocol and reads its rows.

@@ -234,8 +234,8 @@ impl Access for Watched<'_, '_> {
         self.session.refused_by()
     }
 
-    fn prefetch(&mut self, table: TableId, keys: &[u64], columns: ColumnSet) {
-        self.session.prefetch(table, keys, columns);
+    fn prefetch(&mut self, table: TableId, rows: &[(u64, ColumnSet)]) {
+        self.session.prefetch(table, rows);
     }
 
     fn append(&mut self, row: &[u8]) -> Result<(), Abort> {

@@ -38,6 +38,9 @@ bugs! {
     bypassing_writes;
     reads_past_own_writes;
     memory_used_again_early;
+    announced_before;
+    guesses_in_moved_buckets;
+    kept_leaf_unchecked;
     values_used_again_early;
     values_retired_too_early;
     rolled_back_values_stay;

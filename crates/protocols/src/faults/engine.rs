@@ -22,6 +22,9 @@ planted! {
     MEMORY_USED_AGAIN_EARLY = "memory_used_again_early" in "SILO" on "counters", Assertion:
     "a record that was taken out of its index is used again while others may be reading it";
 
+    ANNOUNCED_BEFORE = "announced_before" in "SILO" on "notes", Assertion:
+    "an attempt uses records that an earlier attempt has announced, although they may have left the index since";
+
     VALUES_USED_AGAIN_EARLY = "values_used_again_early" in "MVCC" on "notes", CertificateOrLaw:
     "the slot of a text that was replaced is used again while others may be copying it";
 
@@ -35,7 +38,15 @@ planted! {
 
     DELETED_VALUES_STAY = "deleted_values_stay" in "SILO" on "notes", Memory:
     "the texts of a row stay in memory when the row is deleted";
-    // The points of these two are in the storage layer, which names them in its own module `faults`.
+    // The points of these four are in the storage layer, which names them in its own module `faults`.
+    "guesses_in_moved_buckets" in "SILO" on "notes", Assertion:
+    "an announced row is looked for in a bucket of a hash index that has moved, where records stay that were removed \
+     since";
+
+    "kept_leaf_unchecked" in "SILO" on "ranges", Progress:
+    "a session looks for every key in the leaf that it has used last, and tries for ever to make a record there that does not \
+     belong there";
+
     "moved_before_copied" in "SILO" on "rooms", CertificateOrLaw:
     "a bucket of a growing hash index is marked as moved before its entries are in the new array, so readers miss them";
 

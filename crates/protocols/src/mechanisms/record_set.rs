@@ -6,15 +6,24 @@ use storage::RecordRef;
 /// Number of records up to which a look-up walks the list. Beyond it, a look-up hashes.
 const LINEAR: usize = 24;
 
+/// Words of the filter, a power of two. With 24 records one look-up in eleven of others is not answered by the filter.
+const FILTER_WORDS: usize = 4;
+
+/// Returns the word of the filter in which a hash has its bit, and the bit.
+#[inline(always)]
+fn filter_bit(hash: u64) -> (usize, u64) {
+    let number = (hash >> (u64::BITS - 6 - FILTER_WORDS.trailing_zeros())) as usize;
+    (number / 64, 1 << (number % 64))
+}
+
 /// Records with a `T` each. In a small set a miss costs a bit test and a hit costs a walk. In a
 /// large set a look-up costs a hash probe. Clearing takes time proportional to the set's size.
 pub struct RecordSet<'s, M: Machine, C, T> {
     /// Records in order of first access, until [`RecordSet::sort`]. Invariant: no record is in it
     /// twice.
     entries: Vec<(RecordRef<'s, M, C>, T)>,
-    /// A Bloom filter of 64 bits with one hash function. A clear bit proves that a record is not in
-    /// the set.
-    filter: u64,
+    /// A Bloom filter with one hash function. A clear bit proves that a record is not in the set.
+    filter: [u64; FILTER_WORDS],
     /// Hash table with open addressing: 0 for an empty slot, otherwise an index in `entries` plus
     /// 1. Empty as long as the set is small.
     slots: Vec<u32>,
@@ -27,7 +36,7 @@ fn spread(identity: usize) -> u64 {
 
 impl<M: Machine, C, T> Default for RecordSet<'_, M, C, T> {
     fn default() -> Self {
-        RecordSet { entries: Vec::new(), filter: 0, slots: Vec::new() }
+        RecordSet { entries: Vec::new(), filter: [0; FILTER_WORDS], slots: Vec::new() }
     }
 }
 
@@ -36,7 +45,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
     #[inline(always)]
     pub fn find(&self, record: &RecordRef<'s, M, C>) -> Option<usize> {
         let hash = spread(record.identity());
-        if self.filter & (1 << (hash >> 58)) == 0 {
+        let (word, bit) = filter_bit(hash);
+        if self.filter[word] & bit == 0 {
             return None;
         }
         self.search(record, hash)
@@ -63,7 +73,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
     #[inline]
     pub fn push(&mut self, record: RecordRef<'s, M, C>, value: T) -> usize {
         let hash = spread(record.identity());
-        self.filter |= 1 << (hash >> 58);
+        let (word, bit) = filter_bit(hash);
+        self.filter[word] |= bit;
         self.entries.push((record, value));
         let count = self.entries.len();
         if count > LINEAR {
@@ -107,7 +118,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
     #[inline]
     pub fn clear(&mut self) {
         self.entries.clear();
-        self.filter = 0;
+        self.filter = [0; FILTER_WORDS];
         self.slots.clear();
     }
 

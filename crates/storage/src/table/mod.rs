@@ -47,10 +47,14 @@ pub struct Table<M: Machine> {
     indirect_columns: ColumnSet,
     /// The indirect columns, and those whose accesses the shape calls special.
     special_columns: ColumnSet,
+    /// The special columns without those of variable length.
+    unfetchable_columns: ColumnSet,
     /// The special columns, those that are in a secondary index, and the constant ones.
     involved_columns: ColumnSet,
     /// Set if keys are numbers and each row is one record.
     whole_rows: bool,
+    /// Set if an insert of a row is a look-up, a read and a write of one record.
+    plain_inserts: bool,
     /// Columns that were added after the table was made, in the order of their numbers. Empty in most tables.
     added: OnceLock<Box<[OnceLock<AddedColumns>]>>,
     /// Slots that sessions have left to other sessions.
@@ -170,15 +174,24 @@ impl<M: Machine> Table<M> {
             false => indirect_columns
                 .with(extras.access.uncontrolled(shape.schema(), shape.row_layout().all())),
         };
+        let unfetchable_columns = match extras.access.are_special() {
+            true => special_columns,
+            false => special_columns.without(shape.row_layout().variable()),
+        };
         let involved_columns = special_columns.with(shape.schema().constant);
+        let plain_inserts = whole_rows
+            && shape.schema().indexes.is_empty()
+            && involved_columns.and(shape.row_layout().all()).is_empty();
         Ok(Table {
             index,
             shape,
             indexed_columns: ColumnSet::NONE,
             indirect_columns,
             special_columns,
+            unfetchable_columns,
             involved_columns,
             whole_rows,
+            plain_inserts,
             added: OnceLock::new(),
             spaces: Mutex::new(Vec::new()),
             aside: Aside::new(extras.keep_versions),
@@ -249,6 +262,13 @@ impl<M: Machine> Table<M> {
         self.special_columns
     }
 
+    /// Returns the columns whose reading involves more than a call of the protocol and the conversion of values of variable
+    /// length.
+    #[inline(always)]
+    pub fn unfetchable_columns(&self) -> ColumnSet {
+        self.unfetchable_columns
+    }
+
     /// Returns the columns whose update involves more than a call of the protocol with them: the special ones, those that
     /// are in a secondary index, and the constant ones.
     #[inline(always)]
@@ -277,6 +297,14 @@ impl<M: Machine> Table<M> {
     #[inline(always)]
     pub fn has_whole_rows(&self) -> bool {
         self.whole_rows
+    }
+
+    /// Returns true if an insert of a row is a look-up, a read and a write of one record: keys are numbers, each row is one
+    /// record whose columns have fixed lengths, there are no secondary indexes, no constant columns and no added ones, and
+    /// no access is special.
+    #[inline(always)]
+    pub fn has_plain_inserts(&self) -> bool {
+        self.plain_inserts && !self.has_added_columns()
     }
 
     /// Returns false for a key that has no place in the index, so that a row with this key can never exist.
@@ -501,13 +529,40 @@ impl<M: Machine> Table<M> {
         self.spaces.lock().push(space);
     }
 
-    /// Asks the host to fetch the bucket of `key`.
+    /// Asks the host to fetch the buckets of `keys`.
     #[inline(always)]
-    pub fn prefetch_bucket(&self, core: &M::Core, key: u64) {
+    pub fn prefetch_buckets(&self, core: &M::Core, keys: impl Iterator<Item = u64>) {
         match &self.index {
-            Index::Hash(index) => index.prefetch(core, key),
-            Index::Perfect(index) => index.prefetch(core, key),
+            Index::Hash(index) => keys.for_each(|key| index.prefetch(core, key)),
+            Index::Perfect(index) => keys.for_each(|key| index.prefetch(core, key)),
             Index::Ordered(_) | Index::OrderedBytes(_) => {}
+        }
+    }
+
+    /// Calls `visit` with each item and the record that its key most likely has ([`Table::guess`]), if it has one.
+    #[inline(always)]
+    pub fn guess_each<'s, T>(
+        &'s self,
+        core: &M::Core,
+        items: &[T],
+        key_of: impl Fn(&T) -> u64,
+        mut visit: impl FnMut(&T, Record<'s, M>),
+    ) {
+        match &self.index {
+            Index::Hash(index) if !M::MODELLED => {
+                for item in items {
+                    if let Some(offset) = index.guess(core, key_of(item)) {
+                        visit(item, self.record_at(offset));
+                    }
+                }
+            }
+            _ => {
+                for item in items {
+                    if let Some(record) = self.guess(core, key_of(item)) {
+                        visit(item, record);
+                    }
+                }
+            }
         }
     }
 

@@ -128,6 +128,22 @@ impl<M: Machine> Table<M> {
         }
     }
 
+    /// Does the same as [`Table::seek`]. `near` is the leaf where the key is likely to be: one that an earlier search in this table
+    /// has returned.
+    #[inline]
+    pub fn seek_from<K: OrderedKey>(
+        &self,
+        core: &M::Core,
+        near: Leaf<'_, M>,
+        key: K,
+    ) -> Sought<'_, M> {
+        let rows = self.ordered::<K>();
+        match rows.tree.seek_from(core, near.offset, key) {
+            (_, Some(offset)) => Sought::Found(self.record_at(offset)),
+            (leaf, None) => Sought::Absent(rows.leaf(leaf)),
+        }
+    }
+
     /// Returns the leaf to which `key` belongs.
     pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M> {
         let rows = self.ordered::<K>();

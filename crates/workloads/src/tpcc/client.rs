@@ -8,8 +8,9 @@ use super::keys::{self, LOADING_WORKER, Place};
 use super::load;
 use super::mix::Mix;
 use super::row::{Buffers, Digest};
+use super::text::Original;
 use crate::stream::Stream;
-use txn::{Abort, Access, Client, Planned};
+use txn::{Abort, Access, Client, ColumnSet, Planned};
 
 /// One worker's terminal. It is bound to a home warehouse (worker modulo warehouses). For Stock-Level it is
 /// also bound to a district of that warehouse (clause 2.8.1.1: the next district once all warehouses have a
@@ -49,7 +50,9 @@ pub(super) struct Desk {
     pub named: Vec<([u8; 16], u64)>,
     /// Numbers found by a scan.
     pub found: Vec<u64>,
-    pub keys: Vec<u64>,
+    /// Rows that are announced.
+    pub rows: Vec<(u64, ColumnSet)>,
+    pub original: Original,
     pub digest: Digest,
 }
 
@@ -79,7 +82,8 @@ impl TpccClient {
                 text: Vec::new(),
                 named: Vec::new(),
                 found: Vec::new(),
-                keys: Vec::with_capacity(MOST_LINES),
+                rows: Vec::with_capacity(MOST_LINES),
+                original: Original::new(),
                 digest: Digest::default(),
             },
             desks: Vec::new(),

@@ -7,7 +7,6 @@ use super::columns::{customer, district, item, line, stock, warehouse};
 use super::draw::Line;
 use super::keys::Place;
 use super::row::{Row, amount, fetch, packed, put, word};
-use super::text::is_original;
 use txn::{Abort, Access, ColumnSet, Intent, TableId, variable};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
@@ -17,9 +16,9 @@ impl Desk {
     /// Prefetches the rows that are accessed one after another, so that their cache misses overlap.
     fn announce<A: Access + ?Sized>(&mut self, access: &mut A, place: Place, lines: &[Line]) {
         let mut tell = |table: TableId, columns: ColumnSet, key: &dyn Fn(&Line) -> u64| {
-            self.keys.clear();
-            self.keys.extend(lines.iter().map(key));
-            access.prefetch(table, &self.keys, columns);
+            self.rows.clear();
+            self.rows.extend(lines.iter().map(|line| (key(line), columns)));
+            access.prefetch(table, &self.rows);
         };
         let options = &self.options;
         let stored = |line: &Line| options.stock(line.supplier, line.item);
@@ -34,10 +33,11 @@ impl Desk {
     /// Prefetches the items of an order.
     pub(super) fn announce_items<A: Access + ?Sized>(&mut self, access: &mut A, lines: &[Line]) {
         if self.options.prefetch {
-            self.keys.clear();
-            self.keys.extend(lines.iter().map(|line| line.item));
             let texts = if self.options.full_schema() { item::TEXTS } else { ColumnSet::NONE };
-            access.prefetch(ITEM, &self.keys, item::PRICE.set.with(texts));
+            let columns = item::PRICE.set.with(texts);
+            self.rows.clear();
+            self.rows.extend(lines.iter().map(|line| (line.item, columns)));
+            access.prefetch(ITEM, &self.rows);
         }
     }
 
@@ -49,13 +49,14 @@ impl Desk {
         (supplier, lines): (u64, &[Line]),
     ) {
         if self.options.prefetch {
-            let (keys, options) = (&mut self.keys, &self.options);
-            keys.clear();
-            let ordered = lines.iter().filter(|line| line.supplier == supplier);
-            keys.extend(ordered.map(|line| options.stock(supplier, line.item)));
+            let (rows, options) = (&mut self.rows, &self.options);
             let full = options.full_schema();
             let texts = if full { stock::texts(place.district) } else { ColumnSet::NONE };
-            access.prefetch(STOCK, keys, stock::NUMBERS.set.with(texts));
+            let columns = stock::NUMBERS.set.with(texts);
+            rows.clear();
+            let ordered = lines.iter().filter(|line| line.supplier == supplier);
+            rows.extend(ordered.map(|line| (options.stock(supplier, line.item), columns)));
+            access.prefetch(STOCK, rows);
         }
     }
 
@@ -176,7 +177,8 @@ impl Desk {
         let row = found.ok_or_else(Abort::user)?;
         let layout = self.layouts.of(ITEM);
         let data = || layout.field(texts, &row[part.bytes..], item::DATA);
-        let is_branded = self.options.full_schema() && data().is_some_and(is_original);
+        let is_branded =
+            self.options.full_schema() && data().is_some_and(|data| self.original.is_in(data));
         self.digest.add(row);
         Ok((amount(row, 0), is_branded))
     }
@@ -207,7 +209,7 @@ impl Desk {
         if self.options.full_schema() {
             let (info, data) = row[part.bytes..].split_at(line::INFO_BYTES);
             entry[line::NUMBERS.bytes..].copy_from_slice(info);
-            is_branded = variable(data).is_some_and(is_original);
+            is_branded = variable(data).is_some_and(|data| self.original.is_in(data));
         }
         access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
         Ok(is_branded)

@@ -32,7 +32,9 @@ impl Desk {
         items.dedup();
         items.iter_mut().for_each(|item| *item = self.options.stock(place.warehouse, *item));
         if self.options.prefetch {
-            access.prefetch(STOCK, items, stock::QUANTITY.set);
+            self.rows.clear();
+            self.rows.extend(items.iter().map(|key| (*key, stock::QUANTITY.set)));
+            access.prefetch(STOCK, &self.rows);
         }
         let mut low = 0u64;
         for key in items.iter() {

@@ -21,7 +21,7 @@ pub struct TpccAccessesClient {
     drawn: Drawn,
     lines: Vec<OrderLine>,
     /// Keys that are announced.
-    keys: Vec<u64>,
+    announced: Vec<(u64, ColumnSet)>,
     stamp: u64,
     buffer: Vec<u8>,
     /// Content of appended rows.
@@ -45,7 +45,7 @@ impl TpccAccessesClient {
             items: replica * records.items,
             drawn: Drawn::Payment { district: 0, customer: 0 },
             lines: Vec::with_capacity(16),
-            keys: Vec::with_capacity(16),
+            announced: Vec::with_capacity(16),
             stamp: (worker as u64) << 40,
             buffer: vec![0; TOUCHED_BYTES as usize],
             inserted: vec![0; MOST_LINES * records.order_line as usize],
@@ -119,13 +119,13 @@ impl TpccAccessesClient {
     /// Announces the items of the order and their stock.
     fn announce<A: Access + ?Sized>(&mut self, access: &mut A) {
         for table in [ITEM, STOCK] {
-            self.keys.clear();
+            self.announced.clear();
             let (items, lines) = (self.items, self.lines.iter());
-            self.keys.extend(lines.map(|line| match table {
-                ITEM => items + line.item,
-                _ => line.stock,
+            self.announced.extend(lines.map(|line| match table {
+                ITEM => (items + line.item, TOUCHED),
+                _ => (line.stock, TOUCHED),
             }));
-            access.prefetch(table, &self.keys, TOUCHED);
+            access.prefetch(table, &self.announced);
         }
     }
 

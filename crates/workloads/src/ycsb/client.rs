@@ -24,6 +24,8 @@ pub struct YcsbClient {
     stream: Stream,
     draw: KeyDraw,
     keys: Vec<u64>,
+    /// Buffer for the rows that are announced.
+    announced: Vec<(u64, ColumnSet)>,
     places: Keys,
     homes: Homes,
     mix: Mix,
@@ -51,6 +53,7 @@ impl YcsbClient {
             stream: Stream::of_worker(seed, worker),
             draw: KeyDraw::new(zipf.clone(), accesses, options.distinct),
             keys: Vec::with_capacity(accesses),
+            announced: Vec::with_capacity(accesses),
             places: Keys::new(options, worker, workers),
             homes: Homes::new(options, worker),
             mix: Mix::new(options, worker),
@@ -76,15 +79,13 @@ impl YcsbClient {
         &self.keys
     }
 
-    /// Prefetches for the engine: first all rows (their place in the index, their metadata), then the one
-    /// field of each row that is accessed. Prefetching every field of every row would request more cache
-    /// lines than a core can have outstanding.
-    fn announce<A: Access + ?Sized>(&self, access: &mut A) {
-        access.prefetch(USERTABLE, &self.keys, ColumnSet::NONE);
-        for (key, what) in self.keys.iter().zip(&self.accesses) {
-            let column = ColumnSet::one(what.field as usize);
-            access.prefetch(USERTABLE, std::slice::from_ref(key), column);
-        }
+    /// Announces the rows and the field of each that is drawn. Prefetching every field of every row would request more
+    /// cache lines than a core can have outstanding.
+    fn announce<A: Access + ?Sized>(&mut self, access: &mut A) {
+        self.announced.clear();
+        let rows = self.keys.iter().zip(&self.accesses);
+        self.announced.extend(rows.map(|(key, what)| (*key, ColumnSet::one(what.field as usize))));
+        access.prefetch(USERTABLE, &self.announced);
     }
 
     /// Visits up to `most` rows, starting at `key`.

@@ -67,9 +67,9 @@ fn procedures_touch_what_they_say_and_each_update_is_read_for_update() {
         let mut announced = Vec::new();
         for event in &events {
             match event {
-                Event::Prefetch(keys, _) => {
+                Event::Prefetch(rows) => {
                     assert!(tables.is_empty(), "rows are announced before the first access");
-                    announced.push(*keys);
+                    announced.push(rows.len());
                 }
                 Event::Read(table, _, _, intent) => tables.push((*table, *intent)),
                 Event::Update(table, ..) => {

@@ -30,7 +30,7 @@
 //! 3. A node's words change only while it is latched, or before other sessions can reach it. Releasing the latch of a
 //!    changed node changes its version. So if a node has the same unlatched version twice, it has not changed in
 //!    between.
-//! 4. A node that has left the tree is obsolete for ever. A latch on it cannot be acquired.
+//! 4. A node that has left the tree is obsolete until its slot is a node of the tree again. A latch on it cannot be acquired.
 //! 5. A node's responsibility can lose keys only while its parent is latched too (or the head is changed, for the
 //!    root).
 //!
@@ -62,6 +62,16 @@
 //! So no writer waits while it holds a latch, and a deadlock is impossible. A latch that is acquired under a version
 //! read before also proves that the node has not changed since.
 //!
+//! # Kept leaves
+//!
+//! A session keeps the leaf in which it has last made a record of a table, and begins its next search there
+//! ([`OrderedIndex::seek_from`]). It may have kept the leaf for long, so the slot can be any node of the same tree by now,
+//! or none. Why the search is right nevertheless: a slot that is no node of the tree is obsolete. A new node loses
+//! this mark when it has its range and its entries, while the node from which they came is latched, and nothing can
+//! prevent any more that it becomes part of the tree. So a node without the mark is responsible for the range that
+//! is in it. The search reads the version, the level, the range and the entries, and validates the version, as at the
+//! end of a descent. The session is pinned, so a leaf that it has found does not get another role before it is used.
+//!
 //! # Deviations and decisions
 //!
 //! - A leaf stores the range of keys that belongs to it. A session that has waited before it uses a leaf can check
@@ -86,6 +96,7 @@ mod unlink;
 pub use unlink::Unlinking;
 
 use super::key::TreeKey;
+use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use node::{MOST_ENTRIES, MOST_KEYS, Node, NodeRef, capacity, node_at};
 use std::marker::PhantomData;
@@ -292,6 +303,28 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
                 return (offset, value);
             }
         }
+    }
+
+    /// Does the same as [`OrderedIndex::seek`], and looks at `leaf` first: a leaf of this tree, now or earlier.
+    #[inline]
+    pub fn seek_from(&self, core: &M::Core, leaf: u64, key: K) -> (u64, Option<u64>) {
+        match self.seek_in(core, leaf, key) {
+            Some(value) => (leaf, value),
+            None => self.seek(core, key),
+        }
+    }
+
+    /// Returns the value of `key` in `leaf`, or none if the key does not belong there or another session is changing it.
+    #[inline(always)]
+    fn seek_in(&self, core: &M::Core, leaf: u64, key: K) -> Option<Option<u64>> {
+        let leaf = self.at(leaf);
+        let version = leaf.begin_read(core)?;
+        let anywhere = core.is_planted(faults::KEPT_LEAF_UNCHECKED);
+        if leaf.level(core) != 0 || !(leaf.covers(core, key) || anywhere) {
+            return None;
+        }
+        let value = leaf.position(core, key).ok().map(|at| leaf.value(core, at));
+        leaf.is_still(core, version).then_some(value)
     }
 
     /// Returns the value of `key`.

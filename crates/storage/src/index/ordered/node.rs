@@ -23,7 +23,7 @@
 //! Why this is right: a writer sets the latch bit before it stores anything, and it stores with release. A reader that
 //! has read a new word executes an acquire fence before it reads the version again. So it sees the latch bit or a
 //! later version, and its validation fails. If a slot is reused, the new node continues with the versions of the old
-//! one, so a stale version never becomes valid again.
+//! one, so a stale version never becomes valid again. The slot stays obsolete until the new node has its entries.
 
 use crate::index::key::{LINE_WORDS, TreeKey, WordLine};
 use machine::{Arena, Core, Machine, Word, Zeroed};
@@ -218,17 +218,22 @@ impl<M: Machine> Node<M> {
 
 /// Operations of a node on keys.
 impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
-    /// Sets up a node that no other session can reach yet.
+    /// Sets up a node that no other session can reach yet. Its slot is obsolete, if it was used before.
     pub fn initialise(&self, core: &M::Core, level: u64, first: K, last: K) {
-        // Versions continue where the slot's last node stopped.
-        let version = core.load_relaxed(&self.line, &self.version);
-        core.store_relaxed(&self.line, &self.version, (version & !(LATCHED | OBSOLETE)) + CHANGE);
         core.store_relaxed(&self.line, &self.level, level);
         core.store_relaxed(&self.line, &self.count, 0);
         core.store_relaxed(&self.line, &self.first, first.prefix());
         core.store_relaxed(&self.line, &self.last, last.prefix());
         first.store(core, self.rests, FIRST);
         last.store(core, self.rests, LAST);
+    }
+
+    /// Lets sessions use a node that has been set up and got its entries. A session that has kept the name of the slot can
+    /// reach it from now on, so the caller then puts the node into the tree, and nothing can prevent that any more.
+    pub fn publish(&self, core: &M::Core) {
+        // Versions continue where the slot's last node stopped.
+        let version = core.load_relaxed(&self.line, &self.version);
+        core.store(&self.line, &self.version, (version & !(LATCHED | OBSOLETE)) + CHANGE);
     }
 
     /// Like [`NodeRef::initialise`], with the entries and without a core. No other thread runs.
@@ -308,6 +313,14 @@ impl<M: Machine, K: TreeKey> NodeRef<'_, M, K> {
     /// as the error.
     #[inline(always)]
     pub fn position(&self, core: &M::Core, key: K) -> Result<usize, usize> {
+        let count = self.count(core);
+        if !M::MODELLED
+            && (1..=MOST_ENTRIES).contains(&count)
+            && self.compare(core, count - 1, key).is_lt()
+        {
+            // Many keys grow, so the new key comes last.
+            return Err(count);
+        }
         let at = self.below(core, 0, |other| self.compare(core, other, key).is_lt());
         let is_here = at < self.count(core) && self.compare(core, at, key).is_eq();
         if is_here { Ok(at) } else { Err(at) }

@@ -8,9 +8,10 @@
 //! A split changes, in this order, under the latches of the parent and the node:
 //! 1. the new right node, which no other session can reach yet,
 //! 2. the left node's count and range,
-//! 3. the parent, which gets the separator and the right node (or the head, which gets the new root).
+//! 3. the right node's version: from here on a session that has kept the name of its slot can reach it,
+//! 4. the parent, which gets the separator and the right node (or the head, which gets the new root).
 //!
-//! While these steps run, both nodes are latched, so no reader can validate a version read before or in between. See
+//! While these steps run, both old nodes are latched, so no reader can validate a version read before or in between. See
 //! the readers' argument in `ordered/mod.rs`.
 
 use super::{NodeSource, OrderedIndex, Step, TreeKey};
@@ -118,6 +119,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         new.initialise(core, level, separator, end);
         node.move_to(core, at, new);
         node.set_last(core, separator.before(self.width).unwrap_or(separator));
+        new.publish(core);
         match parent {
             Some(parent) => parent.add(core, way[last - 1].child + 1, separator, right),
             None => {
@@ -125,6 +127,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
                 root.initialise(core, level + 1, K::least(self.width), K::greatest(self.width));
                 root.add(core, 0, first, way[last].offset);
                 root.add(core, 1, separator, right);
+                root.publish(core);
                 core.store(&self.head.line, &self.head.root, above);
             }
         }

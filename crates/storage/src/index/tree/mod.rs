@@ -88,6 +88,15 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.seek(core, key))
     }
 
+    /// Does the same as [`Tree::seek`]. `leaf` is where the key is likely to be.
+    #[inline(always)]
+    pub fn seek_from(&self, core: &M::Core, leaf: u64, key: K) -> (u64, Option<u64>) {
+        match self {
+            Tree::BTree(tree) => tree.seek_from(core, leaf, key),
+            Tree::RedBlack(tree) => tree.seek(core, key),
+        }
+    }
+
     /// Returns the value of `key`.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {

@@ -219,6 +219,8 @@ impl Client for NotesClient {
     fn run<A: Access + ?Sized>(&mut self, access: &mut A) -> Result<(), Abort> {
         let right = match self.drawn {
             Drawn::Move { from, to, characters, marks, twice } => {
+                // The other procedures do not announce their rows, so both kinds of look-ups are explored.
+                access.prefetch(NOTES, &[(from, ALL), (to, ALL)]);
                 self.carry(access, (from, to), characters, marks, twice)?
             }
             Drawn::Replace { note, by } => self.replace(access, note, by)?,

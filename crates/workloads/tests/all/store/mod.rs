@@ -35,7 +35,7 @@ pub enum Event {
     Delete(TableId, u64),
     Scan(TableId, KeyRange, Direction),
     ScanIndex(TableId, KeyRange, Direction),
-    Prefetch(usize, ColumnSet),
+    Prefetch(Vec<(u64, ColumnSet)>),
     Append(usize),
 }
 
@@ -413,9 +413,9 @@ impl Access for Store {
         self.refused_by
     }
 
-    fn prefetch(&mut self, _table: TableId, keys: &[u64], columns: ColumnSet) {
+    fn prefetch(&mut self, _table: TableId, rows: &[(u64, ColumnSet)]) {
         if self.record_events {
-            self.events.push(Event::Prefetch(keys.len(), columns));
+            self.events.push(Event::Prefetch(rows.to_vec()));
         }
     }
 
