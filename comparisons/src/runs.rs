@@ -38,8 +38,9 @@ pub fn child(arguments: &[&str], quick: bool) -> Value {
 fn is_measured(engine: &str, workload: Workload) -> bool {
     use Workload::{AddToFour, Insert, Range, Read, ReadString, Update};
     match engine {
-        "kilocore" => workload != Range,
-        // A second protocol, for an impression.
+        "kilocore" | "HashMap" => workload != Range,
+        // Other protocols, for an impression.
+        "kilocore NO_WAIT" => [Read, Insert, AddToFour].contains(&workload),
         "kilocore MVCC" => [Read, Update, AddToFour].contains(&workload),
         // It reads as `fjall` does.
         "fjall single writer" => [Insert, Update, AddToFour].contains(&workload),

@@ -80,6 +80,7 @@ impl Engine for Kilocore {
         let field = self.number();
         let added = self.db.transact(|tx| {
             runs += 1;
+            tx.announce(&self.table, &keys)?;
             keys.iter().try_for_each(|&key| {
                 let was = tx.get_field_for_update(field, key)?.ok_or("no such row")?;
                 tx.set_field(field, key, was.wrapping_add(1))

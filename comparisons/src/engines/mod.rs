@@ -1,6 +1,7 @@
 //! The engines, each used as its documentation recommends.
 
 mod fjall;
+mod hash_map;
 mod kilocore;
 mod redb;
 mod surrealmx;
@@ -10,6 +11,7 @@ use crate::engine::{Engine, Shape};
 /// Names of the engines, with what distinguishes them.
 pub const ALL: &[(&str, &str)] = &[
     ("kilocore", "SILO, hash table"),
+    ("kilocore NO_WAIT", "NO_WAIT, hash table"),
     ("kilocore ordered", "SILO, ordered table"),
     ("kilocore MVCC", "MVCC, ordered table"),
     (
@@ -24,6 +26,10 @@ pub const ALL: &[(&str, &str)] = &[
     (
         "fjall single writer",
         "the same with SingleWriterTxDatabase, where one transaction writes at a time",
+    ),
+    (
+        "HashMap",
+        "one HashMap of the standard library behind one Mutex, without rollback; a transaction holds the mutex to its end",
     ),
     ("surrealmx", "Database::new(), without persistence; every operation in a transaction"),
     (
@@ -43,11 +49,13 @@ pub trait Task {
 pub fn with<T: Task>(name: &str, shape: Shape, task: T) -> T::Outcome {
     match name {
         "kilocore" => task.run(&kilocore::Kilocore::open("SILO", false, shape)),
+        "kilocore NO_WAIT" => task.run(&kilocore::Kilocore::open("NO_WAIT", false, shape)),
         "kilocore ordered" => task.run(&kilocore::Kilocore::open("SILO", true, shape)),
         "kilocore MVCC" => task.run(&kilocore::Kilocore::open("MVCC", true, shape)),
         "redb" => task.run(&redb::Redb::open(shape)),
         "fjall" => task.run(&fjall::Fjall::open(false, shape)),
         "fjall single writer" => task.run(&fjall::Fjall::open(true, shape)),
+        "HashMap" => task.run(&hash_map::LockedMap::open(shape)),
         "surrealmx" => task.run(&surrealmx::Surrealmx::open(false, shape)),
         "surrealmx direct" => task.run(&surrealmx::Surrealmx::open(true, shape)),
         _ => panic!("unknown engine {name:?}"),

@@ -12,6 +12,7 @@ use crate::{
     },
 };
 use checker::{Level, Requirements};
+use engine::OwnersWork;
 use machine::{Category, LinesMoved, Machine, Movement, Native};
 use protocols::{Declaration, Isolation, KNOBS, registry};
 use std::collections::BTreeMap;
@@ -129,6 +130,7 @@ pub fn record(
         record.lines_per_txn = lines_per_txn(repetitions);
         record.simulated_s = Some(repetitions.iter().map(|r| r.machine_s).sum());
     }
+    record.page_faults_per_txn = page_faults_per_txn(plan, repetitions);
     // A run whose length adapts makes only as many repetitions as its time allows, so fewer do not mean an
     // interruption.
     let missing = plan.growth.is_none() && repetitions.len() < plan.repetitions.max(1);
@@ -146,6 +148,16 @@ fn lines_per_txn(repetitions: &[Repetition]) -> Option<BTreeMap<String, f64>> {
     let commits: u64 = repetitions.iter().map(|r| r.total.all_commits).sum();
     let each = |way: &Movement| (way.name().to_owned(), moved.of(*way) as f64 / commits as f64);
     (commits != 0).then(|| Movement::ALL.iter().map(each).collect())
+}
+
+/// Returns the page faults for each transaction that committed. Returns `None` if the machine does not count them, if workers
+/// share a thread or move between threads, or if nothing committed.
+fn page_faults_per_txn(plan: &Plan, repetitions: &[Repetition]) -> Option<f64> {
+    let declared = engine::registry::declaration(&plan.architecture);
+    let stays = plan.fibers == 1 && declared.is_ok_and(|a| a.work != OwnersWork::Visited);
+    let faults: Option<u64> = repetitions.iter().map(|r| r.counts.page_faults).sum();
+    let commits: u64 = repetitions.iter().map(|r| r.total.commits()).sum();
+    faults.filter(|_| stays && commits != 0).map(|faults| faults as f64 / commits as f64)
 }
 
 /// Returns the commits of each of the procedures named `kinds`, or `None` if the workload names no procedures.

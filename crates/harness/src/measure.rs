@@ -31,6 +31,8 @@ pub struct Counts {
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Time by category, in ticks, where it is measured.
     pub spent: Option<Spent>,
+    /// Page faults of the workers' threads, where the machine counts them.
+    pub page_faults: Option<u64>,
     /// Number of ticks between the end of a transaction and the begin of the next one, in a closed loop. This is the
     /// time to draw the next transaction.
     pub between_ticks: u64,
@@ -72,6 +74,9 @@ impl Counts {
         add(&mut self.aborts, &other.aborts);
         if let Some(spent) = other.spent {
             add(self.spent.get_or_insert_default(), &spent);
+        }
+        if let Some(faults) = other.page_faults {
+            *self.page_faults.get_or_insert_default() += faults;
         }
         self.between_ticks += other.between_ticks;
         self.given_up_ticks += other.given_up_ticks;

@@ -137,6 +137,10 @@ pub struct RunRecord {
     /// Cache lines moved for each transaction that committed, by kind of movement, warm-up included. Simulations only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines_per_txn: Option<BTreeMap<String, f64>>,
+    /// Page faults of the workers' threads in the measured intervals, for each transaction that committed there. Native runs
+    /// with one worker on each core only, where the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_faults_per_txn: Option<f64>,
     /// Hardware counters of the measured intervals, where the system provides them.
     pub hardware_counters: HardwareCounters,
     /// Set if the run was stopped before all its repetitions were done. The numbers cover those that were done.
@@ -213,6 +217,7 @@ impl RunRecord {
             wall_s: None,
             simulated_s: None,
             lines_per_txn: None,
+            page_faults_per_txn: None,
             hardware_counters: HardwareCounters::Absent,
             interrupted: false,
         }

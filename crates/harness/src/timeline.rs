@@ -290,6 +290,8 @@ pub struct Meter<'a> {
     total: Counts,
     /// Time by category at the last hand-over.
     spent: Spent,
+    /// Page faults of the thread at that time.
+    page_faults: Option<u64>,
     /// Number of commits in the interval that are missing from the quota. Never zero before, if there is no quota.
     missing: u64,
     /// Ages of the transactions in flight at the end.
@@ -308,6 +310,7 @@ impl<'a> Meter<'a> {
             latencies: Vec::with_capacity(timeline.batch),
             total: Counts::default(),
             spent: Spent::default(),
+            page_faults: None,
             missing: timeline.quota.unwrap_or(u64::MAX),
             in_flight_ticks: Vec::new(),
         }
@@ -417,8 +420,12 @@ impl<'a> Meter<'a> {
         self.counts = Counts::default();
     }
 
-    /// Counts the time since the last hand-over, by category.
+    /// Counts page faults since the last hand-over, and the time by category.
     fn stop_watch<C: Core>(&mut self, core: &C, now: u64) {
+        let faults = core.page_faults();
+        self.counts.page_faults =
+            faults.zip(self.page_faults).map(|(now, before)| now.saturating_sub(before));
+        self.page_faults = faults;
         let breakdown = core.breakdown();
         if !breakdown.enabled() {
             return;

@@ -253,6 +253,11 @@ pub trait Core {
     /// Returns the stopwatch of this core.
     fn breakdown(&self) -> &Breakdown;
 
+    /// Returns the number of page faults that the core's thread has had. None if the machine does not know it.
+    fn page_faults(&self) -> Option<u64> {
+        None
+    }
+
     /// Assigns the time from here on to `category`, and returns the category that ended. Free if the stopwatch
     /// is off.
     #[inline(always)]

@@ -465,6 +465,10 @@ impl Core for NativeCore {
     fn breakdown(&self) -> &Breakdown {
         &self.breakdown
     }
+
+    fn page_faults(&self) -> Option<u64> {
+        crate::pages::faults_of_thread()
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -83,6 +83,21 @@ pub(crate) fn populate(address: *mut u8, bytes: u64) -> bool {
     }
 }
 
+/// Returns the number of page faults that the calling thread has had, or none if the system does not tell.
+pub(crate) fn faults_of_thread() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the system fills in the structure, for which there is room.
+        let told = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+        // SAFETY: the structure consists of numbers, and zeros are valid for them.
+        let usage = unsafe { usage.assume_init() };
+        (told == 0).then_some((usage.ru_minflt + usage.ru_majflt) as u64)
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// Up to this size, in bytes, clearing memory costs less than returning its pages to the system and faulting
 /// them in again.
 #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ mod access_options;
 mod appended;
 mod aside;
 mod byte_keys;
+mod column_runs;
 pub mod faults;
 mod guard;
 mod hot_columns;
@@ -34,6 +35,7 @@ pub use access_options::{
 };
 pub use appended::Appended;
 pub use aside::Absence;
+pub use column_runs::ColumnRuns;
 pub use guard::Guard;
 pub use hot_columns::HotColumns;
 pub use index::ByteKey;

@@ -253,13 +253,15 @@ impl<'s, M: Machine> Record<'s, M> {
                 core.account(before);
                 return;
             }
-            for span in self.shape.layout().runs(columns) {
-                let (into, behind) = rest.split_at_mut(span.bytes as usize);
-                rest = behind;
-                core.copy_out(&header.body_line, 0, self.column_words(span), into);
+            if let Some(runs) = self.shape.runs_of(columns) {
+                for span in runs.spans() {
+                    let (into, behind) = rest.split_at_mut(span.bytes as usize);
+                    rest = behind;
+                    core.copy_out(&header.body_line, 0, self.column_words(*span), into);
+                }
+                core.account(before);
+                return;
             }
-            core.account(before);
-            return;
         }
         for column in columns.iter() {
             let span = self.shape.layout().span(column);
@@ -278,7 +280,7 @@ impl<'s, M: Machine> Record<'s, M> {
         core.account(before);
     }
 
-    /// Writes `columns` from `values`, the state if it changes, and the version where versions are kept. The caller
+    /// Writes `columns` from the front of `values`, the state if it changes, and the version where versions are kept. The caller
     /// excludes other writers and makes sure that optimistic readers detect the change. A record that retires keeps
     /// its version, because it stands for the same absence as before.
     #[inline(always)]
@@ -305,12 +307,14 @@ impl<'s, M: Machine> Record<'s, M> {
                 core.copy_in(&header.body_line, 0, self.column_words(span), from);
                 return;
             }
-            for span in self.shape.layout().runs(columns) {
-                let (from, behind) = rest.split_at(span.bytes as usize);
-                rest = behind;
-                core.copy_in(&header.body_line, 0, self.column_words(span), from);
+            if let Some(runs) = self.shape.runs_of(columns) {
+                for span in runs.spans() {
+                    let (from, behind) = rest.split_at(span.bytes as usize);
+                    rest = behind;
+                    core.copy_in(&header.body_line, 0, self.column_words(*span), from);
+                }
+                return;
             }
-            return;
         }
         for column in columns.iter() {
             let span = self.shape.layout().span(column);

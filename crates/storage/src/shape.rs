@@ -6,6 +6,7 @@
 
 use crate::{
     access_options::{AccessOptions, ColumnLookup, Copies, look_up},
+    column_runs::{ColumnRuns, KeptRuns},
     hot_columns::HotColumns,
     index_pointers::PointerCopies,
     key_layout::key_words,
@@ -136,9 +137,9 @@ pub struct Shape<M: Machine> {
     columns: usize,
     /// Word of the slot at which a key of bytes lies, behind the columns.
     key_bytes: usize,
-    /// Lines of the slot up to its columns, and those of each column: see [`Shape::lines_of`].
-    front_lines: u64,
-    column_lines: Box<[u64]>,
+    lines: Lines,
+    /// How the columns lie that accesses name.
+    runs: KeptRuns,
     /// Bytes of one slot, the second part included.
     stride: u64,
     arena: Arc<Arena>,
@@ -167,21 +168,40 @@ impl Extras {
     }
 }
 
-/// Returns the lines of a slot from byte `from` to byte `to`: bit `i` stands for line `i`. Lines behind the first 64 are left
-/// out.
-fn lines_between(from: usize, to: usize) -> u64 {
-    let below = |line: usize| 1u64.checked_shl(line as u32).map_or(u64::MAX, |bit| bit - 1);
-    below(to.div_ceil(LINE_BYTES)) & !below(from / LINE_BYTES)
+/// The cache lines of a slot: bit `i` stands for line `i` from its start. Lines behind the first 64 are left out.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// Lines up to the columns.
+    front: u64,
+    /// Lines of each column, by its number.
+    columns: Box<[u64]>,
 }
 
-/// Returns the lines of each column, if the columns begin at byte `start` of a slot.
-fn column_lines(layout: &RowLayout, start: usize) -> Box<[u64]> {
-    let lines = |column| {
-        let span = layout.span(column);
-        let from = start + span.word as usize * 8;
-        lines_between(from, from + span.bytes as usize)
-    };
-    (0..layout.columns()).map(lines).collect()
+impl Lines {
+    /// Returns the lines of slots whose columns begin at byte `start`.
+    pub fn new(layout: &RowLayout, start: usize) -> Lines {
+        let lines = |column| {
+            let span = layout.span(column);
+            let from = start + span.word as usize * 8;
+            Self::between(from, from + span.bytes as usize)
+        };
+        Lines {
+            front: Self::between(0, start),
+            columns: (0..layout.columns()).map(lines).collect(),
+        }
+    }
+
+    /// Returns the lines from byte `from` to byte `to`.
+    fn between(from: usize, to: usize) -> u64 {
+        let below = |line: usize| 1u64.checked_shl(line as u32).map_or(u64::MAX, |bit| bit - 1);
+        below(to.div_ceil(LINE_BYTES)) & !below(from / LINE_BYTES)
+    }
+
+    /// Returns the lines up to the columns, and those of `columns`.
+    #[inline(always)]
+    pub fn of(&self, columns: ColumnSet) -> u64 {
+        columns.iter().fold(self.front, |all, column| all | self.columns[column])
+    }
 }
 
 impl<M: Machine> Shape<M> {
@@ -284,8 +304,8 @@ impl<M: Machine> Shape<M> {
             body,
             columns,
             key_bytes,
-            front_lines: lines_between(0, columns * 8),
-            column_lines: column_lines(&layout, columns * 8),
+            lines: Lines::new(&layout, columns * 8),
+            runs: KeptRuns::new(),
             stride: Self::part_stride(&schema, part, extras),
             arena: arena.clone(),
             dense: OnceLock::new(),
@@ -364,9 +384,19 @@ impl<M: Machine> Shape<M> {
     /// the record's start. Lines behind the first 64 are left out.
     #[inline(always)]
     pub fn lines_of(&self, columns: ColumnSet) -> u64 {
+        if columns.only().is_none()
+            && let Some(runs) = self.runs_of(columns)
+        {
+            return runs.lines();
+        }
         // Columns that were added to the table are in another one.
-        let columns = columns.and(self.layout.all());
-        columns.iter().fold(self.front_lines, |all, column| all | self.column_lines[column])
+        self.lines.of(columns.and(self.layout.all()))
+    }
+
+    /// Returns how `columns` lie in a record. None if too many sets of columns are used, so that not all of them are kept.
+    #[inline(always)]
+    pub fn runs_of(&self, columns: ColumnSet) -> Option<&ColumnRuns> {
+        self.runs.of(&self.layout, &self.lines, columns)
     }
 
     /// Returns the layout of the columns in a record.

@@ -155,8 +155,10 @@ pub struct Column {
 }
 
 impl Column {
-    /// Largest length of values that lie in the record itself although their length varies, in bytes.
-    pub const SHORT_BYTES: usize = 23;
+    /// Largest length of values that lie in the record itself although their length varies, in bytes. The record then has
+    /// room for the longest value: at most a line, which is what a value outside the record takes too, and the
+    /// reader saves a miss.
+    pub const SHORT_BYTES: usize = 63;
 
     /// Returns a column `name` of type `kind`, in which every row has a value.
     pub fn new(name: impl Into<String>, kind: ColumnType) -> Column {
@@ -195,8 +197,9 @@ mod tests {
         assert_eq!(of(ColumnType::U64).nullable().held_bytes(), 9);
         assert_eq!(of(ColumnType::Bool).nullable().held_bytes(), 2);
         assert_eq!(of(ColumnType::TextUpTo(23)).held_bytes(), 24);
+        assert_eq!(of(ColumnType::TextUpTo(63)).held_bytes(), 64);
         assert_eq!(of(ColumnType::TextUpTo(23)).nullable().held_bytes(), 24);
-        assert_eq!(of(ColumnType::TextUpTo(24)).held_bytes(), 8);
+        assert_eq!(of(ColumnType::TextUpTo(64)).held_bytes(), 8);
         assert!(of(ColumnType::VarBytes).is_apart() && !of(ColumnType::Bytes(500)).is_apart());
     }
 }

@@ -8,6 +8,7 @@ use crate::{ColumnSet, NULL_LENGTH, RowLayout, layout::Form};
 const LENGTH_BYTES: usize = 4;
 
 /// Appends a value of variable length in packed form. `None` is NULL.
+#[inline]
 pub fn push_variable(out: &mut Vec<u8>, value: Option<&[u8]>) {
     let length = value.map_or(NULL_LENGTH, |value| value.len() as u32);
     out.extend_from_slice(&length.to_le_bytes());
@@ -15,11 +16,20 @@ pub fn push_variable(out: &mut Vec<u8>, value: Option<&[u8]>) {
 }
 
 /// Returns the value of variable length at the front of `packed`, `None` for NULL.
+#[inline]
 pub fn variable(packed: &[u8]) -> Option<&[u8]> {
     take_variable(&mut &*packed)
 }
 
+/// Returns the value of variable length at the front of `packed`, `None` for NULL, and what lies behind it.
+#[inline]
+pub fn split_variable(packed: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let mut rest = packed;
+    (take_variable(&mut rest), rest)
+}
+
 /// Removes a value of variable length from the front of `rest`.
+#[inline]
 fn take_variable<'v>(rest: &mut &'v [u8]) -> Option<&'v [u8]> {
     let (length, behind) = rest.split_first_chunk::<LENGTH_BYTES>().expect("a packed length");
     *rest = behind;
@@ -65,6 +75,80 @@ impl<'v> Iterator for Fields<'_, 'v> {
         };
         Some((column, value))
     }
+}
+
+/// A value of variable length in the held form of some columns.
+#[derive(Clone, Copy, Debug)]
+struct VariableValue {
+    /// Its first byte.
+    start: usize,
+    /// The first byte behind it.
+    end: usize,
+    form: Form,
+}
+
+/// The way in which some columns of a table are packed ([`RowLayout::packing`]).
+#[derive(Clone, Debug)]
+pub struct Packing {
+    held_bytes: usize,
+    variable: Box<[VariableValue]>,
+}
+
+impl Packing {
+    /// Returns the bytes of the columns in held form.
+    #[inline(always)]
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Does the same as [`RowLayout::pack`].
+    #[inline]
+    pub fn pack(&self, held: &[u8], out: &mut Vec<u8>, read: impl FnMut(u64, &mut Vec<u8>)) {
+        pack(self.variable.iter().copied(), &held[..self.held_bytes], out, read);
+    }
+}
+
+/// Appends `held` to `out` in packed form. `variable` are its values of variable length, in order.
+#[inline(always)]
+fn pack(
+    variable: impl Iterator<Item = VariableValue>,
+    held: &[u8],
+    out: &mut Vec<u8>,
+    mut read: impl FnMut(u64, &mut Vec<u8>),
+) {
+    // Values of fixed length that follow one another are copied together. They end where the next other one starts.
+    let mut copied = 0;
+    for VariableValue { start, end, form } in variable {
+        out.extend_from_slice(&held[copied..start]);
+        copied = end;
+        let value = &held[start..end];
+        match form {
+            Form::Fixed | Form::Nullable => {}
+            Form::Short(nullable) => {
+                let (length, value) = value.split_at(1);
+                match usize::from(length[0]) {
+                    0 if nullable => push_variable(out, None),
+                    length => {
+                        let length = length.saturating_sub(1).min(value.len());
+                        push_variable(out, Some(&value[..length]));
+                    }
+                }
+            }
+            Form::Apart(nullable) => {
+                let word = u64::from_le_bytes(value.try_into().expect("a word"));
+                if word == 0 {
+                    push_variable(out, if nullable { None } else { Some(&[]) });
+                    continue;
+                }
+                let front = out.len();
+                out.extend_from_slice(&[0; LENGTH_BYTES]);
+                read(word, out);
+                let length = (out.len() - front - LENGTH_BYTES) as u32;
+                out[front..front + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+            }
+        }
+    }
+    out.extend_from_slice(&held[copied..]);
 }
 
 impl RowLayout {
@@ -185,46 +269,30 @@ impl RowLayout {
         columns: ColumnSet,
         held: &[u8],
         out: &mut Vec<u8>,
-        mut read: impl FnMut(u64, &mut Vec<u8>),
+        read: impl FnMut(u64, &mut Vec<u8>),
     ) {
-        // Values of fixed length that follow one another are copied together, from `copied` to `at`.
-        let (mut copied, mut at) = (0, 0);
-        for column in columns.iter() {
-            let (form, end) = (self.form(column), at + self.span(column).bytes as usize);
-            if matches!(form, Form::Fixed | Form::Nullable) {
-                at = end;
-                continue;
-            }
-            out.extend_from_slice(&held[copied..at]);
-            let value = &held[at..end];
-            (copied, at) = (end, end);
-            match form {
-                Form::Fixed | Form::Nullable => {}
-                Form::Short(nullable) => {
-                    let (length, value) = value.split_at(1);
-                    match usize::from(length[0]) {
-                        0 if nullable => push_variable(out, None),
-                        length => {
-                            let length = length.saturating_sub(1).min(value.len());
-                            push_variable(out, Some(&value[..length]));
-                        }
-                    }
-                }
-                Form::Apart(nullable) => {
-                    let word = u64::from_le_bytes(value.try_into().expect("a word"));
-                    if word == 0 {
-                        push_variable(out, if nullable { None } else { Some(&[]) });
-                        continue;
-                    }
-                    let front = out.len();
-                    out.extend_from_slice(&[0; LENGTH_BYTES]);
-                    read(word, out);
-                    let length = (out.len() - front - LENGTH_BYTES) as u32;
-                    out[front..front + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
-                }
-            }
-        }
-        out.extend_from_slice(&held[copied..at]);
+        let held = &held[..self.held_bytes(columns)];
+        pack(self.values_of_variable_length(columns), held, out, read);
+    }
+
+    /// Returns how `columns` are packed, for callers that pack the same columns of many rows.
+    pub fn packing(&self, columns: ColumnSet) -> Packing {
+        let variable = self.values_of_variable_length(columns).collect();
+        Packing { held_bytes: self.held_bytes(columns), variable }
+    }
+
+    /// Returns the places of the values of variable length in the held form of `columns`.
+    fn values_of_variable_length(
+        &self,
+        columns: ColumnSet,
+    ) -> impl Iterator<Item = VariableValue> + '_ {
+        let mut end = 0;
+        columns.iter().filter_map(move |column| {
+            let (start, form) = (end, self.form(column));
+            end += self.span(column).bytes as usize;
+            let is_variable = matches!(form, Form::Short(_) | Form::Apart(_));
+            is_variable.then_some(VariableValue { start, end, form })
+        })
     }
 
     /// Returns the words that name values outside the record, in `columns` of `held`.
@@ -254,7 +322,7 @@ mod tests {
             Column::new("id", ColumnType::U64),
             Column::new("room", ColumnType::U16).nullable(),
             Column::new("name", ColumnType::TextUpTo(10)),
-            Column::new("nick", ColumnType::TextUpTo(23)).nullable(),
+            Column::new("nick", ColumnType::TextUpTo(63)).nullable(),
             Column::new("story", ColumnType::Text),
             Column::new("photo", ColumnType::VarBytes).nullable(),
         ];
@@ -272,8 +340,13 @@ mod tests {
         assert_eq!(held.len(), layout.held_bytes(columns));
         let words: Vec<u64> = layout.references(columns, &held).collect();
         assert_eq!(words.len(), stored.len());
-        let mut back = Vec::new();
-        layout.pack(columns, &held, &mut back, |word, out| out.extend(&stored[word as usize - 1]));
+        let (mut back, mut again) = (Vec::new(), Vec::new());
+        let read = |word, out: &mut Vec<u8>| out.extend(&stored[word as usize - 1]);
+        layout.pack(columns, &held, &mut back, read);
+        let packing = layout.packing(columns);
+        assert_eq!(packing.held_bytes(), held.len());
+        packing.pack(&held, &mut again, read);
+        assert_eq!(again, back);
         back
     }
 
@@ -284,7 +357,7 @@ mod tests {
         let rows: [[Option<&[u8]>; 6]; 3] = [
             [Some(&[1; 8]), None, Some(b""), None, Some(b""), None],
             [Some(&[2; 8]), Some(&[3, 0]), Some(b"a name"), Some(b""), Some(&long), Some(b"")],
-            [Some(&[0; 8]), Some(&[0, 0]), Some(&[9; 10]), Some(&[9; 23]), Some(b"x"), Some(&long)],
+            [Some(&[0; 8]), Some(&[0, 0]), Some(&[9; 10]), Some(&[9; 63]), Some(b"x"), Some(&long)],
         ];
         for row in rows {
             let mut packed = Vec::new();

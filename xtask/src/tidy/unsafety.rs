@@ -14,6 +14,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/mailbox.rs", "a slot belongs to whom its word says"),
     ("crates/machine/src/native.rs", "prefetching"),
     ("crates/machine/src/native/copies.rs", "vector instructions on words"),
+    ("crates/harness/benches/limit.rs", "a loop over plain memory"),
     (
         "crates/machine/src/native/barrier.rs",
         "an instruction, and a system call that takes numbers",

@@ -1,6 +1,6 @@
 //! Accesses to rows by their keys.
 
-use super::{CHANGE, Rows, Sited, Work, added};
+use super::{CHANGE, INSERTION, Rows, Sited, Work, added};
 use crate::site::NextAccess;
 use machine::{Category, Core, Machine};
 use protocols::Change;
@@ -25,8 +25,11 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
             return Ok(found);
         }
-        let (record, _) =
-            self.locate(table, key, Some(NextAccess { columns, intent, reads: true }))?;
+        let (record, _) = self.locate(
+            table,
+            key,
+            Some(NextAccess { columns, intent, reads: true, absent: false }),
+        )?;
         let layout = record.record.table().row_layout();
         if layout.variable().intersects(columns) {
             panic!(
@@ -56,7 +59,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let (record, _) = self.locate(
             table,
             key,
-            Some(NextAccess { columns, intent: Intent::Update, reads: false }),
+            Some(NextAccess { columns, intent: Intent::Update, reads: false, absent: false }),
         )?;
         self.with_held(record, (columns, values), |work, values| {
             work.write_row(record, Change { columns, values, state: None })
@@ -76,7 +79,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let (record, _) = self.locate(
             table,
             key,
-            Some(NextAccess { columns, intent: Intent::Update, reads: false }),
+            Some(NextAccess { columns, intent: Intent::Update, reads: false, absent: false }),
         )?;
         self.add_to_row(record, columns, deltas)
     }
@@ -105,7 +108,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     pub fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
         self.check_constant(table, ColumnSet::is_empty)?;
         self.rows.refused_by = None;
-        let (record, found) = self.locate(table, key, Some(CHANGE))?;
+        let (record, found) = self.locate(table, key, Some(INSERTION))?;
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
         if head.state.is_present() {
             return Ok(false);

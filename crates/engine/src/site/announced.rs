@@ -107,7 +107,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             None if !M::MODELLED => self.prefetch_whole(home, rows),
             _ => self.prefetch_parts(home, rows),
         }
-        if home.indirect_columns().intersects(columns) {
+        if home.row_layout().apart().intersects(columns) {
             self.prefetch_values(home, rows);
         }
         core.switch_fiber();
@@ -117,7 +117,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     #[inline(always)]
     fn prefetch_whole(&mut self, home: &'s Table<M>, rows: &[(u64, ColumnSet)]) {
         let core = self.data.core;
-        if home.indirect_columns().intersects(rows[0].1) {
+        if home.row_layout().apart().intersects(rows[0].1) {
             // Values outside records are mostly announced after the columns beside them, so the records are known.
             for (key, columns) in rows {
                 let known = self.announced.get(home, *key);

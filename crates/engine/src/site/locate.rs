@@ -9,13 +9,14 @@ use storage::{Found, Record, Sought, Table};
 use txn::{Abort, AbortReason, Key, KeyRange, TableId};
 
 impl<'s, M: Machine> SiteData<'s, M> {
-    /// Implements [`Site::locate`](super::Site::locate).
+    /// Implements [`Site::locate`](super::Site::locate). `absent` is set if the row is most likely absent.
     pub fn locate(
         &mut self,
         protocol: &mut dyn SessionProtocol<'s, M>,
         announced: &Announced<'s, M>,
         table: TableId,
         key: Key<'_>,
+        absent: bool,
     ) -> Result<Located<'s, M>, Abort> {
         let home = self.table(table);
         match key {
@@ -23,7 +24,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 protocol.approach(home.schema(), KeyRange::one(number))?;
                 self.core.account(Category::Index);
                 match home.is_ordered() {
-                    true => self.locate_in_order(protocol, home, number),
+                    true => self.locate_in_order(protocol, home, number, absent),
                     false => match announced.find(self.core, home, number) {
                         Some(record) => {
                             Ok(Located { record, name: Name::Number(number), made: false })
@@ -35,7 +36,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
             Key::Bytes(bytes) => {
                 self.core.account(Category::Index);
                 match home.orders_bytes() {
-                    true => self.locate_bytes_in_order(protocol, home, bytes),
+                    true => self.locate_bytes_in_order(protocol, home, bytes, absent),
                     false => self.locate_bytes(protocol, home, bytes),
                 }
             }
@@ -88,13 +89,14 @@ impl<'s, M: Machine> SiteData<'s, M> {
         protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: &[u8],
+        absent: bool,
     ) -> Result<Located<'s, M>, Abort> {
         if protocol.locks_partitions() {
             let digest = home.digest(self.core, key);
             self.approach_digest(protocol, home, digest)?;
         }
         let key = home.byte_key(self.core, key);
-        self.locate_in_order(protocol, home, key)
+        self.locate_in_order(protocol, home, key, absent)
     }
 
     /// Announces the partition of a byte key to the protocol. Partitions of byte keys depend on their digests.

@@ -53,6 +53,8 @@ pub(crate) struct NextAccess {
     pub intent: Intent,
     /// Set if the access reads the columns.
     pub reads: bool,
+    /// Set if the row is most likely absent, as before an insertion. The look-up then saves itself a search.
+    pub absent: bool,
 }
 
 /// The operations that one owner of data executes for one transaction. After an error the transaction cannot commit, and
@@ -419,20 +421,20 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if home.unfetchable_columns().intersects(columns) {
             return Ok(None);
         }
+        let Some(runs) = home.shape().runs_of(columns) else { return Ok(None) };
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
-        let layout = home.row_layout();
-        let (held, bytes) = (&mut self.held, layout.held_bytes(columns));
-        if held.len() < bytes {
-            held.resize(bytes, 0);
+        let (packing, held) = (runs.packing(), &mut self.held);
+        if held.len() < packing.held_bytes() {
+            held.resize(packing.held_bytes(), 0);
         }
-        let held = &mut held[..bytes];
+        let held = &mut held[..packing.held_bytes()];
         // SAFETY: the record was found in the owner's store.
         let read = unsafe { self.protocol.read_directly(record, columns, intent, held) };
         let found = presence(read)?;
         out.clear();
         if found {
             let (core, values) = (self.data.core, self.data.store.values());
-            layout.pack(columns, held, out, |word, out| values.load(core, word, out));
+            packing.pack(held, out, |word, out| values.load(core, word, out));
         }
         Ok(Some(found))
     }
@@ -447,10 +449,15 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         match self.data.table(table).has_plain_inserts() {
             true => self
                 .data
-                .locate(&mut self.protocol, &self.announced, table, Key::Number(key))
+                .locate(&mut self.protocol, &self.announced, table, Key::Number(key), true)
                 .map(Some),
             false => Ok(None),
         }
+    }
+
+    /// Stands for the storing of a value outside a record whose table has none.
+    fn no_value_outside(_: &[u8]) -> Result<u64, std::convert::Infallible> {
+        unreachable!("plain inserts store no values outside records")
     }
 
     /// Inserts the packed row `row` in a record that [`LocalSite::locate_number`] has returned. Returns false if the record has a row.
@@ -463,8 +470,14 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if presence(read)? {
             return Ok(false);
         }
-        let columns = record.table().row_layout().all();
-        let change = Change { columns, values: row, state: Some(RowState::PRESENT) };
+        let layout = record.table().layout();
+        let (columns, mut values) = (layout.all(), row);
+        if !layout.variable().is_empty() {
+            self.held.clear();
+            let Ok(()) = layout.hold(columns, row, &mut self.held, Self::no_value_outside);
+            values = &self.held;
+        }
+        let change = Change { columns, values, state: Some(RowState::PRESENT) };
         // SAFETY: as above.
         unsafe { self.protocol.write_directly(record, change) }
     }
@@ -605,9 +618,10 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         &mut self,
         table: TableId,
         key: Key<'_>,
-        _: Option<NextAccess>,
+        next: Option<NextAccess>,
     ) -> Result<Located<'s, M>, Abort> {
-        self.data.locate(&mut self.protocol, &self.announced, table, key)
+        let absent = next.is_some_and(|next| next.absent);
+        self.data.locate(&mut self.protocol, &self.announced, table, key, absent)
     }
 
     fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {

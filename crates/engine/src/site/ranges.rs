@@ -34,16 +34,18 @@ impl NamedKey for ByteKey {
 
 impl<'s, M: Machine> SiteData<'s, M> {
     /// Returns the record of `key`. Makes it if there is none, after the protocol has permitted that in the
-    /// key's range.
+    /// key's range. If the row is most likely `absent`, the leaf that the session has kept is not searched first.
     pub(super) fn locate_in_order<K: NamedKey>(
         &mut self,
         protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: K,
+        absent: bool,
     ) -> Result<Located<'s, M>, Abort> {
         let core = self.core;
         loop {
             let sought = match self.kept_leaf(home) {
+                Some(leaf) if absent => home.seek_absent_from(core, leaf, key),
                 Some(leaf) => home.seek_from(core, leaf, key),
                 None => home.seek(core, key),
             };

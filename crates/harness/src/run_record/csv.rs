@@ -61,6 +61,7 @@ impl Columns {
         cells.put("wall_s", shown(r.wall_s));
         cells.put("simulated_s", shown(r.simulated_s));
         cells.lines_moved(r);
+        cells.put("page_faults_per_txn", shown(r.page_faults_per_txn));
         cells.put("interrupted", r.interrupted.to_string());
         cells.options("workload_options", &self.workload, &r.workload_options);
         cells.options("protocol_options", &self.protocol, &r.protocol_options);

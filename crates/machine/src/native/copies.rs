@@ -39,6 +39,10 @@ fn words_out(words: &[Word], into: &mut [u8]) {
 /// because a column owns its last word as a whole.
 #[inline(always)]
 pub(super) fn copy_in(words: &[Word], from: &[u8]) {
+    if let Ok(bytes) = <&[u8; 8]>::try_from(from) {
+        // Most columns are numbers.
+        return words[0].poke(u64::from_le_bytes(*bytes));
+    }
     let done = if from.len() >= ROUND { rounds::copy_in(words, from) } else { 0 };
     let (chunks, rest) = from[done..].as_chunks::<8>();
     let (whole, last) = words[done / 8..].split_at(chunks.len());

@@ -49,9 +49,15 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         if self.filter[word] & bit == 0 {
             return None;
         }
-        self.search(record, hash)
+        // A transaction often writes the record that it has just read.
+        let last = self.entries.len().wrapping_sub(1);
+        match self.entries.get(last) {
+            Some((record_there, _)) if record_there.identity() == record.identity() => Some(last),
+            _ => self.search(record, hash),
+        }
     }
 
+    #[inline(never)]
     fn search(&self, record: &RecordRef<'s, M, C>, hash: u64) -> Option<usize> {
         let identity = record.identity();
         if self.slots.is_empty() {
@@ -106,9 +112,14 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         }
     }
 
-    /// Sorts by record name: table, then offset. Locks are acquired in this order at commit.
+    /// Sorts in the order in which locks are acquired at commit, which is the same for all sessions: by record name, that is table
+    /// and offset, or natively by address.
     pub fn sort(&mut self) {
-        self.entries.sort_unstable_by_key(|(record, _)| record.name());
+        match M::MODELLED {
+            true => self.entries.sort_unstable_by_key(|(record, _)| record.name()),
+            // All sessions see a record at the same address, so addresses are an order too. A name would be computed from them.
+            false => self.entries.sort_unstable_by_key(|(record, _)| record.identity()),
+        }
         if !self.slots.is_empty() {
             self.rehash();
         }

@@ -240,11 +240,17 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
 
     /// Returns the digest of the row that the write at `at` will leave, for the recorded history.
     /// Called with the record protected and before the write is installed.
+    #[inline]
     pub fn left_by(&self, at: usize) -> Digest {
-        let (record, pending) = self.records.get(at);
-        if !record.table().keeps_digests() {
-            return Digest::UNKNOWN;
+        match self.records.get(at).0.table().keeps_digests() {
+            true => self.digest_left_by(at),
+            false => Digest::UNKNOWN,
         }
+    }
+
+    #[inline(never)]
+    fn digest_left_by(&self, at: usize) -> Digest {
+        let (record, pending) = self.records.get(at);
         let (layout, mut row) = (record.table().layout(), record.kept_row());
         let values = (pending.columns, &self.values[pending.start..]);
         layout.scatter(values, layout.all(), &mut row);
@@ -324,11 +330,10 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
 
     /// Writes the row's columns and state as `version`, without a report to a log. Called with the
     /// record protected.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, core: &M::Core, at: usize, version: Version) {
         let (record, pending) = self.records.get(at);
-        let bytes = record.table().layout().held_bytes(pending.columns);
-        let values = &self.values[pending.start..pending.start + bytes];
+        let values = &self.values[pending.start..];
         record.install(core, pending.columns, values, pending.state, version);
     }
 
@@ -343,14 +348,13 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         slot: &RecordRef<'s, M, C>,
         version: Version,
     ) -> Option<ColumnSet> {
-        let (record, pending) = self.records.get(at);
+        let (_, pending) = self.records.get(at);
         let state = pending.state.unwrap_or(below);
         let undone = below == RowState::ABSENT && state == RowState::ABSENT;
         if undone || (pending.columns.is_empty() && pending.state.is_none()) {
             return None;
         }
-        let bytes = record.table().layout().held_bytes(pending.columns);
-        let values = &self.values[pending.start..pending.start + bytes];
+        let values = &self.values[pending.start..];
         slot.install(core, pending.columns, values, Some(state), version);
         Some(pending.columns)
     }

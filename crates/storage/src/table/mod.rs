@@ -181,7 +181,9 @@ impl<M: Machine> Table<M> {
         let involved_columns = special_columns.with(shape.schema().constant);
         let plain_inserts = whole_rows
             && shape.schema().indexes.is_empty()
-            && involved_columns.and(shape.row_layout().all()).is_empty();
+            && shape.schema().constant.is_empty()
+            && shape.row_layout().apart().is_empty()
+            && unfetchable_columns.and(shape.row_layout().all()).is_empty();
         Ok(Table {
             index,
             shape,
@@ -300,7 +302,7 @@ impl<M: Machine> Table<M> {
     }
 
     /// Returns true if an insert of a row is a look-up, a read and a write of one record: keys are numbers, each row is one
-    /// record whose columns have fixed lengths, there are no secondary indexes, no constant columns and no added ones, and
+    /// record that holds all of its values, there are no secondary indexes, no constant columns and no added ones, and
     /// no access is special.
     #[inline(always)]
     pub fn has_plain_inserts(&self) -> bool {

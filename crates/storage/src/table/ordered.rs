@@ -144,6 +144,22 @@ impl<M: Machine> Table<M> {
         }
     }
 
+    /// Returns the leaf to which `key` belongs, or its record. `near` is as in [`Table::seek_from`]. The key is most likely absent: if
+    /// it belongs to `near`, this leaf is returned without a search in it.
+    #[inline]
+    pub fn seek_absent_from<K: OrderedKey>(
+        &self,
+        core: &M::Core,
+        near: Leaf<'_, M>,
+        key: K,
+    ) -> Sought<'_, M> {
+        let rows = self.ordered::<K>();
+        match rows.tree.is_leaf_of(core, near.offset, key) {
+            true => Sought::Absent(rows.leaf(near.offset)),
+            false => self.seek(core, key),
+        }
+    }
+
     /// Returns the leaf to which `key` belongs.
     pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M> {
         let rows = self.ordered::<K>();

@@ -7,7 +7,7 @@ use super::columns::{customer, district, item, line, stock, warehouse};
 use super::draw::Line;
 use super::keys::Place;
 use super::row::{Row, amount, fetch, packed, put, word};
-use txn::{Abort, Access, ColumnSet, Intent, TableId, variable};
+use txn::{Abort, Access, ColumnSet, Intent, TableId, split_variable, variable};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
 const WHOLE: i64 = 10_000;
@@ -175,10 +175,11 @@ impl Desk {
         let found = self.buffers.find(access, (ITEM, item), (part, texts), Intent::Read)?;
         // The item number can be unused (clause 2.4.2.3).
         let row = found.ok_or_else(Abort::user)?;
-        let layout = self.layouts.of(ITEM);
-        let data = || layout.field(texts, &row[part.bytes..], item::DATA);
-        let is_branded =
-            self.options.full_schema() && data().is_some_and(|data| self.original.is_in(data));
+        let mut is_branded = false;
+        if self.options.full_schema() {
+            let (_, data) = split_variable(&row[part.bytes..]);
+            is_branded = variable(data).is_some_and(|data| self.original.is_in(data));
+        }
         self.digest.add(row);
         Ok((amount(row, 0), is_branded))
     }
