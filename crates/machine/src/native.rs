@@ -542,13 +542,17 @@ mod tests {
     #[test]
     fn copies_keep_bytes_whatever_their_number() {
         let core = machine().core(0);
-        for length in 0..40usize {
-            let words: Vec<Word> = (0..5).map(|_| Word::new(u64::MAX)).collect();
+        for length in 0..200usize {
+            let words: Vec<Word> = (0..26).map(|_| Word::new(u64::MAX)).collect();
             let from: Vec<u8> = (0..length as u8).collect();
-            core.copy_in(&(), 0, &words[..length.div_ceil(8)], &from);
+            let (inside, behind) = words.split_at(length.div_ceil(8));
+            core.copy_in(&(), 0, inside, &from);
             let mut into = vec![0; length];
-            core.copy_out(&(), 0, &words[..length.div_ceil(8)], &mut into);
+            core.copy_out(&(), 0, inside, &mut into);
             assert_eq!(into, from);
+            assert!(behind.iter().all(|word| word.peek() == u64::MAX));
+            let last = inside.last().map_or(0, Word::peek);
+            assert!(length % 8 == 0 || last >> (8 * (length % 8)) == 0, "zeros fill the word");
         }
     }
 

@@ -101,11 +101,52 @@ impl Packing {
         self.held_bytes
     }
 
+    /// Does the same as [`RowLayout::hold`].
+    #[inline]
+    pub fn hold<E>(
+        &self,
+        packed: &[u8],
+        out: &mut Vec<u8>,
+        keep: impl FnMut(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), E> {
+        hold(self.variable.iter().copied(), self.held_bytes, packed, out, keep)
+    }
+
     /// Does the same as [`RowLayout::pack`].
     #[inline]
     pub fn pack(&self, held: &[u8], out: &mut Vec<u8>, read: impl FnMut(u64, &mut Vec<u8>)) {
         pack(self.variable.iter().copied(), &held[..self.held_bytes], out, read);
     }
+}
+
+/// Appends `packed` to `out` in held form, which has `held_bytes` bytes. `variable` are its values of variable length, in order.
+#[inline(always)]
+fn hold<E>(
+    variable: impl Iterator<Item = VariableValue>,
+    held_bytes: usize,
+    packed: &[u8],
+    out: &mut Vec<u8>,
+    mut keep: impl FnMut(&[u8]) -> Result<u64, E>,
+) -> Result<(), E> {
+    let (front, mut rest) = (out.len(), packed);
+    for VariableValue { start, end, form } in variable {
+        // Values of fixed length that follow one another are copied together.
+        out.extend_from_slice(take(&mut rest, front + start - out.len()));
+        let value = take_variable(&mut rest);
+        if matches!(form, Form::Apart(_)) {
+            let word = value.map_or(Ok(0), &mut keep)?;
+            out.extend_from_slice(&word.to_le_bytes());
+            continue;
+        }
+        let longest = end - start - 1;
+        let value_bytes = value.unwrap_or(&[]);
+        assert!(value_bytes.len() <= longest, "a value fits its column, which has {longest} bytes");
+        out.push(value.map_or(0, |value| value.len() as u8 + 1));
+        out.extend_from_slice(value_bytes);
+        out.resize(front + end, 0);
+    }
+    out.extend_from_slice(take(&mut rest, front + held_bytes - out.len()));
+    Ok(())
 }
 
 /// Appends `held` to `out` in packed form. `variable` are its values of variable length, in order.
@@ -240,25 +281,10 @@ impl RowLayout {
         columns: ColumnSet,
         packed: &[u8],
         out: &mut Vec<u8>,
-        mut keep: impl FnMut(&[u8]) -> Result<u64, E>,
+        keep: impl FnMut(&[u8]) -> Result<u64, E>,
     ) -> Result<(), E> {
-        for (column, value) in self.fields(columns, packed) {
-            let end = out.len() + self.span(column).bytes as usize;
-            match self.form(column) {
-                Form::Fixed => {}
-                Form::Nullable => out.push(value.is_some().into()),
-                Form::Short(_) => out.push(value.map_or(0, |value| value.len() as u8 + 1)),
-                Form::Apart(_) => {
-                    let word = value.map_or(Ok(0), &mut keep)?;
-                    out.extend_from_slice(&word.to_le_bytes());
-                    continue;
-                }
-            }
-            out.extend_from_slice(value.unwrap_or(&[]));
-            assert!(out.len() <= end, "a value fits its column, number {column}");
-            out.resize(end, 0);
-        }
-        Ok(())
+        let held_bytes = self.held_bytes(columns);
+        hold(self.values_of_variable_length(columns), held_bytes, packed, out, keep)
     }
 
     /// Appends `columns` of `held` to `out` in packed form. `read` appends the value that a word names.
@@ -344,6 +370,13 @@ mod tests {
         let read = |word, out: &mut Vec<u8>| out.extend(&stored[word as usize - 1]);
         layout.pack(columns, &held, &mut back, read);
         let packing = layout.packing(columns);
+        let (mut held_again, mut number) = (Vec::new(), 0);
+        let keep = |_: &[u8]| {
+            number += 1;
+            Ok::<u64, Infallible>(number)
+        };
+        let Ok(()) = packing.hold(packed, &mut held_again, keep);
+        assert_eq!(held_again, held);
         assert_eq!(packing.held_bytes(), held.len());
         packing.pack(&held, &mut again, read);
         assert_eq!(again, back);

@@ -227,7 +227,7 @@ struct SiteData<'s, M: Machine> {
     spaces: Vec<Option<Space>>,
     /// The session's slots for values outside records.
     value_space: ValueSpace,
-    /// The leaf in which the session has last made a record of each table in key order, by table number.
+    /// Leaves in which the session has last made records of tables in key order, by their places ([`ranges`]).
     kept_leaves: Vec<Option<Leaf<'s, M>>>,
 }
 
@@ -474,7 +474,11 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let (columns, mut values) = (layout.all(), row);
         if !layout.variable().is_empty() {
             self.held.clear();
-            let Ok(()) = layout.hold(columns, row, &mut self.held, Self::no_value_outside);
+            let (held, none) = (&mut self.held, Self::no_value_outside);
+            let Ok(()) = match record.table().runs_of(columns) {
+                Some(runs) => runs.packing().hold(row, held, none),
+                None => layout.hold(columns, row, held, none),
+            };
             values = &self.held;
         }
         let change = Change { columns, values, state: Some(RowState::PRESENT) };
