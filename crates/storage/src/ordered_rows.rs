@@ -170,8 +170,8 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
 
 /// Outcome of a look-up in an ordered table.
 pub enum Sought<'s, M: Machine> {
-    /// The key has a record.
-    Found(Record<'s, M>),
+    /// The key has a record, in this leaf.
+    Found(Record<'s, M>, Leaf<'s, M>),
     /// The key has no record, and it belongs to this leaf.
     Absent(Leaf<'s, M>),
 }

@@ -117,7 +117,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         match name {
             Name::Number(number) => home.find(core, *number),
             Name::Bytes(key) => match home.seek(core, **key) {
-                Sought::Found(record) => Some(record),
+                Sought::Found(record, _) => Some(record),
                 Sought::Absent(_) => None,
             },
         }

@@ -227,7 +227,7 @@ struct SiteData<'s, M: Machine> {
     spaces: Vec<Option<Space>>,
     /// The session's slots for values outside records.
     value_space: ValueSpace,
-    /// Leaves in which the session has last made records of tables in key order, by their places ([`ranges`]).
+    /// Leaves in which the session has last found or made records of tables in key order, by their places ([`ranges`]).
     kept_leaves: Vec<Option<Leaf<'s, M>>>,
 }
 
@@ -381,6 +381,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let core = self.data.core;
         Ok(match self.announced.find(core, home, key) {
             Some(record) => Some(record),
+            None if home.is_ordered() => self.data.find_in_order(home, key),
             None => home.find(core, key),
         })
     }

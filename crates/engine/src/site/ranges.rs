@@ -63,7 +63,8 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 None => home.seek(core, key),
             };
             let leaf = match sought {
-                Sought::Found(record) => {
+                Sought::Found(record, leaf) => {
+                    self.keep_leaf(place, leaf);
                     return Ok(Located { record, name: key.name(), made: false });
                 }
                 Sought::Absent(leaf) => leaf,
@@ -95,7 +96,21 @@ impl<'s, M: Machine> SiteData<'s, M> {
         }
     }
 
-    /// Returns the leaf in which the session has last made a record that belongs to this place. None on machines that charge for
+    /// Returns the record of `key`, if there is one. Begins at the leaf that the session has kept. It is
+    /// apart from its callers, which mostly use other tables.
+    #[inline(never)]
+    pub(super) fn find_in_order(&mut self, home: &'s Table<M>, key: u64) -> Option<Record<'s, M>> {
+        let place = place_of_leaf(home.id(), key);
+        let sought = match self.kept_leaf(place) {
+            Some(leaf) => home.seek_from(self.core, leaf, key),
+            None => home.seek(self.core, key),
+        };
+        let Sought::Found(record, leaf) = sought else { return None };
+        self.keep_leaf(place, leaf);
+        Some(record)
+    }
+
+    /// Returns the leaf in which the session has last found or made a record that belongs to this place. None on machines that charge for
     /// look-ups, so that a kept leaf does not hide what a descent costs.
     #[inline]
     fn kept_leaf(&self, place: usize) -> Option<Leaf<'s, M>> {
@@ -103,7 +118,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
         self.kept_leaves.get(place).copied().flatten().filter(|_| kept)
     }
 
-    /// Keeps the leaf in which the session is about to make a record.
+    /// Keeps the leaf in which the session has found a record, or is about to make one.
     #[inline]
     fn keep_leaf(&mut self, place: usize, leaf: Leaf<'s, M>) {
         if self.kept_leaves.len() <= place {

@@ -123,7 +123,7 @@ impl<M: Machine> Table<M> {
     pub fn seek<K: OrderedKey>(&self, core: &M::Core, key: K) -> Sought<'_, M> {
         let rows = self.ordered::<K>();
         match rows.tree.seek(core, key) {
-            (_, Some(offset)) => Sought::Found(self.record_at(offset)),
+            (leaf, Some(offset)) => Sought::Found(self.record_at(offset), rows.leaf(leaf)),
             (leaf, None) => Sought::Absent(rows.leaf(leaf)),
         }
     }
@@ -139,7 +139,7 @@ impl<M: Machine> Table<M> {
     ) -> Sought<'_, M> {
         let rows = self.ordered::<K>();
         match rows.tree.seek_from(core, near.offset, key) {
-            (_, Some(offset)) => Sought::Found(self.record_at(offset)),
+            (leaf, Some(offset)) => Sought::Found(self.record_at(offset), rows.leaf(leaf)),
             (leaf, None) => Sought::Absent(rows.leaf(leaf)),
         }
     }

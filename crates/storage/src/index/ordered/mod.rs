@@ -64,7 +64,7 @@
 //!
 //! # Kept leaves
 //!
-//! A session keeps the leaf in which it has last made a record of a table, and begins its next search there
+//! A session keeps the leaf in which it has last found or made a record of a table, and begins its next search there
 //! ([`OrderedIndex::seek_from`]). It may have kept the leaf for long, so the slot can be any node of the same tree by now,
 //! or none. Why the search is right nevertheless: a slot that is no node of the tree is obsolete. A new node loses
 //! this mark when it has its range and its entries, while the node from which they came is latched, and nothing can
