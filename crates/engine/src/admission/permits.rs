@@ -1,0 +1,366 @@
+//! Permits to run a transaction, granted in the order of requests within groups of sessions.
+//!
+//! Sources: Reed and Kanodia, "Synchronization with Eventcounts and Sequencers", CACM 1979 (tickets and counts); Anderson,
+//! "The Performance of Spin Lock Alternatives", IEEE TPDS 1990 (each waiter has a line of its own).
+//!
+//! **Groups.** One queue for all sessions would be a hot spot. So sessions with consecutive numbers, which are on cores
+//! near each other, form groups of up to 256. The limit is divided evenly among the groups. The share of a group is its
+//! *capacity*, and it is at least 1, so the number of groups is the smallest limit that can be regulated to.
+//!
+//! **Grants in order.** A group counts the tickets that sessions have drawn, the tickets that are granted, and the permits
+//! that were released. The sum `released + capacity` is the number of tickets that may be granted:
+//!
+//! ```text
+//!   ticket    0 .................. released ............... granted ............... drawn
+//!             permits given back   admitted, or to be had    sessions that wait
+//!                                  at most `capacity`
+//! ```
+//!
+//! Invariant: a ticket is granted only while `granted < released + capacity`. All counts only grow. A lower capacity takes
+//! back nothing: no ticket is granted until enough permits were released. Who releases a permit grants as many tickets
+//! as it can, and so does who raises the capacity. If the two miss each other's change, a grant is late by one release,
+//! and there will be one: a capacity that was raised is at least 2, so another permit is out.
+//!
+//! A waiter waits on a line of its own (a slot). Tickets that are far apart share a slot, and a slot counts its
+//! grants. The waiter with the k-th ticket of a slot waits for the k-th grant. So it does not matter in which order
+//! two slow sessions report their grants.
+//!
+//! **Why an MCS latch for each permit is not enough.** With such a queue for each permit, a change of the limit would
+//! leave the waiters in the old queues, and those would be served beside the new ones: for as long as a queue is, twice as
+//! many transactions run as were asked for.
+//!
+//! **Grants without order.** If a running session can overtake one that does not run ([`machine::Core::overtakes`]), a
+//! permit that is granted to a sleeping session is unused until that session runs. There a group has a count of free
+//! permits, and the first session that comes takes one, as with latches ([`protocols::mechanisms::queue_latch`]). The
+//! count is negative while a lower capacity has not taken effect.
+
+use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
+use protocols::faults;
+
+/// Number of sessions that share a group's line, usually and where runs are miniatures.
+const SESSIONS_OF_GROUP: usize = 256;
+const SESSIONS_OF_MINIATURE: usize = 2;
+
+/// Counts of a group.
+#[repr(C, align(64))]
+struct Counts<M: Machine> {
+    line: M::Line,
+    /// Number of permits that may be out at the same time.
+    capacity: Word,
+    /// Number of tickets that sessions have drawn.
+    drawn: Word,
+    /// Number of tickets granted.
+    granted: Word,
+    /// Number of permits released.
+    released: Word,
+    /// Number of free permits in two's complement. Used instead of the counts above where grants have no order.
+    free: Word,
+}
+
+// SAFETY: `Counts` consists of a line and words, which are valid as zeros.
+unsafe impl<M: Machine> Zeroed for Counts<M> {}
+
+/// Number of grants of the tickets that share this slot.
+#[repr(C, align(64))]
+struct Slot<M: Machine> {
+    line: M::Line,
+    grants: Word,
+}
+
+// SAFETY: `Slot` consists of a line and a word, and both are valid as zeros.
+unsafe impl<M: Machine> Zeroed for Slot<M> {}
+
+/// Sessions that share permits.
+struct Group<M: Machine> {
+    counts: Shared<Counts<M>>,
+    slots: Vec<Shared<Slot<M>>>,
+}
+
+impl<M: Machine> Group<M> {
+    fn enter(&self, core: &M::Core) {
+        let Counts { line, drawn, granted, free, .. } = &*self.counts;
+        if core.overtakes() {
+            loop {
+                let left = core.wait_to_take(line, free, |free| free.cast_signed() <= 0);
+                if core.cas(line, free, left, left - 1).is_ok() {
+                    return;
+                }
+            }
+        }
+        let ticket = core.fetch_add(line, drawn, 1);
+        if ticket < core.load(line, granted) {
+            return;
+        }
+        let (slot, turn) = self.slot_of(ticket);
+        core.wait_while(&slot.line, &slot.grants, |grants| grants < turn);
+    }
+
+    /// Returns the slot of a ticket, and which of the slot's grants is the ticket's.
+    fn slot_of(&self, ticket: u64) -> (&Slot<M>, u64) {
+        let all = self.slots.len() as u64;
+        (&self.slots[(ticket % all) as usize], ticket / all + 1)
+    }
+
+    fn leave(&self, core: &M::Core) {
+        let Counts { line, released, free, .. } = &*self.counts;
+        if core.overtakes() {
+            core.fetch_add(line, free, 1);
+            return core.wake(line, free);
+        }
+        core.fetch_add(line, released, 1);
+        self.grant(core);
+    }
+
+    /// Grants all tickets that may be granted.
+    fn grant(&self, core: &M::Core) {
+        let Counts { line, capacity, granted, released, .. } = &*self.counts;
+        loop {
+            let ticket = core.load(line, granted);
+            let beyond = u64::from(core.is_planted(faults::PERMITS_BEYOND_THE_LIMIT));
+            let most = core.load(line, released) + core.load(line, capacity) + beyond;
+            if ticket >= most {
+                return;
+            }
+            if core.cas(line, granted, ticket, ticket + 1).is_ok() {
+                let (slot, _) = self.slot_of(ticket);
+                core.fetch_add(&slot.line, &slot.grants, 1);
+                core.wake(&slot.line, &slot.grants);
+            }
+        }
+    }
+
+    /// Sets the capacity. Only one core at a time calls this.
+    fn resize(&self, core: &M::Core, to: u64) {
+        let Counts { line, capacity, free, .. } = &*self.counts;
+        let from = core.load(line, capacity);
+        core.store(line, capacity, to);
+        if core.overtakes() {
+            core.fetch_add(line, free, to.wrapping_sub(from));
+            // Each call wakes one of those that wait to take a permit.
+            (from..to).for_each(|_| core.wake(line, free));
+            return;
+        }
+        // The capacity is visible before the permits are counted that were released.
+        core.fence();
+        self.grant(core);
+    }
+
+    /// Returns the number of permits that could be had at once.
+    fn spare(&self, core: &M::Core) -> u64 {
+        let Counts { line, drawn, granted, free, .. } = &*self.counts;
+        if core.overtakes() {
+            return core.load_relaxed(line, free).cast_signed().max(0).cast_unsigned();
+        }
+        let drawn = core.load_relaxed(line, drawn);
+        core.load_relaxed(line, granted).saturating_sub(drawn)
+    }
+}
+
+/// The limit, on a line that is read by all sessions.
+#[repr(C, align(64))]
+struct Limit<M: Machine> {
+    line: M::Line,
+    limit: Word,
+    /// Largest limit so far. Read only outside of runs.
+    largest: Word,
+}
+
+// SAFETY: `Limit` consists of a line and words, which are valid as zeros.
+unsafe impl<M: Machine> Zeroed for Limit<M> {}
+
+/// Commit count that one session shows.
+#[repr(C, align(64))]
+struct Shown<M: Machine> {
+    line: M::Line,
+    commits: Word,
+}
+
+// SAFETY: `Shown` consists of a line and a word, and both are valid as zeros.
+unsafe impl<M: Machine> Zeroed for Shown<M> {}
+
+/// The permits of all sessions.
+pub struct Permits<M: Machine> {
+    limit: Shared<Limit<M>>,
+    groups: Vec<Group<M>>,
+    shown: Vec<Shared<Shown<M>>>,
+}
+
+impl<M: Machine> Permits<M> {
+    /// Creates the permits for `sessions` sessions, with a limit that later ones are not to be below. It is at least 1.
+    pub fn new(
+        arena: &Arc<Arena>,
+        sessions: usize,
+        least: usize,
+    ) -> Result<Permits<M>, OutOfMemory> {
+        let sessions = sessions.max(1);
+        let of_group = if M::MINIATURE { SESSIONS_OF_MINIATURE } else { SESSIONS_OF_GROUP };
+        let groups = sessions.div_ceil(of_group).min(least.max(1));
+        let group = |number: usize| -> Result<Group<M>, OutOfMemory> {
+            let members = sessions.div_ceil(groups);
+            let first = (number * sessions).div_ceil(groups);
+            let slots = (0..members).map(|at| arena.place(arena.beside(first + at)));
+            let slots = slots.collect::<Result<_, _>>()?;
+            Ok(Group { counts: arena.place(arena.beside(first))?, slots })
+        };
+        let shown = (0..sessions).map(|session| arena.place(arena.beside(session)));
+        let permits = Permits {
+            limit: arena.place(Place::Any)?,
+            groups: (0..groups).map(group).collect::<Result<_, _>>()?,
+            shown: shown.collect::<Result<_, _>>()?,
+        };
+        permits.open_with(least);
+        Ok(permits)
+    }
+
+    /// Sets the first limit, before a run.
+    fn open_with(&self, limit: usize) {
+        let limit = self.allowed(limit);
+        for (number, group) in self.groups.iter().enumerate() {
+            let share = self.share(number, limit);
+            group.counts.capacity.poke(share);
+            group.counts.granted.poke(share);
+            group.counts.free.poke(share);
+            for ticket in 0..share {
+                let (slot, turn) = group.slot_of(ticket);
+                slot.grants.poke(turn);
+            }
+        }
+        self.limit.limit.poke(limit as u64);
+        self.limit.largest.poke(limit as u64);
+    }
+
+    /// Returns the number of sessions.
+    pub fn sessions(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// Returns the smallest limit.
+    pub fn least(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn allowed(&self, limit: usize) -> usize {
+        limit.clamp(self.least(), self.sessions().max(self.least()))
+    }
+
+    /// Returns the share of group `number` in `limit`.
+    fn share(&self, number: usize, limit: usize) -> u64 {
+        let groups = self.groups.len();
+        ((number + 1) * limit / groups - number * limit / groups) as u64
+    }
+
+    /// Sets the limit. It is at least [`Permits::least`], and at most the number of sessions. Only one core at a time calls
+    /// this.
+    pub fn set_limit(&self, core: &M::Core, limit: usize) {
+        let limit = self.allowed(limit);
+        let at = &*self.limit;
+        at.largest.poke(at.largest.peek().max(limit as u64));
+        for (number, group) in self.groups.iter().enumerate() {
+            group.resize(core, self.share(number, limit));
+        }
+        core.store(&at.line, &at.limit, limit as u64);
+    }
+
+    /// Returns the limit in force. To be called outside of runs, or for a report.
+    pub fn limit(&self) -> usize {
+        self.limit.limit.peek() as usize
+    }
+
+    /// Returns the largest limit that was in force.
+    pub fn largest_limit(&self) -> usize {
+        self.limit.largest.peek() as usize
+    }
+
+    /// Returns the number of commits that sessions have shown.
+    pub fn commits(&self, core: &M::Core) -> u64 {
+        self.shown.iter().map(|shown| core.load_relaxed(&shown.line, &shown.commits)).sum()
+    }
+
+    /// Returns the number of permits that could be had at once.
+    pub fn spare(&self, core: &M::Core) -> u64 {
+        self.groups.iter().map(|group| group.spare(core)).sum()
+    }
+}
+
+/// One session's means to get permits. It has at most one at a time.
+pub struct Applicant<'a, M: Machine> {
+    permits: Option<&'a Permits<M>>,
+    session: usize,
+    commits: u64,
+}
+
+impl<'a, M: Machine> Applicant<'a, M> {
+    /// Creates an applicant of a run without a limit.
+    pub fn unlimited() -> Applicant<'a, M> {
+        Applicant { permits: None, session: 0, commits: 0 }
+    }
+
+    /// Creates the applicant of session number `session`, if there are permits.
+    pub fn of(permits: Option<&'a Permits<M>>, session: usize) -> Applicant<'a, M> {
+        Applicant { permits, session, commits: 0 }
+    }
+
+    /// Waits for a permit to run a transaction, if there is a limit. The session must hold no permit, and nothing that
+    /// another transaction can wait for.
+    #[inline(always)]
+    pub fn enter<'c>(&self, core: &'c M::Core) -> Permit<'c, M>
+    where
+        'a: 'c,
+    {
+        match self.permits {
+            None => Permit { group: None, core },
+            Some(permits) => Self::enter_limited(permits, self.session, core),
+        }
+    }
+
+    #[inline(never)]
+    fn enter_limited<'c>(
+        permits: &'c Permits<M>,
+        session: usize,
+        core: &'c M::Core,
+    ) -> Permit<'c, M> {
+        let at = &*permits.limit;
+        if core.load_relaxed(&at.line, &at.limit) >= permits.sessions() as u64 {
+            return Permit { group: None, core };
+        }
+        let group = &permits.groups[session * permits.groups.len() / permits.sessions()];
+        group.enter(core);
+        Permit { group: Some(group), core }
+    }
+
+    /// Shows that the session has committed one more transaction.
+    #[inline(always)]
+    pub fn committed(&mut self, core: &M::Core) {
+        if let Some(permits) = self.permits {
+            self.commits += 1;
+            let shown = &permits.shown[self.session];
+            // A count that becomes visible late counts in the next interval.
+            core.store_relaxed(&shown.line, &shown.commits, self.commits);
+        }
+    }
+}
+
+/// The permission to run one transaction. It is released when it is dropped.
+#[must_use = "the permit is released when it is dropped"]
+pub struct Permit<'c, M: Machine> {
+    /// Group that granted it, or none if there was no limit.
+    group: Option<&'c Group<M>>,
+    core: &'c M::Core,
+}
+
+impl<M: Machine> Permit<'_, M> {
+    /// Returns true if the permit is one of a limited number.
+    #[inline(always)]
+    pub fn is_limited(&self) -> bool {
+        self.group.is_some()
+    }
+}
+
+impl<M: Machine> Drop for Permit<'_, M> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(group) = self.group {
+            group.leave(self.core);
+        }
+    }
+}
