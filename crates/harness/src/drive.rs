@@ -143,7 +143,7 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             }
         };
         let drawn = declared.of(client, intended);
-        // It has waited since its intended begin, so the time counts in its latency.
+        // The transaction waits from its intended begin on, so the time counts in its latency.
         let permit = plan.admission.enter(core);
         if permit.is_limited() && pace.is_over(core, &mut plan) {
             plan.meter.given_up(intended, core.now(), true);

@@ -88,7 +88,7 @@ pub struct RunArguments {
     pub back_off: BackOff,
     /// Limit on the number of transactions that run at the same time; others wait for a permit, and the wait counts in their
     /// latency. A number, or `adaptive`: the number that commits most. `adaptive:1ms` looks at the rate of commits every
-    /// millisecond
+    /// millisecond.
     #[arg(long, value_name = "RULE", default_value = "off", value_parser = admission)]
     pub admission: AdmissionPolicy,
     /// An option of protocols; kilocore list names them all. May be repeated

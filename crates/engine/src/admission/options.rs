@@ -48,8 +48,8 @@ pub struct NotAnAdmission;
 impl fmt::Display for NotAnAdmission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "allowed: off, a number of transactions from 1, adaptive, adaptive:INTERVAL with a time such as 50us or 10ms, \
-             up to 10s",
+            "allowed: off, a number of transactions from 1, adaptive, adaptive:INTERVAL with a time such as 50us or 10ms, up to \
+             10s",
         )
     }
 }
@@ -81,6 +81,11 @@ mod tests {
 
     #[test]
     fn rules_print_as_they_parse() {
+        for text in
+            ["off", "1", "640", "16x8", "adaptive", "adaptivex4", "adaptive:50us", "adaptive:1msx2"]
+        {
+            assert_eq!(text.parse::<AdmissionPolicy>().unwrap().to_string(), text);
+        }
         for text in ["off", "1", "640", "adaptive", "adaptive:50us"] {
             assert_eq!(text.parse::<AdmissionPolicy>().unwrap().to_string(), text);
         }

@@ -7,23 +7,30 @@
 //! near each other, form groups of up to 256. The limit is divided evenly among the groups. The share of a group is its
 //! *capacity*, and it is at least 1, so the number of groups is the smallest limit that can be regulated to.
 //!
-//! **Grants in order.** A group counts the tickets that sessions have drawn, the tickets that are granted, and the permits
-//! that were released. The sum `released + capacity` is the number of tickets that may be granted:
+//! **Grants in order.** A session draws a ticket. A group counts the tickets drawn and the tickets granted:
 //!
 //! ```text
-//!   ticket    0 .................. released ............... granted ............... drawn
-//!             permits given back   admitted, or to be had    sessions that wait
-//!                                  at most `capacity`
+//!   ticket    0 .................................... granted ............... drawn
+//!             ended, admitted, or to be had           sessions that wait
 //! ```
 //!
-//! Invariant: a ticket is granted only while `granted < released + capacity`. All counts only grow. A lower capacity takes
-//! back nothing: no ticket is granted until enough permits were released. Who releases a permit grants as many tickets
-//! as it can, and so does who raises the capacity. If the two miss each other's change, a grant is late by one release,
-//! and there will be one: a capacity that was raised is at least 2, so another permit is out.
+//! At the begin as many tickets are granted as the capacity says. Who releases a permit grants the next ticket. To raise
+//! the capacity is to release permits that nobody had. To lower it is to make a *debt*: who releases a permit while there
+//! is a debt pays one unit of it instead, and grants nothing. Each grant, each debt and each payment is one addition, in
+//! any order. So the sum is exact whatever interleaves:
+//!
+//! ```text
+//!   granted = first capacity + releases + raises - payments          admitted + to be had = capacity + debt
+//! ```
+//!
+//! Two sessions that see the last unit of a debt both pay. One of them finds that there was none left, takes its payment
+//! back, and grants. A grant is never missing for longer than that takes.
 //!
 //! A waiter waits on a line of its own (a slot). Tickets that are far apart share a slot, and a slot counts its
 //! grants. The waiter with the k-th ticket of a slot waits for the k-th grant. So it does not matter in which order
-//! two slow sessions report their grants.
+//! two slow sessions report their grants. No step repeats: with compare-and-swap, many sessions that release at the same time
+//! would try each other's grants, and fetch the group's line as often as there are pairs of them. (This was measured: the
+//! sessions of 256 permits spent nearly all their time in it.)
 //!
 //! **Why an MCS latch for each permit is not enough.** With such a queue for each permit, a change of the limit would
 //! leave the waiters in the old queues, and those would be served beside the new ones: for as long as a queue is, twice as
@@ -45,20 +52,29 @@ const SESSIONS_OF_MINIATURE: usize = 2;
 #[repr(C, align(64))]
 struct Counts<M: Machine> {
     line: M::Line,
-    /// Number of permits that may be out at the same time.
-    capacity: Word,
     /// Number of tickets that sessions have drawn.
     drawn: Word,
     /// Number of tickets granted.
     granted: Word,
-    /// Number of permits released.
-    released: Word,
     /// Number of free permits in two's complement. Used instead of the counts above where grants have no order.
     free: Word,
 }
 
 // SAFETY: `Counts` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Counts<M> {}
+
+/// Changes of a group's capacity. They are on a line that hardly ever changes.
+#[repr(C, align(64))]
+struct Changes<M: Machine> {
+    line: M::Line,
+    /// Number of permits that may be out at the same time. Only who sets the limit uses it.
+    capacity: Word,
+    /// Number of permits that are out beyond the capacity, in two's complement.
+    debt: Word,
+}
+
+// SAFETY: `Changes` consists of a line and words, which are valid as zeros.
+unsafe impl<M: Machine> Zeroed for Changes<M> {}
 
 /// Number of grants of the tickets that share this slot.
 #[repr(C, align(64))]
@@ -73,6 +89,7 @@ unsafe impl<M: Machine> Zeroed for Slot<M> {}
 /// Sessions that share permits.
 struct Group<M: Machine> {
     counts: Shared<Counts<M>>,
+    changes: Shared<Changes<M>>,
     slots: Vec<Shared<Slot<M>>>,
 }
 
@@ -101,48 +118,44 @@ impl<M: Machine> Group<M> {
         (&self.slots[(ticket % all) as usize], ticket / all + 1)
     }
 
-    fn leave(&self, core: &M::Core) {
-        let Counts { line, released, free, .. } = &*self.counts;
+    /// Releases a permit: pays for a lower capacity, or grants the next ticket.
+    fn release(&self, core: &M::Core) {
+        let Counts { line, granted, free, .. } = &*self.counts;
         if core.overtakes() {
             core.fetch_add(line, free, 1);
             return core.wake(line, free);
         }
-        core.fetch_add(line, released, 1);
-        self.grant(core);
-    }
-
-    /// Grants all tickets that may be granted.
-    fn grant(&self, core: &M::Core) {
-        let Counts { line, capacity, granted, released, .. } = &*self.counts;
-        loop {
-            let ticket = core.load(line, granted);
-            let beyond = u64::from(core.is_planted(faults::PERMITS_BEYOND_THE_LIMIT));
-            let most = core.load(line, released) + core.load(line, capacity) + beyond;
-            if ticket >= most {
+        let Changes { line: changed, debt, .. } = &*self.changes;
+        if core.load(changed, debt).cast_signed() > 0 {
+            if core.fetch_add(changed, debt, u64::MAX).cast_signed() > 0 {
                 return;
             }
-            if core.cas(line, granted, ticket, ticket + 1).is_ok() {
-                let (slot, _) = self.slot_of(ticket);
-                core.fetch_add(&slot.line, &slot.grants, 1);
-                core.wake(&slot.line, &slot.grants);
-            }
+            core.fetch_add(changed, debt, 1);
         }
+        let ticket = core.fetch_add(line, granted, 1);
+        let (slot, _) = self.slot_of(ticket);
+        core.fetch_add(&slot.line, &slot.grants, 1);
+        core.wake(&slot.line, &slot.grants);
     }
 
     /// Sets the capacity. Only one core at a time calls this.
     fn resize(&self, core: &M::Core, to: u64) {
-        let Counts { line, capacity, free, .. } = &*self.counts;
+        let Changes { line, capacity, debt } = &*self.changes;
         let from = core.load(line, capacity);
-        core.store(line, capacity, to);
-        if core.overtakes() {
-            core.fetch_add(line, free, to.wrapping_sub(from));
-            // Each call wakes one of those that wait to take a permit.
-            (from..to).for_each(|_| core.wake(line, free));
+        if from == to {
             return;
         }
-        // The capacity is visible before the permits are counted that were released.
-        core.fence();
-        self.grant(core);
+        core.store(line, capacity, to);
+        (from..to).for_each(|_| self.release(core));
+        if to < from {
+            match core.overtakes() {
+                true => {
+                    let Counts { line, free, .. } = &*self.counts;
+                    core.fetch_add(line, free, to.wrapping_sub(from))
+                }
+                false => core.fetch_add(line, debt, from - to),
+            };
+        }
     }
 
     /// Returns the number of permits that could be had at once.
@@ -200,7 +213,8 @@ impl<M: Machine> Permits<M> {
             let first = (number * sessions).div_ceil(groups);
             let slots = (0..members).map(|at| arena.place(arena.beside(first + at)));
             let slots = slots.collect::<Result<_, _>>()?;
-            Ok(Group { counts: arena.place(arena.beside(first))?, slots })
+            let place = arena.beside(first);
+            Ok(Group { counts: arena.place(place)?, changes: arena.place(place)?, slots })
         };
         let shown = (0..sessions).map(|session| arena.place(arena.beside(session)));
         let permits = Permits {
@@ -217,7 +231,7 @@ impl<M: Machine> Permits<M> {
         let limit = self.allowed(limit);
         for (number, group) in self.groups.iter().enumerate() {
             let share = self.share(number, limit);
-            group.counts.capacity.poke(share);
+            group.changes.capacity.poke(share);
             group.counts.granted.poke(share);
             group.counts.free.poke(share);
             for ticket in 0..share {
@@ -360,7 +374,10 @@ impl<M: Machine> Drop for Permit<'_, M> {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(group) = self.group {
-            group.leave(self.core);
+            if self.core.is_planted(faults::PERMITS_BEYOND_THE_LIMIT) {
+                group.release(self.core);
+            }
+            group.release(self.core);
         }
     }
 }

@@ -40,7 +40,7 @@ const WINDOW: u64 = 1000;
 /// Commits of a window where runs are miniatures.
 const MINIATURE_WINDOW: u64 = 3;
 /// Commits of a window while the limit is held, as a multiple of those of the search: at first, and at most.
-const HELD_WINDOW: u64 = 2;
+const HELD_WINDOW: u64 = 1;
 const MOST_HELD_WINDOW: u64 = 16;
 /// Commits after which a rate that has risen by [`QUICK_GAIN`] ends the window, as a share of the window: 1 / 5.
 const QUICK_PART: u64 = 5;

@@ -94,7 +94,7 @@ fn a_slow_rise_is_followed() {
     // Twice the limit gives 6 % more.
     let slow = |running: f64| 1e-3 * running.powf(0.085);
     let (share, limit) = System::of(slow).regulated(&mut regulator(1024), 2_000_000);
-    assert!(share > 0.9, "{share} of the peak, limit {limit}");
+    assert!(share > 0.8, "{share} of the peak, limit {limit}");
 }
 
 #[test]

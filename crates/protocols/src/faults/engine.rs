@@ -87,5 +87,5 @@ planted! {
     "a transaction that is put aside keeps its permit, and its session waits for another one";
 
     PERMITS_BEYOND_THE_LIMIT = "permits_beyond_the_limit" in "NO_WAIT" on "counters", Admission:
-    "a group of sessions grants one permit more than its capacity";
+    "a permit is released twice";
 }
